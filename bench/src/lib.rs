@@ -1,0 +1,3 @@
+//! Benchmarks of evener.
+
+pub mod dispatch;

@@ -1,0 +1,34 @@
+//! The subcommands, a file each.
+
+mod bench;
+mod filter;
+mod filters;
+mod plans;
+mod topology;
+
+use clap::Subcommand;
+
+use crate::failure::Ended;
+
+/// What `evener` can do.
+#[derive(Subcommand)]
+pub enum Command {
+    Filter(filter::Args),
+    Filters(filters::Args),
+    Plans(plans::Args),
+    Topology(topology::Args),
+    Bench(bench::Args),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Ended {
+        match self {
+            Command::Filter(args) => filter::run(args),
+            Command::Filters(args) => filters::run(&args),
+            Command::Plans(_) => plans::run(),
+            Command::Topology(args) => topology::run(&args),
+            Command::Bench(args) => bench::run(args),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `evener plans`
+
+use std::fmt::Write;
+
+use evener_image::session::structures;
+use evener_runtime::{Dispatch, Structure};
+
+use crate::failure::{DONE, Ended};
+use crate::output::print;
+
+/// List the ways a stream can be run
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled
+  evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled/steal/34
+  evener filter blur,sobel -i in.y4m -o out.y4m --explain      see what auto finds, and why")]
+pub struct Args {}
+
+pub fn run() -> Ended {
+    let mut text = String::from("--plan auto, or NAME, NAME/DISPATCH, NAME/DISPATCH/GRAIN\n");
+    let filters = structures();
+    text.push_str("\nNAME\n");
+    line(&mut text, "auto", "the tuner measures, picks, and keeps watching");
+    for structure in Structure::ALL {
+        match filters.contains(&structure) {
+            true => line(&mut text, structure.name(), structure.about()),
+            false => line(
+                &mut text,
+                structure.name(),
+                &format!("{} (not for filters)", structure.about()),
+            ),
+        }
+    }
+    text.push_str("\nDISPATCH\n");
+    for dispatch in Dispatch::ALL {
+        line(&mut text, dispatch.name(), dispatch.about());
+    }
+    text.push_str("\nGRAIN\n");
+    line(&mut text, "N", "rows of output in one job");
+    print(text.trim_end())?;
+    Ok(DONE)
+}
+
+fn line(text: &mut String, name: &str, about: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "  {name:<16} {about}");
+}

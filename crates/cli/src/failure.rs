@@ -1,0 +1,81 @@
+//! What ends a command early, and with which exit status.
+
+use std::fmt;
+
+use evener_image::session;
+
+/// How a command ended: an exit status, or why it failed.
+pub type Ended = Result<u8, Failure>;
+
+/// The exit status of a command that did what was asked.
+pub const DONE: u8 = 0;
+
+/// One line for the user and an exit status.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    /// The exit status.
+    pub status: u8,
+}
+
+impl Failure {
+    /// A command line that cannot work.
+    pub fn request(message: impl fmt::Display) -> Failure {
+        Failure {
+            message: message.to_string(),
+            status: 2,
+        }
+    }
+
+    /// Something went wrong on the way.
+    pub fn running(message: impl fmt::Display) -> Failure {
+        Failure {
+            message: message.to_string(),
+            status: 1,
+        }
+    }
+
+    /// Adds to the message.
+    pub fn and(mut self, more: impl fmt::Display) -> Failure {
+        self.message.push_str(&format!("; {more}"));
+        self
+    }
+
+    /// Ends with another status.
+    pub fn with_status(self, status: u8) -> Failure {
+        Failure { status, ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// On one line, whatever went into the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.message.lines().map(str::trim);
+        f.write_str(lines.next().unwrap_or_default())?;
+        lines
+            .filter(|line| !line.is_empty())
+            .try_for_each(|line| write!(f, "; {line}"))
+    }
+}
+
+impl From<session::Error> for Failure {
+    fn from(error: session::Error) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
+
+impl From<evener_image::io::Error> for Failure {
+    fn from(error: evener_image::io::Error) -> Failure {
+        Failure::running(error)
+    }
+}
+
+impl From<evener_runtime::Error> for Failure {
+    fn from(error: evener_runtime::Error) -> Failure {
+        Failure::running(error)
+    }
+}

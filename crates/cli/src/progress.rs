@@ -1,0 +1,128 @@
+//! The progress bar: frames, rate, time left and the plan, on a terminal only.
+
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
+
+use evener_runtime::stream::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The bar of this process, for those who print beside it.
+static BAR: OnceLock<ProgressBar> = OnceLock::new();
+
+/// Calls `print` while no bar is on the terminal.
+pub fn beside(print: impl FnOnce()) {
+    match BAR.get() {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// A bar on the standard error.
+pub struct Bar {
+    bar: &'static ProgressBar,
+}
+
+impl Bar {
+    /// A bar for so many units, if their number is known. `None` where the standard error is no terminal that can
+    /// draw one.
+    pub fn start(units: Option<u64>) -> Option<Bar> {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        if dumb || !io::stderr().is_terminal() {
+            return None;
+        }
+        let template = match units {
+            Some(_) => "{bar:24} {percent:>3} %  {pos}/{len} frames, {msg}",
+            None => "{spinner} {pos} frames, {elapsed}, {msg}",
+        };
+        let target = ProgressDrawTarget::stderr();
+        let bar = ProgressBar::with_draw_target(units, target);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("\u{2501}\u{2578}\u{2500}"));
+        }
+        Some(Bar {
+            bar: BAR.get_or_init(|| bar),
+        })
+    }
+
+    /// What a stream calls with its progress.
+    pub fn updater(&self) -> impl FnMut(&Progress) + Send + use<> {
+        let bar = self.bar;
+        let mut rate = Rate::default();
+        move |progress| {
+            let rate = rate.smooth(progress.rate);
+            let mut text = format!("{rate:.0} fps, ");
+            if let Some(total) = progress.total
+                && progress.units > 0
+            {
+                let left = progress.elapsed_s / progress.units as f64
+                    * total.saturating_sub(progress.units) as f64;
+                text.push_str(&format!("{} left, ", Seconds(left)));
+            }
+            if progress.dropped > 0 {
+                text.push_str(&format!("{} dropped, ", progress.dropped));
+            }
+            text.push_str(&progress.plan.to_string());
+            bar.set_message(text);
+            if bar.length().is_some_and(|length| length < progress.units) {
+                // Containers count frames wrongly now and then.
+                bar.set_length(progress.units);
+            }
+            bar.set_position(progress.units);
+        }
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A rate that can be read while it changes.
+#[derive(Default)]
+struct Rate(Option<f64>);
+
+impl Rate {
+    fn smooth(&mut self, latest: f64) -> f64 {
+        let smooth = self.0.map_or(latest, |old| 0.8 * old + 0.2 * latest);
+        self.0 = Some(smooth);
+        smooth
+    }
+}
+
+/// `4 s`, `2 min 5 s`, `3 h 20 min`
+struct Seconds(f64);
+
+impl std::fmt::Display for Seconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let s = self.0.ceil() as u64;
+        match s {
+            0..60 => write!(f, "{s} s"),
+            60..3600 => write!(f, "{} min {} s", s / 60, s % 60),
+            _ => write!(f, "{} h {} min", s / 3600, s % 3600 / 60),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_left_read_well() {
+        for (s, text) in [
+            (0.0, "0 s"),
+            (3.2, "4 s"),
+            (125.0, "2 min 5 s"),
+            (12_000.0, "3 h 20 min"),
+        ] {
+            assert_eq!(Seconds(s).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_rate_follows_slowly() {
+        let mut rate = Rate::default();
+        assert_eq!(rate.smooth(100.0), 100.0);
+        assert_eq!(rate.smooth(200.0), 120.0);
+    }
+}

@@ -1,0 +1,147 @@
+//! The samples of a unit as executors see them: a source plane to read, rows of a result to write.
+
+use evener_runtime::Simd;
+use evener_runtime::buffer::{RowsMut, RowsRef};
+
+use crate::format::{Depth, Size};
+use crate::frame::Samples;
+use crate::geometry::Rect;
+use crate::kernels::{convert, prefetch};
+use crate::lines::Lines;
+
+/// A plane of the input frame, held for reading.
+pub enum Source<'a> {
+    /// 8-bit codes.
+    U8(RowsRef<'a, u8>, Size),
+    /// 10-bit codes.
+    U10(RowsRef<'a, u16>, Size),
+    /// Values.
+    F32(RowsRef<'a, f32>, Size),
+}
+
+impl<'a> Source<'a> {
+    /// Holds `samples` for reading.
+    pub fn new(samples: &'a Samples, size: Size) -> Self {
+        match samples {
+            Samples::U8(rows) => Source::U8(rows.read(), size),
+            Samples::U16(rows) => Source::U10(rows.read(), size),
+            Samples::F32(rows) => Source::F32(rows.read(), size),
+        }
+    }
+
+    /// Width and height.
+    pub fn size(&self) -> Size {
+        match self {
+            Source::U8(_, size) | Source::U10(_, size) | Source::F32(_, size) => *size,
+        }
+    }
+
+    /// The plane itself where it holds values, so that stages read it in place.
+    pub fn lines(&self) -> Option<Lines<'_>> {
+        match self {
+            Source::F32(rows, size) => Some(Lines::plane(rows, Rect::of(*size))),
+            _ => None,
+        }
+    }
+
+    /// Copies samples (x0, y) to (x0 + to.len(), y), all inside the plane, as values.
+    pub fn load(&self, simd: Simd, y: i32, x0: i32, to: &mut [f32]) {
+        let from = y as usize * self.size().w as usize + x0 as usize;
+        let range = from..from + to.len();
+        match self {
+            Source::U8(rows, _) => convert::load_u8(simd, &rows[range], to),
+            Source::U10(rows, _) => convert::load_u10(simd, &rows[range], to),
+            Source::F32(rows, _) => to.copy_from_slice(&rows[range]),
+        }
+    }
+
+    /// Asks for the samples of `rect`, inside the plane, ahead of their use.
+    pub fn prefetch(&self, rect: Rect) {
+        let width = self.size().w as usize;
+        for y in rect.y0..rect.y1 {
+            let row = y as usize * width;
+            let range = row + rect.x0 as usize..row + rect.x1 as usize;
+            match self {
+                Source::U8(rows, _) => prefetch::lines(&rows[range]),
+                Source::U10(rows, _) => prefetch::lines(&rows[range]),
+                Source::F32(rows, _) => prefetch::lines(&rows[range]),
+            }
+        }
+    }
+
+    /// One sample inside the plane, as a value.
+    #[inline]
+    pub fn at(&self, x: i32, y: i32) -> f32 {
+        let at = y as usize * self.size().w as usize + x as usize;
+        match self {
+            Source::U8(rows, _) => f32::from(rows[at]) / 255.0,
+            Source::U10(rows, _) => f32::from(rows[at]) / 1023.0,
+            Source::F32(rows, _) => rows[at],
+        }
+    }
+}
+
+/// Rows of a plane of the output frame, held for writing.
+pub enum Target<'a> {
+    /// 8-bit codes.
+    U8(RowsMut<'a, u8>),
+    /// 10-bit codes.
+    U10(RowsMut<'a, u16>),
+    /// Values.
+    F32(RowsMut<'a, f32>),
+}
+
+impl<'a> Target<'a> {
+    /// Holds `rows` of `samples` for writing.
+    pub fn new(samples: &'a Samples, rows: std::ops::Range<usize>) -> Self {
+        match samples {
+            Samples::U8(all) => Target::U8(all.write(rows)),
+            Samples::U16(all) => Target::U10(all.write(rows)),
+            Samples::F32(all) => Target::F32(all.write(rows)),
+        }
+    }
+
+    /// Sample type.
+    pub fn depth(&self) -> Depth {
+        match self {
+            Target::U8(_) => Depth::U8,
+            Target::U10(_) => Depth::U10,
+            Target::F32(_) => Depth::F32,
+        }
+    }
+
+    /// Stores values from sample `at` on, counted from the first held row, as the depth asks.
+    pub fn store(&mut self, simd: Simd, at: usize, values: &[f32]) {
+        let range = at..at + values.len();
+        match self {
+            Target::U8(rows) => convert::store_u8(simd, values, &mut rows[range]),
+            Target::U10(rows) => convert::store_u10(simd, values, &mut rows[range]),
+            Target::F32(rows) => rows[range].copy_from_slice(values),
+        }
+    }
+
+    /// Gives every held sample one value.
+    pub fn fill(&mut self, value: f32) {
+        match self {
+            Target::U8(rows) => {
+                let mut code = [0];
+                convert::store_u8(Simd::Scalar, &[value], &mut code);
+                rows.fill(code[0]);
+            }
+            Target::U10(rows) => {
+                let mut code = [0];
+                convert::store_u10(Simd::Scalar, &[value], &mut code);
+                rows.fill(code[0]);
+            }
+            Target::F32(rows) => rows.fill(value),
+        }
+    }
+
+    /// The held samples themselves where they are values, so that stages write them in place.
+    pub fn values(&mut self) -> Option<&mut [f32]> {
+        match self {
+            Target::F32(rows) => Some(rows),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The structures `backward`, `backward-cached` and `backward-store`.
+//!
+//! Only the last stage is divided. An output pulls the samples it reads from the stages before it, and these pull theirs,
+//! down to the source; nothing is stored, so what is needed twice is computed twice. The recursion runs over a run of
+//! neighbouring outputs at a time, and each tap of a stage pulls a run of its own, so that a call costs little for
+//! each sample while every sample is still computed as often as it is needed. Two things are not repeated, as
+//! neither is the work of a stage: a stage that reads the source reads it in place with its row kernel,
+//! and codes of a source that are read by a stencil are converted to values once for a run.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `step.rs` | stages prepared for pulling |
+//! | `pull.rs` | the recursion |
+//! | `source.rs` | reading the source: rows, lists, boxes |
+//! | `cache.rs` | values and valid bits that workers share |
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+
+use evener_runtime::Simd;
+
+use super::access::{Source, Target};
+use crate::format::Size;
+use crate::graph::plane::{PlaneGraph, Port};
+
+mod cache;
+mod pull;
+mod source;
+mod step;
+
+pub use cache::Cache;
+use pull::{Frame, Pull, Run};
+use step::Step;
+
+/// Outputs that are pulled at once where stages pull from each other.
+const RUN: usize = 64;
+/// Outputs pulled at once where no tap is pulled by itself, so that only the results of a run need to stay in cache.
+const LONG_RUN: usize = 1024;
+
+/// What becomes of intermediates.
+#[derive(Clone, Copy)]
+pub enum Mode<'a> {
+    /// Nothing is kept.
+    Plain,
+    /// Each is computed once and kept for every worker. [`Cache::clear`] must have cleared the bits for this unit.
+    Cached(&'a Cache),
+    /// Each is also written to memory of the worker that nobody reads.
+    Store,
+}
+
+/// The graph of a plane, prepared for pulling.
+#[derive(Debug)]
+pub struct Backward {
+    steps: Vec<Step>,
+    result: Port,
+    size: Size,
+    run: usize,
+}
+
+/// Memory of one worker. It grows to what the graphs it is used for need and stays there.
+#[derive(Default)]
+pub struct Scratch {
+    frames: Vec<Frame>,
+    run: Vec<f32>,
+}
+
+impl Scratch {
+    /// What [`Mode::Store`] wrote of stage `node` last, row after row; more than the plane where the memory
+    /// was used for a larger one.
+    pub fn stored(&self, node: usize) -> &[f32] {
+        self.frames.get(node).map_or(&[], |frame| &frame.stored)
+    }
+}
+
+impl Backward {
+    /// Prepares `graph`.
+    pub fn new(graph: &PlaneGraph) -> Self {
+        let steps: Vec<Step> = graph.nodes.iter().map(Step::new).collect();
+        let run = if steps.iter().all(Step::reads_once) {
+            LONG_RUN
+        } else {
+            RUN
+        };
+        Backward {
+            steps,
+            result: graph.result,
+            size: graph.size,
+            run,
+        }
+    }
+
+    /// Computes rows `y` of the result. `target` holds exactly these rows, in full width.
+    ///
+    /// Several workers may compute different rows of one plane at once, each with its own `scratch`.
+    ///
+    /// # Panics
+    /// If `source`, `target` or the cache are not of the graph's sizes.
+    pub fn rows(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        y: Range<usize>,
+        target: &mut Target<'_>,
+        scratch: &mut Scratch,
+        mode: Mode<'_>,
+    ) {
+        let width = self.size.w as usize;
+        let Scratch {
+            frames,
+            run: values,
+        } = scratch;
+        if frames.len() < self.steps.len() {
+            frames.resize_with(self.steps.len(), Frame::default);
+        }
+        let frames = &mut frames[..self.steps.len()];
+        let pull = Pull {
+            steps: &self.steps,
+            simd,
+            source,
+            mode,
+        };
+        for (row, y) in y.enumerate() {
+            for x0 in (0..width).step_by(self.run) {
+                let n = self.run.min(width - x0);
+                let at = row * width + x0;
+                let run = Run::Row {
+                    x0: x0 as i32,
+                    y: y as i32,
+                    n,
+                };
+                if let Some(all) = target.values() {
+                    pull.port(self.result, run, frames, &mut all[at..at + n]);
+                } else {
+                    let values = pull::sized(values, n);
+                    pull.port(self.result, run, frames, values);
+                    target.store(simd, at, values);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! How the graph of a plane runs on a frame: one file per structure.
+
+pub mod access;
+pub mod backward;
+pub mod cost;
+pub mod fuse;
+pub mod sequential;
+pub mod service;
+pub mod tile_size;
+pub mod tiled;

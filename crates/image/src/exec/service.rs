@@ -1,0 +1,233 @@
+//! A bound graph as a service of the runtime: what an item is, how a unit is divided, what it costs.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use evener_runtime::{Part, Service, Shape, Simd, Structure};
+
+use super::access::{Source, Target};
+use super::backward::{self, Backward, Cache, Mode};
+use super::cost::{self, Predicted};
+use super::fuse::fuse;
+use super::sequential::{self, Sequential};
+use super::tiled::{self, Tiled};
+use crate::format::{Depth, Format};
+use crate::frame::Frame;
+use crate::graph::bind::Bound;
+use crate::graph::plane::{PlaneGraph, Port};
+
+/// Private memory of one worker.
+#[derive(Default)]
+pub struct Scratch {
+    sequential: sequential::Scratch,
+    tiled: tiled::Scratch,
+    backward: backward::Scratch,
+}
+
+/// The executors of one plane; what a structure alone needs is made when it first runs.
+struct Plane {
+    graph: PlaneGraph,
+    tiled: Tiled,
+    sequential: OnceLock<Sequential>,
+    backward: OnceLock<Backward>,
+    cache: OnceLock<Cache>,
+}
+
+/// A graph bound to a format, ready to run frames.
+///
+/// An item is an equal share of every plane's rows: as many items as the lowest plane has rows.
+/// One unit runs at a time, except under `farm`.
+pub struct FilterService {
+    key: String,
+    input: Format,
+    output: Format,
+    simd: Simd,
+    planes: Vec<Plane>,
+}
+
+/// Rows of a plane of `height` that items `items` of `count` stand for.
+fn share(items: &Range<u32>, count: u32, height: u32) -> Range<usize> {
+    let at = |i: u32| (u64::from(i) * u64::from(height) / u64::from(count)) as usize;
+    at(items.start)..at(items.end)
+}
+
+impl FilterService {
+    /// Prepares `bound`; `key` names graph and format for remembered plans. Tiles are sized to `private_cache` bytes.
+    pub fn new(bound: &Bound, key: String, private_cache: usize, simd: Simd) -> Self {
+        let values = bound.input.depth == Depth::F32;
+        let planes = bound
+            .planes
+            .iter()
+            .map(|graph| Plane {
+                tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
+                graph: graph.clone(),
+                sequential: OnceLock::new(),
+                backward: OnceLock::new(),
+                cache: OnceLock::new(),
+            })
+            .collect();
+        FilterService { key, input: bound.input, output: bound.output, simd, planes }
+    }
+
+    /// Format of the frames that are written.
+    pub fn output_format(&self) -> &Format {
+        &self.output
+    }
+
+    fn values(&self) -> bool {
+        self.input.depth == Depth::F32
+    }
+
+    /// Items of a unit under every structure with one computing pass.
+    fn items(&self) -> u32 {
+        self.planes.iter().map(|p| p.graph.size.h).min().unwrap_or(1)
+    }
+
+    fn sequential_passes(&self) -> Vec<u32> {
+        let per_plane: Vec<Vec<u32>> =
+            self.planes.iter().map(|p| sequential::passes(&p.graph, self.values())).collect();
+        let count = per_plane.iter().map(Vec::len).max().unwrap_or(0);
+        (0..count)
+            .map(|pass| per_plane.iter().filter_map(|p| p.get(pass)).min().copied().unwrap_or(1))
+            .collect()
+    }
+
+    /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
+    fn each(
+        &self,
+        part: &Part,
+        input: &Frame,
+        output: &Frame,
+        mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
+    ) {
+        let count = if part.structure == Structure::Farm { 1 } else { self.items() };
+        for (p, plane) in self.planes.iter().enumerate() {
+            let rows = share(&part.items, count, plane.graph.size.h);
+            if rows.is_empty() {
+                continue;
+            }
+            let mut target = Target::new(output.plane(p), rows.clone());
+            if let Port::Constant(value) = plane.graph.result {
+                target.fill(value);
+                continue;
+            }
+            let source = Source::new(input.plane(p), plane.graph.source);
+            body(plane, &source, rows, &mut target);
+        }
+    }
+
+    fn sequential(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
+        let heights: Vec<_> =
+            self.planes.iter().map(|p| sequential::passes(&p.graph, self.values())).collect();
+        let count = heights.iter().filter_map(|h| h.get(part.pass)).min().copied().unwrap_or(1);
+        for (p, plane) in self.planes.iter().enumerate() {
+            let Some(&height) = heights[p].get(part.pass) else { continue };
+            let rows = share(&part.items, count, height);
+            if rows.is_empty() {
+                continue;
+            }
+            if let Port::Constant(value) = plane.graph.result {
+                Target::new(output.plane(p), rows).fill(value);
+                continue;
+            }
+            let stages =
+                plane.sequential.get_or_init(|| Sequential::new(&plane.graph, self.values()));
+            let source = Source::new(input.plane(p), plane.graph.source);
+            let mut target =
+                stages.is_last(part.pass).then(|| Target::new(output.plane(p), rows.clone()));
+            let scratch = &mut scratch.sequential;
+            stages.rows(self.simd, &source, part.pass, rows, target.as_mut(), scratch);
+        }
+    }
+
+    fn backward(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
+        let cached = part.structure == Structure::BackwardCached;
+        if cached && part.pass == 0 {
+            for plane in &self.planes {
+                let cache = plane.cache.get_or_init(|| Cache::new(&plane.graph));
+                cache.clear(part.items.clone(), self.items());
+            }
+            return;
+        }
+        self.each(part, input, output, |plane, source, rows, target| {
+            let executor = plane.backward.get_or_init(|| Backward::new(&plane.graph));
+            let mode = match part.structure {
+                Structure::BackwardCached => {
+                    Mode::Cached(plane.cache.get_or_init(|| Cache::new(&plane.graph)))
+                }
+                Structure::BackwardStore => Mode::Store,
+                _ => Mode::Plain,
+            };
+            executor.rows(self.simd, source, rows, target, &mut scratch.backward, mode);
+        });
+    }
+}
+
+impl Service for FilterService {
+    type Input = Frame;
+    type Output = Frame;
+    type Scratch = Scratch;
+
+    fn key(&self) -> String {
+        self.key.clone()
+    }
+
+    fn input(&self) -> Frame {
+        Frame::new(&self.input)
+    }
+
+    fn output(&self) -> Frame {
+        Frame::new(&self.output)
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch::default()
+    }
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let items = self.items();
+        let predicted: Vec<Predicted> = self
+            .planes
+            .iter()
+            .filter(|p| !matches!(p.graph.result, Port::Constant(_)))
+            .map(|p| Predicted::of(&p.graph, &p.tiled, self.input.depth))
+            .collect();
+        let shape = |structure, passes: Vec<u32>| Shape {
+            structure,
+            default_grain: if structure == Structure::Farm { 1 } else { (items / 16).max(1) },
+            min_grain: if structure == Structure::Farm { 1 } else { (items / 256).max(1) },
+            passes,
+            work: cost::total(&predicted, structure),
+        };
+        vec![
+            shape(Structure::Sequential, self.sequential_passes()),
+            shape(Structure::Backward, vec![items]),
+            shape(Structure::BackwardCached, vec![items, items]),
+            shape(Structure::BackwardStore, vec![items]),
+            shape(Structure::Tiled, vec![items]),
+            shape(Structure::Farm, vec![1]),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &Frame,
+        output: &Frame,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        match part.structure {
+            Structure::Sequential => self.sequential(part, input, output, scratch),
+            Structure::Backward | Structure::BackwardCached | Structure::BackwardStore => {
+                self.backward(part, input, output, scratch);
+            }
+            Structure::Tiled | Structure::Farm => {
+                self.each(part, input, output, |plane, source, rows, target| {
+                    plane.tiled.rows(self.simd, source, rows, target, &mut scratch.tiled);
+                });
+            }
+            Structure::Pipeline => return Err("filters have no pipeline structure".into()),
+        }
+        Ok(())
+    }
+}

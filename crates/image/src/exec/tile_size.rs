@@ -1,0 +1,109 @@
+//! The size of a tile, from region inference: least work that fits in cache.
+
+use super::fuse::{FusedNode, Op};
+use super::tiled::{BLOCK, STRIP, block_demands, columns_of, demand, slots};
+use crate::format::Size;
+use crate::geometry::Rect;
+
+/// A tile of output and what it predicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TileSize {
+    /// Columns of a tile.
+    pub columns: i32,
+    /// Most rows of a tile; a job with fewer has lower tiles.
+    pub rows: i32,
+    /// Vectorisable operations per output sample, what is computed twice included.
+    pub ops: f64,
+    /// Calls and region inference, in operations per output sample.
+    pub overhead: f64,
+    /// Bytes of rings that a tile keeps.
+    pub bytes: usize,
+}
+
+/// Rows assumed where a tile is as high as its job.
+const JOB: i32 = 128;
+/// Largest level-1 cache counted on, so that the choice does not differ from machine to machine without need.
+const NEAREST: usize = 32 << 10;
+
+/// The tile with the lowest predicted cost per output sample.
+pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize {
+    let (w, h) = (size.w as i32, size.h as i32);
+    let columns = [w, 1024, 512, 256, 128, 64].into_iter().filter(|&c| c <= w);
+    // A warp's box grows with the height of its tile; a stencil's rows roll however high it is.
+    let highest = if scattered(nodes) { JOB } else { i32::MAX };
+    let rows = [highest, 64, 32];
+    let mut best: Option<(f64, TileSize)> = None;
+    for columns in columns {
+        for rows in rows {
+            let tile = predict(nodes, size, columns, rows.min(JOB).min(h));
+            let tile = TileSize { rows, ..tile };
+            let cost = tile.ops * pressure(tile.bytes, private_cache) + tile.overhead;
+            if best.is_none_or(|(c, _)| cost < c * 0.999) {
+                best = Some((cost, tile));
+            }
+        }
+    }
+    best.map(|(_, tile)| tile).unwrap_or(TileSize {
+        columns: w,
+        rows: i32::MAX,
+        ops: 0.0,
+        overhead: 0.0,
+        bytes: 0,
+    })
+}
+
+/// Slowdown from rings that leave the nearest cache, and then the private one.
+fn pressure(bytes: usize, private_cache: usize) -> f64 {
+    let beyond = |limit: usize| (bytes as f64 / limit as f64 - 1.0).clamp(0.0, 4.0);
+    1.0 + 0.02 * beyond(NEAREST / 2) + 1.0 * beyond(private_cache / 2)
+}
+
+/// A call of a kernel on a row costs about 200 cycles; an operation, vectorised, about a quarter of one.
+const CALL: f64 = 800.0;
+/// Region inference of one node for a block of rows, and the same for what it reads of a strip.
+const INFERENCE: f64 = 2400.0;
+
+/// Whether some stage reads at computed positions.
+pub(super) fn scattered(nodes: &[FusedNode]) -> bool {
+    nodes.iter().any(|n| matches!(&n.op, Op::Stage(stage) if stage.offsets().is_none()))
+}
+
+/// Work and memory of a tile of this size, averaged over a few places in the plane.
+fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize {
+    let (w, h) = (size.w as i32, size.h as i32);
+    let (mut needs, mut demands) = (Vec::new(), Vec::new());
+    let (mut ops, mut overhead, mut outputs, mut bytes) = (0.0, 0.0, 0.0, 0);
+    for (fx, fy) in [(0.5, 0.5), (0.25, 0.5), (0.5, 0.25), (0.75, 0.75)] {
+        let x0 = (((w - columns) as f64) * fx) as i32;
+        let y0 = (((h - rows) as f64) * fy) as i32;
+        let tile = Rect { x0, y0, x1: x0 + columns, y1: y0 + rows };
+        demand(nodes, tile, &mut needs);
+        block_demands(nodes, tile, &needs, &mut demands);
+        let blocks = tile.height().div_ceil(BLOCK as usize);
+        let mut kept = 0;
+        for (i, node) in nodes.iter().enumerate() {
+            let area = if i + 1 < nodes.len() {
+                let spans = (needs[i].y0..needs[i].y1).step_by(STRIP as usize).map(|y| {
+                    let rows = y..needs[i].y1.min(y + STRIP);
+                    columns_of(nodes, i, &needs, rows.clone()).len() * rows.len()
+                });
+                spans.sum()
+            } else {
+                needs[i].width() * needs[i].height()
+            };
+            ops += node.weight() * area as f64;
+            let calls = needs[i].height() * (1 + node.points.len());
+            let inferences = blocks + needs[i].height() / STRIP as usize;
+            overhead += CALL * calls as f64 + INFERENCE * inferences as f64;
+            if i + 1 < nodes.len() {
+                let slots = slots((0..blocks).map(|b| &demands[b * nodes.len() + i]));
+                kept += area.min(slots * needs[i].width()) * 4;
+            } else {
+                kept += needs[i].width() * 4;
+            }
+        }
+        outputs += (tile.width() * tile.height()) as f64;
+        bytes = bytes.max(kept);
+    }
+    TileSize { columns, rows, ops: ops / outputs, overhead: overhead / outputs, bytes }
+}

@@ -1,0 +1,416 @@
+//! `tiled`: a tile of output is pulled through all stages in a worker's own memory.
+//!
+//! Inside a tile rows roll: a block of output rows asks each stage, last to first, for the rows it lacks; those are
+//! computed, first to last, into a ring that holds just the rows still needed. So a stencil computes no row
+//! twice within a tile, and a warp computes the box its tile reads.
+
+use std::ops::Range;
+
+use evener_runtime::Simd;
+
+use super::access::{Source, Target};
+use super::fuse::{FusedNode, Input, Op};
+use super::tile_size::{self, TileSize};
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::lines::Lines;
+use crate::stage::RowContext;
+
+/// Output rows between two rounds of region inference.
+pub(super) const BLOCK: i32 = 6;
+/// Rows computed over the same columns.
+pub(super) const STRIP: i32 = 8;
+
+/// Private memory of one worker.
+#[derive(Default)]
+pub struct Scratch {
+    rings: Vec<Ring>,
+    demands: Vec<Range<i32>>,
+    needs: Vec<Rect>,
+    temp: Vec<f32>,
+    line: Vec<f32>,
+    steps: Vec<f32>,
+}
+
+/// The latest rows of a node's output.
+#[derive(Default)]
+struct Ring {
+    data: Vec<f32>,
+    /// Samples from one row to the next.
+    stride: usize,
+    /// Slots, a power of two.
+    slots: usize,
+    /// Whether one more slot repeats slot 0.
+    paired: bool,
+    /// Row that lies in slot 0, and all columns ever kept.
+    area: Rect,
+    /// Rows computed, without a gap; those that have been overwritten are no longer counted.
+    held: Range<i32>,
+}
+
+impl Ring {
+    fn lines(&self) -> Lines<'_> {
+        let rect = Rect { y0: self.held.start, y1: self.held.end, ..self.area };
+        let rows = self.slots + usize::from(self.paired);
+        Lines::ring(&self.data[..rows * self.stride], self.stride, self.slots, rect, self.area.y0)
+    }
+
+    fn row(&mut self, y: i32) -> &mut [f32] {
+        let slot = ((y - self.area.y0) as usize) & (self.slots - 1);
+        let start = slot * self.stride;
+        &mut self.data[start..start + self.area.width()]
+    }
+
+    /// Tells that row `y` has been computed.
+    fn computed(&mut self, y: i32) {
+        if self.paired && ((y - self.area.y0) as usize) & (self.slots - 1) == 0 {
+            let width = self.area.width();
+            self.data.copy_within(..width, self.slots * self.stride);
+        }
+    }
+}
+
+/// The tiled executor of one plane.
+pub struct Tiled {
+    nodes: Vec<FusedNode>,
+    tile: TileSize,
+    size: Size,
+    /// Whether some stage reads at computed positions.
+    scattered: bool,
+}
+
+impl Tiled {
+    /// Chooses a tile so that what a tile keeps fits in `private_cache` bytes.
+    pub fn new(nodes: Vec<FusedNode>, size: Size, private_cache: usize) -> Self {
+        let tile = tile_size::choose(&nodes, size, private_cache);
+        let scattered = tile_size::scattered(&nodes);
+        Tiled { nodes, tile, size, scattered }
+    }
+
+    /// The nodes after fusion.
+    pub fn nodes(&self) -> &[FusedNode] {
+        &self.nodes
+    }
+
+    /// The tile chosen, with what it predicts.
+    pub fn tile(&self) -> &TileSize {
+        &self.tile
+    }
+
+    /// Computes output rows `rows`, which are those `target` holds.
+    pub fn rows(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        rows: Range<usize>,
+        target: &mut Target<'_>,
+        scratch: &mut Scratch,
+    ) {
+        let (top, bottom) = (rows.start as i32, rows.end as i32);
+        scratch.rings.resize_with(self.nodes.len(), Ring::default);
+        let job = Rect { x0: 0, y0: top, x1: self.size.w as i32, y1: bottom };
+        let mut tile = self.first(job);
+        while let Some(this) = tile {
+            tile = self.after(this, job);
+            let ahead = tile.map_or(Rect::default(), |next| self.reads(next, scratch));
+            self.tile_at(simd, source, this, ahead, top, target, scratch);
+        }
+    }
+
+    /// The first tile of the rows `job`.
+    fn first(&self, job: Rect) -> Option<Rect> {
+        let x1 = job.x1.min(self.tile.columns);
+        let y1 = job.y1.min(job.y0.saturating_add(self.tile.rows));
+        (!job.is_empty()).then_some(Rect { x1, y1, ..job })
+    }
+
+    /// The tile after `tile`: to the right, then at the left of the next band.
+    fn after(&self, tile: Rect, job: Rect) -> Option<Rect> {
+        if tile.x1 < job.x1 {
+            let x1 = job.x1.min(tile.x1 + self.tile.columns);
+            return Some(Rect { x0: tile.x1, x1, ..tile });
+        }
+        self.first(Rect { y0: tile.y1, ..job })
+    }
+
+    /// What `tile` reads of the source at computed positions, where no hardware sees a pattern.
+    fn reads(&self, tile: Rect, scratch: &mut Scratch) -> Rect {
+        if !self.scattered || tile.width() == self.size.w as usize {
+            return Rect::default();
+        }
+        demand(&self.nodes, tile, &mut scratch.needs);
+        let reading = self.nodes.iter().zip(&scratch.needs);
+        reading
+            .filter(|(node, _)| node.inputs.contains(&Input::Source))
+            .fold(Rect::default(), |all, (node, need)| all.union(&node.source(*need)))
+    }
+
+    fn tile_at(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        tile: Rect,
+        ahead: Rect,
+        top: i32,
+        target: &mut Target<'_>,
+        scratch: &mut Scratch,
+    ) {
+        let n = self.nodes.len();
+        let Scratch { rings, demands, needs, temp, line, steps } = scratch;
+        demand(&self.nodes, tile, needs);
+        let blocks = tile.height().div_ceil(BLOCK as usize);
+        block_demands(&self.nodes, tile, needs, demands);
+        for i in 0..n - 1 {
+            let demands = (0..blocks).map(|b| &demands[b * n + i]);
+            prepare(&mut rings[i], needs[i], self.nodes[i].paired, demands);
+        }
+        let last = n - 1;
+        let mut context = RowContext { simd, temp };
+        let backwards = rises(demands, n, blocks);
+        for step in 0..blocks {
+            let b = if backwards { blocks - 1 - step } else { step };
+            let wanted = &demands[b * n..(b + 1) * n];
+            source.prefetch(part(ahead, step, blocks));
+            for i in 0..last {
+                if wanted[i].is_empty() {
+                    continue;
+                }
+                let (before, rest) = rings.split_at_mut(i);
+                let ring = &mut rest[0];
+                let missing = ring.missing(&wanted[i]);
+                let reader = Reader::new(&self.nodes[i], source, before);
+                let origin = ring.area.x0;
+                let mut y = missing.start;
+                while y < missing.end {
+                    let rows = y..missing.end.min(y + STRIP);
+                    y = rows.end;
+                    let columns = columns_of(&self.nodes, i, needs, rows.clone());
+                    let within = (columns.start - origin) as usize..(columns.end - origin) as usize;
+                    for y in rows {
+                        let row = &mut ring.row(y)[within.clone()];
+                        reader.compute(&mut context, steps, y, columns.start, row);
+                        ring.computed(y);
+                    }
+                }
+                ring.keep(&wanted[i], missing);
+            }
+            let reader = Reader::new(&self.nodes[last], source, &rings[..last]);
+            let width = tile.width();
+            for y in wanted[last].clone() {
+                let at = (y - top) as usize * self.size.w as usize + tile.x0 as usize;
+                if let Some(values) = target.values() {
+                    reader.compute(&mut context, steps, y, tile.x0, &mut values[at..at + width]);
+                } else {
+                    line.resize(width.max(line.len()), 0.0);
+                    reader.compute(&mut context, steps, y, tile.x0, &mut line[..width]);
+                    target.store(simd, at, &line[..width]);
+                }
+            }
+        }
+    }
+}
+
+/// The columns of `rows` of a node's output that a tile with these needs reads.
+pub(super) fn columns_of(
+    nodes: &[FusedNode],
+    node: usize,
+    needs: &[Rect],
+    rows: Range<i32>,
+) -> Range<i32> {
+    let need = needs[node];
+    let mut all = need.x1..need.x0;
+    for (reader, out) in nodes.iter().zip(needs).skip(node + 1) {
+        if !out.is_empty() && reader.inputs.contains(&Input::Node(node)) {
+            let columns = reader.source_columns(*out, rows.clone());
+            all = all.start.min(columns.start)..all.end.max(columns.end);
+        }
+    }
+    let start = all.start.clamp(need.x0, need.x1);
+    start..all.end.clamp(start, need.x1)
+}
+
+/// Rows of `rect` that step `step` of `steps` is to ask for.
+fn part(rect: Rect, step: usize, steps: usize) -> Rect {
+    let at = |s: usize| rect.y0 + (rect.height() * s / steps) as i32;
+    Rect { y0: at(step), y1: at(step + 1), ..rect }
+}
+
+/// The region of every node that `tile` needs.
+pub(super) fn demand(nodes: &[FusedNode], tile: Rect, needs: &mut Vec<Rect>) {
+    needs.clear();
+    needs.resize(nodes.len(), Rect::default());
+    needs[nodes.len() - 1] = tile;
+    for i in (0..nodes.len()).rev() {
+        let region = nodes[i].source(needs[i]);
+        for input in &nodes[i].inputs {
+            if let Input::Node(j) = input {
+                needs[*j] = needs[*j].union(&region);
+            }
+        }
+    }
+}
+
+/// The rows of every node that each block of `tile` reads: `demands[block * nodes + node]`.
+pub(super) fn block_demands(
+    nodes: &[FusedNode],
+    tile: Rect,
+    needs: &[Rect],
+    demands: &mut Vec<Range<i32>>,
+) {
+    let n = nodes.len();
+    let blocks = tile.height().div_ceil(BLOCK as usize);
+    demands.clear();
+    demands.resize(blocks * n, 0..0);
+    for b in 0..blocks {
+        let y0 = tile.y0 + b as i32 * BLOCK;
+        let wanted = &mut demands[b * n..(b + 1) * n];
+        wanted[n - 1] = y0..(y0 + BLOCK).min(tile.y1);
+        for i in (0..n).rev() {
+            let rows = wanted[i].clone();
+            let region = nodes[i].source(Rect { y0: rows.start, y1: rows.end, ..needs[i] });
+            for input in &nodes[i].inputs {
+                if let (Input::Node(j), false) = (input, region.is_empty()) {
+                    let w = &mut wanted[*j];
+                    *w = if w.start >= w.end {
+                        region.y0..region.y1
+                    } else {
+                        w.start.min(region.y0)..w.end.max(region.y1)
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// Whether some node is read upwards while blocks go down, so that blocks should go up.
+fn rises(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
+    (0..n - 1).any(|i| {
+        let mut wanted = (0..blocks).map(|b| &demands[b * n + i]).filter(|r| !r.is_empty());
+        match (wanted.next(), wanted.last()) {
+            (Some(first), Some(last)) => last.start < first.start && last.end < first.end,
+            _ => false,
+        }
+    })
+}
+
+/// Slots a ring needs so that a block finds all rows it reads.
+pub(super) fn slots<'a>(demands: impl Iterator<Item = &'a Range<i32>>) -> usize {
+    demands.map(|r| r.len()).max().unwrap_or(0).next_power_of_two()
+}
+
+fn prepare<'a>(
+    ring: &mut Ring,
+    need: Rect,
+    paired: bool,
+    demands: impl Iterator<Item = &'a Range<i32>>,
+) {
+    ring.area = need;
+    ring.slots = slots(demands);
+    // Two samples of slack, rows at cache lines.
+    ring.stride = (need.width() + 2).next_multiple_of(16);
+    ring.held = need.y0..need.y0;
+    ring.paired = paired;
+    let len = (ring.slots + usize::from(paired)) * ring.stride;
+    if ring.data.len() < len {
+        ring.data.resize(len, 0.0);
+    }
+}
+
+impl Ring {
+    /// The rows of `wanted` that are not there. Forgets everything when they do not continue what is there.
+    fn missing(&mut self, wanted: &Range<i32>) -> Range<i32> {
+        let continues = wanted.start >= self.held.start && wanted.start <= self.held.end;
+        if !continues {
+            self.held = wanted.start..wanted.start;
+        }
+        self.held.end..wanted.end.max(self.held.end)
+    }
+
+    fn keep(&mut self, wanted: &Range<i32>, computed: Range<i32>) {
+        self.held.end = computed.end;
+        self.held.start = self.held.start.max(computed.end - self.slots as i32);
+        debug_assert!(self.held.start <= wanted.start);
+    }
+}
+
+/// A node with its inputs at hand.
+struct Reader<'a> {
+    node: &'a FusedNode,
+    source: &'a Source<'a>,
+    inputs: [Option<Lines<'a>>; 2],
+}
+
+impl<'a> Reader<'a> {
+    fn new(node: &'a FusedNode, source: &'a Source<'a>, rings: &'a [Ring]) -> Self {
+        let mut inputs = [None, None];
+        for (slot, input) in inputs.iter_mut().zip(&node.inputs) {
+            *slot = match input {
+                Input::Node(j) if rings[*j].slots > 0 && !rings[*j].held.is_empty() => {
+                    Some(rings[*j].lines())
+                }
+                Input::Node(_) => Some(Lines::empty()),
+                Input::Source => source.lines(),
+            };
+        }
+        Reader { node, source, inputs }
+    }
+
+    /// Row `y` of the node's output from column `x0` on. `steps` holds the row between pointwise stages.
+    fn compute(
+        &self,
+        context: &mut RowContext<'_>,
+        steps: &mut Vec<f32>,
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
+        let points = &self.node.points;
+        if points.is_empty() {
+            return self.op(context, y, x0, out);
+        }
+        let n = out.len();
+        if steps.len() < 2 * n {
+            steps.resize(2 * n, 0.0);
+        }
+        let (mut from, mut to) = steps.split_at_mut(n);
+        let simd = context.simd;
+        let (last, between) = points.split_last().expect("not empty");
+        let mut mapped = 0;
+        if let (Op::Copy, Some(lines), false) = (&self.node.op, &self.inputs[0], between.is_empty()) {
+            // What lies in memory as values needs no copy before it is mapped.
+            let row = Self::copied(self.node, lines, y, x0, n);
+            between[0].point().expect("pointwise").map(simd, row, &mut from[..n]);
+            mapped = 1;
+        } else if let (Op::Copy, Some(lines)) = (&self.node.op, &self.inputs[0]) {
+            let row = Self::copied(self.node, lines, y, x0, n);
+            return last.point().expect("pointwise").map(simd, row, out);
+        } else {
+            self.op(context, y, x0, &mut from[..n]);
+        }
+        for point in &between[mapped..] {
+            point.point().expect("pointwise").map(simd, &from[..n], &mut to[..n]);
+            std::mem::swap(&mut from, &mut to);
+        }
+        last.point().expect("pointwise").map(simd, &from[..n], out);
+    }
+
+    /// The samples that a copying node gives from (x0, y) on, where they lie.
+    fn copied<'l>(node: &FusedNode, lines: &Lines<'l>, y: i32, x0: i32, n: usize) -> &'l [f32] {
+        let from = (x0 + node.offset.0 - lines.rect().x0) as usize;
+        &lines.row(y + node.offset.1)[from..from + n]
+    }
+
+    /// What the node computes before its pointwise stages.
+    fn op(&self, context: &mut RowContext<'_>, y: i32, x0: i32, out: &mut [f32]) {
+        let (x, sy) = (x0 + self.node.offset.0, y + self.node.offset.1);
+        match (&self.node.op, &self.inputs) {
+            (Op::Copy, [None, _]) => self.source.load(context.simd, sy, x, out),
+            (Op::Copy, [Some(lines), _]) => {
+                out.copy_from_slice(Self::copied(self.node, lines, y, x0, out.len()));
+            }
+            (Op::Stage(stage), [Some(a), None]) => stage.row(context, &[*a], sy, x, out),
+            (Op::Stage(stage), [Some(a), Some(b)]) => stage.row(context, &[*a, *b], sy, x, out),
+            (Op::Stage(_), [None, _]) => unreachable!("a stage reads values"),
+        }
+    }
+}

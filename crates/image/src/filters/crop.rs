@@ -1,0 +1,169 @@
+//! `crop`: a part of the frame, centred or named by its size and place, in luma samples.
+
+use std::sync::Arc;
+
+use evener_runtime::Simd;
+
+use super::{Arg, Entry, Filter, Role};
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::lines::Lines;
+use crate::stage::{Plane, RowContext, Stage};
+
+/// Sizes and offsets beyond this are no crop of any frame.
+const MOST: u32 = 65536;
+
+pub const ENTRY: Entry = Entry {
+    name: "crop",
+    aliases: &[],
+    about: "keep a part of the frame: a centred fraction, or w:h:x:y in luma samples",
+    args: &[
+        Arg::alone("fraction", "0.8", "the share of width and height to keep"),
+        Arg::required("w", "the width to keep"),
+        Arg::required("h", "the height to keep"),
+        Arg::required("x", "the columns to drop on the left"),
+        Arg::required("y", "the rows to drop at the top"),
+    ],
+    role: Role::EveryPlane,
+    build: |args| {
+        if !["w", "h", "x", "y"].iter().any(|name| args.given(name)) {
+            let share = |f| f > 0.0 && f <= 1.0;
+            let fraction = args.number_where("fraction", share, "more than 0 and at most 1")?;
+            return Ok(Box::new(Crop::Fraction(fraction)));
+        }
+        Ok(Box::new(Crop::Part {
+            size: Size {
+                w: args.integer("w", 1..=MOST)?,
+                h: args.integer("h", 1..=MOST)?,
+            },
+            x: args.integer("x", 0..=MOST)?,
+            y: args.integer("y", 0..=MOST)?,
+        }))
+    },
+};
+
+enum Crop {
+    /// Centred, this share of each side.
+    Fraction(f64),
+    /// In luma samples.
+    Part { size: Size, x: u32, y: u32 },
+}
+
+/// What is kept of a plane.
+struct Kept {
+    size: Size,
+    x: u32,
+    y: u32,
+}
+
+impl Crop {
+    /// Size and offset on luma, before rounding to whole chroma samples.
+    fn wanted(&self, luma: Size) -> Kept {
+        match *self {
+            Crop::Part { size, x, y } => Kept { size, x, y },
+            Crop::Fraction(fraction) => {
+                // A fraction is decimal: 0.29 of 100 is 29, though the nearest binary number gives a little less.
+                let share = |side: u32| (f64::from(side) * fraction + 1e-9).floor() as u32;
+                let size = Size {
+                    w: share(luma.w).min(luma.w),
+                    h: share(luma.h).min(luma.h),
+                };
+                Kept {
+                    size,
+                    x: (luma.w - size.w) / 2,
+                    y: (luma.h - size.h) / 2,
+                }
+            }
+        }
+    }
+
+    /// Size and offset on a plane.
+    fn kept(&self, plane: &Plane) -> Result<Kept, String> {
+        let Kept { size, x, y } = self.wanted(plane.luma);
+        let luma = plane.luma;
+        if u64::from(size.w) + u64::from(x) > u64::from(luma.w)
+            || u64::from(size.h) + u64::from(y) > u64::from(luma.h)
+        {
+            return Err(format!(
+                "{size} at {x},{y} reaches outside the {luma} it is cut from; make it smaller"
+            ));
+        }
+        let (cx, cy) = plane.chroma_subsampling;
+        let (sx, sy) = plane.subsampling;
+        let on_plane = |v: u32, chroma: u32, own: u32| v / chroma * chroma / own;
+        let kept = Kept {
+            size: Size {
+                w: on_plane(size.w, cx, sx),
+                h: on_plane(size.h, cy, sy),
+            },
+            x: on_plane(x, cx, sx),
+            y: on_plane(y, cy, sy),
+        };
+        if kept.size.area() == 0 {
+            return Err(format!(
+                "nothing would be left of {luma}; keep at least {cx}x{cy}"
+            ));
+        }
+        Ok(kept)
+    }
+}
+
+impl Filter for Crop {
+    fn output_size(&self, plane: &Plane) -> Result<Size, String> {
+        Ok(self.kept(plane)?.size)
+    }
+
+    fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+        // `output_size` has refused what has no place.
+        let (dx, dy) = self
+            .kept(plane)
+            .map_or((0, 0), |kept| (kept.x as i32, kept.y as i32));
+        graph.push(Arc::new(CropStage { dx, dy }), &[input], size)
+    }
+}
+
+#[derive(Debug)]
+struct CropStage {
+    dx: i32,
+    dy: i32,
+}
+
+impl Stage for CropStage {
+    fn name(&self) -> &'static str {
+        "crop"
+    }
+
+    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
+        taps.push((x + self.dx, y + self.dy));
+    }
+
+    fn offsets(&self) -> Option<Vec<(i32, i32)>> {
+        Some(vec![(self.dx, self.dy)])
+    }
+
+    fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
+        samples[0]
+    }
+
+    fn combine_run(&self, _simd: Simd, samples: &[f32], out: &mut [f32]) {
+        out.copy_from_slice(samples);
+    }
+
+    fn source(&self, out: Rect) -> Rect {
+        out.shift(self.dx, self.dy)
+    }
+
+    fn row(&self, _: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+        let from = (x0 + self.dx - input[0].rect().x0) as usize;
+        out.copy_from_slice(&input[0].row(y + self.dy)[from..from + out.len()]);
+    }
+
+    fn translation(&self) -> Option<(i32, i32)> {
+        Some((self.dx, self.dy))
+    }
+
+    fn weight(&self) -> f64 {
+        1.0
+    }
+}

@@ -1,0 +1,122 @@
+//! The filters: one file each, one line each in [`TABLE`].
+
+use crate::format::Size;
+use crate::graph::args::{ArgError, Args};
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::stage::Plane;
+
+mod binary;
+mod blur;
+mod crop;
+mod flip;
+mod gaussian;
+mod magnitude;
+mod point;
+mod posterize;
+mod resize;
+mod rotate;
+mod sobel;
+mod sobel_x;
+mod sobel_y;
+mod threshold;
+mod undistort;
+mod warp;
+
+/// Every filter, in the order they are listed to users. A new filter is a file here and a line in this table.
+pub const TABLE: &[Entry] = &[
+    blur::ENTRY,
+    gaussian::ENTRY,
+    sobel_x::ENTRY,
+    sobel_y::ENTRY,
+    sobel::ENTRY,
+    threshold::ENTRY,
+    undistort::ENTRY,
+    crop::ENTRY,
+    rotate::ENTRY,
+    resize::ENTRY,
+    posterize::ENTRY,
+    binary::ENTRY,
+    flip::ENTRY,
+];
+
+/// What the graph parser and `evener filters` know of a filter.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Name in a graph.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// One line for a listing.
+    pub about: &'static str,
+    /// Arguments in the order they take when unnamed.
+    pub args: &'static [Arg],
+    /// What becomes of chroma.
+    pub role: Role,
+    /// Makes the filter from checked arguments.
+    pub build: fn(&Args<'_>) -> Result<Box<dyn Filter>, ArgError>,
+}
+
+/// An argument of a filter.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg {
+    /// Name in `name=value`.
+    pub name: &'static str,
+    /// Shown as the default, `None` where one must be given.
+    pub default: Option<&'static str>,
+    /// What it is, for a listing and for errors.
+    pub about: &'static str,
+    /// It excludes every other argument, and takes a value without a name only where that is the only value.
+    pub alone: bool,
+}
+
+impl Arg {
+    /// One that must be given.
+    const fn required(name: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: None,
+            about,
+            alone: false,
+        }
+    }
+
+    /// One with a default.
+    const fn optional(name: &'static str, default: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: Some(default),
+            about,
+            alone: false,
+        }
+    }
+
+    /// One with a default that excludes the others.
+    const fn alone(name: &'static str, default: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: Some(default),
+            about,
+            alone: true,
+        }
+    }
+}
+
+/// What becomes of chroma planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Works on every plane at its own size (geometry, smoothing).
+    EveryPlane,
+    /// Works on luma; chroma becomes 0.5 (edges, tones).
+    Luma,
+}
+
+/// A filter with its arguments, not yet bound to a plane.
+pub trait Filter: Send + Sync {
+    /// Size of the output for an input of `size` on a plane. `Err` says in one line why the arguments are impossible.
+    fn output_size(&self, plane: &Plane) -> Result<Size, String> {
+        Ok(plane.size)
+    }
+
+    /// Adds the stages of this filter to the graph of a plane, reading `input`, giving `size` from [`Filter::output_size`].
+    fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port;
+}

@@ -1,0 +1,30 @@
+//! `sobel`: the length of the gradient, three stages joined in a diamond.
+
+use std::sync::Arc;
+
+use super::magnitude::Magnitude;
+use super::sobel_x::SobelXStage;
+use super::sobel_y::SobelYStage;
+use super::{Entry, Filter, Role};
+use crate::format::Size;
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::stage::Plane;
+
+pub const ENTRY: Entry = Entry {
+    name: "sobel",
+    aliases: &[],
+    about: "edges: length of the Sobel gradient",
+    args: &[],
+    role: Role::Luma,
+    build: |_| Ok(Box::new(Sobel)),
+};
+
+struct Sobel;
+
+impl Filter for Sobel {
+    fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+        let x = graph.push(Arc::new(SobelXStage { size: plane.size }), &[input], size);
+        let y = graph.push(Arc::new(SobelYStage { size: plane.size }), &[input], size);
+        graph.push(Arc::new(Magnitude { size }), &[x, y], size)
+    }
+}

@@ -1,0 +1,232 @@
+//! The stage of every filter that reads its source at computed positions.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use evener_runtime::Simd;
+
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::kernels::bilinear::{self, Edge, Map};
+use crate::kernels::taps::{self, TapRun};
+use crate::lines::Lines;
+use crate::stage::{Resample, RowContext, Stage};
+
+/// A map that can bound the positions it gives.
+pub trait Bounded: Map {
+    /// Intervals (x0, x1), (y0, y1) that hold the source positions of all outputs in `out`, which is not empty.
+    fn bounds(&self, out: Rect) -> ((f64, f64), (f64, f64));
+
+    /// The interval of x among the source positions of outputs in `out` whose y lies in the interval `y`;
+    /// `None` where nothing narrower than `bounds` is known.
+    fn columns(&self, out: Rect, y: (f64, f64)) -> Option<(f64, f64)> {
+        let _ = (out, y);
+        None
+    }
+}
+
+/// Bilinear sampling of a plane of `size` at the positions of `map`.
+#[derive(Debug)]
+pub struct Warp<M> {
+    pub name: &'static str,
+    pub map: M,
+    pub size: Size,
+    pub edge: Edge,
+    pub weight: f64,
+}
+
+impl<M: Bounded + 'static> Warp<M> {
+    pub fn stage(self) -> Arc<dyn Stage> {
+        Arc::new(self)
+    }
+
+    /// Whether taps may have been moved to the rows before `end` from the plane's edge.
+    fn at_edge(&self, end: i32) -> bool {
+        end + 2 > self.size.h as i32
+    }
+
+    fn tap(&self, x: i32, y: i32) -> Option<bilinear::Tap> {
+        let (sx, sy) = self.map.at(x as f32, y as f32);
+        bilinear::tap(sx, sy, self.size, self.edge)
+    }
+}
+
+impl<M: Bounded + 'static> Stage for Warp<M> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
+        if let Some(t) = self.tap(x, y) {
+            taps.extend([
+                (t.x, t.y),
+                (t.x + 1, t.y),
+                (t.x, t.y + 1),
+                (t.x + 1, t.y + 1),
+            ]);
+        }
+    }
+
+    fn combine(&self, x: i32, y: i32, s: &[f32]) -> f32 {
+        match (self.tap(x, y), s, self.edge) {
+            (Some(t), &[a, b, c, d], _) => bilinear::blend([a, b], [c, d], t.fx, t.fy),
+            (_, _, Edge::Fill(fill)) => fill,
+            (_, _, Edge::Repeat) => 0.0,
+        }
+    }
+
+    fn source(&self, out: Rect) -> Rect {
+        if out.is_empty() {
+            return Rect::default();
+        }
+        let ((x0, x1), (y0, y1)) = self.map.bounds(out);
+        // One sample more on either side than exact arithmetic needs, for the rounding of coordinates to f32.
+        let low = |v: f64| (v.clamp(-1e9, 1e9)).floor() as i32 - 1;
+        let high = |v: f64| (v.clamp(-1e9, 1e9)).floor() as i32 + 3;
+        let rect = Rect {
+            x0: low(x0),
+            y0: low(y0),
+            x1: high(x1),
+            y1: high(y1),
+        };
+        let plane = Rect::of(self.size);
+        let read = match self.edge {
+            Edge::Repeat => rect.clamp_to(self.size),
+            // Positions outside the plane are fill and read nothing.
+            Edge::Fill(_) => Rect {
+                x0: rect.x0.max(plane.x0),
+                y0: rect.y0.max(plane.y0),
+                x1: rect.x1.min(plane.x1),
+                y1: rect.y1.min(plane.y1),
+            },
+        };
+        if read.is_empty() {
+            return Rect::default();
+        }
+        // At the last column and row the tap moves one sample back.
+        Rect {
+            x0: read.x0.min(plane.x1 - 2).max(0),
+            y0: read.y0.min(plane.y1 - 2).max(0),
+            ..read
+        }
+    }
+
+    fn source_columns(&self, out: Rect, rows: Range<i32>) -> Range<i32> {
+        let all = self.source(out);
+        let all = all.x0..all.x1;
+        // A position reads the row above and below it, and repeated edges bring in positions from outside.
+        let around = (f64::from(rows.start) - 1.5, f64::from(rows.end) + 0.5);
+        match self.map.columns(out, around) {
+            Some((low, high)) if self.edge != Edge::Repeat && !self.at_edge(rows.end) => {
+                let start = all.start.max((low.clamp(-1e9, 1e9)).floor() as i32 - 1);
+                let end = all.end.min((high.clamp(-1e9, 1e9)).floor() as i32 + 3);
+                // The last column's tap moves one sample back.
+                start.min(self.size.w as i32 - 2).max(all.start)..end.max(start)
+            }
+            _ => all,
+        }
+    }
+
+    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+        bilinear::row(
+            cx.simd, &self.map, self.edge, self.size, &input[0], y, x0, out,
+        );
+    }
+
+    fn resample(&self) -> Option<&dyn Resample> {
+        Some(self)
+    }
+
+    fn weight(&self) -> f64 {
+        self.weight
+    }
+}
+
+impl<M: Bounded + 'static> Resample for Warp<M> {
+    fn taps_run(&self, simd: Simd, xs: &[i32], ys: &[i32], taps: &mut TapRun) {
+        taps::positions(simd, &self.map, self.edge, self.size, xs, ys, taps);
+    }
+
+    fn fill(&self) -> f32 {
+        if let Edge::Fill(fill) = self.edge { fill } else { 0.0 }
+    }
+}
+
+/// x and y are affine in the output position: (a·x + b·y + c, d·x + e·y + f), each row's constant part rounded first.
+#[derive(Clone, Copy, Debug)]
+pub struct Affine {
+    /// Offset of the output's centre, subtracted from the output position.
+    pub centre: (f32, f32),
+    /// Position the output's centre reads.
+    pub target: (f32, f32),
+    /// a, b.
+    pub x: (f32, f32),
+    /// d, e.
+    pub y: (f32, f32),
+}
+
+impl Map for Affine {
+    #[inline(always)]
+    fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        let (dx, dy) = (x - self.centre.0, y - self.centre.1);
+        let row = (
+            self.x.1.mul_add(dy, self.target.0),
+            self.y.1.mul_add(dy, self.target.1),
+        );
+        (self.x.0.mul_add(dx, row.0), self.y.0.mul_add(dx, row.1))
+    }
+}
+
+impl Bounded for Affine {
+    fn bounds(&self, out: Rect) -> ((f64, f64), (f64, f64)) {
+        let axis = |(cx, cy): (f32, f32), target: f32| {
+            let term = |c: f32, low: i32, end: i32, centre: f32| {
+                let c = f64::from(c);
+                let ends = [low, end - 1].map(|v| c * (f64::from(v) - f64::from(centre)));
+                (ends[0].min(ends[1]), ends[0].max(ends[1]))
+            };
+            let h = term(cx, out.x0, out.x1, self.centre.0);
+            let v = term(cy, out.y0, out.y1, self.centre.1);
+            (f64::from(target) + h.0 + v.0, f64::from(target) + h.1 + v.1)
+        };
+        (axis(self.x, self.target.0), axis(self.y, self.target.1))
+    }
+
+    /// The positions of a rectangle are a parallelogram; this is the extent of its intersection with a strip.
+    fn columns(&self, out: Rect, (top, bottom): (f64, f64)) -> Option<(f64, f64)> {
+        let corner = |x: i32, y: i32| {
+            let (dx, dy) = (
+                f64::from(x) - f64::from(self.centre.0),
+                f64::from(y) - f64::from(self.centre.1),
+            );
+            let axis = |(cx, cy): (f32, f32), target: f32| {
+                f64::from(target) + f64::from(cx) * dx + f64::from(cy) * dy
+            };
+            (axis(self.x, self.target.0), axis(self.y, self.target.1))
+        };
+        let corners = [
+            corner(out.x0, out.y0),
+            corner(out.x1 - 1, out.y0),
+            corner(out.x1 - 1, out.y1 - 1),
+            corner(out.x0, out.y1 - 1),
+        ];
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for i in 0..4 {
+            let (a, b) = (corners[i], corners[(i + 1) % 4]);
+            let (from, to) = (a.1.min(b.1).max(top), a.1.max(b.1).min(bottom));
+            if from > to {
+                continue;
+            }
+            for y in [from, to] {
+                let x = if a.1 == b.1 { a.0 } else { a.0 + (b.0 - a.0) * (y - a.1) / (b.1 - a.1) };
+                low = low.min(x);
+                high = high.max(x);
+            }
+            if a.1 == b.1 {
+                low = low.min(b.0);
+                high = high.max(b.0);
+            }
+        }
+        (low <= high).then_some((low, high))
+    }
+}

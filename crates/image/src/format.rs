@@ -1,0 +1,181 @@
+//! What a frame looks like: size, chroma layout, depth, and the timing that goes with a stream of them.
+
+use std::fmt;
+
+/// Width and height in samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Samples in a row.
+    pub w: u32,
+    /// Rows.
+    pub h: u32,
+}
+
+impl Size {
+    /// Number of samples.
+    pub fn area(self) -> usize {
+        self.w as usize * self.h as usize
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.w, self.h)
+    }
+}
+
+/// Which planes a frame has and how the chroma planes are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Chroma {
+    /// Luma alone.
+    Mono,
+    /// Chroma halved in both directions.
+    C420,
+    /// Chroma halved horizontally.
+    C422,
+    /// Chroma at full size.
+    C444,
+}
+
+impl Chroma {
+    /// Luma samples per chroma sample, horizontally and vertically.
+    pub fn subsampling(self) -> (u32, u32) {
+        match self {
+            Chroma::Mono | Chroma::C444 => (1, 1),
+            Chroma::C420 => (2, 2),
+            Chroma::C422 => (2, 1),
+        }
+    }
+
+    /// Planes of a frame: 1 or 3.
+    pub fn planes(self) -> usize {
+        if self == Chroma::Mono { 1 } else { 3 }
+    }
+}
+
+/// How a sample is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// One byte, codes 0 to 255.
+    U8,
+    /// Two bytes in the machine's order, codes 0 to 1023.
+    U10,
+    /// 32-bit float, 0 to 1; used by benchmarks, not in files.
+    F32,
+}
+
+impl Depth {
+    /// The largest code, `None` for floats.
+    pub fn maximum(self) -> Option<u32> {
+        match self {
+            Depth::U8 => Some(255),
+            Depth::U10 => Some(1023),
+            Depth::F32 => None,
+        }
+    }
+
+    /// Bytes of one sample.
+    pub fn bytes(self) -> usize {
+        match self {
+            Depth::U8 => 1,
+            Depth::U10 => 2,
+            Depth::F32 => 4,
+        }
+    }
+}
+
+/// Size, chroma layout and depth of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// Luma samples in a row.
+    pub width: u32,
+    /// Luma rows.
+    pub height: u32,
+    /// Chroma layout.
+    pub chroma: Chroma,
+    /// Sample type.
+    pub depth: Depth,
+}
+
+impl Format {
+    /// Number of planes.
+    pub fn planes(&self) -> usize {
+        self.chroma.planes()
+    }
+
+    /// Size of a plane; chroma sizes are rounded up.
+    pub fn plane_size(&self, plane: usize) -> Size {
+        let (sx, sy) = if plane == 0 { (1, 1) } else { self.chroma.subsampling() };
+        Size { w: self.width.div_ceil(sx), h: self.height.div_ceil(sy) }
+    }
+
+    /// Bytes of all planes together.
+    pub fn frame_bytes(&self) -> usize {
+        (0..self.planes()).map(|p| self.plane_size(p).area() * self.depth.bytes()).sum()
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chroma = match self.chroma {
+            Chroma::Mono => "mono",
+            Chroma::C420 => "4:2:0",
+            Chroma::C422 => "4:2:2",
+            Chroma::C444 => "4:4:4",
+        };
+        let depth = match self.depth {
+            Depth::U8 => "8 bits",
+            Depth::U10 => "10 bits",
+            Depth::F32 => "f32",
+        };
+        write!(f, "{}x{} {chroma} {depth}", self.width, self.height)
+    }
+}
+
+/// A fraction, as frame rates and aspects are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ratio {
+    /// Numerator.
+    pub num: u32,
+    /// Denominator.
+    pub den: u32,
+}
+
+/// Where 4:2:0 chroma samples sit, kept from input to output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Siting {
+    /// Centred between four luma samples.
+    #[default]
+    Jpeg,
+    /// On the left luma column.
+    Mpeg2,
+    /// As DV in PAL countries.
+    PalDv,
+}
+
+/// What belongs to a stream of frames beside their format; kept from input to output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Frames per second.
+    pub rate: Ratio,
+    /// Aspect of a sample, where the stream names one.
+    pub aspect: Option<Ratio>,
+    /// Whether codes use the full range, where the stream says.
+    pub full_range: Option<bool>,
+    /// Chroma siting of 4:2:0.
+    pub siting: Siting,
+    /// Interlacing as y4m names it: `p`, `t`, `b`, `m` or `?`.
+    pub interlace: char,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing {
+            rate: Ratio { num: 25, den: 1 },
+            aspect: None,
+            full_range: None,
+            siting: Siting::default(),
+            interlace: 'p',
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Frames: planes of samples in shared buffers.
+
+use std::ops::Deref;
+
+use evener_runtime::buffer::{Rows, RowsRef};
+
+use crate::format::{Depth, Format, Size};
+
+/// The samples of a plane, row after row without padding.
+pub enum Samples {
+    /// Codes of 8 bits.
+    U8(Rows<u8>),
+    /// Codes of 10 bits.
+    U16(Rows<u16>),
+    /// Values 0 to 1.
+    F32(Rows<f32>),
+}
+
+impl Samples {
+    /// A zeroed plane.
+    pub fn new(size: Size, depth: Depth) -> Self {
+        let (w, h) = (size.w as usize, size.h as usize);
+        match depth {
+            Depth::U8 => Samples::U8(Rows::zeroed(w, h)),
+            Depth::U10 => Samples::U16(Rows::zeroed(w, h)),
+            Depth::F32 => Samples::F32(Rows::zeroed(w, h)),
+        }
+    }
+}
+
+/// One unit of a video stream.
+pub struct Frame {
+    format: Format,
+    planes: Vec<Samples>,
+}
+
+impl Frame {
+    /// A frame with every sample zero.
+    pub fn new(format: &Format) -> Self {
+        let planes =
+            (0..format.planes()).map(|p| Samples::new(format.plane_size(p), format.depth)).collect();
+        Frame { format: *format, planes }
+    }
+
+    /// Size, chroma layout and depth.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The samples of a plane: 0 luma, 1 and 2 chroma.
+    pub fn plane(&self, plane: usize) -> &Samples {
+        &self.planes[plane]
+    }
+
+    /// The bytes of a plane for overwriting: the machine's byte order, no padding.
+    pub fn plane_bytes_mut(&mut self, plane: usize) -> &mut [u8] {
+        match &mut self.planes[plane] {
+            Samples::U8(rows) => rows.as_mut_slice(),
+            Samples::U16(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
+            Samples::F32(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
+        }
+    }
+
+    /// The bytes of a plane.
+    pub fn plane_bytes(&self, plane: usize) -> PlaneBytes<'_> {
+        match &self.planes[plane] {
+            Samples::U8(rows) => PlaneBytes::U8(rows.read()),
+            Samples::U16(rows) => PlaneBytes::U16(rows.read()),
+            Samples::F32(rows) => PlaneBytes::F32(rows.read()),
+        }
+    }
+
+    /// All planes for overwriting, as bytes, in order: what vectored reads take.
+    pub fn all_bytes_mut(&mut self) -> Vec<&mut [u8]> {
+        self.planes
+            .iter_mut()
+            .map(|p| match p {
+                Samples::U8(rows) => rows.as_mut_slice(),
+                Samples::U16(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
+                Samples::F32(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
+            })
+            .collect()
+    }
+}
+
+/// The bytes of a plane, borrowed from its frame.
+pub enum PlaneBytes<'a> {
+    /// Of 8-bit codes.
+    U8(RowsRef<'a, u8>),
+    /// Of 10-bit codes.
+    U16(RowsRef<'a, u16>),
+    /// Of floats.
+    F32(RowsRef<'a, f32>),
+}
+
+impl Deref for PlaneBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            PlaneBytes::U8(rows) => rows,
+            PlaneBytes::U16(rows) => bytemuck::cast_slice(rows),
+            PlaneBytes::F32(rows) => bytemuck::cast_slice(rows),
+        }
+    }
+}

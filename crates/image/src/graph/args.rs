@@ -1,0 +1,315 @@
+//! The arguments of one filter: given, defaulted and checked.
+
+use std::ops::RangeInclusive;
+
+use super::text::{Span, nearest, quoted};
+use crate::filters::{Arg, Entry};
+
+/// An argument that is not as its filter needs it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: {problem}")]
+pub struct ArgError {
+    /// Where it stands, or the filter where it is missing; characters from 1.
+    pub column: usize,
+    /// What is wrong and what to do.
+    pub problem: Problem,
+}
+
+/// What is wrong with an argument.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The messages say it.
+pub enum Problem {
+    #[error("unknown argument `{name}`; {hint}")]
+    Unknown { name: String, hint: String },
+    #[error("argument `{name}` is missing; give `{name}=` {about}")]
+    Missing {
+        name: &'static str,
+        about: &'static str,
+    },
+    #[error("argument `{name}` is given twice; remove one")]
+    Repeated { name: &'static str },
+    #[error("one argument too many; at most {most} can be given without a name")]
+    TooMany { most: usize },
+    #[error("there is no value here; give one or remove the separator")]
+    Empty,
+    #[error("a value without a name follows one with a name; name it too")]
+    Unnamed,
+    #[error("argument `{name}` cannot be combined with others; give it alone or not at all")]
+    NotAlone { name: &'static str },
+    #[error("`{value}` is not a number; `{name}` is {about}, e.g. `{name}=1`")]
+    NotANumber {
+        name: &'static str,
+        value: String,
+        about: &'static str,
+    },
+    #[error("`{value}` is not a finite number; give `{name}` a value that is one")]
+    NotFinite { name: &'static str, value: String },
+    #[error("`{name}` is {value}; it must be {expected}")]
+    OutOfRange {
+        name: &'static str,
+        value: String,
+        expected: String,
+    },
+    #[error("`{value}` is no value of `{name}`; {hint}")]
+    NotAChoice {
+        name: &'static str,
+        value: String,
+        hint: String,
+    },
+}
+
+/// The arguments of a filter as [`Entry::build`] reads them. Their number and names have been checked.
+pub struct Args<'a> {
+    entry: &'static Entry,
+    /// Column of the filter.
+    column: usize,
+    /// What was given for each of `entry.args`.
+    given: Vec<Option<Span<'a>>>,
+}
+
+impl<'a> Args<'a> {
+    /// Sorts the values of `list`, e.g. `0.5:keep=below`, to the arguments of `entry`.
+    pub(super) fn new(
+        entry: &'static Entry,
+        column: usize,
+        list: Option<Span<'a>>,
+    ) -> Result<Self, ArgError> {
+        let mut args = Args {
+            entry,
+            column,
+            given: vec![None; entry.args.len()],
+        };
+        let Some(list) = list else {
+            return args.complete();
+        };
+        let only = list.cut(':').is_none();
+        let mut unnamed = (0..entry.args.len()).filter(|&i| only || !entry.args[i].alone);
+        let most = entry.args.iter().filter(|a| !a.alone).count();
+        let mut named = false;
+        for part in list.split(':') {
+            let refuse = |problem| {
+                Err(ArgError {
+                    column: part.column(),
+                    problem,
+                })
+            };
+            let (slot, value) = match part.cut('=') {
+                Some((name, value)) => {
+                    named = true;
+                    (args.slot(name.trim())?, value.trim())
+                }
+                None if part.text().is_empty() => return refuse(Problem::Empty),
+                None if named => return refuse(Problem::Unnamed),
+                None => match unnamed.next() {
+                    Some(slot) => (slot, part),
+                    None => return refuse(Problem::TooMany { most }),
+                },
+            };
+            if value.text().is_empty() {
+                return refuse(Problem::Empty);
+            }
+            if args.given[slot].replace(value).is_some() {
+                return refuse(Problem::Repeated {
+                    name: entry.args[slot].name,
+                });
+            }
+        }
+        args.complete()
+    }
+
+    fn slot(&self, name: Span<'_>) -> Result<usize, ArgError> {
+        let known = || self.entry.args.iter().map(|a| a.name);
+        known().position(|k| k == name.text()).ok_or_else(|| {
+            let hint = match nearest(name.text(), known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if self.entry.args.is_empty() => "this filter takes none".to_owned(),
+                None => format!("there are: {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            let problem = Problem::Unknown {
+                name: quoted(name.text()),
+                hint,
+            };
+            ArgError {
+                column: name.column(),
+                problem,
+            }
+        })
+    }
+
+    /// Refuses arguments that exclude each other and those missing without a default.
+    fn complete(self) -> Result<Self, ArgError> {
+        let all = || self.entry.args.iter().zip(&self.given);
+        let count = all().filter(|(_, given)| given.is_some()).count();
+        for (arg, given) in all() {
+            if let (true, Some(value), 2..) = (arg.alone, given, count) {
+                let problem = Problem::NotAlone { name: arg.name };
+                return Err(ArgError {
+                    column: value.column(),
+                    problem,
+                });
+            }
+        }
+        for (arg, given) in all() {
+            if given.is_none() && arg.default.is_none() && !self.excluded(arg) {
+                return Err(self.missing(arg));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether `arg` counts for nothing because of what else is given.
+    fn excluded(&self, arg: &Arg) -> bool {
+        let alone = self.entry.args.iter().any(|a| a.alone);
+        alone && arg.alone != self.alone()
+    }
+
+    /// Whether the arguments are one that stands alone, given or by default.
+    fn alone(&self) -> bool {
+        let mut pairs = self.entry.args.iter().zip(&self.given);
+        pairs.all(|(arg, given)| arg.alone || given.is_none())
+    }
+
+    fn missing(&self, arg: &Arg) -> ArgError {
+        let problem = Problem::Missing {
+            name: arg.name,
+            about: arg.about,
+        };
+        ArgError {
+            column: self.column,
+            problem,
+        }
+    }
+
+    /// An argument, the text of its value, and where to point when it is wrong.
+    fn value(&self, name: &str) -> Result<(&'static Arg, &str, usize), ArgError> {
+        let unknown = || {
+            let problem = Problem::Unknown {
+                name: quoted(name),
+                hint: "no such one".to_owned(),
+            };
+            ArgError {
+                column: self.column,
+                problem,
+            }
+        };
+        let slot = self
+            .entry
+            .args
+            .iter()
+            .position(|a| a.name == name)
+            .ok_or_else(unknown)?;
+        let arg = &self.entry.args[slot];
+        match (self.given[slot], arg.default) {
+            (Some(span), _) => Ok((arg, span.text(), span.column())),
+            (None, Some(default)) => Ok((arg, default, self.column)),
+            (None, None) => Err(self.missing(arg)),
+        }
+    }
+
+    /// Whether the argument was given rather than defaulted.
+    pub fn given(&self, name: &str) -> bool {
+        let mut pairs = self.entry.args.iter().zip(&self.given);
+        pairs.any(|(arg, given)| arg.name == name && given.is_some())
+    }
+
+    /// A finite number that an `f32` can hold.
+    ///
+    /// # Errors
+    /// The value is no number, or not finite.
+    pub fn number(&self, name: &str) -> Result<f64, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        let refuse = |problem| Err(ArgError { column, problem });
+        match text.parse::<f64>() {
+            Ok(v) if (v as f32).is_finite() => Ok(v),
+            Ok(_) => refuse(Problem::NotFinite {
+                name: arg.name,
+                value: quoted(text),
+            }),
+            Err(_) => {
+                let value = quoted(text);
+                refuse(Problem::NotANumber {
+                    name: arg.name,
+                    value,
+                    about: arg.about,
+                })
+            }
+        }
+    }
+
+    /// A number that satisfies `test`; `expected` says in words what that asks.
+    ///
+    /// # Errors
+    /// As [`Args::number`], or the test fails.
+    pub fn number_where(
+        &self,
+        name: &str,
+        test: impl FnOnce(f64) -> bool,
+        expected: &str,
+    ) -> Result<f64, ArgError> {
+        let number = self.number(name)?;
+        if test(number) {
+            return Ok(number);
+        }
+        let (arg, text, column) = self.value(name)?;
+        let (value, expected) = (quoted(text), expected.to_owned());
+        Err(ArgError {
+            column,
+            problem: Problem::OutOfRange {
+                name: arg.name,
+                value,
+                expected,
+            },
+        })
+    }
+
+    /// A whole number in `range`.
+    ///
+    /// # Errors
+    /// As [`Args::number`], or it is not whole or not in the range.
+    pub fn integer(&self, name: &str, range: RangeInclusive<u32>) -> Result<u32, ArgError> {
+        let (low, high) = (range.start(), range.end());
+        let inside = |v: f64| v.fract() == 0.0 && v >= f64::from(*low) && v <= f64::from(*high);
+        let expected = format!("a whole number from {low} to {high}");
+        Ok(self.number_where(name, inside, &expected)? as u32)
+    }
+
+    /// Which of `choices` the value is.
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn choice(&self, name: &str, choices: &[&str]) -> Result<usize, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        choices.iter().position(|c| *c == text).ok_or_else(|| {
+            let hint = match nearest(text, choices.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("give one of: {}", choices.join(", ")),
+            };
+            let value = quoted(text);
+            ArgError {
+                column,
+                problem: Problem::NotAChoice {
+                    name: arg.name,
+                    value,
+                    hint,
+                },
+            }
+        })
+    }
+
+    /// Every argument in force with its value, in the order of the table: `t=0.5:keep=above`.
+    pub(super) fn canonical(&self) -> String {
+        let mut parts = Vec::new();
+        for (arg, given) in self.entry.args.iter().zip(&self.given) {
+            let text = given.map(Span::text).or(arg.default);
+            if let (Some(text), false) = (text, self.excluded(arg)) {
+                // Numbers in their shortest form, so that equal graphs have equal texts.
+                let shown = text
+                    .parse::<f64>()
+                    .map_or_else(|_| text.to_owned(), |v| v.to_string());
+                parts.push(format!("{}={shown}", arg.name));
+            }
+        }
+        parts.join(":")
+    }
+}

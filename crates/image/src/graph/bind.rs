@@ -1,0 +1,142 @@
+//! A graph in its place: the stages of each plane of a format, and the format that comes out.
+
+use super::error::GraphError;
+use super::parse::{Call, Graph};
+use super::plane::{PlaneGraph, Port};
+use crate::filters::Role;
+use crate::format::{Chroma, Format, Size};
+use crate::stage::Plane;
+
+/// The most samples a plane may have on its way: 4 GiB of floats.
+pub const MAX_SAMPLES: usize = 1 << 30;
+
+/// What grey is on a chroma plane.
+const GREY: f32 = 0.5;
+
+/// Which planes a graph works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Planes {
+    /// Luma gets every filter; chroma gets geometry and smoothing with fill 0.5, and is 0.5 from the first filter
+    /// of edges or tones on.
+    #[default]
+    Auto,
+    /// Every filter on every plane, fill 0.
+    Each,
+    /// Luma alone; the output has no chroma.
+    Luma,
+}
+
+/// A graph bound to a format.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// What goes in.
+    pub input: Format,
+    /// What comes out.
+    pub output: Format,
+    /// One for each plane of the output.
+    pub planes: Vec<PlaneGraph>,
+}
+
+impl Graph {
+    /// Puts the filters on the planes of `input`.
+    ///
+    /// # Errors
+    /// A filter cannot work on the size it meets, e.g. a crop that reaches outside.
+    pub fn bind(&self, input: &Format, planes: Planes) -> Result<Bound, GraphError> {
+        if input.width == 0 || input.height == 0 {
+            return Err(GraphError::NoSamples {
+                width: input.width,
+                height: input.height,
+            });
+        }
+        let count = if planes == Planes::Luma {
+            1
+        } else {
+            input.planes()
+        };
+        let luma = self.plane(input, 0, planes, &[])?;
+        let sizes = &luma.sizes;
+        let size = sizes.last().copied().unwrap_or(input.plane_size(0));
+        let chroma: Result<Vec<_>, _> = (1..count)
+            .map(|p| Ok(self.plane(input, p, planes, sizes)?.graph))
+            .collect();
+        let chroma = chroma?;
+        let output = Format {
+            width: size.w,
+            height: size.h,
+            chroma: if planes == Planes::Luma {
+                Chroma::Mono
+            } else {
+                input.chroma
+            },
+            depth: input.depth,
+        };
+        let planes = std::iter::once(luma.graph).chain(chroma).collect();
+        Ok(Bound {
+            input: *input,
+            output,
+            planes,
+        })
+    }
+
+    /// The graph of plane `index`. `luma` has the size of the luma plane after each filter, unless this is that plane.
+    fn plane(
+        &self,
+        input: &Format,
+        index: usize,
+        planes: Planes,
+        luma: &[Size],
+    ) -> Result<OnePlane, GraphError> {
+        let chroma_subsampling = input.chroma.subsampling();
+        let is_luma = index == 0;
+        let grey = !is_luma && planes == Planes::Auto;
+        let mut plane = Plane {
+            size: input.plane_size(index),
+            luma: input.plane_size(0),
+            subsampling: if is_luma { (1, 1) } else { chroma_subsampling },
+            chroma_subsampling,
+            fill: if grey { GREY } else { 0.0 },
+        };
+        let mut graph = PlaneGraph::new(plane.size);
+        let mut port = Port::Source;
+        let mut sizes = Vec::with_capacity(self.filters.len());
+        for (i, call) in self.filters.iter().enumerate() {
+            let size = call.output_size(&plane)?;
+            if grey && call.entry.role == Role::Luma {
+                port = Port::Constant(GREY);
+                graph.set_constant(GREY);
+            }
+            if !matches!(port, Port::Constant(_)) {
+                port = call.filter.expand(&plane, size, port, &mut graph);
+            }
+            graph.size = size;
+            plane.size = size;
+            plane.luma = luma.get(i).copied().unwrap_or(size);
+            sizes.push(size);
+        }
+        Ok(OnePlane { graph, sizes })
+    }
+}
+
+struct OnePlane {
+    graph: PlaneGraph,
+    /// Size after each filter.
+    sizes: Vec<Size>,
+}
+
+impl Call {
+    fn output_size(&self, plane: &Plane) -> Result<Size, GraphError> {
+        let refuse = |why| GraphError::Impossible {
+            filter: self.entry.name,
+            column: self.column,
+            why,
+        };
+        let size = self.filter.output_size(plane).map_err(refuse)?;
+        if size.area() > MAX_SAMPLES {
+            return Err(refuse(format!(
+                "{size} is more than {MAX_SAMPLES} samples a plane; make it smaller"
+            )));
+        }
+        Ok(size)
+    }
+}

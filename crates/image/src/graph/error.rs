@@ -1,0 +1,62 @@
+//! Why a graph's text or its place on a format is refused.
+
+use super::args::ArgError;
+
+/// A graph that cannot be. Columns count characters from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// No filter at all.
+    #[error("the graph is empty; name at least one filter, e.g. `blur`")]
+    Empty,
+    /// Nothing between two commas, or before the first, or after the last.
+    #[error("column {column}: there is no filter here; name one or remove a comma")]
+    NoFilter {
+        /// Where it is missing.
+        column: usize,
+    },
+    /// More filters than a graph may have.
+    #[error("the graph has more than {limit} filters; divide it into several runs")]
+    TooLong {
+        /// The most there may be.
+        limit: usize,
+    },
+    /// A name that is no filter's.
+    #[error("column {column}: unknown filter `{name}`; {hint}")]
+    UnknownFilter {
+        /// As given, shortened.
+        name: String,
+        /// Where it stands.
+        column: usize,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// An argument is not as its filter needs it.
+    #[error("{filter}, {error}")]
+    Argument {
+        /// Name of the filter.
+        filter: &'static str,
+        /// What is wrong, and where.
+        error: ArgError,
+    },
+    /// A filter cannot work on the size it meets.
+    #[error("{filter}, column {column}: {why}")]
+    Impossible {
+        /// Name of the filter.
+        filter: &'static str,
+        /// Where it stands.
+        column: usize,
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The input has no samples.
+    #[error(
+        "a frame of {width}x{height} has no samples to filter; give an input with both sides above 0"
+    )]
+    NoSamples {
+        /// Luma samples in a row.
+        width: u32,
+        /// Luma rows.
+        height: u32,
+    },
+}

@@ -1,0 +1,14 @@
+//! Filter graphs: their text, their stages per plane, and the region inference over them.
+
+pub mod args;
+pub mod bind;
+pub mod error;
+pub mod parse;
+pub mod plane;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use bind::{Bound, Planes};
+pub use error::GraphError;
+pub use parse::Graph;

@@ -1,0 +1,140 @@
+//! The text of a graph: filters separated by commas, each with its arguments, as FFmpeg users write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::args::Args;
+use super::error::GraphError;
+use super::text::{Span, nearest, quoted};
+use crate::filters::{Entry, Filter, TABLE};
+
+/// The most filters a graph may have.
+pub const MAX_FILTERS: usize = 64;
+
+/// A chain of filters with their arguments, not yet bound to a format.
+///
+/// `Display` gives the text with every argument named; parsing that gives the same graph.
+///
+/// ```
+/// let graph = evener_image::graph::Graph::parse("blur, threshold=0.25")?;
+/// assert_eq!(graph.to_string(), "blur,threshold=t=0.25:keep=above");
+/// # Ok::<(), evener_image::graph::GraphError>(())
+/// ```
+#[derive(Clone)]
+pub struct Graph {
+    pub(super) filters: Vec<Call>,
+}
+
+/// A filter in its place in a graph.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub entry: &'static Entry,
+    pub column: usize,
+    pub filter: Arc<dyn Filter>,
+    /// All arguments as text.
+    args: String,
+}
+
+impl Graph {
+    /// Reads a chain of filters: `blur,threshold=0.25:keep=below`.
+    ///
+    /// Filters are separated by commas. Arguments follow an equals sign and are separated by colons, first those
+    /// without a name in the order of the table, then those as `name=value`. White space around any of it is ignored.
+    ///
+    /// # Errors
+    /// Names that do not exist, arguments that are missing, too many or not as their filter needs them, and graphs
+    /// of no filter or of more than [`MAX_FILTERS`].
+    pub fn parse(text: &str) -> Result<Graph, GraphError> {
+        if text.trim().is_empty() {
+            return Err(GraphError::Empty);
+        }
+        let mut filters = Vec::new();
+        for part in Span::new(text).split(',') {
+            if filters.len() == MAX_FILTERS {
+                return Err(GraphError::TooLong { limit: MAX_FILTERS });
+            }
+            filters.push(Call::parse(part)?);
+        }
+        Ok(Graph { filters })
+    }
+
+    /// Names of the filters, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.filters.iter().map(|call| call.entry.name)
+    }
+}
+
+impl Call {
+    fn parse(part: Span<'_>) -> Result<Call, GraphError> {
+        let (name, list) = match part.cut('=') {
+            Some((name, list)) => (name.trim(), Some(list)),
+            None => (part, None),
+        };
+        let column = part.column();
+        if name.text().is_empty() {
+            return Err(GraphError::NoFilter { column });
+        }
+        let entry = find(name.text()).ok_or_else(|| unknown(name))?;
+        let refuse = |error| GraphError::Argument {
+            filter: entry.name,
+            error,
+        };
+        let args = Args::new(entry, column, list).map_err(refuse)?;
+        let filter = (entry.build)(&args).map_err(refuse)?;
+        Ok(Call {
+            entry,
+            column,
+            filter: filter.into(),
+            args: args.canonical(),
+        })
+    }
+}
+
+fn find(name: &str) -> Option<&'static Entry> {
+    TABLE
+        .iter()
+        .find(|entry| entry.name == name || entry.aliases.contains(&name))
+}
+
+fn unknown(name: Span<'_>) -> GraphError {
+    let names = || {
+        TABLE
+            .iter()
+            .flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()))
+    };
+    let hint = match nearest(name.text(), names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    GraphError::UnknownFilter {
+        name: quoted(name.text()),
+        column: name.column(),
+        hint,
+    }
+}
+
+impl FromStr for Graph {
+    type Err = GraphError;
+
+    fn from_str(text: &str) -> Result<Self, GraphError> {
+        Graph::parse(text)
+    }
+}
+
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, call) in self.filters.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            let equals = if call.args.is_empty() { "" } else { "=" };
+            write!(f, "{comma}{}{equals}{}", call.entry.name, call.args)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({self})")
+    }
+}

@@ -1,0 +1,86 @@
+//! The graph of one plane: stages joined into a DAG with one source and one result.
+
+use std::sync::Arc;
+
+use crate::format::Size;
+use crate::stage::Stage;
+
+/// Where a stage's input comes from, or what a graph gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Port {
+    /// The plane as read.
+    Source,
+    /// Every sample has this value.
+    Constant(f32),
+    /// The output of a stage, by index.
+    Stage(usize),
+}
+
+/// A stage and what it reads.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The kernel.
+    pub stage: Arc<dyn Stage>,
+    /// One port for each input; earlier stages only, never a constant.
+    pub inputs: Vec<Port>,
+    /// Size of its inputs.
+    pub input_size: Size,
+    /// Size of its output.
+    pub size: Size,
+}
+
+/// The DAG of a plane. Nodes are in topological order, the last one being the result where there is any.
+#[derive(Clone, Debug)]
+pub struct PlaneGraph {
+    /// Size of the plane as read.
+    pub source: Size,
+    /// Size of the result.
+    pub size: Size,
+    /// Stages, each after those it reads.
+    pub nodes: Vec<Node>,
+    /// What is written: the last stage, the source itself, or a constant.
+    pub result: Port,
+}
+
+impl PlaneGraph {
+    /// The graph that gives its source.
+    pub fn new(source: Size) -> Self {
+        PlaneGraph { source, size: source, nodes: Vec::new(), result: Port::Source }
+    }
+
+    /// Size of what a port gives.
+    pub fn size_of(&self, port: Port) -> Size {
+        match port {
+            Port::Source => self.source,
+            Port::Stage(i) => self.nodes[i].size,
+            Port::Constant(_) => self.size,
+        }
+    }
+
+    /// Adds a stage reading `inputs` (all of one size) and makes it the result.
+    pub fn push(&mut self, stage: Arc<dyn Stage>, inputs: &[Port], size: Size) -> Port {
+        let input_size = self.size_of(inputs[0]);
+        self.nodes.push(Node { stage, inputs: inputs.to_vec(), input_size, size });
+        self.size = size;
+        self.result = Port::Stage(self.nodes.len() - 1);
+        self.result
+    }
+
+    /// Makes the result a constant and drops the stages nobody reads any more.
+    pub fn set_constant(&mut self, value: f32) {
+        self.nodes.clear();
+        self.result = Port::Constant(value);
+    }
+
+    /// How many stages read each stage; the result counts as one reader.
+    pub fn readers(&self) -> Vec<usize> {
+        let mut readers = vec![0; self.nodes.len()];
+        let ports = self.nodes.iter().flat_map(|n| &n.inputs).chain([&self.result]);
+        for port in ports {
+            if let Port::Stage(i) = port {
+                readers[*i] += 1;
+            }
+        }
+        readers
+    }
+}

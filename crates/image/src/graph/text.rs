@@ -1,0 +1,134 @@
+//! Parts of a graph's text that know where they stand, and names and values as errors quote them.
+
+/// A part of a graph's text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<'a> {
+    graph: &'a str,
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Span<'a> {
+    /// All of it.
+    pub fn new(graph: &'a str) -> Self {
+        Span {
+            graph,
+            from: 0,
+            to: graph.len(),
+        }
+    }
+
+    pub fn text(self) -> &'a str {
+        &self.graph[self.from..self.to]
+    }
+
+    /// Where it begins: characters from 1.
+    pub fn column(self) -> usize {
+        self.graph[..self.from].chars().count() + 1
+    }
+
+    /// Without white space around it.
+    pub fn trim(self) -> Self {
+        let from = self.to - self.text().trim_start().len();
+        let to = from + self.graph[from..self.to].trim_end().len();
+        Span { from, to, ..self }
+    }
+
+    /// The parts before and after the first `separator`.
+    pub fn cut(self, separator: char) -> Option<(Self, Self)> {
+        let at = self.from + self.text().find(separator)?;
+        Some((
+            Span { to: at, ..self },
+            Span {
+                from: at + separator.len_utf8(),
+                ..self
+            },
+        ))
+    }
+
+    /// The parts between separators, each without white space around it.
+    pub fn split(self, separator: char) -> impl Iterator<Item = Span<'a>> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let all = rest?;
+            let (part, after) = match all.cut(separator) {
+                Some((part, after)) => (part, Some(after)),
+                None => (all, None),
+            };
+            rest = after;
+            Some(part.trim())
+        })
+    }
+}
+
+/// Text as an error quotes it: on one line and not too long.
+pub(super) fn quoted(text: &str) -> String {
+    const MOST: usize = 32;
+    let plain = |c: char| {
+        if c.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    let mut short: String = text.chars().take(MOST).map(plain).collect();
+    if text.chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The name a user most likely meant by `given`: at most two slips away, and closer to it than to nothing.
+pub(super) fn nearest<'a>(
+    given: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // No known name is that long, and the distance takes quadratic time.
+    let given: String = given
+        .chars()
+        .take(32)
+        .flat_map(char::to_lowercase)
+        .collect();
+    names
+        .into_iter()
+        .map(|name| (strsim::osa_distance(&given, name), name))
+        .filter(|&(slips, name)| slips <= 2 && slips < name.len())
+        .min_by_key(|&(slips, _)| slips)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_know_their_columns() {
+        let all = Span::new(" é=1 ,  b ");
+        let parts: Vec<_> = all.split(',').map(|s| (s.text(), s.column())).collect();
+        assert_eq!(parts, [("é=1", 2), ("b", 9)]);
+        let (name, value) = all.split(',').next().and_then(|s| s.cut('=')).unwrap();
+        assert_eq!((name.text(), name.column()), ("é", 2));
+        assert_eq!((value.text(), value.column()), ("1", 4));
+        assert!(all.cut(':').is_none());
+        let blank = Span::new("a,  ").split(',').nth(1).unwrap();
+        assert_eq!((blank.text(), blank.column()), ("", 5));
+    }
+
+    #[test]
+    fn quotes_are_short_and_on_one_line() {
+        assert_eq!(quoted("a\nb"), "a\u{fffd}b");
+        assert_eq!(quoted(&"x".repeat(40)), format!("{}…", "x".repeat(32)));
+        assert_eq!(quoted(&"x".repeat(32)), "x".repeat(32));
+    }
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        let names = ["blur", "sobel", "t"];
+        assert_eq!(nearest("blurr", names), Some("blur"));
+        assert_eq!(nearest("sboel", names), Some("sobel"));
+        assert_eq!(nearest("SOBEL", names), Some("sobel"));
+        assert_eq!(nearest("rotate", names), None);
+        assert_eq!(nearest("x", names), None);
+        assert_eq!(nearest(&"b".repeat(1 << 20), names), None);
+    }
+}

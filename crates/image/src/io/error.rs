@@ -1,0 +1,281 @@
+//! What can go wrong with video input and output.
+
+use std::io;
+
+use crate::format::Format;
+use crate::io::y4m::HeaderError;
+
+/// A failure of video input or output. Every message is one line that says what, where and what to do.
+///
+/// `name` is the file as messages show it (control characters escaped), or `standard input`, `standard output`.
+/// Frames are counted from 0.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input does not exist or may not be read.
+    #[error("{name}: cannot open for reading: {}", plain(reason))]
+    Open {
+        /// The input.
+        name: String,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// An output cannot be created where it was asked for.
+    #[error("{name}: cannot create: {}", plain(reason))]
+    Create {
+        /// The output, or the directory it would be in.
+        name: String,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Reading failed in mid-stream.
+    #[error("{name}: cannot read frame {frame} at byte {byte}: {}", plain(reason))]
+    Read {
+        /// The input.
+        name: String,
+        /// The frame that was being read.
+        frame: u64,
+        /// Bytes read before the failure.
+        byte: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Writing failed in mid-stream.
+    #[error("{name}: cannot write frame {frame}: {}", plain(reason))]
+    Write {
+        /// The output.
+        name: String,
+        /// The frame that was being written.
+        frame: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The disk, the quota or the file system's largest file is full.
+    #[error(
+        "{name}: {}: {frames} whole frames ({bytes} bytes) fit; free some space or write elsewhere",
+        plain(reason)
+    )]
+    NoSpace {
+        /// The output.
+        name: String,
+        /// Whole frames written.
+        frames: u64,
+        /// Bytes of the header and these frames.
+        bytes: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Whoever read the output went away (`EPIPE`), as `head` does: usually a reason to end quietly.
+    #[error("{name}: the reader closed the pipe after {frames} frames")]
+    ClosedPipe {
+        /// The output.
+        name: String,
+        /// Whole frames written.
+        frames: u64,
+    },
+    /// The output was made but could not be given its name.
+    #[error("{name}: cannot put the finished file in place: {}", plain(reason))]
+    Commit {
+        /// The output.
+        name: String,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// A y4m stream header that cannot be used.
+    #[error("{name}: {reason}")]
+    Header {
+        /// The input.
+        name: String,
+        /// What is wrong with it.
+        reason: HeaderError,
+    },
+    /// The line before a frame is not a `FRAME` line.
+    #[error(
+        "{name}: no FRAME line before frame {frame}, at byte {byte}; \
+         the file is damaged or its header states a wrong size"
+    )]
+    FrameHeader {
+        /// The input.
+        name: String,
+        /// The frame that was expected.
+        frame: u64,
+        /// Where the line should begin.
+        byte: u64,
+    },
+    /// The stream ends inside a frame.
+    #[error(
+        "{name}: ends inside frame {frame}, {got} of {wanted} bytes into it; \
+         the {frame} frames before it are whole, fetch or make the file again for the rest"
+    )]
+    Truncated {
+        /// The input.
+        name: String,
+        /// The incomplete frame.
+        frame: u64,
+        /// Bytes of the frame, its `FRAME` line included, that are there.
+        got: u64,
+        /// Bytes it should have.
+        wanted: u64,
+    },
+    /// A frame was passed that is not of the stream's format.
+    #[error("{name}: the stream is {stream}, but a frame is {frame}; all frames must be alike")]
+    FrameFormat {
+        /// The input or output.
+        name: String,
+        /// The stream's format.
+        stream: Box<Format>,
+        /// The frame's format.
+        frame: Box<Format>,
+    },
+    /// Floats are for computing, no file format here keeps them.
+    #[error("{name}: frames of 32-bit floats cannot be written; convert them to 8 or 10 bits")]
+    FloatFrames {
+        /// The output.
+        name: String,
+    },
+    /// The stream ended before its first frame, so that there is nothing to write.
+    #[error("{name}: not written, the stream had no frames")]
+    NoFrames {
+        /// The output.
+        name: String,
+    },
+    /// The output would overwrite an input.
+    #[error("{name}: is an input as well; choose another output")]
+    SameFile {
+        /// The output.
+        name: String,
+    },
+    /// A name that cannot be an input or an output.
+    #[error("{name}: {reason}")]
+    Unfit {
+        /// The input or output.
+        name: String,
+        /// Why, and what to use instead.
+        reason: &'static str,
+    },
+    /// A `testsrc:` description that cannot be read.
+    #[error(
+        "{given}: {reason}; write testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], as testsrc:640x480:100:420"
+    )]
+    TestSource {
+        /// The description.
+        given: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program this input or output needs is not installed.
+    #[error(
+        "{name}: needs the program '{program}', which is not installed \
+         (Debian, Ubuntu: apt install ffmpeg); y4m files and pipes work without it"
+    )]
+    NoProgram {
+        /// The input or output.
+        name: String,
+        /// The program.
+        program: String,
+    },
+    /// A program could not be started or spoken to, though it may be installed.
+    #[error("{name}: cannot run '{program}': {}", plain(reason))]
+    Program {
+        /// The input or output.
+        name: String,
+        /// The program.
+        program: String,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// A program failed.
+    #[error("{name}: {program} failed after {frames} frames: {said}")]
+    Ffmpeg {
+        /// The input or output.
+        name: String,
+        /// The program.
+        program: String,
+        /// Whole frames passed before it failed.
+        frames: u64,
+        /// Its last words, or its exit status where it said nothing.
+        said: String,
+    },
+}
+
+impl Error {
+    /// The error of a failed write: a closed pipe and a full disk are told from the rest.
+    pub(crate) fn of_write(name: &str, frames: u64, bytes: u64, reason: io::Error) -> Error {
+        use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
+        let name = name.to_owned();
+        match reason.kind() {
+            BrokenPipe => Error::ClosedPipe { name, frames },
+            StorageFull | QuotaExceeded | FileTooLarge => Error::NoSpace {
+                name,
+                frames,
+                bytes,
+                reason,
+            },
+            _ => Error::Write {
+                name,
+                frame: frames,
+                reason,
+            },
+        }
+    }
+}
+
+/// The system's reason without the error number that std appends.
+fn plain(reason: &io::Error) -> String {
+    let text = reason.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => one_line(&text[..end]),
+        None => one_line(&text),
+    }
+}
+
+/// Text from outside for use inside a message: control characters escaped, so that it stays one line
+/// and cannot steer a terminal.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_line_without_error_numbers() {
+        let error = Error::Open {
+            name: one_line("a\nb\x1b[31m.y4m"),
+            reason: io::Error::from_raw_os_error(2),
+        };
+        assert_eq!(
+            error.to_string(),
+            "a\\nb\\u{1b}[31m.y4m: cannot open for reading: No such file or directory"
+        );
+    }
+
+    #[test]
+    fn closed_pipe_and_full_disk_are_told_apart() {
+        let of = |code| Error::of_write("out", 3, 100, io::Error::from_raw_os_error(code));
+        assert!(matches!(of(32), Error::ClosedPipe { frames: 3, .. }));
+        for full in [27, 28, 122] {
+            assert!(
+                matches!(
+                    of(full),
+                    Error::NoSpace {
+                        frames: 3,
+                        bytes: 100,
+                        ..
+                    }
+                ),
+                "{full}"
+            );
+        }
+        assert!(matches!(of(5), Error::Write { frame: 3, .. }));
+    }
+}

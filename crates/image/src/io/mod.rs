@@ -1,0 +1,23 @@
+//! Video input and output: y4m files and pipes, everything else through FFmpeg, synthetic scenes.
+//!
+//! [`open_input`] and [`create_output`] choose by text, as command lines do; the kinds can be used by themselves.
+//! Inputs fill a [`Frame`](crate::Frame) at a time, outputs write one; neither starts a thread.
+
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod ffmpeg;
+mod null;
+mod open;
+mod ports;
+mod staged;
+mod sys;
+mod testsrc;
+pub mod y4m;
+
+pub use error::Error;
+pub use null::Null;
+pub use open::{Input, Output, create_output, open_input};
+pub use staged::{OutputFile, remove_unfinished};
+pub use sys::FileId;
+pub use testsrc::TestSource;

@@ -1,0 +1,279 @@
+//! Inputs and outputs by their text, as a command line gives them.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::format::{Format, Timing};
+use crate::frame::Frame;
+use crate::io::error::{Error, one_line};
+use crate::io::ffmpeg::{Decoder, Encoder, Tools, is_address};
+use crate::io::null::Null;
+use crate::io::staged::{OutputFile, Place};
+use crate::io::sys::FileId;
+use crate::io::testsrc::TestSource;
+use crate::io::y4m;
+
+const STDIN: &str = "standard input";
+
+/// An open input.
+pub enum Input {
+    /// A y4m file or pipe.
+    Y4m(y4m::Reader<File>),
+    /// Another file, through FFmpeg.
+    Ffmpeg(Box<Decoder>, Option<FileId>),
+    /// A synthetic scene.
+    Test(TestSource),
+}
+
+impl Input {
+    /// Size, chroma layout and depth of every frame.
+    pub fn format(&self) -> &Format {
+        match self {
+            Input::Y4m(reader) => reader.format(),
+            Input::Ffmpeg(decoder, _) => decoder.format(),
+            Input::Test(source) => source.format(),
+        }
+    }
+
+    /// Rate, aspect, range, siting and interlacing.
+    pub fn timing(&self) -> &Timing {
+        match self {
+            Input::Y4m(reader) => reader.timing(),
+            Input::Ffmpeg(decoder, _) => decoder.timing(),
+            Input::Test(source) => source.timing(),
+        }
+    }
+
+    /// Frames in the whole stream, where that is known; through FFmpeg a good guess.
+    pub fn frames(&self) -> Option<u64> {
+        match self {
+            Input::Y4m(reader) => reader.frames(),
+            Input::Ffmpeg(decoder, _) => decoder.frames(),
+            Input::Test(source) => Some(source.frames()),
+        }
+    }
+
+    /// What messages call the input.
+    pub fn name(&self) -> &str {
+        match self {
+            Input::Y4m(reader) => reader.name(),
+            Input::Ffmpeg(decoder, _) => decoder.name(),
+            Input::Test(source) => source.name(),
+        }
+    }
+
+    /// The identity of a file; `None` for pipes, addresses and synthetic scenes.
+    pub fn id(&self) -> Option<FileId> {
+        match self {
+            Input::Y4m(reader) => reader.id(),
+            Input::Ffmpeg(_, id) => *id,
+            Input::Test(_) => None,
+        }
+    }
+
+    /// Reads the next frame; `false` at the end of the stream, and after an error.
+    ///
+    /// # Errors
+    /// Those of the kind of input.
+    pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
+        match self {
+            Input::Y4m(reader) => reader.read(frame),
+            Input::Ffmpeg(decoder, _) => decoder.read(frame),
+            Input::Test(source) => source.read(frame),
+        }
+    }
+}
+
+/// Opens an input: `-` is the standard input (y4m), `testsrc:…` a synthetic scene ([`TestSource::parse`]); a file or
+/// pipe is read as y4m if it is called `.y4m` or begins like one, and through FFmpeg otherwise, as is an address such
+/// as `https://…`. `./-` and `./testsrc:…` are files.
+///
+/// # Errors
+/// The input is missing or cannot be used.
+pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
+    let text = text.as_ref();
+    let name = one_line(&text.to_string_lossy());
+    match text.to_str() {
+        Some("-" | "/dev/stdin") => return stdin().map(Input::Y4m),
+        Some(description) if description.starts_with("testsrc:") => {
+            return TestSource::parse(description).map(Input::Test);
+        }
+        Some(null) if null.starts_with("null:") => {
+            return Err(Error::Unfit {
+                name,
+                reason: "is an output; use testsrc: for an input",
+            });
+        }
+        _ => {}
+    }
+    if is_address(text) {
+        return Ok(Input::Ffmpeg(
+            Box::new(Decoder::open(&Tools::default(), text)?),
+            None,
+        ));
+    }
+    let path = Path::new(text);
+    let open = |reason| Error::Open {
+        name: name.clone(),
+        reason,
+    };
+    let file = File::open(path).map_err(open)?;
+    let metadata = file.metadata().map_err(open)?;
+    if metadata.is_dir() {
+        return Err(open(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a directory",
+        )));
+    }
+    // What was read from a pipe could not be given to FFmpeg: those are y4m without a look.
+    if has_y4m_name(path) || !metadata.is_file() || begins_like_y4m(&file) {
+        return y4m::Reader::from_file(file, name).map(Input::Y4m);
+    }
+    let decoder = Decoder::open(&Tools::default(), text)?;
+    Ok(Input::Ffmpeg(Box::new(decoder), FileId::of(&metadata)))
+}
+
+fn stdin() -> Result<y4m::Reader<File>, Error> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let reason = "is a terminal; name a file, or pipe YUV4MPEG2 in";
+        return Err(Error::Unfit {
+            name: STDIN.to_owned(),
+            reason,
+        });
+    }
+    match stdin.as_fd().try_clone_to_owned() {
+        Ok(fd) => y4m::Reader::from_file(File::from(fd), STDIN),
+        Err(reason) => Err(Error::Open {
+            name: STDIN.to_owned(),
+            reason,
+        }),
+    }
+}
+
+fn has_y4m_name(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("y4m"))
+}
+
+fn begins_like_y4m(file: &File) -> bool {
+    const MAGIC: &[u8] = b"YUV4MPEG2 ";
+    let mut bytes = [0; MAGIC.len()];
+    file.read_exact_at(&mut bytes, 0).is_ok() && bytes == MAGIC
+}
+
+/// An open output. Dropped before [`Output::finish`], it leaves no file behind.
+pub enum Output {
+    /// A y4m file or pipe.
+    Y4m(y4m::Writer<OutputFile>),
+    /// Another file, through FFmpeg.
+    Ffmpeg(Box<Encoder>),
+    /// Nowhere.
+    Null(Null),
+}
+
+impl Output {
+    /// Whole frames written.
+    pub fn frames(&self) -> u64 {
+        match self {
+            Output::Y4m(writer) => writer.frames(),
+            Output::Ffmpeg(encoder) => encoder.frames(),
+            Output::Null(null) => null.frames(),
+        }
+    }
+
+    /// What messages call the output.
+    pub fn name(&self) -> &str {
+        match self {
+            Output::Y4m(writer) => writer.name(),
+            Output::Ffmpeg(encoder) => encoder.name(),
+            Output::Null(_) => "null:",
+        }
+    }
+
+    /// Writes a frame.
+    ///
+    /// # Errors
+    /// Those of the kind of output.
+    pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
+        match self {
+            Output::Y4m(writer) => writer.write(frame),
+            Output::Ffmpeg(encoder) => encoder.write(frame),
+            Output::Null(null) => {
+                null.write(frame);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the stream and gives a file its name, with the frames written so far. A second call does nothing.
+    ///
+    /// # Errors
+    /// Those of the kind of output.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match self {
+            Output::Y4m(writer) => writer.finish(),
+            Output::Ffmpeg(encoder) => encoder.finish(),
+            Output::Null(_) => Ok(()),
+        }
+    }
+
+    /// Leaves no file behind. The same as dropping the output.
+    pub fn abort(self) {}
+}
+
+/// Creates an output for frames of `format`: `-` is the standard output (y4m), `null:` drops frames; a file is written
+/// as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and `./null:` are files.
+///
+/// `inputs` are the files being read, none of which may be the output.
+///
+/// # Errors
+/// The output is one of `inputs` or cannot be created.
+pub fn create_output(
+    text: impl AsRef<OsStr>,
+    format: &Format,
+    timing: &Timing,
+    inputs: &[FileId],
+) -> Result<Output, Error> {
+    let text = text.as_ref();
+    let path = Path::new(text);
+    let y4m = |writer: y4m::Writer<OutputFile>| {
+        Output::Y4m(writer.with_format(format).with_timing(timing))
+    };
+    match text.to_str() {
+        Some("null:") => return Ok(Output::Null(Null::new())),
+        Some("-" | "/dev/stdout") => {
+            let writer = y4m::Writer::stdout()?;
+            return match writer.get_ref().id() {
+                Some(id) if inputs.contains(&id) => Err(Error::SameFile {
+                    name: writer.name().to_owned(),
+                }),
+                _ => Ok(y4m(writer)),
+            };
+        }
+        _ => {}
+    }
+    let name = one_line(&text.to_string_lossy());
+    if is_address(text) {
+        return Err(Error::Unfit {
+            name,
+            reason: "is an address; write to a file or a pipe",
+        });
+    }
+    let old = fs::metadata(path);
+    if let Ok(old) = &old
+        && FileId::of(old).is_some_and(|id| inputs.contains(&id))
+    {
+        return Err(Error::SameFile { name });
+    }
+    let special = matches!(Place::of(path), Ok(Place::InPlace));
+    if has_y4m_name(path) || special {
+        return y4m::Writer::create(path).map(y4m);
+    }
+    let encoder = Encoder::create(&Tools::default(), path, format, timing)?;
+    Ok(Output::Ffmpeg(Box::new(encoder)))
+}

@@ -1,0 +1,183 @@
+//! What video input and output ask of the operating system beyond `std`.
+//!
+//! Hints (pipe size, read-ahead) may fail without harm: the stream is only slower.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::process::Stdio;
+
+use crate::io::error::one_line;
+
+/// Which file on which device: equal for two names of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The identity of something that keeps what is written to it; `None` for pipes, terminals and the like,
+    /// which may well be input and output at once.
+    pub fn of(metadata: &Metadata) -> Option<FileId> {
+        let kind = metadata.file_type();
+        (kind.is_file() || kind.is_block_device()).then(|| FileId {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// Asks for a pipe of 1 MiB, so that a frame passes in few system calls; no effect on other files.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub(crate) fn widen_pipe(pipe: impl AsFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
+}
+
+/// Says that a file will be read from front to back; no effect on pipes.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub(crate) fn read_ahead(file: &File) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
+}
+
+/// What a child process says on its standard error, kept in an unnamed file: the child never waits for somebody to
+/// read it, and no thread is needed.
+pub(crate) struct Log {
+    file: File,
+    /// Bytes at the front that are given back to the system already.
+    dropped: u64,
+}
+
+/// What is kept of a log that grows and grows.
+const LOG_KEPT: u64 = 1 << 20;
+
+impl Log {
+    pub(crate) fn new() -> io::Result<Log> {
+        Ok(Log {
+            file: unnamed_file()?,
+            dropped: 0,
+        })
+    }
+
+    /// The writing end for a child process.
+    pub(crate) fn stdio(&self) -> io::Result<Stdio> {
+        Ok(self.file.try_clone()?.into())
+    }
+
+    /// Gives the front of a long log back, so that a child that complains about every frame of a long stream fills
+    /// nothing. Cheap: one `fstat` while the log is short.
+    #[cfg_attr(not(target_os = "linux"), allow(clippy::unused_self))]
+    pub(crate) fn trim(&mut self) {
+        let length = self.file.metadata().map_or(0, |m| m.len());
+        if length - self.dropped.min(length) > 2 * LOG_KEPT {
+            self.dropped = length - LOG_KEPT;
+            #[cfg(target_os = "linux")]
+            let _ = rustix::fs::fallocate(
+                &self.file,
+                rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE,
+                0,
+                self.dropped,
+            );
+        }
+    }
+
+    /// The last three lines as one, at most about 400 characters; empty if nothing was said.
+    pub(crate) fn last_words(&self) -> String {
+        let mut bytes = [0; 2048];
+        let length = self.file.metadata().map_or(0, |m| m.len());
+        // A short read shortens the message; the child, which shares the position, is not disturbed.
+        let got = self
+            .file
+            .read_at(&mut bytes, length.saturating_sub(2048))
+            .unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..got]);
+        let text = match text.split_once('\n') {
+            // The window began inside a line; keep that only if there is nothing else.
+            Some((_, rest)) if length > 2048 && !rest.trim().is_empty() => rest,
+            _ => &text,
+        };
+        let mut lines: Vec<String> = text
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+            .map(one_line)
+            .collect();
+        lines.dedup();
+        let kept = lines.split_off(lines.len().saturating_sub(3));
+        let said = kept.join("; ");
+        let skipped = said.chars().count().saturating_sub(400);
+        said.chars().skip(skipped).collect()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn unnamed_file() -> io::Result<File> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::memfd_create("evener-log", flags)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file() -> io::Result<File> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("evener-log-{}-{count}", std::process::id()));
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn last_words_are_the_last_three_lines_and_short() {
+        let mut log = Log::new().unwrap();
+        assert_eq!(log.last_words(), "");
+        log.file
+            .write_all(b"one\n\ntwo\nthree\nthree\n four\x1b \n")
+            .unwrap();
+        assert_eq!(log.last_words(), "two; three; four\\u{1b}");
+        log.file
+            .write_all("\u{e9}".repeat(5000).as_bytes())
+            .unwrap();
+        assert!(log.last_words().chars().count() <= 400);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_long_log_takes_no_more_room_than_what_is_kept() {
+        let mut log = Log::new().unwrap();
+        for _ in 0..64 {
+            log.file.write_all(&[b'x'; 1 << 18]).unwrap();
+            log.trim();
+        }
+        log.file.write_all(b"\nthe end\n").unwrap();
+        let held = log.file.metadata().unwrap().blocks() * 512;
+        assert!(held <= 3 * LOG_KEPT, "{held} bytes held");
+        assert_eq!(log.last_words(), "the end");
+    }
+
+    #[test]
+    fn two_names_of_a_file_are_one_file_and_devices_are_none() {
+        let dir = std::env::temp_dir().join(format!("evener-sys-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let (a, b) = (dir.join("a"), dir.join("b"));
+        std::fs::write(&a, "").unwrap();
+        std::fs::hard_link(&a, &b).unwrap();
+        let id = |p: &std::path::Path| FileId::of(&std::fs::metadata(p).unwrap());
+        assert_eq!(id(&a), id(&b));
+        assert!(id(&a).is_some());
+        assert_eq!(id(std::path::Path::new("/dev/null")), None);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,244 @@
+//! Writing y4m: one `writev` a frame.
+
+use std::io::{self, IoSlice, Write};
+use std::path::Path;
+
+use crate::format::{Depth, Format, Timing};
+use crate::frame::Frame;
+use crate::io::error::Error;
+use crate::io::staged::OutputFile;
+use crate::io::y4m::Header;
+
+const PLAIN_LINE: &[u8] = b"FRAME\n";
+
+/// Where a [`Writer`] writes to.
+pub trait Target: Write {
+    /// Ends the output after `bytes` good bytes; whatever was written beyond them is a part of a frame.
+    ///
+    /// # Errors
+    /// The output cannot be given its place.
+    fn commit(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+impl Target for Vec<u8> {
+    fn commit(&mut self, bytes: u64) -> io::Result<()> {
+        self.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}
+
+/// Writes a y4m stream to a file, a pipe or memory.
+///
+/// A file appears under its name with [`Writer::finish`]; a writer that is dropped or aborted leaves none.
+/// Nothing is buffered: after [`Writer::write`] the whole frame is with the system.
+pub struct Writer<W: Write> {
+    out: W,
+    name: String,
+    timing: Option<Timing>,
+    format: Option<Format>,
+    begun: bool,
+    /// A write failed, so that part of a header or frame may lie behind the good bytes.
+    broken: bool,
+    /// Whole frames written.
+    frames: u64,
+    /// Bytes of the header and these frames.
+    bytes: u64,
+    finished: bool,
+}
+
+impl Writer<OutputFile> {
+    /// Writes a file, or into the pipe or device of that name.
+    ///
+    /// # Errors
+    /// The file cannot be created there.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let out = OutputFile::create(path.as_ref())?;
+        let name = out.name().to_owned();
+        Ok(Writer::new(out, name))
+    }
+
+    /// Writes to the standard output.
+    ///
+    /// # Errors
+    /// It is closed or a terminal.
+    pub fn stdout() -> Result<Self, Error> {
+        let out = OutputFile::stdout()?;
+        let name = out.name().to_owned();
+        Ok(Writer::new(out, name))
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes to anything. `name` is what messages call it.
+    pub fn new(out: W, name: impl Into<String>) -> Self {
+        Writer {
+            out,
+            name: name.into(),
+            timing: None,
+            format: None,
+            begun: false,
+            broken: false,
+            frames: 0,
+            bytes: 0,
+            finished: false,
+        }
+    }
+
+    /// Sets what the header says beside the format; progressive at 25 frames a second otherwise.
+    #[must_use]
+    pub fn with_timing(mut self, timing: &Timing) -> Self {
+        self.timing = Some(*timing);
+        self
+    }
+
+    /// Sets the format, which is otherwise that of the first frame. Then a stream without frames has a header too.
+    #[must_use]
+    pub fn with_format(mut self, format: &Format) -> Self {
+        self.format = Some(*format);
+        self
+    }
+
+    /// Sets what was not set before the first frame: the format, and what the header says beside it.
+    pub fn describe(&mut self, format: &Format, timing: Option<&Timing>) {
+        self.format.get_or_insert(*format);
+        self.timing = self.timing.or(timing.copied());
+    }
+
+    /// The format, once it is known.
+    pub fn format(&self) -> Option<&Format> {
+        self.format.as_ref()
+    }
+
+    /// What the header says beside the format.
+    pub fn timing(&self) -> Timing {
+        self.timing.unwrap_or_default()
+    }
+
+    /// Whole frames written.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// What messages call the output.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is written to.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    /// Gives back what is written to.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Writes a frame, before the first one the header.
+    ///
+    /// # Errors
+    /// The frame is of floats or not of the stream's format; the reader of a pipe is gone ([`Error::ClosedPipe`]);
+    /// the disk is full ([`Error::NoSpace`]); the system fails otherwise. Nothing can be written after a failure of
+    /// the system, but [`Writer::finish`] keeps the whole frames.
+    pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
+        let format = *self.format.get_or_insert(*frame.format());
+        if format != *frame.format() {
+            return Err(Error::FrameFormat {
+                name: self.name.clone(),
+                stream: Box::new(format),
+                frame: Box::new(*frame.format()),
+            });
+        }
+        self.begin(format)?;
+        let planes: Vec<_> = (0..format.planes()).map(|p| frame.plane_bytes(p)).collect();
+        let swapped: Vec<Vec<u8>>;
+        let mut slices = vec![IoSlice::new(PLAIN_LINE)];
+        if cfg!(target_endian = "big") && format.depth == Depth::U10 {
+            let swap = |plane: &[u8]| plane.chunks_exact(2).flat_map(|c| [c[1], c[0]]).collect();
+            swapped = planes.iter().map(|p| swap(p)).collect();
+            slices.extend(swapped.iter().map(|p| IoSlice::new(p)));
+        } else {
+            slices.extend(planes.iter().map(|p| IoSlice::new(p)));
+        }
+        write_all(&mut self.out, &mut slices).map_err(|e| self.failed(e))?;
+        self.frames += 1;
+        self.bytes += (PLAIN_LINE.len() + format.frame_bytes()) as u64;
+        Ok(())
+    }
+
+    /// Leaves no file behind. The same as dropping the writer.
+    pub fn abort(self) {}
+
+    fn begin(&mut self, format: Format) -> Result<(), Error> {
+        if self.broken {
+            return Err(self.failed(io::Error::other("an earlier write failed")));
+        }
+        if self.begun {
+            return Ok(());
+        }
+        let Some(line) = (Header {
+            format,
+            timing: self.timing(),
+        })
+        .line() else {
+            return Err(Error::FloatFrames {
+                name: self.name.clone(),
+            });
+        };
+        self.out
+            .write_all(line.as_bytes())
+            .map_err(|e| self.failed(e))?;
+        self.bytes = line.len() as u64;
+        self.begun = true;
+        Ok(())
+    }
+
+    fn failed(&mut self, reason: io::Error) -> Error {
+        self.broken = true;
+        Error::of_write(&self.name, self.frames, self.bytes, reason)
+    }
+}
+
+impl<W: Target> Writer<W> {
+    /// Ends the stream and gives a file its name, also after a failed [`Writer::write`]: with the whole frames then.
+    /// A second call does nothing.
+    ///
+    /// # Errors
+    /// There was no frame and no format is set, or the file cannot be put in place.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if self.finished {
+            return Ok(());
+        }
+        match self.format {
+            Some(_) if self.begun => {}
+            Some(format) => self.begin(format)?,
+            None => {
+                return Err(Error::NoFrames {
+                    name: self.name.clone(),
+                });
+            }
+        }
+        self.out.flush().map_err(|e| self.failed(e))?;
+        self.out
+            .commit(self.bytes)
+            .map_err(|reason| Error::Commit {
+                name: self.name.clone(),
+                reason,
+            })?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+fn write_all(out: &mut impl Write, slices: &mut [IoSlice]) -> io::Result<()> {
+    let mut rest = slices;
+    while !rest.is_empty() {
+        match out.write_vectored(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => IoSlice::advance_slices(&mut rest, n),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Row kernels: a body written once, compiled for every SIMD level.
+//!
+//! Rust never reorders floating-point arithmetic, so a loop over independent elements gives the same bits however wide
+//! the compiler makes it. Kernels whose access pattern a compiler does not vectorise (bilinear sampling) have intrinsics.
+
+pub mod bilinear;
+pub mod convert;
+pub mod prefetch;
+pub mod stencil;
+pub mod taps;
+
+/// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! for_each_level {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$g:ident : $bound:path>)? ($($arg:ident : $type:ty),* $(,)?) = $body:path;) => {
+        $(#[$doc])*
+        $vis fn $name $(<$g: $bound>)? (simd: evener_runtime::Simd, $($arg: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2 $(<$g: $bound>)? ($($arg: $type),*) {
+                    $body($($arg),*)
+                }
+                if $crate::kernels::has_avx2(simd) {
+                    // SAFETY: the processor has AVX2 and FMA.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            let _ = simd;
+            $body($($arg),*)
+        }
+    };
+}
+
+/// Whether `simd` allows AVX2 kernels and the processor runs them; the second is asked again here so that no value of
+/// `simd` can make a kernel unsound.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn has_avx2(simd: evener_runtime::Simd) -> bool {
+    use evener_runtime::Simd;
+    matches!(simd, Simd::Avx2 | Simd::Avx512)
+        && std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("fma")
+}

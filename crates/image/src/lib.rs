@@ -1,0 +1,20 @@
+//! Filter graphs over video frames, on the evener runtime.
+
+pub mod exec;
+pub mod filters;
+pub mod format;
+pub mod frame;
+pub mod geometry;
+pub mod graph;
+pub mod io;
+pub mod kernels;
+pub mod lines;
+pub mod ops;
+pub mod pipelines;
+pub mod reference;
+pub mod session;
+pub mod stage;
+pub mod through;
+
+pub use format::{Chroma, Depth, Format, Ratio, Siting, Size, Timing};
+pub use frame::Frame;

@@ -1,0 +1,106 @@
+//! Operation counts: how often a structure makes each stage read a sample, found without running it.
+//!
+//! An operation is the reading of one sample by a stage, as Espeland et al. count in Table III (see
+//! [`pipelines`](crate::pipelines)). A read that repeats an edge sample counts; an output of a warp whose position is
+//! outside its source reads nothing.
+#![forbid(unsafe_code)]
+
+use evener_runtime::Structure;
+
+use crate::graph::bind::Bound;
+use crate::graph::plane::{PlaneGraph, Port};
+
+/// The structure computes a number of elements that depends on more than the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "operations of structure '{structure}' depend on its grain; count sequential, backward, backward-cached or backward-store"
+)]
+pub struct Uncountable {
+    /// What was asked for.
+    pub structure: Structure,
+}
+
+/// Samples each stage of a plane's graph reads for one frame, in the order of the graph.
+///
+/// - `sequential` computes every output of every stage once;
+/// - `backward` and `backward-store` compute an element as often as it is read, back from the result;
+/// - `backward-cached` computes what is read once, as one worker alone does: workers that race may do more.
+///
+/// Counts that do not fit 64 bits are given as the largest that does.
+///
+/// # Errors
+/// [`Uncountable`] for `tiled`, `pipeline` and `farm`.
+pub fn count(
+    graph: &PlaneGraph,
+    structure: Structure,
+) -> Result<Vec<(&'static str, u64)>, Uncountable> {
+    // How often an element is computed that is read `times` times.
+    let computed: fn(u64) -> u64 = match structure {
+        Structure::Sequential => |_| 1,
+        Structure::Backward | Structure::BackwardStore => |times| times,
+        Structure::BackwardCached => |times| times.min(1),
+        Structure::Tiled | Structure::Pipeline | Structure::Farm => {
+            return Err(Uncountable { structure });
+        }
+    };
+    // Reads of every element of every stage. A stage is read by later ones only, so going back from the result,
+    // all reads of a stage are known when it is its turn.
+    let mut read: Vec<Vec<u64>> = graph.nodes.iter().map(|n| vec![0; n.size.area()]).collect();
+    if let Port::Stage(result) = graph.result {
+        read[result].fill(1);
+    }
+    let mut counts = vec![("", 0u64); graph.nodes.len()];
+    let mut taps = Vec::new();
+    for (i, node) in graph.nodes.iter().enumerate().rev() {
+        let of_node = std::mem::take(&mut read[i]);
+        let (width, from) = (node.size.w as usize, node.input_size);
+        let mut reads = 0u64;
+        for (at, &times) in of_node.iter().enumerate() {
+            let times = computed(times);
+            if times == 0 {
+                continue;
+            }
+            taps.clear();
+            node.stage
+                .taps((at % width) as i32, (at / width) as i32, &mut taps);
+            let of_output = (taps.len() * node.inputs.len()) as u64;
+            reads = reads.saturating_add(times.saturating_mul(of_output));
+            for &(x, y) in &taps {
+                let x = x.clamp(0, from.w as i32 - 1) as usize;
+                let y = y.clamp(0, from.h as i32 - 1) as usize;
+                for port in &node.inputs {
+                    if let Port::Stage(input) = *port {
+                        let element = &mut read[input][y * from.w as usize + x];
+                        *element = element.saturating_add(times);
+                    }
+                }
+            }
+        }
+        counts[i] = (node.stage.name(), reads);
+    }
+    Ok(counts)
+}
+
+/// Operations of each stage per sample of the input frame, averaged over its planes.
+///
+/// Stages are those of the first plane, which has all filters; other planes add to those they have too.
+///
+/// # Errors
+/// As [`count`].
+pub fn table(graph: &Bound, structure: Structure) -> Result<Vec<(&'static str, f64)>, Uncountable> {
+    let mut sums: Vec<(&'static str, u64)> = Vec::new();
+    let mut samples = 0;
+    for plane in &graph.planes {
+        samples += plane.source.area();
+        for (i, (name, reads)) in count(plane, structure)?.into_iter().enumerate() {
+            match sums.get_mut(i) {
+                Some((known, sum)) if *known == name => *sum = sum.saturating_add(reads),
+                _ => sums.push((name, reads)),
+            }
+        }
+    }
+    Ok(sums
+        .into_iter()
+        .map(|(name, reads)| (name, reads as f64 / samples as f64))
+        .collect())
+}

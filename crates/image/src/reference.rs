@@ -1,0 +1,71 @@
+//! What a graph gives, by the definition of its stages alone: the measure of every executor.
+#![forbid(unsafe_code)]
+
+use crate::format::Size;
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::stage::Stage;
+
+/// The result of `graph` for a source plane, both row after row: each stage over its whole plane, output by output,
+/// from [`Stage::taps`] and [`Stage::combine`].
+///
+/// # Panics
+/// If `source` has not the size the graph was bound to.
+pub fn evaluate(graph: &PlaneGraph, source: &[f32]) -> Vec<f32> {
+    let mut planes = planes(graph, source);
+    match graph.result {
+        Port::Source => source.to_vec(),
+        Port::Constant(value) => vec![value; graph.size.area()],
+        Port::Stage(i) => planes.swap_remove(i),
+    }
+}
+
+/// The output of every stage, in the order of the graph.
+///
+/// # Panics
+/// As [`evaluate`].
+pub fn planes(graph: &PlaneGraph, source: &[f32]) -> Vec<Vec<f32>> {
+    assert_eq!(
+        source.len(),
+        graph.source.area(),
+        "a source of {}",
+        graph.source
+    );
+    let mut planes: Vec<Vec<f32>> = Vec::new();
+    for node in &graph.nodes {
+        let inputs: Vec<Vec<f32>> = node
+            .inputs
+            .iter()
+            .map(|port| match *port {
+                Port::Source => source.to_vec(),
+                Port::Stage(i) => planes[i].clone(),
+                Port::Constant(value) => vec![value; node.input_size.area()],
+            })
+            .collect();
+        planes.push(stage(&*node.stage, &inputs, node.input_size, node.size));
+    }
+    planes
+}
+
+/// One stage over its whole plane.
+fn stage(stage: &dyn Stage, inputs: &[Vec<f32>], from: Size, to: Size) -> Vec<f32> {
+    let mut out = Vec::with_capacity(to.area());
+    for y in 0..to.h as i32 {
+        for x in 0..to.w as i32 {
+            let mut taps = Vec::new();
+            stage.taps(x, y, &mut taps);
+            let samples: Vec<f32> = inputs
+                .iter()
+                .flat_map(|plane| taps.iter().map(|&(tx, ty)| plane[nearest(from, tx, ty)]))
+                .collect();
+            out.push(stage.combine(x, y, &samples));
+        }
+    }
+    out
+}
+
+/// Index of the sample of a plane nearest to (x, y).
+fn nearest(plane: Size, x: i32, y: i32) -> usize {
+    let x = x.clamp(0, plane.w as i32 - 1) as usize;
+    let y = y.clamp(0, plane.h as i32 - 1) as usize;
+    y * plane.w as usize + x
+}

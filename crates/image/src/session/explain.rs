@@ -1,0 +1,151 @@
+//! What is known about a session before it runs, for people.
+
+use std::fmt;
+
+use super::Session;
+use crate::exec::fuse::{FusedNode, Input, Op, fuse};
+use crate::exec::tiled::Tiled;
+use crate::format::{Depth, Timing};
+use crate::geometry::Rect;
+use crate::graph::plane::{PlaneGraph, Port};
+
+/// Formats, stages, tiles and what a tile reads; made by [`Session::explain`]. `Display` is a few lines.
+pub struct Explanation<'a> {
+    pub(super) session: &'a Session,
+    pub(super) private_cache: usize,
+}
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Session {
+            graph,
+            bound,
+            input,
+            output,
+            ..
+        } = self.session;
+        write!(f, "input   {}: {}, ", input.name(), bound.input)?;
+        rate(f, input.timing())?;
+        if let Some(frames) = input.frames() {
+            write!(f, ", {frames} frames")?;
+        }
+        writeln!(f, "\noutput  {}: {}", output.name(), bound.output)?;
+        write!(f, "graph   {graph}")?;
+        for (index, plane) in bound.planes.iter().enumerate() {
+            // The two chroma planes are alike.
+            let label = match index {
+                0 => "luma",
+                1 => "chroma",
+                _ => break,
+            };
+            write!(f, "\n{label:<7} ")?;
+            self.plane(f, plane)?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation<'_> {
+    fn plane(&self, f: &mut fmt::Formatter<'_>, graph: &PlaneGraph) -> fmt::Result {
+        match graph.result {
+            Port::Constant(value) => return write!(f, "{} of {value} everywhere", graph.size),
+            Port::Source => return write!(f, "{} copied", graph.size),
+            Port::Stage(_) => {}
+        }
+        write!(f, "{}", graph.source)?;
+        for node in &graph.nodes {
+            write!(f, " > {} {}", node.stage.name(), node.size)?;
+        }
+        let values = self.session.bound.input.depth == Depth::F32;
+        let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
+        let facts = Facts::of(&tiled, graph);
+        write!(f, "\n        tile of {}: ", area(facts.tile))?;
+        for (name, rect) in facts.between {
+            write!(f, "{} of {name}, ", area(rect))?;
+        }
+        write!(
+            f,
+            "{} of the input; {} KiB of {} KiB of private cache; {:.2}x the operations of sequential",
+            area(facts.read),
+            tiled.tile().bytes.div_ceil(1024),
+            self.private_cache / 1024,
+            facts.work
+        )
+    }
+}
+
+fn rate(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
+    match timing.rate.den {
+        1 => write!(f, "{} fps", timing.rate.num),
+        den => write!(f, "{}/{den} fps", timing.rate.num),
+    }
+}
+
+fn area(rect: Rect) -> String {
+    format!("{}x{}", rect.width(), rect.height())
+}
+
+/// A tile in the middle of a plane and what region inference finds that it needs.
+struct Facts {
+    tile: Rect,
+    /// What fused stages before the last compute for it.
+    between: Vec<(String, Rect)>,
+    /// What is read of the source.
+    read: Rect,
+    /// Operations for a sample of output, as a multiple of those when every stage runs over its whole plane.
+    work: f64,
+}
+
+impl Facts {
+    fn of(tiled: &Tiled, graph: &PlaneGraph) -> Facts {
+        let (nodes, size) = (tiled.nodes(), graph.size);
+        let columns = tiled.tile().columns.min(size.w as i32);
+        let rows = tiled.tile().rows.min(size.h as i32);
+        let (x0, y0) = (
+            (size.w as i32 - columns) / 2,
+            (size.h as i32 - rows) / 2,
+        );
+        let tile = Rect {
+            x0,
+            y0,
+            x1: x0 + columns,
+            y1: y0 + rows,
+        };
+        let mut needs = vec![Rect::default(); nodes.len()];
+        let mut read = Rect::default();
+        if let Some(last) = needs.last_mut() {
+            *last = tile;
+        }
+        for (i, node) in nodes.iter().enumerate().rev() {
+            let source = node.source(needs[i]);
+            for input in &node.inputs {
+                match *input {
+                    Input::Source => read = read.union(&source),
+                    Input::Node(j) => needs[j] = needs[j].union(&source),
+                }
+            }
+        }
+        let whole: f64 = nodes
+            .iter()
+            .map(|n| n.weight() * n.size.area() as f64)
+            .sum();
+        let before = nodes.len().saturating_sub(1);
+        let between = nodes[..before].iter().zip(&needs);
+        Facts {
+            tile,
+            between: between.map(|(n, rect)| (name(n), *rect)).collect(),
+            read,
+            work: tiled.tile().ops * size.area() as f64 / whole,
+        }
+    }
+}
+
+/// What a fused node does, in the names of its stages.
+fn name(node: &FusedNode) -> String {
+    let op = match &node.op {
+        Op::Copy => "load",
+        Op::Stage(stage) => stage.name(),
+    };
+    let points = node.points.iter().map(|p| p.name());
+    std::iter::once(op).chain(points).collect::<Vec<_>>().join("+")
+}

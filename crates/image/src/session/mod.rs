@@ -1,0 +1,167 @@
+//! A filter run from one named input to one named output: what a command line asks for.
+//!
+//! ```no_run
+//! use evener_image::graph::{Graph, Planes};
+//! use evener_image::session::{Options, Session};
+//! use evener_runtime::Runtime;
+//!
+//! let graph = Graph::parse("undistort,rotate=6,crop=0.8")?;
+//! let session = Session::open(&graph, Planes::Auto, "in.y4m", "out.mkv")?;
+//! println!("{}", session.run(&Runtime::new()?, Options::default())?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod explain;
+#[cfg(debug_assertions)]
+mod panic_at;
+
+use std::ffi::OsStr;
+
+use evener_runtime::stream::{CancelToken, Progress, Report, Sink, Source, StreamError};
+use evener_runtime::{Choice, Runtime, Service, Structure};
+
+use crate::exec::service::FilterService;
+use crate::format::{Chroma, Depth, Format};
+use crate::frame::Frame;
+use crate::graph::{Bound, Graph, Planes};
+use crate::io::{Input, Output, create_output, open_input};
+
+pub use error::Error;
+pub use explain::Explanation;
+
+/// An input, a graph and an output that fit together, ready to run.
+///
+/// Dropped before it has run it leaves no output behind.
+pub struct Session {
+    graph: Graph,
+    bound: Bound,
+    service: FilterService,
+    input: Input,
+    output: Output,
+}
+
+/// What can be chosen about a run; everything has a default.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Which plan.
+    pub plan: Choice,
+    /// Pins the number of workers.
+    pub workers: Option<u32>,
+    /// The input cannot wait: frames that come too fast are dropped, the oldest first.
+    pub live: bool,
+    /// Whether the frames before a failure are kept.
+    pub keep_partial: bool,
+    /// Ends the run early, with all frames so far.
+    pub cancel: CancelToken,
+    /// Called now and then with how far the run is.
+    pub on_progress: Option<OnProgress<'a>>,
+    /// Makes a kernel panic on this frame, so that a test can see what becomes of that. Debug builds only.
+    #[cfg(debug_assertions)]
+    pub panic_at: Option<u64>,
+}
+
+/// What is called with the progress of a run.
+pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+impl Session {
+    /// Opens `input` and creates `output`, both named as [`open_input`] and [`create_output`] take them.
+    /// An input that is a pipe is waited for.
+    ///
+    /// # Errors
+    /// The input cannot be read, the graph does not fit its frames, or the output cannot be written.
+    pub fn open(
+        graph: &Graph,
+        planes: Planes,
+        input: impl AsRef<OsStr>,
+        output: impl AsRef<OsStr>,
+    ) -> Result<Session, Error> {
+        let input = open_input(input)?;
+        let bound = graph.bind(input.format(), planes)?;
+        let inputs: Vec<_> = input.id().into_iter().collect();
+        let output = create_output(output, &bound.output, input.timing(), &inputs)?;
+        Ok(Session {
+            service: graph.serve(&bound, planes),
+            graph: graph.clone(),
+            bound,
+            input,
+            output,
+        })
+    }
+
+    /// What is read.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What is known about the run before it starts: formats, stages, tiles and what they read.
+    pub fn explain(&self, private_cache: usize) -> Explanation<'_> {
+        Explanation {
+            session: self,
+            private_cache,
+        }
+    }
+
+    /// Runs until the input ends, or is cancelled.
+    ///
+    /// # Errors
+    /// What could not be read, computed or written, by number of the frame.
+    pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
+        let Session {
+            service,
+            input,
+            output,
+            ..
+        } = self;
+        #[cfg(debug_assertions)]
+        if let Some(frame) = options.panic_at {
+            let (source, service) = panic_at::wrap(input, service, frame);
+            return Ok(flow(runtime, source, service, output, options)?);
+        }
+        Ok(flow(runtime, input, service, output, options)?)
+    }
+}
+
+/// The structures that filters can run in.
+pub fn structures() -> Vec<Structure> {
+    let format = Format {
+        width: 16,
+        height: 16,
+        chroma: Chroma::Mono,
+        depth: Depth::U8,
+    };
+    // All graphs can run in the same ones.
+    let service = Graph::parse("blur").and_then(|graph| graph.service(&format, Planes::Luma));
+    let shapes = service.map(|service| service.shapes(0)).unwrap_or_default();
+    shapes.iter().map(|shape| shape.structure).collect()
+}
+
+fn flow<Src, S, K>(
+    runtime: &Runtime,
+    source: Src,
+    service: S,
+    sink: K,
+    options: Options<'_>,
+) -> Result<Report, StreamError>
+where
+    Src: Source<S> + 'static,
+    S: Service<Output = Frame>,
+    S::Input: 'static,
+    K: Sink<S>,
+{
+    let mut stream = runtime
+        .stream(source)
+        .through(service)
+        .plan(options.plan)
+        .workers(options.workers)
+        .live(options.live)
+        .keep_partial(options.keep_partial)
+        .cancel(options.cancel)
+        .named("frames", "rows")
+        .rate_named("fps");
+    if let Some(on_progress) = options.on_progress {
+        stream = stream.on_progress(on_progress);
+    }
+    stream.into(sink)
+}

@@ -1,0 +1,97 @@
+//! Makes a kernel panic on a chosen frame, for tests of what becomes of that. Not in release builds.
+
+use evener_runtime::stream::{Sink, Source};
+use evener_runtime::{Part, Service, Shape};
+
+use crate::exec::service::{FilterService, Scratch};
+use crate::frame::Frame;
+use crate::io::{Error, Input, Output};
+
+/// A frame that knows its number.
+pub struct Numbered {
+    frame: Frame,
+    number: u64,
+}
+
+/// Numbers frames as they are read.
+pub struct Counted {
+    input: Input,
+    next: u64,
+}
+
+/// A service that panics on one frame.
+pub struct PanicAt {
+    service: FilterService,
+    frame: u64,
+}
+
+/// Has `service` panic on frame `frame` of `input`, counted from 0.
+pub fn wrap(input: Input, service: FilterService, frame: u64) -> (Counted, PanicAt) {
+    (Counted { input, next: 0 }, PanicAt { service, frame })
+}
+
+impl Source<PanicAt> for Counted {
+    type Error = Error;
+
+    fn read(&mut self, unit: &mut Numbered) -> Result<bool, Error> {
+        unit.number = self.next;
+        self.next += 1;
+        self.input.read(&mut unit.frame)
+    }
+
+    fn units(&self) -> Option<u64> {
+        self.input.frames()
+    }
+}
+
+impl Sink<PanicAt> for Output {
+    type Error = Error;
+
+    fn write(&mut self, unit: &Frame) -> Result<(), Error> {
+        Output::write(self, unit)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        Output::finish(self)
+    }
+}
+
+impl Service for PanicAt {
+    type Input = Numbered;
+    type Output = Frame;
+    type Scratch = Scratch;
+
+    fn key(&self) -> String {
+        self.service.key()
+    }
+
+    fn input(&self) -> Numbered {
+        Numbered {
+            frame: self.service.input(),
+            number: 0,
+        }
+    }
+
+    fn output(&self) -> Frame {
+        self.service.output()
+    }
+
+    fn scratch(&self) -> Scratch {
+        self.service.scratch()
+    }
+
+    fn shapes(&self, private_cache: usize) -> Vec<Shape> {
+        self.service.shapes(private_cache)
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &Numbered,
+        output: &Frame,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        assert!(input.number != self.frame, "asked to panic on this frame");
+        self.service.run(part, &input.frame, output, scratch)
+    }
+}

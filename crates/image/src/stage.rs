@@ -1,0 +1,150 @@
+//! A stage: one kernel in its place in a graph, bound to the plane it works on.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use evener_runtime::Simd;
+
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::kernels::taps::TapRun;
+use crate::lines::Lines;
+
+/// What a row kernel may use beside its input: the SIMD level in force and memory for intermediate rows.
+pub struct RowContext<'a> {
+    /// Highest instruction set to use.
+    pub simd: Simd,
+    /// Contents undefined; grown by those who need it, so that nothing is allocated per row.
+    pub temp: &'a mut Vec<f32>,
+}
+
+impl RowContext<'_> {
+    /// `N` temporary rows of `n` samples each, contents undefined.
+    pub fn rows<const N: usize>(&mut self, n: usize) -> [&mut [f32]; N] {
+        // Rows start at a multiple of 16 samples so that they share no cache line.
+        let stride = n.next_multiple_of(16);
+        if self.temp.len() < N * stride {
+            self.temp.resize(N * stride, 0.0);
+        }
+        let mut rows = self.temp.chunks_exact_mut(stride.max(1));
+        std::array::from_fn(|_| &mut rows.next().unwrap_or_default()[..n])
+    }
+}
+
+/// One kernel bound to a plane. The *definition* of a stage is [`Stage::taps`] and [`Stage::combine`]: output (x, y)
+/// is `combine` of the input samples at `taps`. Everything else computes the same bits faster.
+pub trait Stage: Debug + Send + Sync {
+    /// Short name for reports.
+    fn name(&self) -> &'static str;
+
+    /// Number of inputs; all have the size of the first.
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    /// Positions output (x, y) reads, the same in each input (inputs in order, each with all taps). Positions beyond the
+    /// plane mean the nearest edge sample. No positions: the output is a constant, e.g. fill.
+    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>);
+
+    /// The taps as offsets where they are the same for every output.
+    fn offsets(&self) -> Option<Vec<(i32, i32)>> {
+        None
+    }
+
+    /// Output (x, y) from the samples at its taps: those of input 0 in order, then those of input 1.
+    fn combine(&self, x: i32, y: i32, samples: &[f32]) -> f32;
+
+    /// `combine` for a run of outputs at once, wherever they are: samples `k * n..(k + 1) * n` are tap k of each of the
+    /// n outputs, the taps of input 0 first. Only called for stages with [`Stage::offsets`], whose `combine` does not
+    /// depend on the position.
+    fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
+        let _ = simd;
+        let n = out.len();
+        let mut of_one = Vec::new();
+        for (i, o) in out.iter_mut().enumerate() {
+            of_one.clear();
+            of_one.extend(samples.iter().skip(i).step_by(n));
+            *o = self.combine(0, 0, &of_one);
+        }
+    }
+
+    /// Region inference: the input samples that the outputs in `out` read, or more. May reach outside the plane.
+    fn source(&self, out: Rect) -> Rect;
+
+    /// The columns of input rows `rows`, inside [`Stage::source`] of `out`, that the outputs in `out` read, or more.
+    fn source_columns(&self, out: Rect, rows: Range<i32>) -> Range<i32> {
+        let _ = rows;
+        let all = self.source(out);
+        all.x0..all.x1
+    }
+
+    /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane;
+    /// beyond [`Stage::source_columns`] its samples are undefined.
+    fn row(&self, context: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]);
+
+    /// The stage as a pointwise one, computed in place, where it is one.
+    fn point(&self) -> Option<&dyn Point> {
+        None
+    }
+
+    /// The offset (dx, dy) where output (x, y) is just input (x + dx, y + dy).
+    fn translation(&self) -> Option<(i32, i32)> {
+        None
+    }
+
+    /// The stage as one that blends four neighbouring samples at computed positions, where it is one.
+    fn resample(&self) -> Option<&dyn Resample> {
+        None
+    }
+
+    /// One stage that computes this one together with the stages it reads, from their common input.
+    fn fused(&self) -> Option<Arc<dyn Stage>> {
+        None
+    }
+
+    /// Arithmetic per output, in vectorisable operations: the weight in the cost model.
+    fn weight(&self) -> f64;
+}
+
+/// A stage that maps each sample by itself.
+pub trait Point: Send + Sync {
+    /// Maps `from` into `to`, of equal length.
+    fn map(&self, simd: Simd, from: &[f32], to: &mut [f32]);
+
+    /// Maps samples in place, through a copy: where a value is kept or replaced, compilers turn a loop in place into
+    /// masked stores, which many processors do slowly.
+    fn apply(&self, simd: Simd, samples: &mut [f32]) {
+        let mut from = [0.0; 256];
+        for run in samples.chunks_mut(from.len()) {
+            let from = &mut from[..run.len()];
+            from.copy_from_slice(run);
+            self.map(simd, from, run);
+        }
+    }
+}
+
+/// A stage that blends four neighbouring samples at computed positions. Taps and combination are those of the stage,
+/// for a run of outputs at once.
+pub trait Resample: Send + Sync {
+    /// The taps of the outputs (xs[i], ys[i]); both slices have one length, which `taps` takes.
+    fn taps_run(&self, simd: Simd, xs: &[i32], ys: &[i32], taps: &mut TapRun);
+
+    /// The value of outputs without taps.
+    fn fill(&self) -> f32;
+}
+
+/// The plane a filter is bound to.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane {
+    /// Size of the filter's input on this plane.
+    pub size: Size,
+    /// Size of the filter's input on the luma plane.
+    pub luma: Size,
+    /// Luma samples per sample of this plane, horizontally and vertically.
+    pub subsampling: (u32, u32),
+    /// Luma samples per chroma sample of the format, the same on every plane.
+    pub chroma_subsampling: (u32, u32),
+    /// Value outside a warped source.
+    pub fill: f32,
+}

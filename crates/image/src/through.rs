@@ -1,0 +1,103 @@
+//! Graphs as what a stream of frames goes through: `rt.stream(reader).through(graph).into(writer)`.
+#![forbid(unsafe_code)]
+
+use std::io::Read;
+
+use evener_runtime::{Simd, Through, Topology};
+
+use crate::exec::service::FilterService;
+use crate::format::{Format, Timing};
+use crate::graph::{Bound, Graph, GraphError, Planes};
+use crate::io::ffmpeg::Decoder;
+use crate::io::{Input, TestSource, y4m};
+
+/// A source that knows what its frames look like before it reads the first.
+pub trait Video {
+    /// Size, chroma layout and depth of every frame.
+    fn format(&self) -> &Format;
+    /// What belongs to the stream beside that.
+    fn timing(&self) -> &Timing;
+}
+
+macro_rules! video {
+    ($($of:tt)*) => {
+        impl $($of)* {
+            fn format(&self) -> &Format {
+                self.format()
+            }
+
+            fn timing(&self) -> &Timing {
+                self.timing()
+            }
+        }
+    };
+}
+
+video!(Video for Input);
+video!(Video for Decoder);
+video!(Video for TestSource);
+video!(<R: Read> Video for y4m::Reader<R>);
+
+/// A graph and the planes it works on; made by [`Graph::on`].
+#[derive(Clone, Debug)]
+pub struct OnPlanes {
+    graph: Graph,
+    planes: Planes,
+}
+
+impl Graph {
+    /// Chooses which planes the graph works on; [`Planes::Auto`] otherwise.
+    pub fn on(self, planes: Planes) -> OnPlanes {
+        OnPlanes {
+            graph: self,
+            planes,
+        }
+    }
+
+    /// The service that runs this graph on frames of `format`, for this machine.
+    ///
+    /// # Errors
+    /// Those of [`Graph::bind`].
+    pub fn service(&self, format: &Format, planes: Planes) -> Result<FilterService, GraphError> {
+        Ok(self.serve(&self.bind(format, planes)?, planes))
+    }
+
+    /// The same with the graph bound already.
+    pub(crate) fn serve(&self, bound: &Bound, planes: Planes) -> FilterService {
+        let key = format!("{self} | {} | planes {}", bound.input, planes.name());
+        let private_cache = Topology::detect().private_cache();
+        FilterService::new(bound, key, private_cache, Simd::detect())
+    }
+}
+
+impl Planes {
+    /// All choices, in the order they are listed to users.
+    pub const ALL: [Planes; 3] = [Planes::Auto, Planes::Each, Planes::Luma];
+
+    /// The name used on command lines and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Planes::Auto => "auto",
+            Planes::Each => "each",
+            Planes::Luma => "luma",
+        }
+    }
+}
+
+impl<Src: Video> Through<Src> for OnPlanes {
+    type Service = FilterService;
+    type Error = GraphError;
+
+    fn bind(self, source: &Src) -> Result<FilterService, GraphError> {
+        self.graph.service(source.format(), self.planes)
+    }
+}
+
+impl<Src: Video> Through<Src> for Graph {
+    type Service = FilterService;
+    type Error = GraphError;
+
+    fn bind(self, source: &Src) -> Result<FilterService, GraphError> {
+        self.service(source.format(), Planes::Auto)
+    }
+}

@@ -1,0 +1,225 @@
+//! Graphs bound to formats: sizes, what becomes of chroma, which planes there are.
+
+use evener_image::graph::plane::Port;
+use evener_image::graph::{Bound, Graph, GraphError, Planes};
+use evener_image::{Chroma, Depth, Format, Size};
+
+fn format(width: u32, height: u32, chroma: Chroma) -> Format {
+    Format {
+        width,
+        height,
+        chroma,
+        depth: Depth::U8,
+    }
+}
+
+fn bind(text: &str, input: Format, planes: Planes) -> Bound {
+    Graph::parse(text).unwrap().bind(&input, planes).unwrap()
+}
+
+fn refused(text: &str, input: Format) -> String {
+    let error = Graph::parse(text)
+        .unwrap()
+        .bind(&input, Planes::Auto)
+        .unwrap_err();
+    assert!(!error.to_string().contains('\n'));
+    error.to_string()
+}
+
+fn stage_names(bound: &Bound, plane: usize) -> Vec<&'static str> {
+    bound.planes[plane]
+        .nodes
+        .iter()
+        .map(|node| node.stage.name())
+        .collect()
+}
+
+/// Every plane of the output has the size its format says, and stages join.
+fn assert_sound(bound: &Bound) {
+    assert_eq!(bound.planes.len(), bound.output.planes());
+    for (p, plane) in bound.planes.iter().enumerate() {
+        assert_eq!(plane.source, bound.input.plane_size(p));
+        assert_eq!(plane.size, bound.output.plane_size(p), "plane {p}");
+        assert_eq!(plane.size_of(plane.result), plane.size, "plane {p}");
+        for (i, node) in plane.nodes.iter().enumerate() {
+            assert_eq!(node.inputs.len(), node.stage.inputs());
+            for input in &node.inputs {
+                assert_eq!(plane.size_of(*input), node.input_size);
+                assert!(!matches!(input, Port::Constant(_)));
+                assert!(!matches!(input, Port::Stage(s) if *s >= i));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_graph_is_sound_on_every_format() {
+    let graphs = [
+        "blur",
+        "flip=h",
+        "undistort,rotate=6,crop=0.8",
+        "crop=0.8,resize=101:51,crop=0.5",
+        "sobel,crop=9:9:3:5,gaussian=2",
+        "resize=7:5,threshold,rotate=30",
+        "blur,sobel_x,sobel_y,sobel,threshold,binary,posterize,flip=v",
+    ];
+    for text in graphs {
+        for chroma in [Chroma::Mono, Chroma::C420, Chroma::C422, Chroma::C444] {
+            for (w, h) in [(16, 16), (33, 21), (352, 288), (641, 15)] {
+                for planes in [Planes::Auto, Planes::Each, Planes::Luma] {
+                    assert_sound(&bind(text, format(w, h, chroma), planes));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn crop_keeps_whole_chroma_samples() {
+    let size = |text: &str, w: u32, h: u32, chroma| {
+        let output = bind(text, format(w, h, chroma), Planes::Auto).output;
+        (output.width, output.height)
+    };
+    assert_eq!(size("crop", 1920, 1080, Chroma::C420), (1536, 864));
+    // 0.75 of 10 is 7, at offset 1: with halved chroma 6 at offset 0.
+    assert_eq!(size("crop=0.75", 10, 10, Chroma::C444), (7, 7));
+    assert_eq!(size("crop=0.75", 10, 10, Chroma::C422), (6, 7));
+    assert_eq!(size("crop=0.75", 10, 10, Chroma::C420), (6, 6));
+    // 0.29 has no exact binary form; 0.29 of 100 is 29 all the same.
+    assert_eq!(size("crop=0.29", 100, 100, Chroma::Mono), (29, 29));
+    let offsets = |text: &str, chroma, plane: usize| {
+        let bound = bind(text, format(352, 288, chroma), Planes::Auto);
+        let node = &bound.planes[plane].nodes[0];
+        (node.size, node.stage.translation().unwrap())
+    };
+    let of = |w, h| Size { w, h };
+    assert_eq!(
+        offsets("crop=101:51:7:9", Chroma::C444, 0),
+        (of(101, 51), (7, 9))
+    );
+    assert_eq!(
+        offsets("crop=101:51:7:9", Chroma::C420, 0),
+        (of(100, 50), (6, 8))
+    );
+    assert_eq!(
+        offsets("crop=101:51:7:9", Chroma::C420, 2),
+        (of(50, 25), (3, 4))
+    );
+    assert_eq!(
+        offsets("crop=101:51:7:9", Chroma::C422, 0),
+        (of(100, 51), (6, 9))
+    );
+    assert_eq!(
+        offsets("crop=101:51:7:9", Chroma::C422, 1),
+        (of(50, 51), (3, 9))
+    );
+}
+
+#[test]
+fn resize_rounds_chroma_up() {
+    let bound = bind(
+        "resize=101:51",
+        format(352, 288, Chroma::C420),
+        Planes::Auto,
+    );
+    assert_eq!(bound.output, format(101, 51, Chroma::C420));
+    let sizes: Vec<_> = bound.planes.iter().map(|p| (p.size.w, p.size.h)).collect();
+    assert_eq!(sizes, [(101, 51), (51, 26), (51, 26)]);
+}
+
+#[test]
+fn chroma_is_grey_after_edges_and_tones() {
+    let input = format(352, 288, Chroma::C420);
+    let bound = bind("blur,crop,sobel,rotate=6,resize=50:40", input, Planes::Auto);
+    assert_eq!(
+        stage_names(&bound, 0),
+        [
+            "blur",
+            "crop",
+            "sobel_x",
+            "sobel_y",
+            "magnitude",
+            "rotate",
+            "resize"
+        ]
+    );
+    for plane in 1..3 {
+        assert!(bound.planes[plane].nodes.is_empty());
+        assert_eq!(bound.planes[plane].result, Port::Constant(0.5));
+        assert_eq!(bound.planes[plane].size, Size { w: 25, h: 20 });
+    }
+    let bound = bind("blur,rotate=6", input, Planes::Auto);
+    assert_eq!(stage_names(&bound, 1), ["blur", "rotate"]);
+    assert_eq!(bound.planes[1].nodes[0].input_size, Size { w: 176, h: 144 });
+}
+
+/// What a warp gives where it reads nothing.
+fn fill(bound: &Bound, plane: usize) -> f32 {
+    let stage = &bound.planes[plane].nodes[0].stage;
+    let mut taps = Vec::new();
+    stage.taps(0, 0, &mut taps);
+    assert!(taps.is_empty());
+    stage.combine(0, 0, &[])
+}
+
+#[test]
+fn fill_is_black_on_luma_and_grey_on_chroma() {
+    let input = format(64, 48, Chroma::C420);
+    for text in ["rotate=45", "undistort=0.5"] {
+        let bound = bind(text, input, Planes::Auto);
+        assert_eq!([0, 1, 2].map(|p| fill(&bound, p)), [0.0, 0.5, 0.5]);
+        let bound = bind(text, input, Planes::Each);
+        assert_eq!([0, 1, 2].map(|p| fill(&bound, p)), [0.0, 0.0, 0.0]);
+    }
+}
+
+#[test]
+fn each_and_luma_planes() {
+    let input = format(64, 48, Chroma::C420);
+    let bound = bind("sobel,threshold", input, Planes::Each);
+    for plane in 0..3 {
+        assert_eq!(
+            stage_names(&bound, plane),
+            ["sobel_x", "sobel_y", "magnitude", "threshold"]
+        );
+    }
+    let bound = bind(
+        "crop=0.75,sobel",
+        format(10, 10, Chroma::C420),
+        Planes::Luma,
+    );
+    // The luma plane is the one that the other modes give.
+    assert_eq!(bound.output, format(6, 6, Chroma::Mono));
+    assert_eq!(bound.planes.len(), 1);
+    let bound = bind("sobel", format(64, 48, Chroma::Mono), Planes::Auto);
+    assert_eq!(bound.planes.len(), 1);
+}
+
+#[test]
+fn impossible_sizes_are_refused_with_the_filter_and_its_column() {
+    let small = format(16, 16, Chroma::C420);
+    let text = refused("blur, crop=10:10:8:0", small);
+    assert_eq!(
+        text,
+        "crop, column 7: 10x10 at 8,0 reaches outside the 16x16 it is cut from; make it smaller"
+    );
+    assert!(refused("crop=10:10:0:7", small).contains("outside"));
+    assert!(refused("crop=65536:1:65536:0", small).contains("outside"));
+    assert!(refused("crop=1:4:0:0", small).contains("nothing would be left of 16x16"));
+    assert!(refused("crop=0.05", small).contains("nothing would be left"));
+    assert!(refused("crop=8:8:0:0,crop=9:8:0:0", small).contains("column 14"));
+    assert!(refused("resize=65536:65536", small).contains("more than"));
+    assert!(refused("blur", format(0, 4, Chroma::Mono)).contains("0x4"));
+    let error = Graph::parse("crop=17:1:0:0")
+        .unwrap()
+        .bind(&small, Planes::Auto)
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        GraphError::Impossible {
+            filter: "crop",
+            column: 1,
+            ..
+        }
+    ));
+}

@@ -1,0 +1,5 @@
+//! What filters give on small planes worked out by hand, what they read, and how graphs are bound.
+
+mod bind;
+mod regions;
+mod values;

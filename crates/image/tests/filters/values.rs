@@ -1,0 +1,270 @@
+//! Values worked out by hand from the definitions.
+
+use evener_image::graph::plane::Port;
+use evener_image::graph::{Graph, Planes};
+use evener_image::lines::Lines;
+use evener_image::stage::RowContext;
+use evener_image::{Chroma, Depth, Format};
+use evener_runtime::Simd;
+
+/// What a graph makes of a luma plane given row by row, stage after stage.
+fn run<const W: usize>(text: &str, rows: &[[f32; W]]) -> Vec<Vec<f32>> {
+    let format = Format {
+        width: W as u32,
+        height: rows.len() as u32,
+        chroma: Chroma::Mono,
+        depth: Depth::F32,
+    };
+    let bound = Graph::parse(text)
+        .unwrap()
+        .bind(&format, Planes::Auto)
+        .unwrap();
+    let graph = &bound.planes[0];
+    let source = rows.concat();
+    let mut planes: Vec<Vec<f32>> = Vec::new();
+    let mut temp = Vec::new();
+    for node in &graph.nodes {
+        let rect = evener_image::geometry::Rect::of(node.input_size);
+        let lines: Vec<Lines<'_>> = node
+            .inputs
+            .iter()
+            .map(|port| match port {
+                Port::Source => Lines::plane(&source, rect),
+                Port::Stage(i) => Lines::plane(&planes[*i], rect),
+                Port::Constant(_) => panic!("a stage reads no constant"),
+            })
+            .collect();
+        let width = node.size.w as usize;
+        let mut out = vec![f32::NAN; node.size.area()];
+        for (y, row) in out.chunks_mut(width).enumerate() {
+            let mut context = RowContext {
+                simd: Simd::detect(),
+                temp: &mut temp,
+            };
+            node.stage.row(&mut context, &lines, y as i32, 0, row);
+        }
+        planes.push(out);
+    }
+    let width = bound.output.width as usize;
+    planes
+        .last()
+        .unwrap_or(&source)
+        .chunks(width)
+        .map(<[f32]>::to_vec)
+        .collect()
+}
+
+#[track_caller]
+fn near<const W: usize>(got: &[Vec<f32>], expected: &[[f32; W]]) {
+    let same = got.len() == expected.len()
+        && got.iter().zip(expected).all(|(g, e)| {
+            g.len() == W
+                && g.iter()
+                    .zip(e)
+                    .all(|(g, e)| (g - e).abs() <= 1e-5 * e.abs().max(1.0))
+        });
+    assert!(same, "\n     got {got:?}\nexpected {expected:?}");
+}
+
+#[test]
+fn blur() {
+    let point = [
+        [0.0; 5],
+        [0.0; 5],
+        [0.0, 0.0, 16.0, 0.0, 0.0],
+        [0.0; 5],
+        [0.0; 5],
+    ];
+    let spread = [
+        [0.0; 5],
+        [0.0, 1.0, 2.0, 1.0, 0.0],
+        [0.0, 2.0, 4.0, 2.0, 0.0],
+        [0.0, 1.0, 2.0, 1.0, 0.0],
+        [0.0; 5],
+    ];
+    assert_eq!(run("blur", &point), spread);
+    // One row is its own neighbour above and below: only [1 2 1]/4 along it is left, ends repeated.
+    assert_eq!(run("blur", &[[0.0, 16.0]]), [[4.0, 12.0]]);
+    assert_eq!(run("blur", &[[0.0], [16.0]]), [[4.0], [12.0]]);
+    assert_eq!(run("blur", &[[3.0]]), [[3.0]]);
+}
+
+#[test]
+fn gaussian() {
+    // sigma 0.3: radius 1, weights exp(-0.5/0.09) = 0.003866 beside 1, divided by their sum 1.007732.
+    let point = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
+    let (side, centre) = (0.003_836_26_f32, 0.992_327_5_f32);
+    let (corner, edge) = (side * side, side * centre);
+    let spread = [
+        [corner, edge, corner],
+        [edge, centre * centre, edge],
+        [corner, edge, corner],
+    ];
+    near(&run("gaussian=0.3", &point), &spread);
+    // Sigma 1 reaches 3 samples and no further, sigma 1.01 reaches 4.
+    let row = [[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]];
+    let one = run("gaussian=sigma=1", &row);
+    assert!(one[0][0] == 0.0 && one[0][8] == 0.0 && one[0][1] > 0.004 && one[0][7] > 0.004);
+    assert!((one[0][4] / one[0][5] - 0.5f32.exp()).abs() < 1e-4);
+    assert!(run("gaussian=1.01", &row)[0][0] > 0.0);
+    near(&run("gaussian=2", &[[0.75; 4]; 3]), &[[0.75; 4]; 3]);
+}
+
+#[test]
+fn sobel_x() {
+    // v = x: the weights right minus left are 4, the distance is 2 inside and 1 at the edges.
+    assert_eq!(run("sobel_x", &[[0.0, 1.0, 2.0]; 3]), [[4.0, 8.0, 4.0]; 3]);
+    assert_eq!(run("sobel_x", &[[0.0; 2], [5.0; 2]]), [[0.0; 2]; 2]);
+    // Row weights 1 2 1: a single sample shows them, with the sign of cross-correlation.
+    let point = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
+    let expected = [[1.0, 0.0, -1.0], [2.0, 0.0, -2.0], [1.0, 0.0, -1.0]];
+    assert_eq!(run("sobel_x", &point), expected);
+}
+
+#[test]
+fn sobel_y() {
+    // v = y²: 4·(1 - 0), 4·(4 - 0), 4·(4 - 1); positive where it grows downwards.
+    let squares = [[0.0; 3], [1.0; 3], [4.0; 3]];
+    assert_eq!(run("sobel_y", &squares), [[4.0; 3], [16.0; 3], [12.0; 3]]);
+    let point = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
+    let expected = [[1.0, 2.0, 1.0], [0.0, 0.0, 0.0], [-1.0, -2.0, -1.0]];
+    assert_eq!(run("sobel_y", &point), expected);
+}
+
+#[test]
+fn sobel() {
+    // v = 3x + 4y: gradients (24, 32) inside, half of each at the edges across it.
+    let plane = [[0.0, 3.0, 6.0], [4.0, 7.0, 10.0], [8.0, 11.0, 14.0]];
+    let (side, top) = (1168.0f32.sqrt(), 832.0f32.sqrt());
+    near(
+        &run("sobel", &plane),
+        &[[20.0, top, 20.0], [side, 40.0, side], [20.0, top, 20.0]],
+    );
+}
+
+#[test]
+fn threshold() {
+    let row = [[0.0, 0.25, 0.5, 0.75, 1.0]];
+    assert_eq!(run("threshold", &row), [[0.0, 0.0, 0.0, 0.75, 1.0]]);
+    assert_eq!(run("threshold=0.25", &row), [[0.0, 0.0, 0.5, 0.75, 1.0]]);
+    assert_eq!(
+        run("threshold=0.5:below", &row),
+        [[0.0, 0.25, 0.0, 0.0, 0.0]]
+    );
+}
+
+#[test]
+fn posterize_and_binary() {
+    let row = [[0.0, 0.3, 0.5, 0.99, 1.0]];
+    assert_eq!(run("posterize=4", &row), [[0.0, 0.25, 0.5, 0.75, 1.0]]);
+    assert_eq!(run("discrete=1", &row), [[0.0, 0.0, 0.0, 0.0, 1.0]]);
+    assert_eq!(run("posterize", &[[0.124, 0.126]]), [[0.0, 0.125]]);
+    assert_eq!(
+        run("binary", &[[-1.0, 0.0, 1e-9, 1.0]]),
+        [[0.0, 0.0, 1.0, 1.0]]
+    );
+}
+
+#[test]
+fn undistort() {
+    // Half the diagonal is 2, so r² is 1 at the ends and 1/4 beside the centre.
+    let row = [[0.0, 10.0, 20.0, 30.0, 40.0]];
+    // k1 = -1/2: factors 1/2 and 7/8, positions 1 and 1.125.
+    near(
+        &run("undistort=k1=-0.5", &row),
+        &[[10.0, 11.25, 20.0, 28.75, 30.0]],
+    );
+    // k1 = 1/2: the ends read 1 sample outside, which is fill.
+    near(
+        &run("undistort=k1=0.5", &row),
+        &[[0.0, 8.75, 20.0, 31.25, 0.0]],
+    );
+    // k2 = -0.8: factors 1 - 0.8 = 0.2 and 1 - 0.8/16 = 0.95.
+    near(
+        &run("undistort=0:-0.8", &row),
+        &[[16.0, 10.5, 20.0, 29.5, 24.0]],
+    );
+    // 3 x 4 / 2 = diagonal: half of it is 2.5 for 4 x 5 samples; the corners have r = 1, and
+    // k1 = -1 takes them to the centre, between the four samples there.
+    let corners = [
+        [1.0, 0.0, 0.0, 1.0],
+        [0.0; 4],
+        [0.0, 7.0, 5.0, 0.0],
+        [0.0; 4],
+        [1.0, 0.0, 0.0, 1.0],
+    ];
+    let got = run("undistort=-1", &corners);
+    let ends = vec![vec![got[0][0], got[0][3]], vec![got[4][0], got[4][3]]];
+    near(&ends, &[[6.0, 6.0], [6.0, 6.0]]);
+    assert_eq!(run("undistort", &[[0.3]]), [[0.3]]);
+}
+
+#[test]
+fn crop() {
+    let plane: [[f32; 5]; 5] =
+        std::array::from_fn(|y| std::array::from_fn(|x| (10 * y + x) as f32));
+    let first = [
+        [0.0, 1.0, 2.0, 3.0],
+        [10.0, 11.0, 12.0, 13.0],
+        [20.0, 21.0, 22.0, 23.0],
+    ];
+    // 0.8 of 5 is 4, and half of what is left rounds down to 0.
+    assert_eq!(run("crop", &plane)[..3], first);
+    assert_eq!(run("crop=0.6", &plane)[0], [11.0, 12.0, 13.0]);
+    assert_eq!(
+        run("crop=3:2:1:2", &plane),
+        [[21.0, 22.0, 23.0], [31.0, 32.0, 33.0]]
+    );
+    assert_eq!(run("crop=y=4:x=0:w=2:h=1", &plane), [[40.0, 41.0]]);
+    assert_eq!(run("crop=fraction=1", &plane), plane);
+}
+
+#[test]
+fn rotate() {
+    let plane = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
+    let left = [[3.0, 6.0, 9.0], [2.0, 5.0, 8.0], [1.0, 4.0, 7.0]];
+    assert_eq!(run("rotate=90", &plane), left);
+    assert_eq!(run("rotate=-270", &plane), left);
+    assert_eq!(
+        run("rotate=180", &[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        [[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]
+    );
+    // 45°: the corners read above, beside and below the plane; the middle of the top row reads
+    // (1.70711, 0.29289), between 2, 3, 5 and 6.
+    let high = std::f32::consts::FRAC_1_SQRT_2;
+    let low = 1.0 - high;
+    let top = 2.0 + high + 3.0 * low;
+    let left = 1.0 + low + 3.0 * low;
+    let (right, bottom) = (10.0 - left, 10.0 - top);
+    near(
+        &run("rotate=45", &plane),
+        &[[0.0, top, 0.0], [left, 5.0, right], [0.0, bottom, 0.0]],
+    );
+}
+
+#[test]
+fn resize() {
+    // Twice as wide: positions -1/4 (repeated: 0), 1/4, 3/4, 5/4 (repeated: 1).
+    assert_eq!(run("resize=4:1", &[[0.0, 10.0]]), [[0.0, 2.5, 7.5, 10.0]]);
+    // Half as wide: positions 1/2 and 5/2.
+    assert_eq!(run("resize=2:1", &[[0.0, 10.0, 20.0, 30.0]]), [[5.0, 25.0]]);
+    assert_eq!(
+        run("resize=w=1:h=4", &[[0.0], [10.0]]),
+        [[0.0], [2.5], [7.5], [10.0]]
+    );
+    // A third: positions 1 and 4, and nothing between them is read.
+    assert_eq!(
+        run("resize=2:1", &[[9.0, 1.0, 9.0, 9.0, 4.0, 9.0]]),
+        [[1.0, 4.0]]
+    );
+    let plane = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    assert_eq!(run("resize=3:2", &plane), plane);
+}
+
+#[test]
+fn flip() {
+    let plane = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    assert_eq!(run("flip=h", &plane), [[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]]);
+    assert_eq!(run("flip=v", &plane), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]);
+    assert_eq!(run("flip=v,flip=direction=h,rotate=180", &plane), plane);
+}

@@ -1,0 +1,594 @@
+//! Other formats through the `ffmpeg` program, and y4m that `ffmpeg` writes and reads.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
+use evener_image::io::y4m::{Reader, Writer};
+use evener_image::io::{Error, Input, TestSource, create_output, open_input};
+use evener_image::{Depth, Format, Frame, Ratio, Timing};
+
+use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, text};
+
+/// Whether the test can run; says so where it cannot.
+fn has_ffmpeg() -> bool {
+    let found = Command::new("ffmpeg").arg("-version").output().is_ok();
+    if !found {
+        eprintln!("skipped: the program ffmpeg is not installed");
+    }
+    found
+}
+
+/// Runs ffmpeg with words separated by spaces, and more arguments as they are; its output.
+fn ffmpeg(words: &str, more: &[&str]) -> Vec<u8> {
+    let output = Command::new("ffmpeg")
+        .args(["-v", "error", "-nostdin", "-y"])
+        .args(words.split_whitespace())
+        .args(more)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{words}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output.stdout
+}
+
+fn ffprobe(entries: &str, path: &Path) -> String {
+    let output = Command::new("ffprobe")
+        .args([
+            "-v",
+            "error",
+            "-count_frames",
+            "-of",
+            "default=nw=1:nk=1",
+            "-show_entries",
+            entries,
+        ])
+        .arg(path)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .trim()
+        .replace('\n', " ")
+}
+
+/// A small lossless file (FFV1 keeps every bit, and so does y4m) in a format of `ffmpeg`'s.
+fn lossless(path: &Path, size: &str, pixels: &str) {
+    let source = format!("-f lavfi -i testsrc=s={size}:r=30000/1001:d=0.2 -vf setsar=4/3");
+    let codec = if path.extension() == Some(OsStr::new("mkv")) {
+        "-c:v ffv1"
+    } else {
+        ""
+    };
+    ffmpeg(
+        &format!("{source} -strict -1 {codec} -pix_fmt {pixels}"),
+        &[text(path)],
+    );
+}
+
+/// Its frames, raw.
+fn raw(path: &Path, pixels: &str) -> Vec<u8> {
+    ffmpeg(
+        "-i",
+        &[text(path), "-f", "rawvideo", "-pix_fmt", pixels, "-"],
+    )
+}
+
+/// Whether FFmpeg's y4m is broken: its writer rounds chroma of half a column down.
+fn is_broken(name: &str, width: u32) -> bool {
+    width % 2 == 1 && ["420p10", "422p10"].contains(&name)
+}
+
+fn read_all(mut read: impl FnMut(&mut Frame) -> Result<bool, Error>, format: &Format) -> Vec<u8> {
+    let mut frame = Frame::new(format);
+    let mut bytes = Vec::new();
+    while read(&mut frame).unwrap() {
+        bytes.extend(bytes_of(&frame));
+    }
+    bytes
+}
+
+/// Writes a synthetic scene, giving its raw frames.
+fn scene(description: &str, mut write: impl FnMut(&Frame)) -> Vec<u8> {
+    let mut source = TestSource::parse(description).unwrap();
+    let mut frame = Frame::new(source.format());
+    let mut bytes = Vec::new();
+    while source.read(&mut frame).unwrap() {
+        write(&frame);
+        bytes.extend(bytes_of(&frame));
+    }
+    bytes
+}
+
+#[test]
+fn y4m_that_ffmpeg_wrote_is_read_to_the_byte() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (name, pixels) in FORMATS {
+        let path = scratch.path(&format!("{pixels}.y4m"));
+        let width = if is_broken(name, 35) { 36 } else { 35 };
+        lossless(&path, &format!("{width}x23"), pixels);
+        let mut reader = Reader::open(&path).unwrap();
+        assert_eq!(*reader.format(), format(name, width, 23));
+        assert_eq!(
+            reader.timing().rate,
+            Ratio {
+                num: 30000,
+                den: 1001
+            }
+        );
+        assert_eq!(reader.timing().aspect, Some(Ratio { num: 4, den: 3 }));
+        let (frames, format) = (reader.frames(), *reader.format());
+        let got = read_all(|frame| reader.read(frame), &format);
+        assert!(got == raw(&path, pixels), "{pixels}");
+        assert_eq!(
+            frames,
+            Some((got.len() / frame_bytes(name, width as usize, 23)) as u64)
+        );
+    }
+}
+
+#[test]
+fn y4m_that_we_wrote_is_read_by_ffmpeg_alike() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let sums = |listing: &[u8]| -> Vec<String> {
+        let listing = String::from_utf8_lossy(listing).into_owned();
+        let lines = listing.lines().filter(|l| !l.starts_with('#'));
+        lines
+            .map(|l| l.rsplit(',').next().unwrap().trim().to_owned())
+            .collect()
+    };
+    for (name, pixels) in FORMATS {
+        let (path, raw) = (scratch.path("ours.y4m"), scratch.path("ours.raw"));
+        let mut writer = Writer::create(&path).unwrap();
+        let bytes = scene(&format!("testsrc:35x23:6:{name}"), |f| {
+            writer.write(f).unwrap()
+        });
+        writer.finish().unwrap();
+        fs::write(&raw, bytes).unwrap();
+        let ours = sums(&ffmpeg("-i", &[text(&path), "-f", "framemd5", "-"]));
+        let theirs = sums(&ffmpeg(
+            &format!("-f rawvideo -s 35x23 -pix_fmt {pixels} -i"),
+            &[text(&raw), "-f", "framemd5", "-"],
+        ));
+        assert_eq!(ours.len(), 6);
+        assert_eq!(ours, theirs, "{pixels}");
+    }
+}
+
+#[test]
+fn every_format_is_decoded_to_the_byte() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (name, pixels) in FORMATS {
+        let path = scratch.path(&format!("{pixels}.mkv"));
+        lossless(&path, "35x23", pixels);
+        let (name, pixels) = if is_broken(name, 35) {
+            ("444p10", "yuv444p10le")
+        } else {
+            (name, pixels)
+        };
+        let expected = raw(&path, pixels);
+        let without_ffprobe = Tools {
+            ffprobe: "no-such-program".into(),
+            ..Tools::default()
+        };
+        for tools in [Tools::default(), without_ffprobe] {
+            let mut decoder = Decoder::open(&tools, &path).unwrap();
+            assert_eq!(*decoder.format(), format(name, 35, 23));
+            assert_eq!(
+                decoder.timing().rate,
+                Ratio {
+                    num: 30000,
+                    den: 1001
+                }
+            );
+            assert_eq!(decoder.timing().aspect, Some(Ratio { num: 4, den: 3 }));
+            let format = *decoder.format();
+            assert!(
+                read_all(|frame| decoder.read(frame), &format) == expected,
+                "{pixels}"
+            );
+            assert!(
+                !decoder.read(&mut Frame::new(&format)).unwrap(),
+                "the end stays the end"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (name, extension, full_range) in [
+        ("420jpeg", "mkv", true),
+        ("420jpeg", "mp4", false),
+        ("420p10", "mkv", false),
+        ("444", "mkv", false),
+    ] {
+        let timing = Timing {
+            rate: Ratio {
+                num: 30000,
+                den: 1001,
+            },
+            aspect: Some(Ratio { num: 4, den: 3 }),
+            full_range: Some(full_range),
+            ..Timing::default()
+        };
+        let path = scratch.path(&format!("-out:{name}.{extension}"));
+        let mut output = create_output(&path, &format(name, 64, 48), &timing, &[]).unwrap();
+        let raw = scene(&format!("testsrc:64x48:30:{name}"), |frame| {
+            output.write(frame).unwrap()
+        });
+        assert!(!path.exists());
+        output.finish().unwrap();
+        output.finish().unwrap();
+        drop(output);
+        let probed = ffprobe(
+            "stream=width,height,sample_aspect_ratio,r_frame_rate,nb_read_frames",
+            &path,
+        );
+        assert_eq!(probed, "64 48 4:3 30000/1001 30", "{name}");
+
+        let mut input = open_input(&path).unwrap();
+        assert!(matches!(input, Input::Ffmpeg(..)) && input.id().is_some());
+        assert_eq!(*input.format(), format(name, 64, 48));
+        assert_eq!(
+            input.timing().full_range,
+            Some(full_range),
+            "{name}.{extension}"
+        );
+        let format = *input.format();
+        let seen = read_all(|frame| input.read(frame), &format);
+        assert_eq!(seen.len(), raw.len());
+        // Lossy, but the same pictures in the same order.
+        if format.depth == Depth::U8 {
+            let apart: u64 = seen
+                .iter()
+                .zip(&raw)
+                .map(|(a, b)| u64::from(a.abs_diff(*b)))
+                .sum();
+            let mean = apart as f64 / raw.len() as f64;
+            assert!(mean < 12.0, "{name}.{extension}: {mean} codes apart");
+        }
+    }
+    assert_eq!(scratch.names().len(), 4);
+}
+
+#[test]
+fn awkward_names_are_taken_literally() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let plain = scratch.path("plain.mkv");
+    lossless(&plain, "36x24", "yuv420p");
+    let expected = raw(&plain, "yuv420p");
+    for name in [
+        "-y.mkv",
+        "pipe:0.mkv",
+        "a b'c\"$x;.mkv",
+        "100%d.mkv",
+        "new\nline.mkv",
+        "http:.mkv",
+    ] {
+        let path = scratch.path(name);
+        fs::copy(&plain, &path).unwrap();
+        let mut decoder = Decoder::open(&Tools::default(), &path).unwrap();
+        let format = *decoder.format();
+        assert!(
+            read_all(|frame| decoder.read(frame), &format) == expected,
+            "{name:?}"
+        );
+
+        let out = scratch.path(&format!("out{name}"));
+        let mut encoder =
+            Encoder::create(&Tools::default(), &out, &format, &Timing::default()).unwrap();
+        encoder.write(&Frame::new(&format)).unwrap();
+        encoder.finish().unwrap();
+        assert_eq!(ffprobe("stream=nb_read_frames", &out), "1", "{name:?}");
+    }
+}
+
+#[test]
+fn one_picture_can_be_written() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let path = scratch.path("picture.png");
+    let format = format("444", 32, 20);
+    let mut output = create_output(&path, &format, &Timing::default(), &[]).unwrap();
+    output.write(&Frame::new(&format)).unwrap();
+    output.finish().unwrap();
+    assert_eq!(
+        ffprobe("stream=codec_name,width,height", &path),
+        "png 32 20"
+    );
+    assert_eq!(scratch.names(), ["picture.png"]);
+}
+
+#[test]
+fn what_is_no_video_is_refused_with_ffmpegs_words() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (noise, sound) = (scratch.path("noise.mp4"), scratch.path("sound.wav"));
+    fs::write(&noise, "no video in here").unwrap();
+    ffmpeg("-f lavfi -i sine=d=0.1", &[text(&sound)]);
+    let message = open_input(&noise).err().unwrap().to_string();
+    assert!(message.contains("Invalid data"), "{message}");
+    let message = open_input(&sound).err().unwrap().to_string();
+    assert!(message.contains("holds no video"), "{message}");
+    let message = open_input("nosuchprotocol://x").err().unwrap().to_string();
+    assert!(message.contains("rotocol not found"), "{message}");
+
+    // Without ffprobe the decoder itself finds out.
+    let tools = Tools {
+        ffprobe: "no-such-program".into(),
+        ..Tools::default()
+    };
+    for (path, words) in [(&noise, "Invalid data"), (&sound, "matches no streams")] {
+        let message = Decoder::open(&tools, path).err().unwrap().to_string();
+        assert!(
+            message.contains(words) && !message.contains('\n'),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let format = format("420jpeg", 64, 48);
+    let path = scratch.path("out.unheardof");
+    let mut encoder =
+        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    let frame = Frame::new(&format);
+    let error = (0..1000)
+        .find_map(|_| encoder.write(&frame).err())
+        .or_else(|| encoder.finish().err());
+    let message = error.unwrap().to_string();
+    assert!(
+        message.contains("Unable to find a suitable output format"),
+        "{message}"
+    );
+    assert!(
+        encoder.write(&frame).is_err() && encoder.finish().is_err(),
+        "and stays so"
+    );
+    drop(encoder);
+    assert_eq!(scratch.names(), [""; 0]);
+
+    let path = scratch.path("empty.mkv");
+    let mut encoder =
+        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    assert!(matches!(encoder.finish(), Err(Error::NoFrames { .. })));
+    drop(encoder);
+    let mut encoder =
+        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    encoder.write(&frame).unwrap();
+    encoder.abort();
+    assert_eq!(scratch.names(), [""; 0]);
+}
+
+#[test]
+fn missing_programs_are_named_with_their_package() {
+    let scratch = Scratch::new();
+    let tools = Tools {
+        ffmpeg: "no-such-ffmpeg".into(),
+        ffprobe: "no-such-ffprobe".into(),
+    };
+    let path = scratch.path("x.mp4");
+    fs::write(&path, "").unwrap();
+    let format = format("mono", 4, 4);
+    let decode = Decoder::open(&tools, &path).err().unwrap();
+    let encode = Encoder::create(&tools, scratch.path("out.mp4"), &format, &Timing::default());
+    for error in [decode, encode.err().unwrap()] {
+        assert!(matches!(error, Error::NoProgram { .. }));
+        let message = error.to_string();
+        assert!(
+            message.contains("'no-such-ffmpeg'") && message.contains("apt install ffmpeg"),
+            "{message}"
+        );
+    }
+    assert_eq!(scratch.names(), ["x.mp4"]);
+}
+
+/// Tools of which `ffmpeg` is a shell script and `ffprobe` says what it must.
+fn fake(scratch: &Scratch, script: &str) -> Tools {
+    let program = |name: &str, script: &str| -> PathBuf {
+        let path = scratch.path(name);
+        // Written by a child: were it open for writing here while another test forks, running it would fail as busy.
+        let mut shell = Command::new("sh")
+            .args([
+                OsStr::new("-c"),
+                OsStr::new("cat > \"$0\""),
+                path.as_os_str(),
+            ])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        input
+            .write_all(format!("#!/bin/sh\n{script}\n").as_bytes())
+            .unwrap();
+        drop(input);
+        assert!(shell.wait().unwrap().success());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    Tools {
+        ffmpeg: program("ffmpeg", script),
+        ffprobe: program("ffprobe", "echo pix_fmt=gray; echo nb_frames=2"),
+    }
+}
+
+const CHATTER: &str = "yes 'what a bad frame' | head -n 500000 >&2";
+
+#[test]
+fn a_decoder_that_says_much_and_fails_is_heard_to_the_end() {
+    let scratch = Scratch::new();
+    let frame = "printf 'FRAME\\n0123456789abcdef'";
+    let script = format!(
+        "printf 'YUV4MPEG2 W4 H4 Cmono\\n'; {frame}; {CHATTER}; {frame}; echo 'I give up' >&2; exit 3"
+    );
+    let tools = fake(&scratch, &script);
+    let mut decoder = Decoder::open(&tools, "in.mp4").unwrap();
+    assert_eq!(decoder.frames(), Some(2));
+    let mut frame = Frame::new(decoder.format());
+    assert!(decoder.read(&mut frame).unwrap());
+    assert!(decoder.read(&mut frame).unwrap());
+    assert_eq!(bytes_of(&frame), b"0123456789abcdef");
+    match decoder.read(&mut frame) {
+        Err(Error::Ffmpeg {
+            frames: 2, said, ..
+        }) => {
+            assert_eq!(said, "what a bad frame; I give up");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(!decoder.read(&mut frame).unwrap());
+}
+
+#[test]
+fn a_decoder_that_stops_inside_a_frame_is_an_error() {
+    let scratch = Scratch::new();
+    for (end, words) in [("exit 0", "closed its pipe"), ("kill -9 $$", "signal: 9")] {
+        let script = format!("printf 'YUV4MPEG2 W4 H4 Cmono\\nFRAME\\n01234'; {end}");
+        let mut decoder = Decoder::open(&fake(&scratch, &script), "in.mp4").unwrap();
+        let error = decoder.read(&mut Frame::new(&format("mono", 4, 4))).err();
+        let message = error.unwrap().to_string();
+        assert!(message.contains(words), "{message}");
+    }
+    let none = Decoder::open(&fake(&scratch, "exit 0"), "in.mp4")
+        .err()
+        .unwrap();
+    assert!(none.to_string().contains("no frame"), "{none}");
+}
+
+#[test]
+fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
+    let scratch = Scratch::new();
+    let format = format("mono", 640, 480);
+    let frame = Frame::new(&format);
+    let late = format!("cat > /dev/null; {CHATTER}; echo 'no room' >&2; exit 1");
+    let early = format!("{CHATTER}; head -c 1000000 > /dev/null; echo 'no room' >&2; exit 1");
+    for (script, frames) in [(late, 20), (early, 100)] {
+        let tools = fake(&scratch, &script);
+        let path = scratch.path("out.mkv");
+        let mut encoder = Encoder::create(&tools, &path, &format, &Timing::default()).unwrap();
+        let error = (0..frames).find_map(|_| encoder.write(&frame).err());
+        assert_eq!(error.is_some(), frames == 100);
+        match error.or_else(|| encoder.finish().err()) {
+            Some(Error::Ffmpeg { said, .. }) => assert_eq!(said, "what a bad frame; no room"),
+            other => panic!("{other:?}"),
+        }
+        drop(encoder);
+        assert_eq!(scratch.names(), ["ffmpeg", "ffprobe"]);
+    }
+}
+
+#[test]
+fn programs_end_when_they_are_dropped() {
+    let scratch = Scratch::new();
+    let pid = scratch.path("pid");
+    let note = format!("echo $$ > '{0}.new'; mv '{0}.new' '{0}'", pid.display());
+    let gone = |pid_file: &Path| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let pid = fs::read_to_string(pid_file).unwrap();
+        fs::remove_file(pid_file).unwrap();
+        let process = Path::new("/proc").join(pid.trim());
+        while process.exists() {
+            assert!(
+                Instant::now() < deadline,
+                "{} is still there",
+                process.display()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let tools = fake(
+        &scratch,
+        &format!("{note}; printf 'YUV4MPEG2 W4 H4 Cmono\\n'; exec sleep 600"),
+    );
+    drop(Decoder::open(&tools, "in.mp4").unwrap());
+    gone(&pid);
+
+    let tools = fake(&scratch, &format!("{note}; exec sleep 600"));
+    let format = format("mono", 4, 4);
+    let path = scratch.path("out.mkv");
+    let encoder = Encoder::create(&tools, &path, &format, &Timing::default()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !pid.exists() {
+        assert!(Instant::now() < deadline, "the program does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(encoder);
+    gone(&pid);
+    assert_eq!(scratch.names(), ["ffmpeg", "ffprobe"]);
+}
+
+#[test]
+fn camera_clips_are_decoded_as_ffmpeg_does() {
+    let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
+        eprintln!("skipped: EVENER_CLIPS names no folder of clips");
+        return;
+    };
+    if !has_ffmpeg() {
+        return;
+    }
+    for (name, width, height, frames, full) in [
+        ("foreman_352x288_300f.264", 352, 288, 300, None),
+        ("street_1920x1080_54f.264", 1920, 1080, 54, Some(true)),
+    ] {
+        let path = Path::new(&clips).join(name);
+        let mut input = open_input(&path).unwrap();
+        assert_eq!(*input.format(), format("420jpeg", width, height));
+        if full.is_some() {
+            assert_eq!(input.timing().full_range, full);
+        }
+        let pixels = if full == Some(true) {
+            "yuvj420p"
+        } else {
+            "yuv420p"
+        };
+        let raw = ffmpeg(
+            "-i",
+            &[text(&path), "-f", "rawvideo", "-pix_fmt", pixels, "-"],
+        );
+        let mut frame = Frame::new(input.format());
+        let mut expected = raw.chunks_exact(input.format().frame_bytes());
+        let mut count = 0;
+        while input.read(&mut frame).unwrap() {
+            assert!(
+                expected.next() == Some(&bytes_of(&frame)[..]),
+                "{name}: frame {count}"
+            );
+            count += 1;
+        }
+        assert_eq!(count, frames, "{name}");
+    }
+}

@@ -1,0 +1,334 @@
+//! Inputs and outputs by name: what is created where, what is refused, and what stays.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use evener_image::io::y4m::{Reader, Writer};
+use evener_image::io::{Error, FileId, Input, Output, TestSource, create_output, open_input};
+use evener_image::{Format, Frame, Ratio, Timing};
+
+use crate::{Scratch, format, text};
+
+fn small() -> Format {
+    format("420jpeg", 6, 4)
+}
+
+/// Writes `count` frames to `path` under its name.
+fn make(path: &Path, count: usize) {
+    let mut writer = Writer::create(path).unwrap();
+    for _ in 0..count {
+        writer.write(&Frame::new(&small())).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+fn create(path: &Path) -> Result<Output, Error> {
+    create_output(path, &small(), &Timing::default(), &[])
+}
+
+#[test]
+fn a_file_appears_when_it_is_finished() {
+    let scratch = Scratch::new();
+    let path = scratch.path("out.y4m");
+    let mut output = create(&path).unwrap();
+    output.write(&Frame::new(&small())).unwrap();
+    let names = scratch.names();
+    assert!(
+        names.len() == 1 && names[0].starts_with(".evener-"),
+        "{names:?}"
+    );
+    output.finish().unwrap();
+    output.finish().unwrap();
+    drop(output);
+    assert_eq!(scratch.names(), ["out.y4m"]);
+    assert_eq!(Reader::open(&path).unwrap().frames(), Some(1));
+}
+
+#[test]
+fn a_stream_that_is_given_up_leaves_what_was_there() {
+    let scratch = Scratch::new();
+    let path = scratch.path("out.y4m");
+    for abort in [true, false] {
+        let mut output = create(&path).unwrap();
+        output.write(&Frame::new(&small())).unwrap();
+        if abort {
+            output.abort()
+        } else {
+            drop(output)
+        }
+        assert_eq!(scratch.names(), [""; 0]);
+    }
+    make(&path, 3);
+    let mut output = create(&path).unwrap();
+    output.write(&Frame::new(&small())).unwrap();
+    assert_eq!(
+        Reader::open(&path).unwrap().frames(),
+        Some(3),
+        "the old file stays meanwhile"
+    );
+    output.abort();
+    assert_eq!(Reader::open(&path).unwrap().frames(), Some(3));
+}
+
+#[test]
+fn a_replaced_file_keeps_its_rights_and_its_links() {
+    let scratch = Scratch::new();
+    let (path, link, nowhere) = (
+        scratch.path("real.y4m"),
+        scratch.path("link.y4m"),
+        scratch.path("nowhere.y4m"),
+    );
+    make(&path, 1);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real.y4m", &link).unwrap();
+    make(&link, 2);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    assert_eq!(Reader::open(&path).unwrap().frames(), Some(2));
+    // A link to a file that is not there yet makes that file.
+    symlink("new.y4m", &nowhere).unwrap();
+    make(&nowhere, 4);
+    assert_eq!(
+        Reader::open(scratch.path("new.y4m")).unwrap().frames(),
+        Some(4)
+    );
+    assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
+}
+
+#[test]
+fn pipes_and_devices_are_written_in_place() {
+    let scratch = Scratch::new();
+    let fifo = scratch.path("fifo.mp4");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let from = fifo.clone();
+    let reading = std::thread::spawn(move || {
+        let mut input = open_input(&from).unwrap();
+        assert!(matches!(input, Input::Y4m(_)));
+        let mut frame = Frame::new(input.format());
+        let mut count = 0;
+        while input.read(&mut frame).unwrap() {
+            count += 1;
+        }
+        count
+    });
+    let mut output = create(&fifo).unwrap();
+    for _ in 0..5 {
+        output.write(&Frame::new(&small())).unwrap();
+    }
+    output.finish().unwrap();
+    drop(output);
+    assert_eq!(reading.join().unwrap(), 5);
+    assert_eq!(scratch.names(), ["fifo.mp4"]);
+
+    let mut output = create(Path::new("/dev/null")).unwrap();
+    assert!(matches!(output, Output::Y4m(_)));
+    output.write(&Frame::new(&small())).unwrap();
+    output.finish().unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_says_so() {
+    let mut output = create(Path::new("/dev/full")).unwrap();
+    let error = output.write(&Frame::new(&small())).err().unwrap();
+    assert!(matches!(error, Error::NoSpace { frames: 0, .. }), "{error}");
+}
+
+#[test]
+fn the_input_is_not_overwritten_by_any_of_its_names() {
+    let scratch = Scratch::new();
+    let (path, hard, soft) = (
+        scratch.path("in.y4m"),
+        scratch.path("hard.y4m"),
+        scratch.path("soft.mkv"),
+    );
+    make(&path, 1);
+    fs::hard_link(&path, &hard).unwrap();
+    symlink(&path, &soft).unwrap();
+    let input = open_input(&path).unwrap();
+    let ids: Vec<FileId> = input.id().into_iter().collect();
+    assert_eq!(ids.len(), 1);
+    let round = scratch
+        .path("../")
+        .join(scratch.0.file_name().unwrap())
+        .join("in.y4m");
+    for name in [&path, &hard, &soft, &round] {
+        let error = create_output(name, &small(), &Timing::default(), &ids).err();
+        assert!(
+            matches!(error, Some(Error::SameFile { .. })),
+            "{name:?}: {error:?}"
+        );
+    }
+    let other = scratch.path("other.y4m");
+    assert!(create_output(&other, &small(), &Timing::default(), &ids).is_ok());
+}
+
+#[test]
+fn what_cannot_be_opened_is_told_in_a_line_with_its_path() {
+    let scratch = Scratch::new();
+    make(&scratch.path("file.y4m"), 1);
+    fs::write(scratch.path("text.y4m"), "not video").unwrap();
+    fs::create_dir(scratch.path("dir.y4m")).unwrap();
+    let inputs = [
+        "missing.y4m",
+        "missing.mp4",
+        "dir.y4m",
+        "text.y4m",
+        "file.y4m/x.y4m",
+    ];
+    let outputs = [
+        "none/out.y4m",
+        "dir.y4m",
+        "file.y4m/out.y4m",
+        "new/",
+        "noextension",
+        "%d.png",
+    ];
+    let messages = inputs
+        .iter()
+        .map(|name| (name, open_input(scratch.path(name)).err()))
+        .chain(
+            outputs
+                .iter()
+                .map(|name| (name, create(&scratch.path(name)).err())),
+        );
+    for (name, error) in messages {
+        let message = error
+            .unwrap_or_else(|| panic!("{name} was accepted"))
+            .to_string();
+        let path = scratch.path(name);
+        assert!(message.starts_with(text(&path)), "{message}");
+        assert!(
+            !message.contains('\n') && !message.contains("os error"),
+            "{message}"
+        );
+    }
+    assert_eq!(scratch.names(), ["dir.y4m", "file.y4m", "text.y4m"]);
+    for name in ["null:", "null:x"] {
+        assert!(open_input(name).is_err());
+    }
+    assert!(create(Path::new("")).is_err());
+    assert!(create(Path::new("https://example.org/out.y4m")).is_err());
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_not_replaced() {
+    let scratch = Scratch::new();
+    let path = scratch.path("mine.y4m");
+    make(&path, 1);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    if fs::File::options().write(true).open(&path).is_ok() {
+        eprintln!("skipped: this user may write everything");
+        return;
+    }
+    let error = create(&path).err().unwrap();
+    assert!(matches!(error, Error::Create { .. }), "{error}");
+}
+
+#[test]
+fn y4m_is_known_by_its_first_bytes_too() {
+    let scratch = Scratch::new();
+    let (path, plain) = (scratch.path("in.y4m"), scratch.path("no extension"));
+    make(&path, 7);
+    fs::copy(&path, &plain).unwrap();
+    let input = open_input(&plain).unwrap();
+    assert!(matches!(input, Input::Y4m(_)));
+    assert_eq!(input.frames(), Some(7));
+    let upper = scratch.path("OUT.Y4M");
+    assert!(matches!(create(&upper).unwrap(), Output::Y4m(_)));
+}
+
+#[test]
+fn the_number_of_frames_is_known_only_where_it_is_sure() {
+    let scratch = Scratch::new();
+    let path = scratch.path("in.y4m");
+    make(&path, 3);
+    let mut bytes = fs::read(&path).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().frames(), Some(3));
+    bytes.truncate(bytes.len() - 1);
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().frames(), None);
+    let header = bytes.iter().position(|&b| b == b'\n').unwrap() + 1;
+    fs::write(&path, &bytes[..header]).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().frames(), Some(0));
+}
+
+#[test]
+fn timing_goes_from_input_to_output() {
+    let scratch = Scratch::new();
+    let (a, b) = (scratch.path("a.y4m"), scratch.path("b.y4m"));
+    let timing = Timing {
+        rate: Ratio {
+            num: 30000,
+            den: 1001,
+        },
+        aspect: Some(Ratio { num: 4, den: 3 }),
+        full_range: Some(true),
+        interlace: 't',
+        ..Timing::default()
+    };
+    create_output(&a, &small(), &timing, &[])
+        .unwrap()
+        .finish()
+        .unwrap();
+    let input = open_input(&a).unwrap();
+    create_output(&b, input.format(), input.timing(), &[])
+        .unwrap()
+        .finish()
+        .unwrap();
+    assert_eq!(*open_input(&b).unwrap().timing(), timing);
+    assert_eq!(fs::read(a).unwrap(), fs::read(b).unwrap());
+}
+
+#[test]
+fn a_synthetic_scene_goes_to_a_file_and_back() {
+    let scratch = Scratch::new();
+    let path = scratch.path("scene.y4m");
+    let mut source = open_input("testsrc:101x57:9:422p10").unwrap();
+    let mut output = create_output(&path, source.format(), source.timing(), &[]).unwrap();
+    let mut frame = Frame::new(source.format());
+    while source.read(&mut frame).unwrap() {
+        output.write(&frame).unwrap();
+    }
+    output.finish().unwrap();
+    assert_eq!((source.frames(), output.frames()), (Some(9), 9));
+
+    let mut again = TestSource::parse("testsrc:101x57:9:422p10").unwrap();
+    let mut input = open_input(&path).unwrap();
+    let mut read = Frame::new(input.format());
+    while again.read(&mut frame).unwrap() {
+        assert!(input.read(&mut read).unwrap());
+        assert_eq!(crate::bytes_of(&read), crate::bytes_of(&frame));
+    }
+    assert!(!input.read(&mut read).unwrap());
+    let mut header = String::new();
+    fs::File::open(&path)
+        .unwrap()
+        .take(40)
+        .read_to_string(&mut header)
+        .unwrap_or_default();
+    assert!(
+        header.starts_with("YUV4MPEG2 W101 H57 F25:1 Ip"),
+        "{header}"
+    );
+}
+
+#[test]
+fn null_counts_and_keeps_nothing() {
+    let mut output = create_output("null:", &small(), &Timing::default(), &[]).unwrap();
+    for _ in 0..3 {
+        output.write(&Frame::new(&small())).unwrap();
+    }
+    output.finish().unwrap();
+    assert_eq!((output.frames(), output.name()), (3, "null:"));
+}

@@ -1,0 +1,119 @@
+//! Video input and output from outside: bytes, files, pipes and the `ffmpeg` program.
+
+mod ffmpeg;
+mod files;
+mod y4m;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evener_image::{Chroma, Depth, Format, Frame};
+
+/// Every format that files can have, by y4m's name and FFmpeg's.
+const FORMATS: [(&str, &str); 8] = [
+    ("mono", "gray"),
+    ("mono10", "gray10le"),
+    ("420jpeg", "yuv420p"),
+    ("420p10", "yuv420p10le"),
+    ("422", "yuv422p"),
+    ("422p10", "yuv422p10le"),
+    ("444", "yuv444p"),
+    ("444p10", "yuv444p10le"),
+];
+
+/// The layout that one of [`FORMATS`]' names means, worked out from its letters.
+fn format(name: &str, width: u32, height: u32) -> Format {
+    let chroma = match &name[..3] {
+        "mon" => Chroma::Mono,
+        "420" => Chroma::C420,
+        "422" => Chroma::C422,
+        _ => Chroma::C444,
+    };
+    let depth = if name.ends_with("10") {
+        Depth::U10
+    } else {
+        Depth::U8
+    };
+    Format {
+        width,
+        height,
+        chroma,
+        depth,
+    }
+}
+
+/// Bytes of a frame of a y4m file, by the definition of the layouts.
+fn frame_bytes(name: &str, width: usize, height: usize) -> usize {
+    let chroma = match &name[..3] {
+        "mon" => 0,
+        "420" => 2 * ((width + 1) / 2) * ((height + 1) / 2),
+        "422" => 2 * ((width + 1) / 2) * height,
+        _ => 2 * width * height,
+    };
+    (width * height + chroma) * if name.ends_with("10") { 2 } else { 1 }
+}
+
+/// All bytes of a frame as a y4m file has them.
+fn bytes_of(frame: &Frame) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..frame.format().planes())
+        .flat_map(|p| frame.plane_bytes(p).to_vec())
+        .collect();
+    if cfg!(target_endian = "big") && frame.format().depth == Depth::U10 {
+        bytes.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    }
+    bytes
+}
+
+/// A frame from bytes as a y4m file has them.
+fn frame_of(format: &Format, bytes: &[u8]) -> Frame {
+    let mut frame = Frame::new(format);
+    let mut rest = bytes;
+    for p in 0..format.planes() {
+        let plane = frame.plane_bytes_mut(p);
+        let (own, others) = rest.split_at(plane.len());
+        plane.copy_from_slice(own);
+        if cfg!(target_endian = "big") && format.depth == Depth::U10 {
+            plane.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+        }
+        rest = others;
+    }
+    assert!(rest.is_empty());
+    frame
+}
+
+/// A directory that is removed at the end of the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("evener-io-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Names in the directory, hidden ones too.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,199 @@
+//! Any legal graph gives the bytes of its definition under every structure, however a unit is cut into parts.
+
+use evener_image::exec::service::{FilterService, Scratch};
+use evener_image::graph::bind::{Bound, Planes};
+use evener_image::graph::parse::Graph;
+use evener_image::kernels::convert;
+use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_runtime::{Part, Service, Shape, Simd, Structure};
+use proptest::prelude::*;
+
+const FILTERS: &[&str] = &[
+    "blur",
+    "gaussian=0.8",
+    "gaussian=2",
+    "sobel_x",
+    "sobel_y",
+    "sobel",
+    "threshold=0.3",
+    "threshold=0.6:keep=below",
+    "undistort",
+    "undistort=k1=0.3:k2=-0.2",
+    "crop=0.7",
+    "rotate=6",
+    "rotate=30",
+    "rotate=90",
+    "rotate=201",
+    "rotate=-60",
+    "resize=37:23",
+    "resize=90:64",
+    "posterize=5",
+    "binary",
+    "flip=h",
+    "flip=v",
+];
+
+fn formats() -> impl Strategy<Value = Format> {
+    let chroma = prop_oneof![
+        Just(Chroma::Mono),
+        Just(Chroma::C420),
+        Just(Chroma::C422),
+        Just(Chroma::C444)
+    ];
+    let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
+    (4u32..56, 4u32..48, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
+        width,
+        height,
+        chroma,
+        depth,
+    })
+}
+
+fn fill(frame: &mut Frame, seed: u32) {
+    let (planes, depth) = (frame.format().planes(), frame.format().depth);
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    for p in 0..planes {
+        let bytes = frame.plane_bytes_mut(p);
+        match depth {
+            Depth::U8 => bytes.iter_mut().for_each(|b| *b = next() as u8),
+            Depth::U10 => bytes
+                .chunks_exact_mut(2)
+                .for_each(|c| c.copy_from_slice(&((next() % 1024) as u16).to_ne_bytes())),
+            Depth::F32 => bytes
+                .chunks_exact_mut(4)
+                .for_each(|c| c.copy_from_slice(&((next() % 1000) as f32 / 999.0).to_ne_bytes())),
+        }
+    }
+}
+
+fn values(frame: &Frame, plane: usize) -> Vec<f32> {
+    let bytes = frame.plane_bytes(plane);
+    match frame.format().depth {
+        Depth::U8 => bytes.iter().map(|&b| f32::from(b) / 255.0).collect(),
+        Depth::U10 => bytes
+            .chunks_exact(2)
+            .map(|c| f32::from(u16::from_ne_bytes([c[0], c[1]])) / 1023.0)
+            .collect(),
+        Depth::F32 => {
+            bytes.chunks_exact(4).map(|c| f32::from_ne_bytes(c.try_into().unwrap())).collect()
+        }
+    }
+}
+
+fn expected(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
+    bound
+        .planes
+        .iter()
+        .enumerate()
+        .map(|(p, graph)| {
+            let result = reference::evaluate(graph, &values(input, p));
+            match bound.output.depth {
+                Depth::U8 => {
+                    let mut codes = vec![0u8; result.len()];
+                    convert::store_u8(Simd::Scalar, &result, &mut codes);
+                    codes
+                }
+                Depth::U10 => {
+                    let mut codes = vec![0u16; result.len()];
+                    convert::store_u10(Simd::Scalar, &result, &mut codes);
+                    codes.iter().flat_map(|c| c.to_ne_bytes()).collect()
+                }
+                Depth::F32 => result.iter().flat_map(|v| v.to_ne_bytes()).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Runs every pass of a structure in parts of at most `grain` items, each with the scratch of another worker.
+fn run(service: &FilterService, shape: &Shape, grain: u32, input: &Frame, output: &Frame) {
+    let mut scratches: Vec<Scratch> = (0..3).map(|_| service.scratch()).collect();
+    for (pass, &items) in shape.passes.iter().enumerate() {
+        for (turn, start) in (0..items).step_by(grain as usize).enumerate() {
+            let items = start..items.min(start + grain);
+            let part = Part { structure: shape.structure, pass, items };
+            service.run(&part, input, output, &mut scratches[turn % 3]).unwrap();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_structure_gives_the_defined_bytes(
+        chain in prop::collection::vec(prop::sample::select(FILTERS), 1..6),
+        format in formats(),
+        each in any::<bool>(),
+        grain in 1u32..40,
+        seed in any::<u32>(),
+        cache_kib in prop::sample::select(vec![4usize, 64, 1024]),
+    ) {
+        let text = chain.join(",");
+        let planes = if each { Planes::Each } else { Planes::Auto };
+        let Ok(bound) = Graph::parse(&text).unwrap().bind(&format, planes) else {
+            return Ok(());
+        };
+        for simd in [Simd::Scalar, Simd::detect()] {
+            let service = FilterService::new(&bound, text.clone(), cache_kib << 10, simd);
+            let mut input = service.input();
+            fill(&mut input, seed);
+            let expected = expected(&bound, &input);
+            for shape in service.shapes(cache_kib << 10) {
+                let mut output = service.output();
+                (0..output.format().planes())
+                    .for_each(|p| output.plane_bytes_mut(p).fill(0x55));
+                run(&service, &shape, grain, &input, &output);
+                for (p, expected) in expected.iter().enumerate() {
+                    let got = output.plane_bytes(p);
+                    if let Some(at) = (0..expected.len()).find(|&i| got[i] != expected[i]) {
+                        let row = bound.planes[p].size.w as usize * bound.output.depth.bytes();
+                        prop_assert!(
+                            false,
+                            "{text} on {format}, {:?}, {simd:?}, grain {grain}, cache {cache_kib} KiB: \
+                             plane {p} row {} byte {} is {:#x}, not {:#x}",
+                            shape.structure, at / row, at % row, got[at], expected[at],
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Tiles narrower than the frame, rings that wrap, upward reading: sizes that small random frames do not reach.
+#[test]
+fn wide_frames_give_the_defined_bytes() {
+    let format = Format { width: 1330, height: 331, chroma: Chroma::Mono, depth: Depth::F32 };
+    for text in [
+        "blur,sobel,threshold=0.2",
+        "undistort,rotate=60,crop=0.8",
+        "threshold,binary,rotate=30",
+        "blur,rotate=170,blur",
+        "gaussian=3,flip=v,rotate=-25",
+        "undistort=k1=0.4,blur,resize=2000:100",
+    ] {
+        let bound = Graph::parse(text).unwrap().bind(&format, Planes::Auto).unwrap();
+        for cache in [16 << 10, 1 << 20] {
+            let service = FilterService::new(&bound, text.into(), cache, Simd::detect());
+            let mut input = service.input();
+            fill(&mut input, 7);
+            let expected = expected(&bound, &input);
+            let shapes = service.shapes(cache);
+            for shape in shapes.iter().filter(|s| {
+                matches!(s.structure, Structure::Tiled | Structure::Farm | Structure::Sequential)
+            }) {
+                let output = service.output();
+                run(&service, shape, 90, &input, &output);
+                assert!(
+                    *output.plane_bytes(0) == *expected[0],
+                    "{text} {:?} cache {cache}",
+                    shape.structure
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Zeroed memory aligned to a cache line.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Bytes of a cache line, the alignment of every buffer.
+pub const LINE: usize = 64;
+/// Bytes of a huge page, the alignment of large buffers.
+const HUGE: usize = 2 << 20;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Plain numbers for which all bits zero is a value and every bit pattern is one.
+pub trait Sample: sealed::Sealed + Copy + Send + Sync + 'static {}
+
+macro_rules! samples {
+    ($($t:ty),*) => { $(impl sealed::Sealed for $t {} impl Sample for $t {})* };
+}
+samples!(u8, u16, u32, u64, f32);
+
+/// A fixed number of samples, zeroed when made, the first at a cache line.
+pub struct Aligned<T: Sample> {
+    start: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: `Aligned` owns its memory alone, like a boxed slice of plain numbers.
+unsafe impl<T: Sample> Send for Aligned<T> {}
+// SAFETY: as above; shared access only reads.
+unsafe impl<T: Sample> Sync for Aligned<T> {}
+
+impl<T: Sample> Aligned<T> {
+    /// `len` zeroed samples. Ends the process when memory is exhausted, as `Vec` does.
+    pub fn zeroed(len: usize) -> Self {
+        if len == 0 {
+            return Aligned { start: NonNull::dangling(), len };
+        }
+        let layout = Self::layout(len);
+        // SAFETY: the layout has a non-zero size.
+        let start = unsafe { alloc(layout) };
+        let Some(first) = NonNull::new(start.cast::<T>()) else { handle_alloc_error(layout) };
+        if layout.align() == HUGE {
+            ask_for_huge_pages(start, layout.size());
+        }
+        // SAFETY: `start` begins `layout.size()` bytes that are ours.
+        unsafe { start.write_bytes(0, layout.size()) };
+        Aligned { start: first, len }
+    }
+
+    fn layout(len: usize) -> Layout {
+        let array = Layout::array::<T>(len).expect("a buffer is smaller than the address space");
+        let align = if array.size() >= HUGE { HUGE } else { LINE };
+        array.align_to(align).expect("a buffer is smaller than the address space")
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut T {
+        self.start.as_ptr()
+    }
+}
+
+/// Reading a frame at an angle touches a page a row: with small pages address translation is what it waits for.
+/// Only advice; where there are no huge pages nothing is lost.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
+    let whole = bytes & !(HUGE - 1);
+    // SAFETY: the range was just allocated, is aligned to pages and holds nothing yet.
+    let advised =
+        unsafe { rustix::mm::madvise(start.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+    if let Err(reason) = advised {
+        tracing::debug!(%reason, "no huge pages");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages(_start: *mut u8, _bytes: usize) {}
+
+impl<T: Sample> Drop for Aligned<T> {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: allocated in `zeroed` with the same layout.
+            unsafe { dealloc(self.start.as_ptr().cast(), Self::layout(self.len)) }
+        }
+    }
+}
+
+impl<T: Sample> Deref for Aligned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` initialised samples start here (or none, at a dangling aligned pointer).
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Sample> DerefMut for Aligned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Sample> Clone for Aligned<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.len);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_at_a_line_and_is_zero() {
+        for len in [0, 1, 7, 64, 100_001, 700_001] {
+            let mut a = Aligned::<f32>::zeroed(len);
+            assert_eq!(a.len(), len);
+            assert!(a.iter().all(|v| v.to_bits() == 0));
+            if len > 0 {
+                assert_eq!(a.as_ptr() as usize % LINE, 0);
+                a[len - 1] = 3.0;
+                assert_eq!(a.clone()[len - 1], 3.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A batch while it runs: the header in its caller's frame, and the descriptor of a job.
+
+use std::any::Any;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use super::sync::{AtomicU8, Mutex, Ordering, Padded};
+use super::wake::Countdown;
+use super::{Batch, JobPanic, Outcome, WorkerId};
+
+/// Jobs begin.
+const RUN: u8 = 0;
+/// The deadline has passed: jobs not yet begun are skipped.
+const CUT: u8 = 1;
+/// A job panicked: jobs not yet begun are skipped.
+const PANICKED: u8 = 2;
+
+/// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not
+/// leave before the countdown is at zero; whoever holds a job not yet reported may therefore use it.
+pub(crate) struct Header {
+    // The closure's type is erased here and known again in `run_jobs`.
+    body: *const (),
+    call: unsafe fn(&Header, WorkerId, Range<u32>),
+    items: u32,
+    grain: u32,
+    jobs: u32,
+    deadline: Option<Instant>,
+    stop: AtomicU8,
+    panic: Mutex<Option<String>>,
+    countdown: Padded<Countdown>,
+}
+
+impl Header {
+    /// A header for `body`; `batch.items` must not be 0.
+    pub(crate) fn new<F>(batch: &Batch, body: &F) -> Header
+    where
+        F: Fn(WorkerId, Range<u32>) + Sync,
+    {
+        let grain = batch.grain.max(1);
+        let jobs = batch.items.div_ceil(grain);
+        Header {
+            body: std::ptr::from_ref(body).cast(),
+            call: run_jobs::<F>,
+            items: batch.items,
+            grain,
+            jobs,
+            deadline: batch.deadline,
+            stop: AtomicU8::new(RUN),
+            panic: Mutex::new(None),
+            countdown: Padded(Countdown::new(jobs)),
+        }
+    }
+
+    /// Number of jobs in the batch.
+    pub(crate) fn jobs(&self) -> u32 {
+        self.jobs
+    }
+
+    /// Whether jobs not yet begun are to be skipped.
+    #[inline]
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) != RUN
+    }
+
+    /// Runs some jobs, or skips them once the batch is stopped. They are not reported yet.
+    #[inline]
+    pub(crate) fn execute(&self, worker: WorkerId, jobs: Range<u32>) {
+        // SAFETY: `call` was made for the type that `body` points to, and the closure outlives the header.
+        unsafe { (self.call)(self, worker, jobs) }
+    }
+
+    /// Reports jobs as run or skipped. Whoever does not own the header must not use it after.
+    #[inline]
+    pub(crate) fn finish(&self, jobs: u32) {
+        if jobs > 0 {
+            self.countdown.finish(jobs);
+        }
+    }
+
+    /// Waits for all jobs to be reported. The owner only.
+    pub(crate) fn wait(&self) {
+        self.countdown.wait();
+    }
+
+    /// How the batch ended, after `wait`.
+    pub(crate) fn outcome(&self) -> Result<Outcome, JobPanic> {
+        match self.stop.load(Ordering::Relaxed) {
+            RUN => Ok(Outcome::Finished),
+            CUT => Ok(Outcome::CutOff),
+            _ => {
+                let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                Err(JobPanic { message: panic.take().unwrap_or_default() })
+            }
+        }
+    }
+
+    /// The items of one job.
+    #[inline]
+    fn items(&self, job: u32) -> Range<u32> {
+        let start = job * self.grain;
+        start..start.saturating_add(self.grain).min(self.items)
+    }
+
+    /// Whether a job may begin now.
+    #[inline]
+    fn may_begin(&self) -> bool {
+        if self.stopped() {
+            return false;
+        }
+        if let Some(deadline) = self.deadline
+            && Instant::now() >= deadline
+        {
+            self.stop.fetch_max(CUT, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    #[cold]
+    fn panicked(&self, payload: Box<dyn Any + Send>) {
+        let message = match payload.downcast_ref::<&'static str>() {
+            Some(text) => (*text).to_owned(),
+            None => match payload.downcast_ref::<String>() {
+                Some(text) => text.clone(),
+                None => "the panic carried no text".to_owned(),
+            },
+        };
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+        self.stop.fetch_max(PANICKED, Ordering::Relaxed);
+        // A payload is free to panic in its own drop; what that throws is leaked, or this would never end.
+        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(thrown);
+        }
+    }
+}
+
+/// Runs jobs of a batch whose body is an `F`.
+///
+/// # Safety
+/// `header.body` points to a live `F`.
+unsafe fn run_jobs<F>(header: &Header, worker: WorkerId, jobs: Range<u32>)
+where
+    F: Fn(WorkerId, Range<u32>) + Sync,
+{
+    // SAFETY: promised by the caller; `F: Sync`, so any thread may share it.
+    let body = unsafe { &*header.body.cast::<F>() };
+    // After a panic nothing of the batch's state is used but the message, and the user's state is the user's:
+    // `Pool::run` reports the panic to whoever owns it.
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        for job in jobs {
+            if !header.may_begin() {
+                return;
+            }
+            body(worker, header.items(job));
+        }
+    }));
+    if let Err(payload) = ran {
+        header.panicked(payload);
+    }
+}
+
+/// What lies in a queue: a batch and some consecutive jobs of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    header: NonNull<Header>,
+    first: u32,
+    end: u32,
+}
+
+// SAFETY: the pointer is used only through `Job::header`, whose caller answers for the header being alive;
+// everything in a header that is written while it is shared is an atomic, a mutex or the countdown's own cell,
+// and the body behind it is `Sync`.
+unsafe impl Send for Job {}
+
+impl Job {
+    pub(crate) fn new(header: &Header, jobs: Range<u32>) -> Job {
+        Job { header: NonNull::from(header), first: jobs.start, end: jobs.end }
+    }
+
+    #[inline]
+    pub(crate) fn jobs(&self) -> Range<u32> {
+        self.first..self.end
+    }
+
+    /// The batch.
+    ///
+    /// # Safety
+    /// The jobs of this descriptor have not been reported as finished, and will not be while the result is used.
+    #[inline]
+    pub(crate) unsafe fn header<'a>(&self) -> &'a Header {
+        // SAFETY: a header stays in place until all its jobs are reported; the caller holds some that are not.
+        unsafe { self.header.as_ref() }
+    }
+}

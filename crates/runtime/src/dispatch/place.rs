@@ -1,0 +1,109 @@
+//! Pinning threads to processors.
+
+use std::io;
+use std::sync::OnceLock;
+
+/// What the operating system calls a worker's thread. The thread tells, others wait to know.
+pub(crate) struct Identity(OnceLock<os::Thread>);
+
+impl Identity {
+    pub(crate) fn new() -> Identity {
+        Identity(OnceLock::new())
+    }
+
+    /// Called by the thread itself.
+    pub(crate) fn tell(&self) {
+        self.0.get_or_init(os::this_thread);
+    }
+
+    /// Returns when the thread has started.
+    pub(crate) fn wait(&self) -> &os::Thread {
+        self.0.wait()
+    }
+}
+
+/// Whom to place.
+pub(crate) enum Who<'a> {
+    Caller,
+    Thread(&'a os::Thread),
+}
+
+/// Where threads may run that are not pinned.
+pub(crate) struct Home(os::Set);
+
+impl Home {
+    /// Where the calling thread may run now.
+    pub(crate) fn find() -> Home {
+        Home(os::allowed())
+    }
+
+    /// Lets a thread run on `cpus` only, or at home if that is empty.
+    pub(crate) fn put(&self, who: Who<'_>, cpus: &[usize]) -> io::Result<()> {
+        let thread = match who {
+            Who::Caller => None,
+            Who::Thread(thread) => Some(thread),
+        };
+        match cpus {
+            [] => os::put(thread, &self.0),
+            _ => os::put(thread, &os::set(cpus)?),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod os {
+    use std::io;
+
+    use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
+
+    pub(crate) type Thread = Pid;
+    /// `None` where the system does not say.
+    pub(crate) type Set = Option<CpuSet>;
+
+    pub(crate) fn this_thread() -> Thread {
+        gettid()
+    }
+
+    pub(crate) fn allowed() -> Set {
+        sched_getaffinity(None).ok()
+    }
+
+    pub(crate) fn set(cpus: &[usize]) -> io::Result<Set> {
+        let mut set = CpuSet::new();
+        for &cpu in cpus {
+            if cpu >= CpuSet::MAX_CPU {
+                let what = format!("processor numbers go up to {}", CpuSet::MAX_CPU - 1);
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            }
+            set.set(cpu);
+        }
+        Ok(Some(set))
+    }
+
+    pub(crate) fn put(thread: Option<&Thread>, set: &Set) -> io::Result<()> {
+        match set {
+            Some(set) => Ok(sched_setaffinity(thread.copied(), set)?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use std::io;
+
+    pub(crate) type Thread = ();
+    pub(crate) type Set = ();
+
+    pub(crate) fn this_thread() -> Thread {}
+
+    pub(crate) fn allowed() -> Set {}
+
+    pub(crate) fn set(_: &[usize]) -> io::Result<Set> {
+        Ok(())
+    }
+
+    pub(crate) fn put(_: Option<&Thread>, _: &Set) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! What can go wrong in setting up the runtime.
+#![forbid(unsafe_code)]
+
+use std::io;
+
+/// The runtime could not be set up, or its threads not started or placed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Workers could not be started or placed.
+    #[error(transparent)]
+    Pool(#[from] crate::dispatch::Error),
+    /// The operating system refused a thread for input or output.
+    #[error("starting thread {name} failed ({source}): raise the limit on threads")]
+    Thread {
+        /// The name it would have had.
+        name: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}

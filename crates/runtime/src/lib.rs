@@ -1,0 +1,28 @@
+//! Streams of work on the processors a machine has.
+//!
+//! A *stream* is a source, a service and a sink. The runtime reads units, divides each as its *plan* says,
+//! hands jobs to workers, writes results in order, and while the stream runs a *tuner* measures and changes the plan.
+//! The runtime knows no domain: a [`Service`] gives it the kernels and says how a unit is divided.
+
+pub mod buffer;
+pub mod dispatch;
+pub mod error;
+pub mod plan;
+pub mod rates;
+pub mod runtime;
+pub mod service;
+pub mod stream;
+pub mod topology;
+pub mod trace;
+pub mod tuner;
+
+pub use dispatch::{Batch, JobPanic, Outcome, Pool, WorkerId};
+pub use error::Error;
+pub use plan::{Choice, Dispatch, Placement, Plan, Structure};
+pub use rates::Rates;
+pub use runtime::Runtime;
+pub use service::{Part, Service, Shape, Work};
+pub use stream::{CancelToken, Discard, Report, Sink, Source, StreamError, Through};
+pub use topology::{Simd, Topology};
+pub use trace::Trace;
+pub use tuner::Tuner;

@@ -1,0 +1,171 @@
+//! How fast this machine computes and moves data: what predictions of a plan's cost start from.
+
+mod kernel;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::Simd;
+
+/// Rates that turn predicted work into predicted time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Arithmetic operations on elements one worker does in a second, on data in its first-level cache with
+    /// vector instructions.
+    pub ops_per_s: f64,
+    /// Bytes one worker moves to and from memory beyond its private cache in a second, read and written
+    /// bytes added.
+    pub bytes_per_s: f64,
+    /// Seconds it costs to hand a job to a worker.
+    pub job_s: f64,
+    /// Seconds it costs to end a pass: the barrier that waits for the last worker.
+    pub pass_s: f64,
+}
+
+/// Cost of a job in seconds, as `evener bench dispatch` measures it.
+const JOB_S: f64 = 0.3e-6;
+/// Cost of a barrier in seconds, as `evener bench dispatch` measures it.
+const PASS_S: f64 = 1.5e-6;
+
+/// Elements of the arithmetic probe: 8 KiB, in any first-level cache.
+const PROBE_ELEMENTS: usize = 2048;
+/// Time of one timed run of the arithmetic probe; the best of [`PROBE_RUNS`] counts.
+const PROBE_TIME: Duration = Duration::from_micros(200);
+const PROBE_RUNS: usize = 4;
+/// Bytes of the memory probe, beyond any private cache.
+const STREAM_BYTES: usize = 8 << 20;
+/// The memory probe is timed in pieces, so that one interruption does not count.
+const STREAM_PIECE: usize = 256 << 10;
+/// Limits of the first touch and of the timed pass of the memory probe.
+const STREAM_TIME: Duration = Duration::from_micros(1500);
+
+impl Rates {
+    /// Rates of a common machine of 2020 or later, for tests and for decisions that must be reproducible.
+    pub const fn typical() -> Rates {
+        Rates {
+            ops_per_s: 20e9,
+            bytes_per_s: 10e9,
+            job_s: JOB_S,
+            pass_s: PASS_S,
+        }
+    }
+
+    /// Measures this machine on the calling thread, in at most about 5 ms.
+    ///
+    /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
+    pub fn measure() -> Rates {
+        let typical = Rates::typical();
+        Rates {
+            ops_per_s: measure_ops().unwrap_or(typical.ops_per_s),
+            bytes_per_s: measure_bytes().unwrap_or(typical.bytes_per_s),
+            ..typical
+        }
+    }
+}
+
+/// Operations per second of `x = x * a + b` over an array, multiplication and addition counted as one each.
+fn measure_ops() -> Option<f64> {
+    let level = Simd::detect();
+    let mut data = vec![1.0f32; PROBE_ELEMENTS];
+    let mut passes = 0u32;
+    let rounds = |data: &mut [f32], rounds: u32| {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            kernel::multiply_add(level, black_box(data), 0.75, 0.25);
+        }
+        start.elapsed()
+    };
+    // Find how many passes fill the time, which also warms caches and clocks.
+    let mut count = 16;
+    while count < 1 << 20 {
+        passes = count;
+        if rounds(&mut data, count) * 2 > PROBE_TIME {
+            break;
+        }
+        count *= 2;
+    }
+    let best = (0..PROBE_RUNS).map(|_| rounds(&mut data, passes)).min()?;
+    black_box(&data);
+    rate(2.0 * PROBE_ELEMENTS as f64 * f64::from(passes), best)
+}
+
+/// Bytes per second of a pass that reads and writes a buffer larger than the private cache.
+fn measure_bytes() -> Option<f64> {
+    const PIECE: usize = STREAM_PIECE / size_of::<u64>();
+    let mut data = vec![0u64; STREAM_BYTES / size_of::<u64>()];
+    let touched = {
+        let start = Instant::now();
+        let pieces = data.chunks_exact_mut(PIECE);
+        pieces
+            .map(bump)
+            .take_while(|()| start.elapsed() < STREAM_TIME)
+            .count()
+            .max(1)
+    };
+    let start = Instant::now();
+    let mut times = Vec::with_capacity(touched);
+    for piece in data.chunks_exact_mut(PIECE).take(touched) {
+        let begin = Instant::now();
+        bump(piece);
+        times.push(begin.elapsed());
+        if start.elapsed() > STREAM_TIME {
+            break;
+        }
+    }
+    times.sort_unstable();
+    rate(2.0 * STREAM_PIECE as f64, times[times.len() / 2])
+}
+
+fn bump(piece: &mut [u64]) {
+    for value in black_box(piece) {
+        *value = value.wrapping_add(1);
+    }
+}
+
+fn rate(work: f64, time: Duration) -> Option<f64> {
+    let rate = work / time.as_secs_f64();
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_rates_are_those_of_a_computer() {
+        let rates = Rates::measure();
+        assert!((1e8..1e13).contains(&rates.ops_per_s), "{rates:?}");
+        assert!((1e8..1e12).contains(&rates.bytes_per_s), "{rates:?}");
+        assert_eq!((rates.job_s, rates.pass_s), (JOB_S, PASS_S));
+    }
+
+    #[test]
+    fn measuring_is_quick() {
+        // The best of several: other processes may hold the machine for longer than the measurement takes.
+        let best = (0..20)
+            .map(|_| {
+                let start = Instant::now();
+                black_box(Rates::measure());
+                start.elapsed()
+            })
+            .min();
+        assert!(best < Some(Duration::from_millis(8)), "{best:?}");
+    }
+
+    #[test]
+    fn no_rate_comes_from_no_time() {
+        assert_eq!(rate(1.0, Duration::ZERO), None);
+        assert_eq!(rate(3.0, Duration::from_secs(2)), Some(1.5));
+    }
+
+    #[test]
+    fn rates_read_back() {
+        let text = serde_json::to_string(&Rates::typical()).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Rates>(&text).unwrap(),
+            Rates::typical()
+        );
+    }
+}

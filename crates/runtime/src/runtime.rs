@@ -1,0 +1,318 @@
+//! The runtime: the machine, its workers, and what is known about both.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tracing::warn;
+
+use crate::dispatch::Pool;
+use crate::dispatch::place::{Home, Who};
+use crate::error::Error;
+use crate::plan::{Placement, Plan};
+use crate::rates::Rates;
+use crate::service::Service;
+use crate::stream::{Executor, From, StreamError};
+use crate::topology::Topology;
+use crate::trace::Trace;
+use crate::tuner::Memory;
+
+/// Workers on the machine as found. Streams, one after the other or several at once, run on it.
+///
+/// Dropping it ends its threads. It uses no processor time while nothing runs.
+pub struct Runtime {
+    topology: Topology,
+    pool: Pool,
+    home: Arc<Home>,
+    rates: OnceLock<Rates>,
+    placement: Placement,
+    memory: Option<Memory>,
+    trace: Trace,
+}
+
+/// What can be chosen about a runtime.
+#[derive(Debug, Default)]
+pub struct Builder {
+    workers: Option<usize>,
+    placement: Placement,
+    memory: Remember,
+    trace: Trace,
+}
+
+#[derive(Debug, Default)]
+enum Remember {
+    #[default]
+    No,
+    Yes,
+    At(PathBuf),
+}
+
+impl Builder {
+    /// How many workers, the thread that runs a stream included. By default as many as [`Topology::workers`] says.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Where workers run relative to the threads that do input and output. By default nothing is pinned.
+    /// While a stream runs, the thread that runs it is pinned too.
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// Whether plans that won are remembered in the user's cache directory, and tried first by later streams of the
+    /// same service on the same machine. Off by default.
+    pub fn memory(mut self, remember: bool) -> Self {
+        self.memory = if remember {
+            Remember::Yes
+        } else {
+            Remember::No
+        };
+        self
+    }
+
+    /// Remembers plans in a file of one's own.
+    pub fn memory_at(mut self, file: impl Into<PathBuf>) -> Self {
+        self.memory = Remember::At(file.into());
+        self
+    }
+
+    /// Where to record what runs when. By default nowhere.
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// [`Error::Pool`] when the number of workers is out of range or a thread is refused.
+    pub fn build(self) -> Result<Runtime, Error> {
+        let topology = Topology::detect();
+        let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
+        Ok(Runtime {
+            pool,
+            topology,
+            home: Arc::new(Home::find()),
+            rates: OnceLock::new(),
+            placement: self.placement,
+            memory: match self.memory {
+                Remember::No => None,
+                Remember::Yes => Memory::open_default(),
+                Remember::At(file) => Some(Memory::at(file)),
+            },
+            trace: self.trace,
+        })
+    }
+}
+
+impl Runtime {
+    /// A runtime with a worker for every processor this process may use, nothing pinned, remembered or traced.
+    ///
+    /// # Errors
+    /// [`Error::Pool`] when a thread is refused.
+    pub fn new() -> Result<Runtime, Error> {
+        Runtime::builder().build()
+    }
+
+    /// For other choices.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A stream that begins at `source`.
+    ///
+    /// ```
+    /// use evener_runtime::{Discard, Part, Runtime, Service, Shape, Source, Structure, Work};
+    /// use std::convert::Infallible;
+    ///
+    /// struct Nothing;
+    ///
+    /// impl Service for Nothing {
+    ///     type Input = u64;
+    ///     type Output = ();
+    ///     type Scratch = ();
+    ///     fn key(&self) -> String {
+    ///         "nothing".into()
+    ///     }
+    ///     fn input(&self) -> u64 {
+    ///         0
+    ///     }
+    ///     fn output(&self) {}
+    ///     fn scratch(&self) {}
+    ///     fn shapes(&self, _: usize) -> Vec<Shape> {
+    ///         let (passes, work) = (vec![8], Work::default());
+    ///         vec![Shape {
+    ///             structure: Structure::Sequential, passes, default_grain: 4, min_grain: 1, work,
+    ///         }]
+    ///     }
+    ///     fn run(&self, _: &Part, _: &u64, _: &(), _: &mut ()) -> Result<(), String> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// struct Count(u64);
+    ///
+    /// impl Source<Nothing> for Count {
+    ///     type Error = Infallible;
+    ///     fn read(&mut self, unit: &mut u64) -> Result<bool, Infallible> {
+    ///         *unit = self.0;
+    ///         self.0 += 1;
+    ///         Ok(self.0 <= 10)
+    ///     }
+    /// }
+    ///
+    /// let rt = Runtime::new()?;
+    /// let report = rt.stream(Count(0)).through(Nothing).into(Discard)?;
+    /// assert_eq!(report.units, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream<Src>(&self, source: Src) -> From<'_, Src> {
+        From {
+            runtime: self,
+            source,
+        }
+    }
+
+    /// Runs one unit under one plan; see [`Executor::run`]. Private memory of workers is made anew, so time is better
+    /// measured with [`Runtime::executor`].
+    ///
+    /// # Errors
+    /// Those of [`Executor::run`].
+    pub fn execute<S: Service>(
+        &self,
+        service: &S,
+        plan: &Plan,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), StreamError> {
+        self.executor(service).run(plan, input, output)
+    }
+
+    /// Runs units of a service one by one, each under a plan of its own.
+    pub fn executor<'a, S: Service>(&'a self, service: &'a S) -> Executor<'a, S> {
+        Executor::new(
+            &self.pool,
+            service,
+            self.topology.private_cache(),
+            self.trace.clone(),
+        )
+    }
+
+    /// The machine as found.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The workers.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// How many workers there are, the thread that runs a stream included.
+    pub fn workers(&self) -> usize {
+        self.pool.workers()
+    }
+
+    /// Rates of the machine; the first call measures them, in a few milliseconds.
+    pub fn rates(&self) -> &Rates {
+        self.rates.get_or_init(Rates::measure)
+    }
+
+    /// Where workers run relative to the threads that do input and output.
+    pub fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// Where plans that won are remembered.
+    pub fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
+    }
+
+    /// Where what runs is recorded.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Pins workers and the calling thread as the placement says, the latter for as long as the result lives.
+    pub(crate) fn seat(&self) -> Result<Seats<'_>, Error> {
+        let mut seats = Seats {
+            runtime: self,
+            io: Vec::new(),
+            note: None,
+        };
+        // Input and output go to the first processor, where interrupts are most often handled.
+        let first = self.topology.cpus.first();
+        if let (Some(first), true) = (first, self.placement != Placement::None) {
+            let placed = self
+                .topology
+                .placement(self.placement, self.workers(), first.id);
+            self.pool.place(&placed.cpus)?;
+            seats.note = placed.note;
+            if placed.cpus.iter().any(|cpus| !cpus.is_empty()) {
+                seats.io.push(first.id);
+            }
+        }
+        Ok(seats)
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime")
+            .field("workers", &self.workers())
+            .field("placement", &self.placement)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the threads of one stream run. Dropping it lets the calling thread run where it could before.
+pub(crate) struct Seats<'a> {
+    runtime: &'a Runtime,
+    io: Vec<usize>,
+    note: Option<String>,
+}
+
+impl Seats<'_> {
+    /// What was done instead where the machine cannot do what was asked.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// The seat of a thread for input or output.
+    pub(crate) fn io(&self) -> IoSeat {
+        IoSeat {
+            home: Arc::clone(&self.runtime.home),
+            cpus: self.io.clone(),
+        }
+    }
+}
+
+impl Drop for Seats<'_> {
+    fn drop(&mut self) {
+        if self.runtime.placement != Placement::None {
+            put(&self.runtime.home, &[]);
+        }
+    }
+}
+
+/// Where a thread for input or output runs.
+pub(crate) struct IoSeat {
+    home: Arc<Home>,
+    cpus: Vec<usize>,
+}
+
+impl IoSeat {
+    /// Pins the calling thread, if it has a place of its own.
+    pub(crate) fn take(&self) {
+        // A thread inherits the place of the one that starts it, here of worker 0, so it is always put somewhere.
+        put(&self.home, &self.cpus);
+    }
+}
+
+fn put(home: &Home, cpus: &[usize]) {
+    if let Err(error) = home.put(Who::Caller, cpus) {
+        warn!(?cpus, %error, "cannot place a thread for input or output");
+    }
+}

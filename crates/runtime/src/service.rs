@@ -1,0 +1,72 @@
+//! What a service gives the runtime so that its units can be divided, dispatched and tuned.
+
+use std::ops::Range;
+
+use crate::plan::Structure;
+
+/// The work one unit costs under a structure, as the service infers it before anything is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Arithmetic operations per unit, in the service's own weight (1.0 = one vectorised operation on an element).
+    pub ops: f64,
+    /// Bytes per unit that pass between memory (beyond the private cache) and workers.
+    pub bytes: f64,
+}
+
+/// One way a service can run a unit: a structure, its passes and its limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// The structure this is about.
+    pub structure: Structure,
+    /// Items of each pass; passes run in order with a barrier between. `Farm` has one pass of one item.
+    pub passes: Vec<u32>,
+    /// Grain a plan has when nobody names or tunes it.
+    pub default_grain: u32,
+    /// Smallest grain worth trying.
+    pub min_grain: u32,
+    /// Predicted work of a unit.
+    pub work: Work,
+}
+
+/// A part of a unit: what a job is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The structure in force.
+    pub structure: Structure,
+    /// Which pass of the structure.
+    pub pass: usize,
+    /// Items of that pass.
+    pub items: Range<u32>,
+}
+
+/// Units, kernels and division of a domain. The runtime calls; a service never starts a thread, pins one,
+/// or decides by the number of cores.
+pub trait Service: Send + Sync {
+    /// A unit as it is read. Recycled: `Source::read` overwrites it.
+    type Input: Send + Sync;
+    /// A unit as it is written. Recycled: a complete run over all passes overwrites all of it.
+    type Output: Send + Sync;
+    /// Private memory of one worker, kept between jobs.
+    type Scratch: Send;
+
+    /// Identifies graph, sizes and formats, for remembered plans and reports.
+    fn key(&self) -> String;
+    /// A buffer for one unit that is read.
+    fn input(&self) -> Self::Input;
+    /// A buffer for one unit that is written.
+    fn output(&self) -> Self::Output;
+    /// Private memory for one worker.
+    fn scratch(&self) -> Self::Scratch;
+    /// The structures this service can run, most plain first (`sequential` where there is one).
+    /// `private_cache` is the private cache of a worker in bytes.
+    fn shapes(&self, private_cache: usize) -> Vec<Shape>;
+    /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap.
+    /// A failure (`Err`, or a panic) fails the unit.
+    fn run(
+        &self,
+        part: &Part,
+        input: &Self::Input,
+        output: &Self::Output,
+        scratch: &mut Self::Scratch,
+    ) -> Result<(), String>;
+}

@@ -1,0 +1,151 @@
+//! How a stream is put together: `rt.stream(source).through(service). … .into(sink)`.
+
+use super::cancel::CancelToken;
+use super::error::{BoxError, StreamError};
+use super::ports::{Sink, Source, Through};
+use super::report::{Names, Report};
+use super::run;
+use super::schedule::Schedule;
+use super::tally::{OnProgress, Progress};
+use crate::plan::Choice;
+use crate::runtime::Runtime;
+use crate::service::Service;
+
+/// A source on its way to a service; made by [`Runtime::stream`].
+#[must_use = "nothing runs before `.through(service).into(sink)`"]
+pub struct From<'a, Src> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) source: Src,
+}
+
+impl<'a, Src> From<'a, Src> {
+    /// Sends the source through a service, or through something that becomes one for this source.
+    /// If it cannot, [`Stream::into`] says so.
+    pub fn through<T: Through<Src>>(self, through: T) -> Stream<'a, Src, T::Service> {
+        let service = through.bind(&self.source).map_err(Into::into);
+        Stream {
+            runtime: self.runtime,
+            source: self.source,
+            service,
+            options: Options::default(),
+        }
+    }
+}
+
+/// A stream that lacks a sink. Everything but the sink has a default.
+#[must_use = "nothing runs before `.into(sink)`"]
+pub struct Stream<'a, Src, S: Service> {
+    pub(super) runtime: &'a Runtime,
+    pub(super) source: Src,
+    pub(super) service: Result<S, BoxError>,
+    pub(super) options: Options<'a>,
+}
+
+/// What can be chosen about a stream.
+#[derive(Default)]
+pub(super) struct Options<'a> {
+    pub(super) choice: Choice,
+    pub(super) workers: Option<u32>,
+    pub(super) live: bool,
+    pub(super) in_flight: Option<usize>,
+    pub(super) cancel: CancelToken,
+    pub(super) on_progress: Option<OnProgress<'a>>,
+    pub(super) keep_partial: bool,
+    pub(super) names: Names,
+    pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
+}
+
+impl<'a, Src, S: Service> Stream<'a, Src, S> {
+    /// The service, if it could be bound to the source; for what a sink must know beforehand.
+    pub fn service(&self) -> Option<&S> {
+        self.service.as_ref().ok()
+    }
+
+    /// Which plan: [`Choice::Auto`], the default, or one that is named.
+    pub fn plan(mut self, choice: Choice) -> Self {
+        self.options.choice = choice;
+        self
+    }
+
+    /// Pins the number of workers; by default the tuner chooses, up to those of the runtime.
+    pub fn workers(mut self, workers: Option<u32>) -> Self {
+        self.options.workers = workers;
+        self
+    }
+
+    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are full, the oldest
+    /// unit not yet begun is dropped and counted. There are at least 3 units of input in flight;
+    /// units keep the numbers they were read with; `farm` is not used.
+    pub fn live(mut self, live: bool) -> Self {
+        self.options.live = live;
+        self
+    }
+
+    /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1.
+    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line, and under `farm` two more
+    /// than there are workers.
+    pub fn in_flight(mut self, units: usize) -> Self {
+        self.options.in_flight = Some(units.max(1));
+        self
+    }
+
+    /// Lets the stream be ended early.
+    ///
+    /// The stream then does not wait for a read that is in progress: the thread `evener-in` and the source live on
+    /// until that read returns. (A source read in line is waited for.)
+    pub fn cancel(mut self, token: CancelToken) -> Self {
+        self.options.cancel = token;
+        self
+    }
+
+    /// Calls `f` now and then, at most ten times a second, with how far the stream is; from whichever thread has
+    /// completed a unit. It should be quick: it takes computing time.
+    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
+        self.options.on_progress = Some(Box::new(f));
+        self
+    }
+
+    /// Whether the sink is finished and not aborted when the stream fails. Off by default.
+    /// A cancelled stream has not failed: its sink is finished.
+    pub fn keep_partial(mut self, keep: bool) -> Self {
+        self.options.keep_partial = keep;
+        self
+    }
+
+    /// What the report calls units and items, in the plural: `("frames", "rows")`.
+    pub fn named(mut self, units: &str, items: &str) -> Self {
+        self.options.names = Names {
+            units: units.into(),
+            items: items.into(),
+            rate: format!("{units}/s"),
+        };
+        self
+    }
+
+    /// What the report calls units per second: `"fps"`.
+    pub fn rate_named(mut self, rate: &str) -> Self {
+        self.options.names.rate = rate.into();
+        self
+    }
+
+    /// Has `schedule` give the plans in place of the tuner; for tests and experiments.
+    /// [`Stream::plan`] and [`Stream::workers`] have no effect then.
+    pub fn scheduled_by(mut self, schedule: impl Schedule + 'a) -> Self {
+        self.options.schedule = Some(Box::new(schedule));
+        self
+    }
+
+    /// Runs the stream until the source ends, on this thread, on the runtime's workers, and on two threads for input
+    /// and output.
+    ///
+    /// # Errors
+    /// [`StreamError`]: what could not be set up, or what ended the stream before its source did. Units before a
+    /// unit that could not be read or computed are still written. Of several errors it is the earliest.
+    pub fn into<K: Sink<S>>(self, sink: K) -> Result<Report, StreamError>
+    where
+        Src: Source<S> + 'static,
+        S::Input: 'static,
+    {
+        run::run(self, sink)
+    }
+}

@@ -1,0 +1,92 @@
+//! Ending a stream early, from another thread.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// Ends the streams it was given to: the unit in work is finished, what is complete is written, the sink is finished,
+/// and the [`Report`](super::Report) says `cancelled`.
+///
+/// Clones are the same token. [`CancelToken::cancel`] takes a lock, so call it from a thread and not from inside a
+/// signal handler; the usual signal crates call back on a thread.
+#[derive(Clone, Default)]
+pub struct CancelToken {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    cancelled: AtomicBool,
+    next: AtomicU64,
+    wakers: Mutex<Vec<(u64, Waker)>>,
+}
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks every stream that has this token to end. It cannot be taken back.
+    pub fn cancel(&self) {
+        // The list is locked around both steps, so that a stream that registers at this moment is either woken here
+        // or sees the flag.
+        let wakers = self
+            .inner
+            .wakers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.inner.cancelled.store(true, Ordering::Release);
+        for (_, waker) in wakers.iter() {
+            waker();
+        }
+    }
+
+    /// Whether [`CancelToken::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Has `waker` called when the token is cancelled (at once if it is), until the guard is dropped.
+    pub(super) fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
+        let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
+        let mut wakers = self
+            .inner
+            .wakers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if self.is_cancelled() {
+            waker();
+        }
+        wakers.push((id, waker));
+        OnCancel { token: self, id }
+    }
+}
+
+impl fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelToken")
+            .field("cancelled", &self.is_cancelled())
+            .finish()
+    }
+}
+
+/// Keeps a waker registered.
+pub(super) struct OnCancel<'a> {
+    token: &'a CancelToken,
+    id: u64,
+}
+
+impl Drop for OnCancel<'_> {
+    fn drop(&mut self) {
+        let mut wakers = self
+            .token
+            .inner
+            .wakers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        wakers.retain(|(id, _)| *id != self.id);
+    }
+}

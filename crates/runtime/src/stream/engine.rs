@@ -1,0 +1,224 @@
+//! The compute side of a stream: epochs, units, and what ends them.
+
+use std::time::{Duration, Instant};
+
+use super::cancel::CancelToken;
+use super::error::{BoxError, StreamError};
+use super::exec::Executor;
+use super::farm;
+use super::intake::{Intake, Next};
+use super::outlet::Outlet;
+use super::ports::{Sink, Source};
+use super::schedule::Schedule;
+use super::tally::Tally;
+use crate::dispatch::Outcome;
+use crate::plan::{Plan, Structure};
+use crate::service::Service;
+use crate::trace::Track;
+use crate::tuner::{Epoch, Measured};
+
+/// Why no further unit is computed.
+pub(super) enum Stop {
+    /// The source has ended.
+    End,
+    /// Somebody cancelled the stream, or the sink failed: whoever knows tells.
+    Stopped,
+    /// Reading a unit failed.
+    Source { unit: u64, cause: BoxError },
+    /// A kernel failed on a unit.
+    Unit { unit: u64, message: String },
+    /// The schedule gave a plan that cannot be run.
+    Plan(StreamError),
+}
+
+/// A unit that took longer than its epoch allows.
+pub(super) struct Cut {
+    pub(super) after: Duration,
+    pub(super) redo: Duration,
+}
+
+/// How an epoch ended; neither if all its units were computed.
+#[derive(Default)]
+pub(super) struct Ended {
+    pub(super) cut: Option<Cut>,
+    pub(super) stop: Option<Stop>,
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Ended {
+        Ended {
+            cut: None,
+            stop: Some(stop),
+        }
+    }
+}
+
+/// How many buffers there may be.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+}
+
+/// Everything the compute side works with.
+pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
+    pub(super) service: &'a S,
+    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) intake: Intake<S, Src>,
+    pub(super) outlet: Outlet<'a, S, K>,
+    pub(super) tally: &'a mut Tally<'p>,
+    pub(super) cancel: &'a CancelToken,
+    pub(super) limits: Limits,
+    pub(super) live: bool,
+}
+
+impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
+    /// Computes units until something ends the stream.
+    pub(super) fn drive(&mut self, schedule: &mut dyn Schedule) -> Stop {
+        let mut costs = Vec::new();
+        let mut last = None;
+        loop {
+            let epoch = schedule.next();
+            if let Err(error) = self.check(&epoch) {
+                return Stop::Plan(error);
+            }
+            if last != Some(epoch.plan) && self.exec.trace().is_on() {
+                self.exec
+                    .trace()
+                    .instant(Track::Tuner, "plan", &epoch.plan.to_string());
+            }
+            last = Some(epoch.plan);
+            costs.clear();
+            let ended = match epoch.plan.structure {
+                Structure::Farm => farm::epoch(self, &epoch, &mut costs),
+                _ => self.one_by_one(&epoch, &mut costs),
+            };
+            match ended.cut {
+                Some(Cut { after, redo }) => {
+                    schedule.record(Measured::CutOff {
+                        done: &costs,
+                        after,
+                        redo,
+                    });
+                }
+                None if !costs.is_empty() => schedule.record(Measured::Units { costs: &costs }),
+                None => {}
+            }
+            if let Some(stop) = ended.stop {
+                return stop;
+            }
+        }
+    }
+
+    fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
+        for plan in [&epoch.plan, &epoch.fallback] {
+            self.exec.check(plan)?;
+            if self.live && plan.structure == Structure::Farm {
+                return Err(live_farm());
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the units of an epoch one after the other, each divided over workers.
+    fn one_by_one(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
+        let in_link = self.intake.link().clone();
+        for _ in 0..epoch.units.max(1) {
+            if self.cancel.is_cancelled() {
+                return Stop::Stopped.into();
+            }
+            let unit = match self.intake.take() {
+                Next::Unit(unit) => unit,
+                Next::End => return Stop::End.into(),
+                Next::Failed((unit, cause)) => return Stop::Source { unit, cause }.into(),
+                Next::Stopped => return Stop::Stopped.into(),
+            };
+            let Some(output) = self.outlet.link().empty() else {
+                return Stop::Stopped.into();
+            };
+
+            let begin = Instant::now();
+            let deadline = epoch.cutoff.map(|cutoff| begin + cutoff);
+            let computed = self.compute(&epoch.plan, unit.number, &unit.value, &output, deadline);
+            let mut end = Instant::now();
+            let mut plan = &epoch.plan;
+            let mut cost = end - begin;
+            let mut cut = None;
+            match computed {
+                Ok(Outcome::Finished) => costs.push(cost),
+                Ok(Outcome::CutOff) => {
+                    plan = &epoch.fallback;
+                    let redone = self.compute(plan, unit.number, &unit.value, &output, None);
+                    if let Err(message) = redone {
+                        return Stop::Unit {
+                            unit: unit.number,
+                            message,
+                        }
+                        .into();
+                    }
+                    let redo_end = Instant::now();
+                    cut = Some(Cut {
+                        after: cost,
+                        redo: redo_end - end,
+                    });
+                    cost = redo_end - end;
+                    end = redo_end;
+                }
+                Err(message) => {
+                    return Stop::Unit {
+                        unit: unit.number,
+                        message,
+                    }
+                    .into();
+                }
+            }
+            self.exec
+                .trace()
+                .span(Track::Worker(0), "unit", unit.number, begin, end);
+
+            in_link.give_back(unit.value);
+            self.tally.count(plan, cost);
+            let brought = self.outlet.bring(unit.number, output);
+            self.tally
+                .progress(plan, self.tally.units(), end, || in_link.dropped());
+            if !brought {
+                return Ended {
+                    cut,
+                    stop: Some(Stop::Stopped),
+                };
+            }
+            if cut.is_some() {
+                return Ended { cut, stop: None };
+            }
+        }
+        Ended::default()
+    }
+
+    fn compute(
+        &self,
+        plan: &Plan,
+        unit: u64,
+        input: &S::Input,
+        output: &S::Output,
+        deadline: Option<Instant>,
+    ) -> Result<Outcome, String> {
+        self.exec.unit(plan, unit, input, output, deadline)
+    }
+
+    /// Makes buffers until there are `inputs` and `outputs` of them, as far as the limits allow.
+    pub(super) fn ensure(&self, inputs: usize, outputs: usize) {
+        while self.intake.link().buffers() < inputs.min(self.limits.inputs) {
+            self.intake.link().add(self.service.input());
+        }
+        while self.outlet.link().buffers() < outputs.min(self.limits.outputs) {
+            self.outlet.link().add(self.service.output());
+        }
+    }
+}
+
+pub(super) fn live_farm() -> StreamError {
+    StreamError::Unsupported {
+        structure: Structure::Farm,
+        why: "in a live stream, where units cannot wait for one another; name another structure",
+    }
+}

@@ -1,0 +1,222 @@
+//! A bounded hand-over of recycled units between one producer and the compute side, or back.
+//!
+//! A fixed set of buffers goes round: the producer takes an empty one, fills it and puts it; the consumer takes it,
+//! uses it and gives it back. Nothing is allocated after the start, whoever waits is parked, and a waker that nobody
+//! waits for costs no system call (the counts of waiters are kept under the lock).
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
+#[derive(Debug)]
+pub(super) struct Numbered<T> {
+    pub(super) number: u64,
+    pub(super) value: T,
+}
+
+/// What the consumer finds.
+pub(super) enum Taken<T, E> {
+    /// The next unit.
+    Unit(Numbered<T>),
+    /// The producer said that nothing more comes, and why. Told once; afterwards [`Taken::Stopped`].
+    End(E),
+    /// Somebody stopped the consumer.
+    Stopped,
+}
+
+/// See the module.
+pub(super) struct Exchange<T, E> {
+    state: Mutex<State<T, E>>,
+    /// The producer waits here for an empty buffer.
+    emptied: Condvar,
+    /// The consumer waits here for a filled one.
+    filled: Condvar,
+}
+
+struct State<T, E> {
+    empty: VecDeque<T>,
+    full: VecDeque<Numbered<T>>,
+    buffers: usize,
+    end: Option<E>,
+    producers_stopped: bool,
+    consumer_stopped: bool,
+    producers_waiting: usize,
+    consumers_waiting: usize,
+    /// The producer has got a buffer and neither put it nor ended.
+    busy: bool,
+    dropped: u64,
+}
+
+impl<T, E> Exchange<T, E> {
+    /// An exchange without buffers that has room for `limit` of them.
+    pub(super) fn new(limit: usize) -> Self {
+        Exchange {
+            state: Mutex::new(State {
+                empty: VecDeque::with_capacity(limit),
+                full: VecDeque::with_capacity(limit),
+                buffers: 0,
+                end: None,
+                producers_stopped: false,
+                consumer_stopped: false,
+                producers_waiting: 0,
+                consumers_waiting: 0,
+                busy: false,
+                dropped: 0,
+            }),
+            emptied: Condvar::new(),
+            filled: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+        // No code of a service, source or sink runs under this lock, so it is consistent even if poisoned.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Buffers that go round.
+    pub(super) fn buffers(&self) -> usize {
+        self.lock().buffers
+    }
+
+    /// Adds a buffer.
+    pub(super) fn add(&self, value: T) {
+        self.lock().buffers += 1;
+        self.give_back(value);
+    }
+
+    /// An empty buffer, waiting for one; `None` once producers are stopped.
+    pub(super) fn empty(&self) -> Option<T> {
+        let mut state = self.lock();
+        loop {
+            if state.producers_stopped {
+                return None;
+            }
+            if let Some(value) = state.empty.pop_front() {
+                state.busy = true;
+                // A wake-up that stood for several buffers is passed on.
+                if state.producers_waiting > 0 && !state.empty.is_empty() {
+                    self.emptied.notify_one();
+                }
+                return Some(value);
+            }
+            state.producers_waiting += 1;
+            state = self
+                .emptied
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.producers_waiting -= 1;
+        }
+    }
+
+    /// Hands a filled buffer to the consumer and gets an empty one for it; if there is none, the oldest unit that was
+    /// not yet taken is lost and counted. Does not wait while there are buffers for two more than the consumer
+    /// holds. `None` once producers are stopped.
+    pub(super) fn swap(&self, unit: Numbered<T>) -> Option<T> {
+        let mut state = self.lock();
+        let free = match state.empty.pop_front() {
+            None => {
+                let oldest = state.full.pop_front().map(|oldest| oldest.value);
+                state.dropped += u64::from(oldest.is_some());
+                oldest
+            }
+            empty => empty,
+        };
+        state.full.push_back(unit);
+        let stopped = state.producers_stopped;
+        let wake = state.consumers_waiting > 0;
+        state.busy = free.is_some() && !stopped;
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+        if stopped {
+            None
+        } else {
+            free.or_else(|| self.empty())
+        }
+    }
+
+    /// Hands a filled buffer to the consumer. Never waits.
+    pub(super) fn put(&self, unit: Numbered<T>) {
+        let mut state = self.lock();
+        state.full.push_back(unit);
+        state.busy = false;
+        let wake = state.consumers_waiting > 0;
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Nothing more comes, and why. Units that were put before are still taken first.
+    pub(super) fn end(&self, why: E) {
+        let mut state = self.lock();
+        state.end = Some(why);
+        state.busy = false;
+        drop(state);
+        self.filled.notify_all();
+    }
+
+    /// The next unit in order, waiting for it.
+    pub(super) fn take(&self) -> Taken<T, E> {
+        let mut state = self.lock();
+        loop {
+            if state.consumer_stopped {
+                return Taken::Stopped;
+            }
+            if let Some(unit) = state.full.pop_front() {
+                return Taken::Unit(unit);
+            }
+            if let Some(why) = state.end.take() {
+                state.consumer_stopped = true;
+                return Taken::End(why);
+            }
+            // A producer that was left asleep until several buffers are empty must not sleep while the consumer does.
+            if state.producers_waiting > 0 && !state.empty.is_empty() {
+                self.emptied.notify_one();
+            }
+            state.consumers_waiting += 1;
+            state = self
+                .filled
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.consumers_waiting -= 1;
+        }
+    }
+
+    /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, so that a fast
+    /// consumer does not pay a wake-up for every unit.
+    pub(super) fn give_back(&self, value: T) {
+        let mut state = self.lock();
+        state.empty.push_back(value);
+        let wake = state.producers_waiting > 0
+            && (state.empty.len() >= state.buffers / 2 || state.full.is_empty());
+        drop(state);
+        if wake {
+            self.emptied.notify_one();
+        }
+    }
+
+    /// From now on no buffer is handed to a producer; those that wait return. What was put can still be taken.
+    pub(super) fn stop_producers(&self) {
+        self.lock().producers_stopped = true;
+        self.emptied.notify_all();
+    }
+
+    /// From now on the consumer gets [`Taken::Stopped`], also if it waits at this moment.
+    pub(super) fn stop_consumer(&self) {
+        self.lock().consumer_stopped = true;
+        self.filled.notify_all();
+    }
+
+    /// Whether a producer (the last one, where there are several) holds a buffer and may be in a call that blocks
+    /// for ever; if not, and producers are stopped, it will never be.
+    pub(super) fn is_busy(&self) -> bool {
+        self.lock().busy
+    }
+
+    /// Units that were lost to [`Exchange::swap`].
+    pub(super) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+}

@@ -1,0 +1,254 @@
+//! Runs single units: all passes of a plan's shape, each as a batch of jobs.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::error::{StreamError, panic_text};
+use crate::buffer::per_worker::PerWorker;
+use crate::dispatch::{Batch, Outcome, Pool, WorkerId};
+use crate::plan::{Plan, Structure};
+use crate::service::{Part, Service, Shape};
+use crate::trace::{Trace, Track};
+
+/// Runs units of one service, keeping the private memory of workers between them.
+///
+/// Made by [`Runtime::executor`](crate::Runtime::executor); for benchmarks and tests, which want one unit under one
+/// plan and nothing else.
+pub struct Executor<'a, S: Service> {
+    pool: &'a Pool,
+    service: &'a S,
+    shapes: Vec<Shape>,
+    trace: Trace,
+    /// Made by the worker itself when it first needs it, so that it lies in memory near that worker.
+    scratch: PerWorker<Option<S::Scratch>>,
+    failed: AtomicBool,
+    message: Mutex<Option<String>>,
+}
+
+impl<'a, S: Service> Executor<'a, S> {
+    pub(crate) fn new(
+        pool: &'a Pool,
+        service: &'a S,
+        private_cache: usize,
+        trace: Trace,
+    ) -> Executor<'a, S> {
+        Executor {
+            pool,
+            service,
+            shapes: service.shapes(private_cache),
+            trace,
+            scratch: PerWorker::new(pool.workers(), |_| None),
+            failed: AtomicBool::new(false),
+            message: Mutex::new(None),
+        }
+    }
+
+    /// The ways the service can run a unit.
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// Runs all passes of `plan` on one unit and returns when the output is complete.
+    ///
+    /// The grain is that of the plan's longest pass; shorter passes are cut into as many jobs.
+    ///
+    /// # Errors
+    /// [`StreamError::NoStructure`], [`StreamError::Unsupported`], [`StreamError::EmptyPlan`] and
+    /// [`StreamError::Workers`] when the plan cannot be run; [`StreamError::Unit`], with unit 0, when a kernel fails.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), StreamError> {
+        self.check(plan)?;
+        match self.unit(plan, 0, input, output, None) {
+            Ok(_) => Ok(()),
+            Err(message) => {
+                // What a failed kernel left in its private memory is not used again.
+                self.scratch.iter_mut().for_each(|scratch| *scratch = None);
+                Err(StreamError::Unit {
+                    unit: 0,
+                    written: 0,
+                    message,
+                })
+            }
+        }
+    }
+
+    /// Whether `plan` can be run.
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), StreamError> {
+        if plan.structure == Structure::Pipeline {
+            return Err(pipeline());
+        }
+        if plan.workers == 0 || plan.grain == 0 {
+            return Err(StreamError::EmptyPlan { plan: *plan });
+        }
+        let have = self.pool.workers() as u32;
+        if plan.workers > have {
+            return Err(StreamError::Workers {
+                asked: plan.workers,
+                have,
+            });
+        }
+        if self.shape(plan.structure).is_none() {
+            let known = self.shapes.iter().map(|s| s.structure).collect();
+            return Err(StreamError::NoStructure {
+                structure: plan.structure,
+                known,
+            });
+        }
+        Ok(())
+    }
+
+    fn shape(&self, structure: Structure) -> Option<&Shape> {
+        self.shapes.iter().find(|s| s.structure == structure)
+    }
+
+    pub(super) fn pool(&self) -> &'a Pool {
+        self.pool
+    }
+
+    pub(super) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Workers that have made their private memory.
+    pub(super) fn scratches(&mut self) -> usize {
+        self.scratch.iter_mut().filter(|s| s.is_some()).count()
+    }
+
+    /// Runs all passes of a plan that was checked. `Err` says what a kernel said.
+    pub(super) fn unit(
+        &self,
+        plan: &Plan,
+        unit: u64,
+        input: &S::Input,
+        output: &S::Output,
+        deadline: Option<Instant>,
+    ) -> Result<Outcome, String> {
+        let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
+        let longest = passes.iter().copied().max().unwrap_or(0);
+        for (pass, &items) in passes.iter().enumerate() {
+            let grain = scaled(plan.grain, items, longest);
+            let batch = Batch {
+                dispatch: plan.dispatch,
+                items,
+                grain,
+                workers: plan.workers,
+                deadline,
+            };
+            let body = |worker: WorkerId, items: Range<u32>| {
+                if self.failed.load(Ordering::Relaxed) {
+                    return;
+                }
+                let part = Part {
+                    structure: plan.structure,
+                    pass,
+                    items,
+                };
+                if let Err(message) = self.part(worker, unit, &part, input, output) {
+                    self.fail(message);
+                }
+            };
+            let outcome = match self.pool.run(&batch, &body) {
+                Ok(outcome) => outcome,
+                Err(panic) => {
+                    self.failed.store(false, Ordering::Relaxed);
+                    return Err(format!("panicked: {}", panic.message));
+                }
+            };
+            if self.failed.load(Ordering::Relaxed) {
+                return Err(self.failure());
+            }
+            if outcome == Outcome::CutOff {
+                return Ok(Outcome::CutOff);
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    /// Runs one part on the worker that calls this.
+    fn part(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        part: &Part,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        let start = self.trace.start();
+        let mut scratch = self.scratch.hold(worker).map_err(|e| e.to_string())?;
+        let scratch = scratch.get_or_insert_with(|| self.service.scratch());
+        let result = self.service.run(part, input, output, scratch);
+        self.trace
+            .end(Track::Worker(worker.0), part.structure.name(), unit, start);
+        result
+    }
+
+    /// Runs a whole unit on the worker that calls this. A panic is an error like any other.
+    pub(super) fn whole(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        let part = Part {
+            structure: Structure::Farm,
+            pass: 0,
+            items: 0..1,
+        };
+        catch_unwind(AssertUnwindSafe(|| {
+            self.part(worker, unit, &part, input, output)
+        }))
+        .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
+    }
+
+    /// Keeps the first message; jobs that have not begun are skipped.
+    fn fail(&self, message: String) {
+        let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(message);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn failure(&self) -> String {
+        self.failed.store(false, Ordering::Relaxed);
+        let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().unwrap_or_default()
+    }
+}
+
+pub(super) fn pipeline() -> StreamError {
+    StreamError::Unsupported {
+        structure: Structure::Pipeline,
+        why: "by this runtime; name another structure",
+    }
+}
+
+/// The grain of a pass of `items` in a unit whose longest pass has `longest`, so that all passes have about as many
+/// jobs.
+fn scaled(grain: u32, items: u32, longest: u32) -> u32 {
+    if items == longest {
+        return grain;
+    }
+    let scaled = u64::from(grain) * u64::from(items) / u64::from(longest.max(1));
+    (scaled as u32).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scaled;
+
+    #[test]
+    fn passes_of_a_unit_have_as_many_jobs() {
+        assert_eq!(scaled(34, 1080, 1080), 34);
+        assert_eq!(scaled(34, 540, 1080), 17);
+        assert_eq!(scaled(34, 3, 1080), 1);
+        assert_eq!(scaled(u32::MAX, u32::MAX - 1, u32::MAX), u32::MAX - 1);
+        assert_eq!(scaled(5, 0, 0), 5);
+    }
+}

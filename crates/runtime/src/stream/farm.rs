@@ -1,0 +1,215 @@
+//! An epoch of whole units on different workers, with the results put back in order.
+//!
+//! Every job of the batch takes the next unit. A job gets its output buffer *before* its unit, so whoever has the
+//! oldest unit in work can finish it, and waiting for an output buffer cannot be for ever.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::engine::{Cut, Ended, Engine, Stop};
+use super::intake::{Intake, Next};
+use super::outlet::Outlet;
+use super::ports::{Sink, Source};
+use super::tally::Tally;
+use crate::dispatch::{Batch, WorkerId};
+use crate::service::Service;
+use crate::tuner::Epoch;
+
+/// What jobs bring their results to, one at a time.
+struct Delivery<'e, 'a, 'p, S: Service, K> {
+    outlet: &'e mut Outlet<'a, S, K>,
+    tally: &'e mut Tally<'p>,
+    /// Results that wait for an earlier one; the first is that of unit `next`.
+    held: VecDeque<Option<S::Output>>,
+    next: u64,
+    done: u64,
+    /// Why no more units are taken; of several failed units the earliest.
+    stop: Option<Stop>,
+    cut: Option<Duration>,
+}
+
+/// Computes the units of `epoch` side by side. Every unit's cost is the time of the batch without what workers spent
+/// waiting for input and output, divided by the number of units: the true processing rate of Kalavri et al., "Three
+/// steps is all you need" (OSDI 2018).
+pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    epoch: &Epoch,
+    costs: &mut Vec<Duration>,
+) -> Ended {
+    let plan = epoch.plan;
+    let workers = plan.workers as usize;
+    // One to compute per worker, and on a thread's side one being read or written and one ready.
+    let beside = |inline: bool| if inline { 0 } else { 2 };
+    let outputs = workers + beside(engine.outlet.is_inline()).max(1);
+    engine.ensure(workers + beside(engine.intake.is_inline()), outputs);
+
+    let exec = engine.exec;
+    let in_link = engine.intake.link().clone();
+    let out_link = engine.outlet.link();
+    let base = engine.tally.units();
+    let delivery = Mutex::new(Delivery {
+        held: VecDeque::with_capacity(out_link.buffers()),
+        next: engine.intake.taken(),
+        done: 0,
+        stop: None,
+        cut: None,
+        outlet: &mut engine.outlet,
+        tally: &mut *engine.tally,
+    });
+    let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
+    let cancel = engine.cancel;
+    let quit = AtomicBool::new(false);
+    let waited = AtomicU64::new(0);
+
+    let job = |worker: WorkerId| {
+        if cancel.is_cancelled() {
+            stop(&delivery, &quit, Stop::Stopped);
+        }
+        if quit.load(Ordering::Relaxed) {
+            return;
+        }
+        let asked = Instant::now();
+        let Some(output) = out_link.empty() else {
+            return stop(&delivery, &quit, Stop::Stopped);
+        };
+        let next = lock(&turn).take();
+        let unit = match next {
+            Next::Unit(unit) => unit,
+            over => {
+                out_link.give_back(output);
+                let why = match over {
+                    Next::Failed((unit, cause)) => Stop::Source { unit, cause },
+                    Next::Stopped => Stop::Stopped,
+                    Next::End | Next::Unit(_) => Stop::End,
+                };
+                return stop(&delivery, &quit, why);
+            }
+        };
+        let begin = Instant::now();
+        let result = exec.whole(worker, unit.number, &unit.value, &output);
+        let end = Instant::now();
+        in_link.give_back(unit.value);
+        if let Err(message) = result {
+            stop(
+                &delivery,
+                &quit,
+                Stop::Unit {
+                    unit: unit.number,
+                    message,
+                },
+            );
+            // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
+            in_link.stop_consumer();
+            out_link.stop_producers();
+            return;
+        }
+        {
+            let mut delivery = lock(&delivery);
+            if epoch.cutoff.is_some_and(|cutoff| end - begin > cutoff) {
+                delivery.cut.get_or_insert(end - begin);
+                quit.store(true, Ordering::Relaxed);
+            }
+            if !delivery.bring(unit.number, output) {
+                delivery.stop.get_or_insert(Stop::Stopped);
+                quit.store(true, Ordering::Relaxed);
+            }
+            let units = base + delivery.done;
+            delivery
+                .tally
+                .progress(&plan, units, end, || in_link.dropped());
+        }
+        let wait = (begin - asked) + end.elapsed();
+        waited.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
+    };
+
+    let began = Instant::now();
+    let batch = Batch {
+        dispatch: plan.dispatch,
+        items: epoch.units.max(1),
+        grain: 1,
+        workers: plan.workers,
+        deadline: None,
+    };
+    let panic = exec
+        .pool()
+        .run(&batch, &|worker, items| items.for_each(|_| job(worker)))
+        .err();
+    let wall = began.elapsed();
+
+    let Delivery {
+        done,
+        stop,
+        cut,
+        next,
+        ..
+    } = delivery
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let waited = Duration::from_nanos(waited.into_inner()) / plan.workers.max(1);
+    if done > 0 {
+        let cost = wall.saturating_sub(waited).div_f64(done as f64);
+        (0..done).for_each(|_| engine.tally.count(&plan, cost));
+        if cut.is_none() {
+            costs.resize(costs.len() + done as usize, cost);
+        }
+    }
+    let stop = match panic {
+        // Kernels, sources and sinks are caught where they are called; this is a callback's.
+        Some(panic) => Some(Stop::Unit {
+            unit: next,
+            message: panic.to_string(),
+        }),
+        None => stop,
+    };
+    Ended {
+        cut: cut.map(|after| Cut {
+            after,
+            redo: Duration::ZERO,
+        }),
+        stop,
+    }
+}
+
+fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &AtomicBool, why: Stop) {
+    let mut delivery = lock(delivery);
+    let earlier = match (&delivery.stop, &why) {
+        (Some(Stop::Unit { unit: known, .. }), Stop::Unit { unit, .. }) => unit < known,
+        // A failed kernel comes before the end of the source and whatever stopping it brought about.
+        (Some(Stop::Unit { .. }), _) => false,
+        (_, Stop::Unit { .. }) => true,
+        (known, _) => known.is_none(),
+    };
+    if earlier {
+        delivery.stop = Some(why);
+    }
+    quit.store(true, Ordering::Relaxed);
+}
+
+impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
+    /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
+    fn bring(&mut self, number: u64, output: S::Output) -> bool {
+        let place = (number - self.next) as usize;
+        while self.held.len() <= place {
+            self.held.push_back(None);
+        }
+        self.held[place] = Some(output);
+        self.done += 1;
+        while let Some(Some(_)) = self.held.front() {
+            let Some(Some(output)) = self.held.pop_front() else {
+                break;
+            };
+            let number = self.next;
+            self.next += 1;
+            if !self.outlet.bring(number, output) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,149 @@
+//! The reading side of a stream: a thread that reads ahead, or reading in line with computing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::error::{BoxError, Panicked, panic_text};
+use super::exchange::{Exchange, Numbered, Taken};
+use super::ports::Source;
+use crate::service::Service;
+use crate::trace::{Trace, Track};
+
+/// A unit that could not be read, and why.
+pub(super) type ReadFailure = (u64, BoxError);
+
+/// Buffers on their way from the source to the workers and back.
+pub(super) type InLink<S> = Exchange<<S as Service>::Input, Option<ReadFailure>>;
+
+/// What comes next.
+pub(super) enum Next<I> {
+    /// A unit.
+    Unit(Numbered<I>),
+    /// The source has ended; told again and again.
+    End,
+    /// The source has failed; told once, then `End`.
+    Failed(ReadFailure),
+    /// The stream was stopped.
+    Stopped,
+}
+
+/// Where the compute side takes its units from, in order.
+pub(super) struct Intake<S: Service, Src> {
+    link: Arc<InLink<S>>,
+    /// The source if it is read in line.
+    inline: Option<Src>,
+    trace: Trace,
+    taken: u64,
+    over: bool,
+}
+
+impl<S: Service, Src: Source<S>> Intake<S, Src> {
+    /// Takes units from a thread that runs [`read_all`], or from `inline`.
+    pub(super) fn new(link: Arc<InLink<S>>, inline: Option<Src>, trace: Trace) -> Self {
+        Intake {
+            link,
+            inline,
+            trace,
+            taken: 0,
+            over: false,
+        }
+    }
+
+    /// Buffers may be given back here by whoever has one.
+    pub(super) fn link(&self) -> &Arc<InLink<S>> {
+        &self.link
+    }
+
+    /// The source is read by the threads that compute.
+    pub(super) fn is_inline(&self) -> bool {
+        self.inline.is_some()
+    }
+
+    /// Units taken so far. In streams that drop nothing it is the number of the next unit.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The next unit, waiting for it.
+    pub(super) fn take(&mut self) -> Next<S::Input> {
+        if self.over {
+            return Next::End;
+        }
+        let next = match &mut self.inline {
+            None => match self.link.take() {
+                Taken::Unit(unit) => Next::Unit(unit),
+                Taken::End(None) => Next::End,
+                Taken::End(Some(failure)) => Next::Failed(failure),
+                Taken::Stopped => Next::Stopped,
+            },
+            Some(source) => {
+                let Some(mut value) = self.link.empty() else {
+                    return Next::Stopped;
+                };
+                match read(source, &mut value, self.taken, &self.trace) {
+                    Ok(true) => Next::Unit(Numbered {
+                        number: self.taken,
+                        value,
+                    }),
+                    Ok(false) => Next::End,
+                    Err(cause) => Next::Failed((self.taken, cause)),
+                }
+            }
+        };
+        match &next {
+            Next::Unit(_) => self.taken += 1,
+            Next::End | Next::Failed(_) => self.over = true,
+            Next::Stopped => {}
+        }
+        next
+    }
+}
+
+/// Reads until the source ends or fails or nobody wants more: what the thread `evener-in` does.
+/// A source that is `live` is never made to wait.
+pub(super) fn read_all<S: Service, Src: Source<S>>(
+    mut source: Src,
+    link: &InLink<S>,
+    live: bool,
+    trace: &Trace,
+) {
+    let mut number = 0;
+    let Some(mut value) = link.empty() else {
+        return;
+    };
+    loop {
+        match read(&mut source, &mut value, number, trace) {
+            Ok(true) => {}
+            Ok(false) => return link.end(None),
+            Err(cause) => return link.end(Some((number, cause))),
+        }
+        let unit = Numbered { number, value };
+        let empty = if live {
+            link.swap(unit)
+        } else {
+            link.put(unit);
+            link.empty()
+        };
+        match empty {
+            Some(empty) => value = empty,
+            None => return,
+        }
+        number += 1;
+    }
+}
+
+fn read<S: Service, Src: Source<S>>(
+    source: &mut Src,
+    value: &mut S::Input,
+    number: u64,
+    trace: &Trace,
+) -> Result<bool, BoxError> {
+    let start = trace.start();
+    // A source that panicked is not called again.
+    let result = catch_unwind(AssertUnwindSafe(|| source.read(value)));
+    trace.end(Track::Input, "read", number, start);
+    match result {
+        Ok(result) => result.map_err(Into::into),
+        Err(payload) => Err(Panicked(panic_text(&*payload)).into()),
+    }
+}

@@ -1,0 +1,163 @@
+//! The writing side of a stream: a thread that writes behind, or writing in line with computing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::error::{BoxError, Panicked, panic_text};
+use super::exchange::{Exchange, Numbered, Taken};
+use super::ports::Sink;
+use crate::service::Service;
+use crate::trace::{Trace, Track};
+
+/// Buffers on their way from the workers to the sink and back. It ends with whether the output is to be kept.
+pub(super) type OutLink<S> = Exchange<<S as Service>::Output, bool>;
+
+/// What became of the output.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Units the sink accepted.
+    pub(super) units: u64,
+    /// Why it accepted no more, and at which unit; `None` at the end of the output.
+    pub(super) failure: Option<(Option<u64>, BoxError)>,
+}
+
+/// A sink and what became of it.
+pub(super) struct Writer<K> {
+    sink: K,
+    trace: Trace,
+    written: Written,
+}
+
+impl<K> Writer<K> {
+    pub(super) fn new(sink: K, trace: Trace) -> Self {
+        Writer {
+            sink,
+            trace,
+            written: Written::default(),
+        }
+    }
+
+    /// Writes a unit; `false` if that failed, or if one before it did.
+    fn write<S: Service>(&mut self, number: u64, value: &S::Output) -> bool
+    where
+        K: Sink<S>,
+    {
+        if self.written.failure.is_some() {
+            return false;
+        }
+        let start = self.trace.start();
+        let result = guarded(|| self.sink.write(value));
+        self.trace.end(Track::Output, "write", number, start);
+        match result {
+            Ok(()) => self.written.units += 1,
+            Err(cause) => self.written.failure = Some((Some(number), cause)),
+        }
+        self.written.failure.is_none()
+    }
+
+    /// Finishes the sink, or aborts it if the output is not to be kept.
+    pub(super) fn close<S: Service>(mut self, keep: bool) -> Written
+    where
+        K: Sink<S>,
+    {
+        let result = if keep {
+            guarded(|| self.sink.finish())
+        } else {
+            guarded(|| Ok::<(), BoxError>(self.sink.abort()))
+        };
+        if let Err(cause) = result {
+            self.written.failure.get_or_insert((None, cause));
+        }
+        self.written
+    }
+
+    /// Writes what comes until it ends: what the thread `evener-out` does. `failed` is called when writing fails.
+    pub(super) fn write_all<S: Service>(
+        mut self,
+        link: &OutLink<S>,
+        keep_partial: bool,
+        failed: impl FnOnce(),
+    ) -> Written
+    where
+        K: Sink<S>,
+    {
+        let keep = loop {
+            match link.take() {
+                Taken::Unit(Numbered { number, value }) => {
+                    if !self.write(number, &value) {
+                        link.stop_producers();
+                        failed();
+                        break keep_partial;
+                    }
+                    link.give_back(value);
+                }
+                Taken::End(keep) => break keep,
+                Taken::Stopped => break keep_partial,
+            }
+        };
+        self.close(keep)
+    }
+}
+
+/// Calls a sink; a panic in it is an error.
+pub(super) fn guarded<E: Into<BoxError>>(
+    call: impl FnOnce() -> Result<(), E>,
+) -> Result<(), BoxError> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(Into::into),
+        Err(payload) => Err(Panicked(panic_text(&*payload)).into()),
+    }
+}
+
+/// Where the compute side brings its units, in order.
+pub(super) struct Outlet<'a, S: Service, K> {
+    link: &'a OutLink<S>,
+    /// The sink if it is written in line.
+    inline: Option<Writer<K>>,
+}
+
+impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
+    /// Brings units to a thread that runs [`Writer::write_all`], or to `inline`.
+    pub(super) fn new(link: &'a OutLink<S>, inline: Option<Writer<K>>) -> Self {
+        Outlet { link, inline }
+    }
+
+    /// Empty buffers come from here.
+    pub(super) fn link(&self) -> &'a OutLink<S> {
+        self.link
+    }
+
+    /// The sink is written by the threads that compute.
+    pub(super) fn is_inline(&self) -> bool {
+        self.inline.is_some()
+    }
+
+    /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in
+    /// [`Exchange::empty`] a little later.
+    pub(super) fn bring(&mut self, number: u64, value: S::Output) -> bool {
+        match &mut self.inline {
+            None => self.link.put(Numbered { number, value }),
+            Some(writer) => {
+                if !writer.write(number, &value) {
+                    self.link.stop_producers();
+                    return false;
+                }
+                self.link.give_back(value);
+            }
+        }
+        true
+    }
+
+    /// Nothing more comes. What became of the output, if it was written in line; else the thread tells.
+    pub(super) fn end(self, keep: bool, keep_partial: bool) -> Option<Written> {
+        match self.inline {
+            None => {
+                self.link.end(keep);
+                None
+            }
+            Some(writer) => {
+                let failed = writer.written.failure.is_some();
+                Some(writer.close(if failed { keep_partial } else { keep }))
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a stream is joined to: sources, sinks, and what can stand between them.
+
+use std::convert::Infallible;
+
+use super::error::BoxError;
+use crate::service::Service;
+
+/// Where the units of a stream come from.
+///
+/// A source runs on a thread of its own, `evener-in`, unless it is [`inline`](Source::inline); it may block.
+/// A panic in it is reported like an error.
+pub trait Source<S: Service>: Send {
+    /// What can go wrong in reading. It comes out of the stream as [`StreamError::Source`](super::StreamError).
+    type Error: Into<BoxError>;
+
+    /// Overwrites `unit` with the next unit; `false` at the end, when `unit` is left as it likes.
+    /// Not called again after the end or an error.
+    fn read(&mut self, unit: &mut S::Input) -> Result<bool, Self::Error>;
+
+    /// How many units will be read in all, where that is known; for progress and for how much the tuner may try.
+    fn units(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether reading is so cheap that it should be done by the computing threads, without a thread and a hand-over
+    /// of its own. Ignored in live streams.
+    fn inline(&self) -> bool {
+        false
+    }
+}
+
+/// Where the units of a stream go, in order.
+///
+/// A sink runs on a thread of its own, `evener-out`, unless it is [`inline`](Sink::inline); it may block.
+/// A panic in it is reported like an error.
+pub trait Sink<S: Service>: Send {
+    /// What can go wrong in writing. It comes out of the stream as [`StreamError::Sink`](super::StreamError).
+    type Error: Into<BoxError>;
+
+    /// Called once before the first unit, also when none will come: the place to write a header.
+    fn start(&mut self, service: &S) -> Result<(), Self::Error> {
+        let _ = service;
+        Ok(())
+    }
+
+    /// Writes one unit. Not called again after an error.
+    fn write(&mut self, unit: &S::Output) -> Result<(), Self::Error>;
+
+    /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename into place.
+    fn finish(&mut self) -> Result<(), Self::Error>;
+
+    /// Called instead of [`Sink::finish`] when the stream failed and what was written is not to be kept.
+    fn abort(&mut self) {}
+
+    /// Whether writing is so cheap that it should be done by the computing threads, without a thread and a hand-over
+    /// of its own.
+    fn inline(&self) -> bool {
+        false
+    }
+}
+
+/// What a source can be sent through: a service, or something that becomes one when it knows the source's format.
+pub trait Through<Src> {
+    /// The service that it becomes.
+    type Service: Service;
+    /// Why it cannot, for this source. It comes out of the stream as [`StreamError::Bind`](super::StreamError).
+    type Error: Into<BoxError>;
+
+    /// Becomes a service for what `source` delivers.
+    fn bind(self, source: &Src) -> Result<Self::Service, Self::Error>;
+}
+
+impl<Src, S: Service> Through<Src> for S {
+    type Service = S;
+    type Error = Infallible;
+
+    fn bind(self, _: &Src) -> Result<S, Infallible> {
+        Ok(self)
+    }
+}
+
+/// A sink that throws units away: for measuring, and for services that are run for what they report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl<S: Service> Sink<S> for Discard {
+    type Error = Infallible;
+
+    fn write(&mut self, _: &S::Output) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn inline(&self) -> bool {
+        true
+    }
+}
+
+impl<S: Service, T: Source<S> + ?Sized> Source<S> for Box<T> {
+    type Error = T::Error;
+
+    fn read(&mut self, unit: &mut S::Input) -> Result<bool, T::Error> {
+        (**self).read(unit)
+    }
+
+    fn units(&self) -> Option<u64> {
+        (**self).units()
+    }
+
+    fn inline(&self) -> bool {
+        (**self).inline()
+    }
+}
+
+macro_rules! sink_behind {
+    ($pointer:ty) => {
+        impl<S: Service, T: Sink<S> + ?Sized> Sink<S> for $pointer {
+            type Error = T::Error;
+
+            fn start(&mut self, service: &S) -> Result<(), T::Error> {
+                (**self).start(service)
+            }
+
+            fn write(&mut self, unit: &S::Output) -> Result<(), T::Error> {
+                (**self).write(unit)
+            }
+
+            fn finish(&mut self) -> Result<(), T::Error> {
+                (**self).finish()
+            }
+
+            fn abort(&mut self) {
+                (**self).abort();
+            }
+
+            fn inline(&self) -> bool {
+                (**self).inline()
+            }
+        }
+    };
+}
+
+sink_behind!(Box<T>);
+sink_behind!(&mut T);

@@ -1,0 +1,293 @@
+//! What a stream did.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::samples::Times;
+use crate::plan::{Placement, Plan};
+use crate::tuner;
+
+/// What a stream did. `Display` is one line for people, `Serialize` is for programs; times are in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// [`Service::key`](crate::Service::key): graph, sizes and formats.
+    pub service: String,
+    /// What units, items and rates are called.
+    pub names: Names,
+    /// Units written.
+    pub units: u64,
+    /// Units a live stream lost because it was too slow.
+    pub dropped: u64,
+    /// The stream was cancelled before its source ended.
+    pub cancelled: bool,
+    /// From the start of the stream until the sink was finished.
+    pub wall_s: f64,
+    /// Time of all units, waiting for input and output left out.
+    pub compute_s: f64,
+    /// Units written by wall time.
+    pub units_per_s: f64,
+    /// Computing time of a unit. Under `farm`, whose units overlap, the time of a group divided by its units.
+    pub times: Times,
+    /// The same of the last quarter of the stream, when the tuner has settled.
+    pub last_quarter: Times,
+    /// The plan the tuner found, or the plan that was asked for. `None` if no unit was computed.
+    pub plan: Option<Plan>,
+    /// Plans that ran, most units first.
+    pub plans: Vec<PlanTimes>,
+    /// How much faster that plan is than `sequential`, where this is known.
+    pub gain: Option<Gain>,
+    /// What the search came to.
+    pub search: Option<Search>,
+    /// Every decision of the tuner with its reason, a line each.
+    pub decisions: Vec<String>,
+    /// Workers of the runtime.
+    pub workers: usize,
+    /// Where workers and I/O threads ran.
+    pub placement: Placement,
+    /// What was done instead where the machine could not place them as asked.
+    pub placement_note: Option<String>,
+    /// Buffers and memory.
+    pub memory: MemoryUse,
+}
+
+/// What the domain calls things, in the plural.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Names {
+    /// Units: `frames`.
+    pub units: String,
+    /// Items of a job: `rows`.
+    pub items: String,
+    /// Units per second: `fps`.
+    pub rate: String,
+}
+
+/// A plan that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlanTimes {
+    /// The plan.
+    pub plan: Plan,
+    /// Units that ran under it.
+    pub units: u64,
+    /// Half of them took less, in seconds.
+    pub median_s: f64,
+}
+
+/// How much faster the plan is than `sequential`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// Time of a unit under `sequential` divided by its time under the plan.
+    pub factor: f64,
+    /// Both were measured in this stream; otherwise `sequential` is predicted.
+    pub measured: bool,
+}
+
+/// What the search for a plan came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Search {
+    /// Epochs run.
+    pub epochs: u64,
+    /// Plans that were run at least once.
+    pub plans_tried: u32,
+    /// How often a better plan took over.
+    pub switches: u32,
+    /// How often the search was opened again because the plan's cost had changed.
+    pub drifts: u32,
+    /// Time lost on plans that were slower than the best known, in seconds.
+    pub exploring_s: f64,
+}
+
+/// Buffers the stream made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryUse {
+    /// Units of input in flight at most.
+    pub inputs: usize,
+    /// Units of output in flight at most.
+    pub outputs: usize,
+    /// Workers that had private memory.
+    pub scratches: usize,
+    /// The most memory the process ever had resident, in bytes, where the operating system tells.
+    pub peak_resident: Option<u64>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            units: "units".into(),
+            items: "items".into(),
+            rate: "units/s".into(),
+        }
+    }
+}
+
+impl Names {
+    fn of(&self, plan: &Plan) -> String {
+        format!(
+            "{} \u{b7} {} \u{b7} {} \u{b7} {}",
+            plan.structure,
+            plan.dispatch,
+            counted(plan.grain.into(), &self.items),
+            counted(plan.workers.into(), "workers")
+        )
+    }
+}
+
+fn counted(n: u64, plural: &str) -> String {
+    let name = if n == 1 {
+        plural.strip_suffix('s').unwrap_or(plural)
+    } else {
+        plural
+    };
+    format!("{n} {name}")
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&counted(self.units, &self.names.units))?;
+        if self.dropped > 0 {
+            write!(f, " ({} dropped)", self.dropped)?;
+        }
+        if self.units > 0 && self.wall_s > 0.0 {
+            let digits = if self.units_per_s < 10.0 { 2 } else { 0 };
+            write!(f, ", {:.digits$} {}", self.units_per_s, self.names.rate)?;
+        }
+        if let Some(plan) = &self.plan {
+            write!(f, ", {}", self.names.of(plan))?;
+        }
+        match self.gain {
+            Some(gain) if gain.measured => write!(f, ", {:.1}x sequential", gain.factor)?,
+            Some(gain) => write!(f, ", {:.1}x sequential as predicted", gain.factor)?,
+            None => {}
+        }
+        if self.cancelled {
+            f.write_str(", cancelled")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<tuner::Gain> for Gain {
+    fn from(gain: tuner::Gain) -> Gain {
+        Gain {
+            factor: gain.factor,
+            measured: gain.measured,
+        }
+    }
+}
+
+impl From<tuner::Summary> for Search {
+    fn from(summary: tuner::Summary) -> Search {
+        Search {
+            epochs: summary.epochs,
+            plans_tried: summary.plans_tried,
+            switches: summary.switches,
+            drifts: summary.drifts,
+            exploring_s: summary.exploring.as_secs_f64(),
+        }
+    }
+}
+
+/// `VmHWM` of `/proc/self/status`, in bytes; see proc_pid_status(5).
+pub(super) fn peak_resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Dispatch, Structure};
+
+    fn report() -> Report {
+        Report {
+            service: "toy".into(),
+            names: Names {
+                units: "frames".into(),
+                items: "rows".into(),
+                rate: "fps".into(),
+            },
+            units: 300,
+            dropped: 0,
+            cancelled: false,
+            wall_s: 0.728,
+            compute_s: 0.7,
+            units_per_s: 412.1,
+            times: Times::default(),
+            last_quarter: Times::default(),
+            plan: Some(Plan {
+                structure: Structure::Tiled,
+                dispatch: Dispatch::Fifo,
+                grain: 34,
+                workers: 2,
+            }),
+            plans: Vec::new(),
+            gain: Some(Gain {
+                factor: 3.06,
+                measured: true,
+            }),
+            search: None,
+            decisions: Vec::new(),
+            workers: 2,
+            placement: Placement::None,
+            placement_note: None,
+            memory: MemoryUse::default(),
+        }
+    }
+
+    #[test]
+    fn one_line_for_people() {
+        assert_eq!(
+            report().to_string(),
+            "300 frames, 412 fps, tiled \u{b7} fifo \u{b7} 34 rows \u{b7} 2 workers, 3.1x sequential"
+        );
+    }
+
+    #[test]
+    fn the_line_says_what_is_unusual() {
+        let mut report = Report {
+            dropped: 4,
+            cancelled: true,
+            units_per_s: 1.5,
+            ..report()
+        };
+        report.gain = Some(Gain {
+            factor: 2.0,
+            measured: false,
+        });
+        report.plan = report.plan.map(|p| Plan {
+            grain: 1,
+            workers: 1,
+            ..p
+        });
+        report.units = 1;
+        assert_eq!(
+            report.to_string(),
+            "1 frame (4 dropped), 1.50 fps, tiled \u{b7} fifo \u{b7} 1 row \u{b7} 1 worker, \
+             2.0x sequential as predicted, cancelled"
+        );
+        let nothing = Report {
+            units: 0,
+            plan: None,
+            gain: None,
+            dropped: 0,
+            ..report
+        };
+        assert_eq!(nothing.to_string(), "0 frames, cancelled");
+    }
+
+    #[test]
+    fn programs_read_it_as_json() {
+        let json = serde_json::to_value(report()).unwrap();
+        assert_eq!(json["units"], 300);
+        assert_eq!(json["plan"]["structure"], "tiled");
+        assert_eq!(json["gain"]["measured"], true);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_peak_is_that_of_a_process() {
+        assert!(peak_resident().is_some_and(|bytes| (1 << 18..1 << 40).contains(&bytes)));
+    }
+}

@@ -1,0 +1,46 @@
+//! Who says which plan runs when.
+
+use crate::tuner::{Epoch, Measured, Summary, Tuner};
+
+/// Gives a stream its plans, epoch by epoch: the [`Tuner`], or a script in a test or an experiment.
+///
+/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it
+/// ended before a unit was done.
+pub trait Schedule {
+    /// What the next epoch does.
+    fn next(&mut self) -> Epoch;
+
+    /// Takes the outcome of that epoch.
+    fn record(&mut self, measured: Measured<'_>);
+
+    /// What was found, for the report.
+    fn summary(&self) -> Option<Summary> {
+        None
+    }
+
+    /// Every decision with its reason, a line each, for the report.
+    fn decisions(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Schedule for Tuner {
+    fn next(&mut self) -> Epoch {
+        Tuner::next(self)
+    }
+
+    fn record(&mut self, measured: Measured<'_>) {
+        Tuner::record(self, measured);
+    }
+
+    fn summary(&self) -> Option<Summary> {
+        Some(Tuner::summary(self))
+    }
+
+    fn decisions(&self) -> Vec<String> {
+        Tuner::decisions(self)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! What is believed about one plan, and from which measurements.
+//!
+//! Costs are compared as logarithms of ratios to the incumbent, so that what the whole machine does cancels. All arms
+//! count from one zero, the first incumbent's cost; a later incumbent carries its own distance from it.
+
+use crate::plan::Plan;
+
+use super::math::median;
+
+/// Measurements kept of one arm.
+const KEPT: usize = 8;
+
+/// A normal distribution of the logarithm of a plan's cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Belief {
+    pub(super) mu: f64,
+    pub(super) sigma: f64,
+}
+
+impl Belief {
+    /// Both pieces of evidence together.
+    pub(super) fn and(self, other: Belief) -> Belief {
+        let (a, b) = (self.sigma.powi(-2), other.sigma.powi(-2));
+        Belief {
+            mu: (self.mu * a + other.mu * b) / (a + b),
+            sigma: (a + b).powf(-0.5),
+        }
+    }
+}
+
+/// In which direction a plan lies from the one it was derived from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Where the search began.
+    Start,
+    /// Another structure.
+    Structure,
+    /// Another dispatch.
+    Dispatch,
+    /// Another grain.
+    Grain,
+    /// Another number of workers.
+    Workers,
+}
+
+/// One plan and what is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    pub(super) plan: Plan,
+    pub(super) step: Step,
+    /// What was believed before the samples below.
+    pub(super) prior: Belief,
+    samples: [f64; KEPT],
+    weights: [u32; KEPT],
+    len: usize,
+    at: usize,
+    /// Units ever run, those that do not count included.
+    pub(super) runs: u64,
+    /// The structure went through its probe, and took this much longer than the incumbent.
+    pub(super) probed: Option<f64>,
+    /// Samples taken since the search was last opened.
+    pub(super) round: u32,
+    /// Epoch of the latest measurement.
+    pub(super) seen: u64,
+    /// Its rejection is already in the log.
+    pub(super) rejected: bool,
+    /// Its first trial since the search was last opened is already in the log.
+    pub(super) announced: bool,
+}
+
+impl Arm {
+    pub(super) fn new(plan: Plan, step: Step, prior: Belief) -> Arm {
+        Arm {
+            plan,
+            step,
+            prior,
+            samples: [0.0; KEPT],
+            weights: [0; KEPT],
+            len: 0,
+            at: 0,
+            runs: 0,
+            probed: None,
+            round: 0,
+            seen: 0,
+            rejected: false,
+            announced: false,
+        }
+    }
+
+    /// Adds the median of an epoch of `units` units.
+    pub(super) fn sample(&mut self, value: f64, units: u32) {
+        self.samples[self.at] = value;
+        self.weights[self.at] = units.max(1);
+        self.at = (self.at + 1) % KEPT;
+        self.len = (self.len + 1).min(KEPT);
+        self.round += 1;
+    }
+
+    /// Epochs measured.
+    pub(super) fn measured(&self) -> usize {
+        self.len
+    }
+
+    /// The middle of what was measured.
+    pub(super) fn middle(&self) -> Option<f64> {
+        let mut sorted = self.samples;
+        median(&mut sorted[..self.len])
+    }
+
+    /// What is believed now. `noise` is the deviation of the logarithm of a single unit's time.
+    pub(super) fn belief(&self, noise: f64) -> Belief {
+        let Some(mu) = self.middle() else {
+            return self.prior;
+        };
+        let units: u32 = self.weights[..self.len].iter().sum();
+        // The variance of a median is about 1.57 times that of a mean; what pairs leave of drift does not average out.
+        let spread = 1.57 * noise * noise / f64::from(units) + 0.008 * 0.008;
+        // One or two epochs of few units can be nothing but a spike.
+        let doubt = match (self.len, units) {
+            (1, 0..4) => 0.20,
+            (1, _) => 0.08,
+            (2, 0..8) => 0.08,
+            (2, _) => 0.03,
+            _ => 0.0,
+        };
+        Belief {
+            mu,
+            sigma: (spread + doubt * doubt).sqrt(),
+        }
+        .and(self.prior)
+    }
+
+    /// Forgets the samples but not what they said: the machine has changed, and the plan moved by `shift` (log) give
+    /// or take `sigma`.
+    pub(super) fn age(&mut self, noise: f64, shift: f64, sigma: f64) {
+        let now = self.belief(noise);
+        self.prior = Belief {
+            mu: now.mu + shift,
+            sigma: (now.sigma.powi(2) + sigma.powi(2)).sqrt(),
+        };
+        self.len = 0;
+        self.at = 0;
+        self.round = 0;
+        self.rejected = false;
+        self.announced = false;
+    }
+
+    /// A unit was abandoned when it had taken as long as `value` says: the cost is above that, nobody knows how far.
+    pub(super) fn cut(&mut self, value: f64, sigma: f64) {
+        self.prior = self.prior.and(Belief {
+            mu: value + 0.7,
+            sigma,
+        });
+        self.round += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Dispatch, Structure};
+
+    fn arm() -> Arm {
+        let plan = Plan {
+            structure: Structure::Tiled,
+            dispatch: Dispatch::Fifo,
+            grain: 8,
+            workers: 2,
+        };
+        Arm::new(
+            plan,
+            Step::Structure,
+            Belief {
+                mu: 0.0,
+                sigma: 0.7,
+            },
+        )
+    }
+
+    #[test]
+    fn a_spike_among_samples_does_not_move_the_belief() {
+        let mut a = arm();
+        for v in [-0.2, -0.21, 1.9, -0.19, -0.2] {
+            a.sample(v, 1);
+        }
+        let b = a.belief(0.05);
+        assert!((b.mu + 0.2).abs() < 0.02, "{b:?}");
+        assert!(b.sigma < 0.04, "{b:?}");
+    }
+
+    #[test]
+    fn one_sample_leaves_doubt() {
+        let mut a = arm();
+        a.sample(-0.2, 1);
+        assert!(a.belief(0.05).sigma > 0.15);
+        a.sample(-0.2, 1);
+        a.sample(-0.2, 1);
+        assert!(a.belief(0.05).sigma < 0.05);
+    }
+
+    #[test]
+    fn a_plan_cut_off_twice_is_believed_slow() {
+        let mut a = arm();
+        a.cut(0.9, 0.7);
+        a.cut(0.9, 0.7);
+        let b = a.belief(0.05);
+        assert!(b.mu > 0.9 && b.sigma < 0.5, "{b:?}");
+    }
+
+    #[test]
+    fn ageing_keeps_the_cost_and_adds_doubt() {
+        let mut a = arm();
+        for _ in 0..5 {
+            a.sample(0.3, 4);
+        }
+        a.age(0.05, 0.0, 0.4);
+        let b = a.belief(0.05);
+        assert!((b.mu - 0.3).abs() < 0.02 && b.sigma > 0.39, "{b:?}");
+        assert_eq!(a.measured(), 0);
+    }
+}

@@ -1,0 +1,139 @@
+//! Watches the incumbent's cost for a lasting change, up or down.
+//!
+//! The Page-Hinkley test (Page, Continuous Inspection Schemes, Biometrika 1954; Hinkley 1971) on the logarithm of the
+//! cost of windows of units: sums of what exceeds the reference by more than a tolerance, one for each direction, that
+//! never fall below zero. A window's part is clipped, so that no single spike can raise the alarm.
+
+use super::math::median;
+
+/// Largest part of one window.
+const CLIP: f64 = 0.5;
+/// Least tolerance: smaller changes are not worth a search.
+const TOLERANCE: f64 = 0.06;
+/// A sum above this is an alarm: at least four windows at the clip.
+const ALARM: f64 = 1.6;
+/// Windows that make the reference.
+const REFERENCE: usize = 5;
+
+/// A change that lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    /// Logarithm of the cost before.
+    pub(super) from: f64,
+    /// Logarithm of the cost now.
+    pub(super) to: f64,
+}
+
+/// The test's state.
+#[derive(Clone, Debug)]
+pub(super) struct Drift {
+    reference: Option<f64>,
+    latest: [f64; REFERENCE],
+    len: usize,
+    up: f64,
+    down: f64,
+}
+
+impl Drift {
+    pub(super) fn new() -> Drift {
+        Drift {
+            reference: None,
+            latest: [0.0; REFERENCE],
+            len: 0,
+            up: 0.0,
+            down: 0.0,
+        }
+    }
+
+    /// Takes the median of a window of the incumbent's units; `noise` is the deviation of such medians.
+    pub(super) fn push(&mut self, log_seconds: f64, noise: f64) -> Option<Change> {
+        self.latest[self.len % REFERENCE] = log_seconds;
+        self.len += 1;
+        let Some(reference) = self.reference else {
+            if self.len == REFERENCE {
+                self.reference = self.now();
+            }
+            return None;
+        };
+        let tolerance = TOLERANCE.max(noise);
+        let apart = log_seconds - reference;
+        self.up = (self.up + (apart - tolerance).min(CLIP)).max(0.0);
+        self.down = (self.down + (-apart - tolerance).min(CLIP)).max(0.0);
+        if self.up > ALARM || self.down > ALARM {
+            let change = Change {
+                from: reference,
+                to: self.now().unwrap_or(log_seconds),
+            };
+            *self = Drift::new();
+            return Some(change);
+        }
+        // A creeping change is followed: it hits all plans alike more often than not.
+        self.reference = Some(reference + apart.clamp(-0.1, 0.1) / 64.0);
+        None
+    }
+
+    /// The sums are on their way to an alarm, so this is no moment to compare plans.
+    pub(super) fn suspects(&self) -> bool {
+        self.up.max(self.down) > 0.6 * ALARM
+    }
+
+    fn now(&self) -> Option<f64> {
+        let mut latest = self.latest;
+        median(&mut latest[..self.len.min(REFERENCE)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled() -> Drift {
+        let mut drift = Drift::new();
+        for i in 0..50 {
+            assert_eq!(
+                drift.push(if i % 2 == 0 { 0.02 } else { -0.02 }, 0.03),
+                None
+            );
+        }
+        drift
+    }
+
+    #[test]
+    fn a_lasting_change_is_seen_within_eight_windows_either_way() {
+        for change in [0.4, -0.4] {
+            let mut drift = settled();
+            let seen = (1..=8).find_map(|i| drift.push(change, 0.03).map(|c| (i, c)));
+            let (windows, found) = seen.expect("an alarm");
+            assert!(windows >= 4, "{windows}");
+            assert!(
+                (found.to - change).abs() < 0.01 && found.from.abs() < 0.05,
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn spikes_raise_no_alarm() {
+        let mut drift = settled();
+        for i in 0..5000 {
+            let x = if i % 25 == 0 { 2.3 } else { 0.0 };
+            assert_eq!(drift.push(x, 0.03), None, "window {i}");
+        }
+    }
+
+    #[test]
+    fn two_spikes_in_a_row_raise_no_alarm() {
+        let mut drift = settled();
+        for x in [2.3, 2.3, 0.0, 0.0, 0.0, 2.3, 0.0] {
+            assert_eq!(drift.push(x, 0.03), None);
+        }
+    }
+
+    #[test]
+    fn a_creeping_change_is_followed() {
+        let mut drift = settled();
+        for i in 0..3000 {
+            assert_eq!(drift.push(f64::from(i) * 1e-4, 0.03), None, "window {i}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Plans that won, kept between runs in a small JSON file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tracing::warn;
+
+use crate::plan::Plan;
+
+/// Version of the file's layout; a file of another version is not read.
+const VERSION: u32 = 1;
+/// Plans kept; the one written longest ago goes first.
+const MOST: usize = 1000;
+/// A file larger than this was not written by us.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A file of remembered plans.
+///
+/// Reading and writing never fail loudly: a plan that cannot be remembered costs a search, nothing else. Several
+/// processes may use one file: each write replaces it as a whole, so the worst that can happen is that one of two
+/// simultaneous additions is lost.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    path: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    version: u32,
+    plans: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Entry {
+    plan: Plan,
+    /// Seconds per unit when it was remembered.
+    cost_s: f64,
+    /// Seconds since 1970 when it was remembered.
+    written: u64,
+}
+
+impl Memory {
+    /// The file `evener/plans.json` in the user's cache directory: `$XDG_CACHE_HOME`, else `~/.cache`.
+    /// `None` where neither can be found.
+    pub fn open_default() -> Option<Memory> {
+        let absolute = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let cache =
+            absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+        Some(Memory::at(cache.join("evener").join("plans.json")))
+    }
+
+    /// A file of one's own. It and its directory are created by the first [`Memory::put`].
+    pub fn at(path: impl Into<PathBuf>) -> Memory {
+        Memory { path: path.into() }
+    }
+
+    /// Where the plans are kept.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The key of a plan: the service's key, something that identifies the machine, and the workers it may use.
+    pub fn key(service: &str, machine: &str, workers: u32) -> String {
+        format!("{service} | {machine} | {workers} workers")
+    }
+
+    /// The plan remembered under `key`.
+    pub fn get(&self, key: &str) -> Option<Plan> {
+        let entry = *self.read().plans.get(key)?;
+        (entry.plan.grain > 0 && entry.plan.workers > 0).then_some(entry.plan)
+    }
+
+    /// Remembers `plan`, which takes `cost` per unit, under `key`. What other processes wrote meanwhile stays.
+    pub fn put(&self, key: &str, plan: Plan, cost: Duration) {
+        let mut file = self.read();
+        let written = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        file.plans.insert(
+            key.to_owned(),
+            Entry {
+                plan,
+                cost_s: cost.as_secs_f64(),
+                written,
+            },
+        );
+        while file.plans.len() > MOST {
+            let oldest = file
+                .plans
+                .iter()
+                .min_by_key(|(_, e)| e.written)
+                .map(|(k, _)| k.clone());
+            let Some(oldest) = oldest else { break };
+            file.plans.remove(&oldest);
+        }
+        if let Err(error) = self.replace(&file) {
+            warn!(path = %self.path.display(), %error, "cannot remember a plan");
+        }
+    }
+
+    /// What the file holds; nothing if there is none, or none that can be understood.
+    fn read(&self) -> File {
+        let empty = File {
+            version: VERSION,
+            plans: BTreeMap::new(),
+        };
+        let text = match fs::metadata(&self.path) {
+            Ok(meta) if meta.len() > MOST_BYTES || !meta.is_file() => {
+                warn!(path = %self.path.display(), "not a file of remembered plans: ignored");
+                return empty;
+            }
+            Ok(_) => fs::read_to_string(&self.path),
+            Err(error) => Err(error),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return empty,
+            Err(error) => {
+                warn!(path = %self.path.display(), %error, "cannot read remembered plans");
+                return empty;
+            }
+        };
+        match serde_json::from_str::<File>(&text) {
+            Ok(file) if file.version == VERSION => file,
+            Ok(file) => {
+                warn!(path = %self.path.display(), version = file.version, "remembered plans of another version: ignored");
+                empty
+            }
+            Err(error) => {
+                warn!(path = %self.path.display(), %error, "damaged file of remembered plans: ignored");
+                empty
+            }
+        }
+    }
+
+    /// Writes a temporary file beside the old one and renames it, so that a reader sees one or the other as a whole.
+    fn replace(&self, file: &File) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut temporary = self.path.clone().into_os_string();
+        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+        temporary.push(format!(".{}-{unique}.tmp", std::process::id()));
+        let written = serde_json::to_vec_pretty(file)
+            .map_err(io::Error::from)
+            .and_then(|text| fs::write(&temporary, text))
+            .and_then(|()| fs::rename(&temporary, &self.path));
+        if written.is_err() {
+            // Nothing more can be done if this fails too; the first error says why.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}

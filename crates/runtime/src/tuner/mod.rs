@@ -1,0 +1,207 @@
+//! Picks the plan while the stream runs.
+//!
+//! A [`Tuner`] has no thread and no clock: [`Tuner::next`] says what the next epoch does, [`Tuner::record`] takes what
+//! it cost. `README.md` beside this file says how it decides and why.
+
+#![forbid(unsafe_code)]
+
+mod api;
+mod arm;
+mod auto;
+mod budget;
+mod decision;
+mod drift;
+mod level;
+mod math;
+pub mod memory;
+mod model;
+mod search;
+
+pub use api::{Epoch, Gain, Measured, Purpose, SetupError, Summary, TunerSetup};
+pub use decision::{Decision, Reason};
+pub use memory::Memory;
+
+use std::time::Duration;
+
+use crate::plan::{Choice, Plan};
+
+use auto::Auto;
+use decision::Log;
+use model::Model;
+
+/// Picks the plan of every epoch; see the module's documentation.
+#[derive(Debug)]
+pub struct Tuner {
+    mode: Mode,
+    pending: Option<Epoch>,
+    totals: Totals,
+    log: Log,
+}
+
+#[derive(Debug)]
+enum Mode {
+    Fixed(Fixed),
+    Auto(Box<Auto>),
+}
+
+/// What all epochs together came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    epochs: u64,
+    units: u64,
+    seconds: f64,
+}
+
+/// An epoch that was cut off.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Seconds until the unit was abandoned.
+    after: f64,
+    /// Seconds of the unit under the fallback, if it was redone.
+    redo: Option<f64>,
+}
+
+impl Cut {
+    fn new(after: Duration, redo: Duration) -> Cut {
+        let redo = (!redo.is_zero()).then(|| redo.as_secs_f64());
+        Cut {
+            after: after.as_secs_f64().max(1e-9),
+            redo,
+        }
+    }
+}
+
+/// One plan for the whole stream.
+#[derive(Debug)]
+struct Fixed {
+    plan: Plan,
+    units: u32,
+    cost: f64,
+}
+
+/// Time an epoch of a settled plan aims at, in seconds.
+const LONG_EPOCH_S: f64 = 0.05;
+
+impl Tuner {
+    /// A tuner for one stream.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the service offers no structure, or not the one the user asked for.
+    pub fn new(setup: TunerSetup) -> Result<Tuner, SetupError> {
+        let mut log = Log::new();
+        let choice = setup.choice;
+        let model = Model::new(&setup)?;
+        let mode = match choice {
+            Choice::Auto => Mode::Auto(Box::new(Auto::new(model, &setup, &mut log)?)),
+            Choice::Fixed {
+                structure,
+                dispatch,
+                grain,
+            } => {
+                let plan = model.fixed(structure, dispatch, grain)?;
+                log.push(0, Reason::Fixed { plan });
+                Mode::Fixed(Fixed {
+                    plan,
+                    units: 1,
+                    cost: 0.0,
+                })
+            }
+        };
+        Ok(Tuner {
+            mode,
+            pending: None,
+            totals: Totals::default(),
+            log,
+        })
+    }
+
+    /// What the next epoch does. The same answer until its outcome is recorded.
+    #[allow(clippy::should_implement_trait)] // a tuner never ends, and needs `record` between two calls
+    pub fn next(&mut self) -> Epoch {
+        if let Some(epoch) = self.pending {
+            return epoch;
+        }
+        let number = self.totals.epochs + 1;
+        let epoch = match &mut self.mode {
+            Mode::Fixed(fixed) => Epoch {
+                number,
+                plan: fixed.plan,
+                units: fixed.units,
+                cutoff: None,
+                fallback: fixed.plan,
+                purpose: Purpose::Fixed,
+            },
+            Mode::Auto(auto) => auto.next(number, &self.totals, &mut self.log),
+        };
+        self.pending = Some(epoch);
+        epoch
+    }
+
+    /// Takes the outcome of the epoch that [`Tuner::next`] asked for. Without such an epoch it does nothing.
+    pub fn record(&mut self, measured: Measured<'_>) {
+        let Some(epoch) = self.pending.take() else {
+            return;
+        };
+        let (costs, cut) = match measured {
+            Measured::Units { costs } => (costs, None),
+            Measured::CutOff { done, after, redo } => (done, Some(Cut::new(after, redo))),
+        };
+        let spent: f64 = costs.iter().map(Duration::as_secs_f64).sum::<f64>()
+            + cut.map_or(0.0, |cut| cut.after + cut.redo.unwrap_or(0.0));
+        self.totals.epochs += 1;
+        self.totals.units += costs.len() as u64 + u64::from(cut.is_some());
+        self.totals.seconds += spent;
+        match &mut self.mode {
+            Mode::Fixed(fixed) if !costs.is_empty() => {
+                fixed.cost = spent / costs.len() as f64;
+                fixed.units = grown(fixed.units, fixed.cost);
+            }
+            Mode::Fixed(_) => {}
+            Mode::Auto(auto) => {
+                auto.record(&epoch, costs, cut.as_ref(), &self.totals, &mut self.log)
+            }
+        }
+    }
+
+    /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
+    pub fn decisions(&self) -> &[Decision] {
+        self.log.entries()
+    }
+
+    /// The best plan known.
+    pub fn incumbent(&self) -> Plan {
+        match &self.mode {
+            Mode::Fixed(fixed) => fixed.plan,
+            Mode::Auto(auto) => auto.incumbent(),
+        }
+    }
+
+    /// The result so far.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary {
+            plan: self.incumbent(),
+            cost: None,
+            gain: None,
+            epochs: self.totals.epochs,
+            units: self.totals.units,
+            elapsed: Duration::from_secs_f64(self.totals.seconds),
+            exploring: Duration::ZERO,
+            plans_tried: u32::from(self.totals.units > 0),
+            switches: 0,
+            drifts: 0,
+        };
+        match &self.mode {
+            Mode::Fixed(fixed) => {
+                summary.cost = (fixed.cost > 0.0).then(|| Duration::from_secs_f64(fixed.cost));
+            }
+            Mode::Auto(auto) => auto.summarise(&mut summary),
+        }
+        summary
+    }
+}
+
+/// The length of the next epoch of a plan that stays: twice the last, up to [`LONG_EPOCH_S`].
+fn grown(units: u32, cost: f64) -> u32 {
+    let most = (LONG_EPOCH_S / cost.max(1e-9)).clamp(1.0, 65_536.0) as u32;
+    units.saturating_mul(2).clamp(1, most)
+}

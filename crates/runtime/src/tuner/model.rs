@@ -1,0 +1,342 @@
+//! The cost model: what a plan should cost before anybody measured it.
+//!
+//! A unit takes the larger of its arithmetic and its memory time, and every job and every pass costs something beside:
+//! `max(ops / (ops_per_s * workers), bytes / bytes_per_s) * unevenness + jobs * job_s / workers + passes * pass_s`.
+//! Unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
+//! waits for them, so its passes are free.
+
+use crate::plan::{Dispatch, Plan, Structure};
+use crate::rates::Rates;
+use crate::service::Shape;
+
+use super::api::{SetupError, TunerSetup};
+
+/// Shapes and rates, and which plans they allow.
+#[derive(Debug)]
+pub(super) struct Model {
+    shapes: Vec<Shape>,
+    rates: Rates,
+    dispatches: Vec<Dispatch>,
+    workers: u32,
+    pinned_workers: bool,
+    live: bool,
+}
+
+impl Model {
+    pub(super) fn new(setup: &TunerSetup) -> Result<Model, SetupError> {
+        if setup.shapes.is_empty() {
+            return Err(SetupError::NoShape);
+        }
+        let mut dispatches = setup.dispatches.clone();
+        if dispatches.is_empty() {
+            dispatches.push(Dispatch::Fifo);
+        }
+        Ok(Model {
+            shapes: setup.shapes.clone(),
+            rates: setup.rates,
+            dispatches,
+            workers: setup
+                .fixed_workers
+                .unwrap_or(setup.workers)
+                .clamp(1, setup.workers.max(1)),
+            pinned_workers: setup.fixed_workers.is_some(),
+            live: setup.live,
+        })
+    }
+
+    /// The plan a user named, completed with the service's defaults.
+    pub(super) fn fixed(
+        &self,
+        structure: Structure,
+        dispatch: Option<Dispatch>,
+        grain: Option<u32>,
+    ) -> Result<Plan, SetupError> {
+        let shape = self
+            .shape(structure)
+            .ok_or_else(|| SetupError::NotOffered {
+                asked: structure,
+                offered: self
+                    .shapes
+                    .iter()
+                    .map(|s| s.structure.name())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })?;
+        Ok(Plan {
+            structure,
+            dispatch: dispatch.unwrap_or(self.dispatches[0]),
+            grain: grain.unwrap_or(shape.default_grain).max(1),
+            workers: self.workers,
+        })
+    }
+
+    pub(super) fn shape(&self, structure: Structure) -> Option<&Shape> {
+        self.shapes.iter().find(|s| s.structure == structure)
+    }
+
+    /// The structures the tuner may choose by itself.
+    pub(super) fn structures(&self) -> impl Iterator<Item = Structure> + '_ {
+        self.shapes.iter().map(|s| s.structure).filter(|s| match s {
+            Structure::BackwardStore => false,
+            Structure::Farm => !self.live,
+            _ => true,
+        })
+    }
+
+    pub(super) fn dispatches(&self) -> &[Dispatch] {
+        &self.dispatches
+    }
+
+    /// Workers there are.
+    pub(super) fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// The number of workers is not the tuner's to choose.
+    pub(super) fn pinned_workers(&self) -> bool {
+        self.pinned_workers
+    }
+
+    /// Items of the longest pass, at least 1.
+    pub(super) fn items(&self, structure: Structure) -> u32 {
+        self.shape(structure)
+            .and_then(|s| s.passes.iter().copied().max())
+            .unwrap_or(1)
+            .max(1)
+    }
+
+    /// The smallest and the largest grain worth trying: from the service's limit to one job for each worker.
+    pub(super) fn grains(&self, structure: Structure, workers: u32) -> (u32, u32) {
+        let least = self.shape(structure).map_or(1, |s| s.min_grain.max(1));
+        let most = match structure {
+            Structure::Farm => self.items(structure),
+            _ => self.items(structure).div_ceil(workers.max(1)),
+        };
+        (least, most.max(least))
+    }
+
+    /// The structure's default plan on so many workers, in larger jobs where those are predicted to pay.
+    pub(super) fn default_plan(&self, structure: Structure, workers: u32) -> Plan {
+        let grain = self.shape(structure).map_or(1, |s| s.default_grain);
+        let (least, most) = self.grains(structure, workers);
+        let dispatch = self.dispatches[0];
+        let mut plan = Plan {
+            structure,
+            dispatch,
+            grain: grain.clamp(least, most),
+            workers,
+        };
+        // Units far smaller than the service thought of when it chose its default go into fewer jobs.
+        loop {
+            let larger = Plan {
+                grain: plan.grain.saturating_mul(2).min(most),
+                ..plan
+            };
+            if self.seconds(&larger) > 0.97 * self.seconds(&plan) {
+                return plan;
+            }
+            plan = larger;
+        }
+    }
+
+    /// The default plan on the number of workers that the model likes best.
+    pub(super) fn best_plan(&self, structure: Structure) -> Plan {
+        let full = self.default_plan(structure, self.workers);
+        if self.pinned_workers {
+            return full;
+        }
+        let mut best = full;
+        let mut workers = self.workers;
+        while workers > 1 {
+            workers /= 2;
+            let plan = self.default_plan(structure, workers);
+            // A tie goes to more workers: they are the ones that help when the model is wrong.
+            if self.seconds(&plan) < 0.98 * self.seconds(&best) {
+                best = plan;
+            }
+        }
+        best
+    }
+
+    /// The plan can be run by this service on these workers.
+    pub(super) fn allows(&self, plan: &Plan) -> bool {
+        self.structures().any(|s| s == plan.structure)
+            && self.dispatches.contains(&plan.dispatch)
+            && (1..=self.items(plan.structure)).contains(&plan.grain)
+            && (1..=self.workers).contains(&plan.workers)
+            && (!self.pinned_workers || plan.workers == self.workers)
+    }
+
+    /// Jobs that one worker runs one after the other in a unit. A job that runs is not interrupted.
+    pub(super) fn rounds(&self, plan: &Plan) -> f64 {
+        let jobs = self
+            .shape(plan.structure)
+            .map_or(1.0, |shape| jobs(shape, plan.grain));
+        (jobs / f64::from(plan.workers.max(1))).max(1.0)
+    }
+
+    /// Predicted seconds of a unit.
+    pub(super) fn seconds(&self, plan: &Plan) -> f64 {
+        self.work_seconds(plan) + self.overhead_seconds(plan)
+    }
+
+    /// The share of a unit's time that handing out jobs is predicted to take, 0 to 1.
+    pub(super) fn overhead(&self, plan: &Plan) -> f64 {
+        self.overhead_seconds(plan) / self.seconds(plan)
+    }
+
+    fn work_seconds(&self, plan: &Plan) -> f64 {
+        let Some(shape) = self.shape(plan.structure) else {
+            return 1e-9;
+        };
+        let workers = f64::from(plan.workers.max(1));
+        let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * workers);
+        let memory = shape.work.bytes / positive(self.rates.bytes_per_s);
+        let work = arithmetic.max(memory).max(1e-9);
+        if !beside_one_another(plan.structure) {
+            work * self.unevenness(shape, plan)
+        } else {
+            work
+        }
+    }
+
+    fn overhead_seconds(&self, plan: &Plan) -> f64 {
+        let Some(shape) = self.shape(plan.structure) else {
+            return 0.0;
+        };
+        let workers = f64::from(plan.workers.max(1));
+        let jobs = jobs(shape, plan.grain);
+        let job = self.rates.job_s.max(0.0) * jobs / workers;
+        let alone = plan.workers <= 1 || beside_one_another(plan.structure);
+        let barriers = if alone {
+            0.0
+        } else {
+            shape.passes.len().max(1) as f64
+        };
+        job + barriers * self.rates.pass_s.max(0.0)
+    }
+
+    /// Time of the rounds of all passes as a multiple of an even division, weighted by items.
+    fn unevenness(&self, shape: &Shape, plan: &Plan) -> f64 {
+        let workers = u64::from(plan.workers.max(1));
+        let grain = u64::from(plan.grain.max(1));
+        let (mut even, mut uneven) = (0.0, 0.0);
+        for &items in &shape.passes {
+            let items = u64::from(items.max(1));
+            let rounds = items.div_ceil(grain).div_ceil(workers);
+            let longest = (rounds * grain).min(items) as f64;
+            let share = items as f64 / workers as f64;
+            even += share;
+            uneven += longest.max(share);
+        }
+        if even > 0.0 { uneven / even } else { 1.0 }
+    }
+}
+
+/// Jobs of a unit.
+fn jobs(shape: &Shape, grain: u32) -> f64 {
+    shape
+        .passes
+        .iter()
+        .map(|&items| f64::from(items.div_ceil(grain.max(1)).max(1)))
+        .sum()
+}
+
+/// Units of this structure overlap, so no unit waits for the last job of the one before.
+pub(super) fn beside_one_another(structure: Structure) -> bool {
+    matches!(structure, Structure::Farm | Structure::Pipeline)
+}
+
+/// A rate that can be divided by. A rate nobody could measure makes all plans equal.
+fn positive(rate: f64) -> f64 {
+    if rate.is_finite() && rate > 0.0 {
+        rate
+    } else {
+        1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Choice;
+    use crate::service::Work;
+
+    fn model(workers: u32, shapes: Vec<Shape>) -> Model {
+        Model::new(&TunerSetup {
+            shapes,
+            rates: Rates {
+                ops_per_s: 1e9,
+                bytes_per_s: 1e10,
+                job_s: 1e-6,
+                pass_s: 5e-6,
+            },
+            workers,
+            dispatches: Dispatch::ALL.to_vec(),
+            units: None,
+            live: false,
+            remembered: None,
+            choice: Choice::Auto,
+            fixed_workers: None,
+        })
+        .unwrap()
+    }
+
+    fn shape(structure: Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape {
+        Shape {
+            structure,
+            passes,
+            default_grain: 10,
+            min_grain: 2,
+            work: Work { ops, bytes },
+        }
+    }
+
+    #[test]
+    fn arithmetic_divides_by_workers_and_memory_does_not() {
+        let m = model(4, vec![shape(Structure::Tiled, vec![400], 4e6, 0.0)]);
+        let plan = m.default_plan(Structure::Tiled, 4);
+        assert!((m.seconds(&plan) - (1e-3 + 40.0 * 1e-6 / 4.0 + 5e-6)).abs() < 1e-9);
+        let m = model(4, vec![shape(Structure::Tiled, vec![400], 0.0, 1e7)]);
+        assert!((m.seconds(&plan) - (1e-3 + 10e-6 + 5e-6)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_last_round_half_empty_costs_time() {
+        let m = model(2, vec![shape(Structure::Tiled, vec![30], 2e6, 0.0)]);
+        // Three jobs of 10 on two workers: one runs two of them.
+        let plan = m.default_plan(Structure::Tiled, 2);
+        assert!((m.work_seconds(&plan) - 1e-3 * 20.0 / 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn tiny_units_are_predicted_to_like_one_worker() {
+        let m = model(8, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
+        assert_eq!(m.best_plan(Structure::Tiled).workers, 1);
+        let m = model(8, vec![shape(Structure::Tiled, vec![4000], 2e7, 0.0)]);
+        assert_eq!(m.best_plan(Structure::Tiled).workers, 8);
+    }
+
+    #[test]
+    fn unmeasured_rates_leave_finite_predictions() {
+        let mut m = model(2, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
+        m.rates = Rates {
+            ops_per_s: 0.0,
+            bytes_per_s: f64::NAN,
+            job_s: -1.0,
+            pass_s: 0.0,
+        };
+        let plan = m.default_plan(Structure::Tiled, 2);
+        assert!(m.seconds(&plan).is_finite() && m.seconds(&plan) > 0.0);
+    }
+
+    #[test]
+    fn a_structure_that_is_not_offered_is_named() {
+        let m = model(2, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
+        let error = m
+            .fixed(Structure::Farm, None, None)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "the service cannot run as 'farm'; one of: tiled");
+    }
+}

@@ -1,0 +1,354 @@
+//! Streams that go well, whatever stands at their ends.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use evener_runtime::stream::{Executor, Times};
+use evener_runtime::{
+    Choice, Discard, Dispatch, Placement, Runtime, Sink, Source, Structure, Trace,
+};
+
+use crate::toy::*;
+
+#[test]
+fn all_units_come_out_in_order_with_and_without_threads() {
+    for (read_inline, write_inline) in [(false, false), (false, true), (true, false), (true, true)]
+    {
+        let (report, kept) = within(move || {
+            let sink = Keep {
+                inline: write_inline,
+                ..Keep::default()
+            };
+            let source = Numbers {
+                inline: read_inline,
+                ..numbers(300)
+            };
+            let report = runtime()
+                .stream(source)
+                .through(Toy::default())
+                .into(sink.clone());
+            (report.unwrap(), sink.kept())
+        });
+        assert_eq!(kept.numbers, (0..300).collect::<Vec<_>>());
+        assert!(kept.started && kept.finished && !kept.aborted);
+        assert_eq!(
+            (report.units, report.dropped, report.cancelled),
+            (300, 0, false)
+        );
+        assert_eq!(report.plans.iter().map(|p| p.units).sum::<u64>(), 300);
+        assert!(report.wall_s > 0.0 && report.compute_s > 0.0);
+        assert!(report.times.min_s <= report.times.median_s);
+        assert!(report.times.median_s <= report.times.p99_s);
+        assert!(!report.decisions.is_empty() && report.plan.is_some());
+    }
+}
+
+#[test]
+fn no_units_make_an_empty_output() {
+    for inline in [false, true] {
+        let (report, kept) = within(move || {
+            let sink = Keep {
+                inline,
+                ..Keep::default()
+            };
+            let source = Numbers {
+                inline,
+                ..numbers(0)
+            };
+            let report = runtime()
+                .stream(source)
+                .through(Toy::default())
+                .into(sink.clone());
+            (report.unwrap(), sink.kept())
+        });
+        assert_eq!(
+            kept,
+            Kept {
+                started: true,
+                finished: true,
+                ..Kept::default()
+            }
+        );
+        assert_eq!(
+            (report.units, report.plan, report.times),
+            (0, None, Times::default())
+        );
+        assert_eq!(report.to_string(), "0 units");
+    }
+}
+
+#[test]
+fn the_report_is_one_line() {
+    let report = within(|| {
+        let choice = Choice::Fixed {
+            structure: Structure::Tiled,
+            dispatch: Some(Dispatch::Steal),
+            grain: Some(34),
+        };
+        let rt = runtime();
+        let stream = rt.stream(numbers(20)).through(Toy::default()).plan(choice);
+        assert_eq!(stream.service().map(|s| s.pipeline), Some(false));
+        stream
+            .workers(Some(2))
+            .named("frames", "rows")
+            .rate_named("fps")
+            .into(Discard)
+            .unwrap()
+    });
+    let line = report.to_string();
+    assert!(line.starts_with("20 frames, "), "{line}");
+    assert!(
+        line.contains(" fps, tiled \u{b7} steal \u{b7} 34 rows \u{b7} 2 workers"),
+        "{line}"
+    );
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!((&json["units"], &json["workers"]), (&20.into(), &3.into()));
+}
+
+#[test]
+fn buffers_are_made_once_and_within_the_limit() {
+    for (in_flight, inputs, outputs) in [(None, 4, 3), (Some(1), 1, 1), (Some(2), 2, 2)] {
+        let (report, made) = within(move || {
+            let toy = Toy::default();
+            let made = Arc::clone(&toy.made);
+            let rt = runtime();
+            let mut stream = rt
+                .stream(numbers(500))
+                .through(toy)
+                .plan("sequential/fifo/8".parse().unwrap())
+                .workers(Some(2));
+            if let Some(n) = in_flight {
+                stream = stream.in_flight(n);
+            }
+            (stream.into(Keep::default()).unwrap(), made)
+        });
+        assert_eq!(
+            (report.memory.inputs, report.memory.outputs),
+            (inputs, outputs)
+        );
+        assert_eq!(made[0].load(Ordering::Relaxed), inputs);
+        assert_eq!(made[1].load(Ordering::Relaxed), outputs);
+        assert!((1..=2).contains(&made[2].load(Ordering::Relaxed)));
+        assert_eq!(report.memory.scratches, made[2].load(Ordering::Relaxed));
+    }
+}
+
+#[test]
+fn input_and_output_overlap_computing() {
+    // Reading, computing and writing take 4 ms a unit each; one after the other that would be 12.
+    let report = within(|| {
+        let delay = Duration::from_millis(4);
+        let toy = Toy {
+            delay: Some(|_, _| Duration::from_millis(4)),
+            ..Toy::default()
+        };
+        let source = Numbers {
+            delay,
+            ..numbers(50)
+        };
+        let sink = Keep {
+            delay,
+            ..Keep::default()
+        };
+        runtime()
+            .stream(source)
+            .through(toy)
+            .plan("tiled".parse().unwrap())
+            .into(sink)
+            .unwrap()
+    });
+    assert!(report.wall_s < 0.45, "{} s", report.wall_s);
+    // Waiting for the source is not counted as computing.
+    assert!(report.times.median_s < 6e-3, "{:?}", report.times);
+}
+
+#[test]
+fn progress_comes_now_and_then() {
+    let seen = within(|| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let toy = Toy {
+            delay: Some(|_, _| Duration::from_millis(10)),
+            ..Toy::default()
+        };
+        let to = Arc::clone(&seen);
+        runtime()
+            .stream(numbers(60))
+            .through(toy)
+            .plan("tiled".parse().unwrap())
+            .on_progress(move |p| to.lock().unwrap().push(*p))
+            .into(Discard)
+            .unwrap();
+        Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
+    });
+    assert!((2..=7).contains(&seen.len()), "{seen:?}");
+    assert!(
+        seen.windows(2)
+            .all(|p| p[0].units < p[1].units && p[0].elapsed_s < p[1].elapsed_s)
+    );
+    assert!(
+        seen.iter()
+            .all(|p| p.total == Some(60) && p.rate > 10.0 && p.rate < 110.0)
+    );
+}
+
+#[test]
+fn a_borrowed_or_boxed_end_is_an_end() {
+    within(|| {
+        let mut sink = Keep::default();
+        let source: Box<dyn Source<Toy, Error = Broken>> = Box::new(numbers(5));
+        runtime()
+            .stream(source)
+            .through(Toy::default())
+            .into(&mut sink)
+            .unwrap();
+        let boxed: Box<dyn Sink<Toy, Error = Broken>> = Box::new(sink.clone());
+        runtime()
+            .stream(numbers(5))
+            .through(Toy::default())
+            .into(boxed)
+            .unwrap();
+        assert_eq!(sink.kept().numbers, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn several_streams_share_a_runtime() {
+    within(|| {
+        let rt = runtime();
+        std::thread::scope(|scope| {
+            for structure in ["tiled/fifo", "farm/steal", "sequential/mailbox", "auto"] {
+                let rt = &rt;
+                scope.spawn(move || {
+                    let sink = Keep::default();
+                    let stream = rt.stream(numbers(300)).through(Toy::default());
+                    stream
+                        .plan(structure.parse().unwrap())
+                        .into(sink.clone())
+                        .unwrap();
+                    assert_eq!(sink.kept().numbers, (0..300).collect::<Vec<_>>());
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn every_placement_runs() {
+    for placement in Placement::ALL {
+        within(move || {
+            let rt = Runtime::builder()
+                .workers(2)
+                .placement(placement)
+                .build()
+                .unwrap();
+            let allowed = || std::thread::available_parallelism().unwrap();
+            let before = allowed();
+            for structure in ["tiled", "farm"] {
+                let sink = Keep::default();
+                let stream = rt.stream(numbers(50)).through(Toy::default());
+                let report = stream
+                    .plan(structure.parse().unwrap())
+                    .into(sink.clone())
+                    .unwrap();
+                assert_eq!(sink.kept().numbers.len(), 50);
+                assert_eq!(report.placement, placement);
+                // The calling thread is let go afterwards.
+                assert_eq!(allowed(), before);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_trace_shows_reads_units_jobs_and_writes() {
+    let trace = within(|| {
+        let trace = Trace::on(2);
+        let rt = Runtime::builder()
+            .workers(2)
+            .trace(trace.clone())
+            .build()
+            .unwrap();
+        let stream = rt.stream(numbers(10)).through(Toy::default());
+        stream
+            .plan("tiled/fifo/50".parse().unwrap())
+            .into(Keep::default())
+            .unwrap();
+        trace
+    });
+    let mut text = Vec::new();
+    trace.write(&mut text).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let events = json["traceEvents"].as_array().unwrap();
+    let count = |name: &str| events.iter().filter(|e| e["name"] == name).count();
+    // The read that finds the end is one too.
+    assert_eq!((count("read"), count("write"), count("unit")), (11, 10, 10));
+    assert_eq!((count("tiled"), count("plan")), (20, 1));
+    assert_eq!(trace.counters()["units"], 10.0);
+}
+
+#[test]
+fn one_unit_under_one_plan() {
+    within(|| {
+        let (rt, toy) = (runtime(), Toy::default());
+        let mut executor: Executor<'_, Toy> = rt.executor(&toy);
+        let (mut input, output) = (
+            In {
+                number: 0,
+                data: vec![0; 97],
+            },
+            rt_output(&toy),
+        );
+        for structure in [
+            Structure::Sequential,
+            Structure::Backward,
+            Structure::Tiled,
+            Structure::Farm,
+        ] {
+            for dispatch in Dispatch::ALL {
+                numbers(1).read(&mut input).unwrap();
+                let plan = plan(structure, dispatch, 8, 3);
+                executor.run(&plan, &input, &output).unwrap();
+                assert!(
+                    output
+                        .data
+                        .iter()
+                        .map(|v| v.load(Ordering::Relaxed))
+                        .eq(expected(0))
+                );
+                rt.execute(&toy, &plan, &input, &output).unwrap();
+            }
+        }
+    });
+}
+
+fn rt_output(toy: &Toy) -> Out {
+    evener_runtime::Service::output(toy)
+}
+
+#[test]
+fn plans_that_won_are_remembered() {
+    within(|| {
+        let path = std::env::temp_dir().join(format!("evener-stream-{}", std::process::id()));
+        let file = path.join("plans.json");
+        let rt = Runtime::builder()
+            .workers(2)
+            .memory_at(&file)
+            .build()
+            .unwrap();
+        let run = || {
+            rt.stream(numbers(2000))
+                .through(Toy::default())
+                .into(Discard)
+                .unwrap()
+        };
+        let plan = run().plan.unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            text.contains("toy") && text.contains(plan.structure.name()),
+            "{text}"
+        );
+        run();
+        std::fs::remove_dir_all(&path).unwrap();
+    });
+}

@@ -1,0 +1,178 @@
+//! Whole units on different workers.
+
+use std::time::Duration;
+
+use evener_runtime::{Dispatch, Structure};
+
+use crate::toy::*;
+
+/// A spread of 0 to 3 ms that looks random.
+fn ragged(unit: u64, _: Structure) -> Duration {
+    Duration::from_micros(unit.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & 0xBFF)
+}
+
+#[test]
+fn order_is_kept_whatever_each_unit_takes() {
+    for dispatch in Dispatch::ALL {
+        for (inline, in_flight) in [(false, 0), (true, 0), (false, 1), (false, 2), (true, 1)] {
+            within(move || {
+                let sink = Keep {
+                    inline,
+                    ..Keep::default()
+                };
+                let toy = Toy {
+                    delay: Some(ragged),
+                    ..Toy::default()
+                };
+                let rt = runtime();
+                let mut stream = rt
+                    .stream(Numbers {
+                        inline,
+                        ..numbers(120)
+                    })
+                    .through(toy);
+                if in_flight > 0 {
+                    stream = stream.in_flight(in_flight);
+                }
+                let plan = plan(Structure::Farm, dispatch, 1, 3);
+                let report = stream
+                    .scheduled_by(Script::new(&[(plan, 40), (plan, 1), (plan, 7)]))
+                    .into(sink.clone())
+                    .unwrap();
+                assert_eq!(sink.kept().numbers, (0..120).collect::<Vec<_>>());
+                let most = if in_flight > 0 { in_flight } else { 5 };
+                assert!(report.memory.inputs <= most && report.memory.outputs <= most);
+            });
+        }
+    }
+}
+
+#[test]
+fn units_overlap_and_cost_is_that_of_the_group() {
+    within(|| {
+        let toy = Toy {
+            delay: Some(|_, _| Duration::from_millis(6)),
+            ..Toy::default()
+        };
+        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 3), 30)]);
+        let log = script.log.clone();
+        let rt = runtime();
+        let report = rt
+            .stream(numbers(30))
+            .through(toy)
+            .scheduled_by(script)
+            .into(Keep::default())
+            .unwrap();
+        // Three at a time: 60 ms, not 180.
+        assert!(report.wall_s < 0.12, "{}", report.wall_s);
+        let log = log.lock().unwrap();
+        let Recorded::Units(_, costs) = &log[0] else {
+            panic!("{log:?}")
+        };
+        assert_eq!(costs.len(), 30);
+        assert!(costs.iter().all(|c| *c == costs[0]));
+        assert!(
+            (1.9e-3..4e-3).contains(&costs[0].as_secs_f64()),
+            "{:?}",
+            costs[0]
+        );
+    });
+}
+
+#[test]
+fn waiting_for_the_source_or_the_sink_is_no_cost() {
+    for slow_source in [true, false] {
+        within(move || {
+            let delay = Duration::from_millis(5);
+            let toy = Toy {
+                delay: Some(|_, _| Duration::from_millis(2)),
+                ..Toy::default()
+            };
+            let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 40)]);
+            let log = script.log.clone();
+            let mut source = numbers(40);
+            let mut sink = Keep::default();
+            if slow_source {
+                source.delay = delay;
+            } else {
+                sink.delay = delay;
+            }
+            let rt = runtime();
+            let report = rt
+                .stream(source)
+                .through(toy)
+                .scheduled_by(script)
+                .into(sink)
+                .unwrap();
+            assert!(report.wall_s > 0.19, "{}", report.wall_s);
+            let log = log.lock().unwrap();
+            let Recorded::Units(_, costs) = &log[0] else {
+                panic!("{log:?}")
+            };
+            // 2 ms on each of 2 workers is 1 ms a unit, and not the 5 ms between units.
+            assert!(
+                (0.9e-3..2.5e-3).contains(&costs[0].as_secs_f64()),
+                "{:?}",
+                costs[0]
+            );
+        });
+    }
+}
+
+#[test]
+fn an_end_in_mid_epoch_is_an_end() {
+    within(|| {
+        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Steal, 1, 3), 1000)]);
+        let log = script.log.clone();
+        let sink = Keep::default();
+        let rt = runtime();
+        rt.stream(numbers(10))
+            .through(Toy::default())
+            .scheduled_by(script)
+            .into(sink.clone())
+            .unwrap();
+        assert_eq!(sink.kept().numbers, (0..10).collect::<Vec<_>>());
+        assert!(
+            matches!(&log.lock().unwrap()[..], [Recorded::Units(_, costs)] if costs.len() == 10)
+        );
+    });
+}
+
+#[test]
+fn a_hopeless_farm_is_cut_off_and_loses_nothing() {
+    within(|| {
+        let farm = plan(Structure::Farm, Dispatch::Fifo, 1, 2);
+        let tiled = plan(Structure::Tiled, Dispatch::Fifo, 8, 2);
+        let mut script = Script::new(&[(farm, 50), (tiled, 50)]);
+        script.cutoff = Some(Duration::from_millis(50));
+        script.fallback = Some(tiled);
+        let log = script.log.clone();
+        fn slow_farm(_: u64, structure: Structure) -> Duration {
+            Duration::from_millis(if structure == Structure::Farm { 80 } else { 0 })
+        }
+        let toy = Toy {
+            delay: Some(slow_farm),
+            ..Toy::default()
+        };
+        let sink = Keep::default();
+        let rt = runtime();
+        rt.stream(numbers(40))
+            .through(toy)
+            .scheduled_by(script)
+            .into(sink.clone())
+            .unwrap();
+        assert_eq!(sink.kept().numbers, (0..40).collect::<Vec<_>>());
+        let log = log.lock().unwrap();
+        match &log[0] {
+            Recorded::CutOff { after, redo, .. } => {
+                assert!(*after >= Duration::from_millis(80) && redo.is_zero());
+            }
+            other => panic!("{other:?}"),
+        }
+        // Only the units that had begun took the slow way.
+        let Recorded::Units(_, costs) = &log[1] else {
+            panic!("{log:?}")
+        };
+        assert!(costs.len() >= 35, "{}", costs.len());
+    });
+}

@@ -1,0 +1,218 @@
+//! Plans that change in mid-stream.
+
+use std::time::Duration;
+
+use evener_runtime::{Dispatch, Plan, Structure};
+use proptest::prelude::*;
+
+use crate::toy::*;
+
+fn any_plan() -> impl Strategy<Value = Plan> {
+    let structures = [
+        Structure::Sequential,
+        Structure::Backward,
+        Structure::Tiled,
+        Structure::Farm,
+    ];
+    (
+        prop::sample::select(structures.to_vec()),
+        prop::sample::select(Dispatch::ALL.to_vec()),
+        1..=ITEMS + 3,
+        1..=3u32,
+    )
+        .prop_map(|(structure, dispatch, grain, workers)| plan(structure, dispatch, grain, workers))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// `Keep` compares every unit with what it should be.
+    #[test]
+    fn switching_loses_repeats_reorders_and_changes_nothing(
+        plans in prop::collection::vec((any_plan(), 0..20u32), 1..30),
+        units in 0..400u64,
+        read_inline: bool,
+        write_inline: bool,
+        in_flight in prop::option::of(1..6usize),
+    ) {
+        let kept = within(move || {
+            let sink = Keep { inline: write_inline, ..Keep::default() };
+            let rt = runtime();
+            let source = Numbers { inline: read_inline, ..numbers(units) };
+            let mut stream = rt.stream(source).through(Toy::default());
+            if let Some(n) = in_flight {
+                stream = stream.in_flight(n);
+            }
+            let report = stream.scheduled_by(Script::new(&plans)).into(sink.clone()).unwrap();
+            assert_eq!(report.units, units);
+            sink.kept()
+        });
+        prop_assert_eq!(kept.numbers, (0..units).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
+    within(|| {
+        let plans = [
+            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 5),
+            (plan(Structure::Sequential, Dispatch::Steal, 20, 3), 3),
+        ];
+        let script = Script::new(&plans);
+        let log = script.log.clone();
+        let toy = Toy {
+            delay: Some(|_, _| Duration::from_millis(2)),
+            ..Toy::default()
+        };
+        let source = Numbers {
+            delay: Duration::from_millis(8),
+            ..numbers(18)
+        };
+        let rt = runtime();
+        let report = rt
+            .stream(source)
+            .through(toy)
+            .scheduled_by(script)
+            .into(Keep::default());
+        let report = report.unwrap();
+        let log = log.lock().unwrap();
+        let lengths: Vec<(Plan, usize)> = log
+            .iter()
+            .map(|r| match r {
+                Recorded::Units(plan, costs) => (*plan, costs.len()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let [(tiled, _), (sequential, _)] = plans;
+        assert_eq!(
+            lengths,
+            [
+                (tiled, 5),
+                (sequential, 3),
+                (tiled, 5),
+                (sequential, 3),
+                (tiled, 2)
+            ]
+        );
+        for recorded in log.iter() {
+            let Recorded::Units(plan, costs) = recorded else {
+                unreachable!()
+            };
+            // `sequential` has two passes, each with the delay. Reading takes 8 ms and must not be in it.
+            let passes = if *plan == tiled { 1 } else { 2 };
+            let least = Duration::from_millis(2) * passes;
+            assert!(
+                costs.iter().all(|c| (least..least * 3).contains(c)),
+                "{plan}: {costs:?}"
+            );
+        }
+        assert_eq!(report.plans.len(), 2);
+        assert_eq!((report.plans[0].plan, report.plans[0].units), (tiled, 12));
+        assert_eq!(
+            (report.plans[1].plan, report.plans[1].units),
+            (sequential, 6)
+        );
+        assert!(report.plans[0].median_s < report.plans[1].median_s);
+    });
+}
+
+#[test]
+fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
+    fn slow_backward(_: u64, structure: Structure) -> Duration {
+        Duration::from_millis(if structure == Structure::Backward {
+            30
+        } else {
+            0
+        })
+    }
+    for dispatch in Dispatch::ALL {
+        for workers in [1, 3] {
+            within(move || {
+                let slow = plan(Structure::Backward, dispatch, 1, workers);
+                let good = plan(Structure::Tiled, dispatch, 8, workers);
+                let mut script = Script::new(&[(good, 4), (slow, 4)]);
+                script.cutoff = Some(Duration::from_millis(10));
+                script.fallback = Some(good);
+                let log = script.log.clone();
+                let toy = Toy {
+                    delay: Some(slow_backward),
+                    ..Toy::default()
+                };
+                let sink = Keep::default();
+                let rt = runtime();
+                let stream = rt.stream(numbers(20)).through(toy).scheduled_by(script);
+                let report = stream.into(sink.clone()).unwrap();
+                assert_eq!(sink.kept().numbers, (0..20).collect::<Vec<_>>());
+                let log = log.lock().unwrap();
+                // Several workers can begin all jobs while the first one sleeps; then nothing is cut off.
+                let cuts = log
+                    .iter()
+                    .filter(|r| matches!(r, Recorded::CutOff { .. }))
+                    .count();
+                if workers == 1 {
+                    assert_eq!(cuts, 4, "{log:?}");
+                    // A redone unit counts for the plan that computed it.
+                    assert_eq!(report.plans.len(), 1);
+                }
+                for recorded in log.iter() {
+                    if let Recorded::CutOff {
+                        plan,
+                        done,
+                        after,
+                        redo,
+                    } = recorded
+                    {
+                        assert_eq!((*plan, *done), (slow, 0));
+                        assert!(*after >= Duration::from_millis(30), "{after:?}");
+                        assert!(*redo < Duration::from_millis(20), "{redo:?}");
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn the_tuner_settles_and_says_why() {
+    let report = within(|| {
+        let toy = Toy {
+            delay: Some(|_, s| Duration::from_micros(cost(s))),
+            ..Toy::default()
+        };
+        runtime()
+            .stream(numbers(1500))
+            .through(toy)
+            .into(Keep::default())
+            .unwrap()
+    });
+    // A sleep takes some 60 µs longer than asked for, which leaves `tiled` far ahead of the others.
+    fn cost(structure: Structure) -> u64 {
+        match structure {
+            Structure::Tiled => 50,
+            _ => 1500,
+        }
+    }
+    assert_eq!(
+        report.plan.unwrap().structure,
+        Structure::Tiled,
+        "{:#?}",
+        report.decisions
+    );
+    assert_eq!(
+        report.plans[0].plan.structure,
+        Structure::Tiled,
+        "{:#?}",
+        report.plans
+    );
+    assert!(
+        report.gain.is_some_and(|g| g.factor > 1.0),
+        "{:?}",
+        report.gain
+    );
+    assert!(
+        report
+            .search
+            .is_some_and(|s| s.plans_tried >= 2 && s.epochs >= 2)
+    );
+    assert!(report.last_quarter.median_s < 1e-3);
+}

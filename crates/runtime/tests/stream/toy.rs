@@ -1,0 +1,409 @@
+//! A service whose result shows every mistake of a stream, and sources and sinks that fail on demand.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use evener_runtime::tuner::{Epoch, Measured, Purpose};
+use evener_runtime::{
+    Dispatch, Part, Plan, Runtime, Service, Shape, Sink, Source, Structure, Work, stream::Schedule,
+};
+
+/// Items of a unit.
+pub const ITEMS: u32 = 97;
+
+/// Runs `f` on a thread of its own and fails if it takes too long: a stream must never hang.
+pub fn within<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, wait) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _ = done.send(f());
+    });
+    match wait.recv_timeout(Duration::from_secs(60)) {
+        Ok(value) => value,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("no end after a minute"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(thread.join().unwrap_err())
+        }
+    }
+}
+
+pub fn runtime() -> Runtime {
+    Runtime::builder().workers(3).build().unwrap()
+}
+
+pub fn plan(structure: Structure, dispatch: Dispatch, grain: u32, workers: u32) -> Plan {
+    Plan {
+        structure,
+        dispatch,
+        grain,
+        workers,
+    }
+}
+
+/// How a kernel fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fail {
+    Error,
+    Panic,
+}
+
+/// Item i of a unit is a mix of items i and i + 1 of the one before, twice.
+#[derive(Clone, Default)]
+pub struct Toy {
+    pub fail: Option<(u64, Fail)>,
+    /// Time of a unit, by its number, spent in its first item.
+    pub delay: Option<fn(u64, Structure) -> Duration>,
+    pub pipeline: bool,
+    pub made: Arc<[AtomicUsize; 3]>,
+}
+
+#[derive(Default)]
+pub struct In {
+    pub number: u64,
+    pub data: Vec<u32>,
+}
+
+pub struct Out {
+    pub number: AtomicU32,
+    middle: Vec<AtomicU32>,
+    pub data: Vec<AtomicU32>,
+}
+
+fn mix(a: u32, b: u32) -> u32 {
+    a.rotate_left(7).wrapping_mul(0x9E37_79B9) ^ b.wrapping_add(0x7F4A_7C15)
+}
+
+fn item(number: u64, i: usize) -> u32 {
+    mix(number as u32, i as u32)
+}
+
+/// What unit `number` becomes.
+pub fn expected(number: u64) -> Vec<u32> {
+    let mut data: Vec<u32> = (0..ITEMS as usize).map(|i| item(number, i)).collect();
+    for _ in 0..2 {
+        data = (0..data.len())
+            .map(|i| mix(data[i], data[(i + 1) % data.len()]))
+            .collect();
+    }
+    data
+}
+
+impl Service for Toy {
+    type Input = In;
+    type Output = Out;
+    type Scratch = Vec<u32>;
+
+    fn key(&self) -> String {
+        "toy".into()
+    }
+
+    fn input(&self) -> In {
+        self.made[0].fetch_add(1, Ordering::Relaxed);
+        In {
+            number: u64::MAX,
+            data: vec![0; ITEMS as usize],
+        }
+    }
+
+    fn output(&self) -> Out {
+        self.made[1].fetch_add(1, Ordering::Relaxed);
+        let zeros = || (0..ITEMS).map(|_| AtomicU32::new(0)).collect();
+        Out {
+            number: AtomicU32::new(u32::MAX),
+            middle: zeros(),
+            data: zeros(),
+        }
+    }
+
+    fn scratch(&self) -> Vec<u32> {
+        self.made[2].fetch_add(1, Ordering::Relaxed);
+        Vec::new()
+    }
+
+    fn shapes(&self, _: usize) -> Vec<Shape> {
+        let shape = |structure, passes: &[u32]| Shape {
+            structure,
+            passes: passes.to_vec(),
+            default_grain: 8,
+            min_grain: 1,
+            work: Work {
+                ops: 4.0 * f64::from(ITEMS),
+                bytes: 8.0 * f64::from(ITEMS),
+            },
+        };
+        let mut shapes = vec![
+            shape(Structure::Sequential, &[ITEMS, ITEMS]),
+            shape(Structure::Backward, &[ITEMS]),
+            shape(Structure::Tiled, &[ITEMS]),
+            shape(Structure::Farm, &[1]),
+        ];
+        if self.pipeline {
+            shapes.push(shape(Structure::Pipeline, &[1]));
+        }
+        shapes
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &In,
+        output: &Out,
+        scratch: &mut Vec<u32>,
+    ) -> Result<(), String> {
+        let n = ITEMS as usize;
+        let (items, last) = match part.structure {
+            Structure::Farm => (0..n, true),
+            _ => {
+                let items = part.items.start as usize..part.items.end as usize;
+                (
+                    items,
+                    part.structure != Structure::Sequential || part.pass == 1,
+                )
+            }
+        };
+        if last && items.contains(&(n / 2)) {
+            match self.fail {
+                Some((unit, Fail::Error)) if unit == input.number => {
+                    return Err("the toy broke".into());
+                }
+                Some((unit, Fail::Panic)) if unit == input.number => panic!("the toy fell"),
+                _ => {}
+            }
+        }
+        if items.start == 0
+            && let Some(delay) = self.delay
+        {
+            std::thread::sleep(delay(input.number, part.structure));
+        }
+        output.number.store(input.number as u32, Ordering::Relaxed);
+        let at = |i: usize| input.data[i % n];
+        match (part.structure, part.pass) {
+            (Structure::Sequential, 0) => {
+                for i in items {
+                    output.middle[i].store(mix(at(i), at(i + 1)), Ordering::Relaxed);
+                }
+            }
+            (Structure::Sequential, _) => {
+                let at = |i: usize| output.middle[i % n].load(Ordering::Relaxed);
+                for i in items {
+                    output.data[i].store(mix(at(i), at(i + 1)), Ordering::Relaxed);
+                }
+            }
+            _ => {
+                scratch.clear();
+                scratch.extend((items.start..items.end + 1).map(|i| mix(at(i), at(i + 1))));
+                for (pair, i) in scratch.windows(2).zip(items) {
+                    output.data[i].store(mix(pair[0], pair[1]), Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the toy {0} is out of order")]
+pub struct Broken(pub &'static str);
+
+/// Counts up to `units`, failing or panicking on demand.
+#[derive(Default)]
+pub struct Numbers {
+    pub units: u64,
+    pub next: u64,
+    pub inline: bool,
+    pub fail: Option<(u64, Fail)>,
+    /// Blocks before this unit until the gate is opened (or dropped).
+    pub gate: Option<(u64, mpsc::Receiver<()>)>,
+    pub delay: Duration,
+    /// Goes with the source.
+    pub alive: Arc<()>,
+}
+
+pub fn numbers(units: u64) -> Numbers {
+    Numbers {
+        units,
+        ..Numbers::default()
+    }
+}
+
+impl Source<Toy> for Numbers {
+    type Error = Broken;
+
+    fn read(&mut self, unit: &mut In) -> Result<bool, Broken> {
+        if let Some((at, gate)) = &self.gate
+            && *at == self.next
+        {
+            let _ = gate.recv();
+        }
+        match self.fail {
+            Some((at, Fail::Error)) if at == self.next => return Err(Broken("source")),
+            Some((at, Fail::Panic)) if at == self.next => panic!("the source fell"),
+            _ => {}
+        }
+        if self.next == self.units {
+            // What is not a unit must not come out.
+            unit.data.fill(0);
+            return Ok(false);
+        }
+        assert!(self.next < self.units, "read after the end");
+        if !self.delay.is_zero() {
+            std::thread::sleep(self.delay);
+        }
+        unit.number = self.next;
+        unit.data
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, v)| *v = item(self.next, i));
+        self.next += 1;
+        Ok(true)
+    }
+
+    fn units(&self) -> Option<u64> {
+        Some(self.units)
+    }
+
+    fn inline(&self) -> bool {
+        self.inline
+    }
+}
+
+/// What became of a [`Keep`].
+#[derive(Debug, Default, PartialEq, Clone)]
+pub struct Kept {
+    pub started: bool,
+    pub numbers: Vec<u64>,
+    pub finished: bool,
+    pub aborted: bool,
+}
+
+/// Keeps the numbers of the units, all of which it checks; fails or panics on demand.
+#[derive(Default, Clone)]
+pub struct Keep {
+    pub kept: Arc<Mutex<Kept>>,
+    pub inline: bool,
+    pub fail: Option<(u64, Fail)>,
+    pub fail_start: bool,
+    pub fail_finish: bool,
+    pub delay: Duration,
+}
+
+impl Keep {
+    pub fn kept(&self) -> Kept {
+        self.kept.lock().unwrap().clone()
+    }
+}
+
+impl Sink<Toy> for Keep {
+    type Error = Broken;
+
+    fn start(&mut self, _: &Toy) -> Result<(), Broken> {
+        self.kept.lock().unwrap().started = true;
+        if self.fail_start {
+            Err(Broken("start"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write(&mut self, unit: &Out) -> Result<(), Broken> {
+        let number = u64::from(unit.number.load(Ordering::Relaxed));
+        match self.fail {
+            Some((at, Fail::Error)) if at == number => return Err(Broken("sink")),
+            Some((at, Fail::Panic)) if at == number => panic!("the sink fell"),
+            Some((at, _)) => assert!(number < at, "written after an error"),
+            _ => {}
+        }
+        std::thread::sleep(self.delay);
+        let data: Vec<u32> = unit
+            .data
+            .iter()
+            .map(|v| v.load(Ordering::Relaxed))
+            .collect();
+        assert_eq!(data, expected(number), "unit {number}");
+        self.kept.lock().unwrap().numbers.push(number);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Broken> {
+        self.kept.lock().unwrap().finished = true;
+        if self.fail_finish {
+            Err(Broken("finish"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn abort(&mut self) {
+        self.kept.lock().unwrap().aborted = true;
+    }
+
+    fn inline(&self) -> bool {
+        self.inline
+    }
+}
+
+/// Plans one after the other, round and round, and what they cost.
+#[derive(Clone)]
+pub struct Script {
+    pub plans: Vec<(Plan, u32)>,
+    pub cutoff: Option<Duration>,
+    pub fallback: Option<Plan>,
+    pub number: u64,
+    pub log: Arc<Mutex<Vec<Recorded>>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recorded {
+    Units(Plan, Vec<Duration>),
+    CutOff {
+        plan: Plan,
+        done: usize,
+        after: Duration,
+        redo: Duration,
+    },
+}
+
+impl Script {
+    pub fn new(plans: &[(Plan, u32)]) -> Script {
+        let plans = plans.to_vec();
+        Script {
+            plans,
+            cutoff: None,
+            fallback: None,
+            number: 0,
+            log: Arc::default(),
+        }
+    }
+
+    fn at(&self) -> (Plan, u32) {
+        self.plans[self.number as usize % self.plans.len()]
+    }
+}
+
+impl Schedule for Script {
+    fn next(&mut self) -> Epoch {
+        let (plan, units) = self.at();
+        Epoch {
+            number: self.number + 1,
+            plan,
+            units,
+            cutoff: self.cutoff,
+            fallback: self.fallback.unwrap_or(plan),
+            purpose: Purpose::Fixed,
+        }
+    }
+
+    fn record(&mut self, measured: Measured<'_>) {
+        let (plan, _) = self.at();
+        self.number += 1;
+        self.log.lock().unwrap().push(match measured {
+            Measured::Units { costs } => Recorded::Units(plan, costs.to_vec()),
+            Measured::CutOff { done, after, redo } => Recorded::CutOff {
+                plan,
+                done: done.len(),
+                after,
+                redo,
+            },
+        });
+    }
+}
