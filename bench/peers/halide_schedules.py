@@ -328,7 +328,9 @@ def tonal_warp_families(width, height, letter):
     def tile(rows_each, tile_width, vector):
         src, before, out = chain()
         warp_tiles(out.func, height, rows_each, tile_width, vector)
-        before.func.compute_at(out.func, XO).vectorize(X, vector)
+        # The box of a tile ends anywhere, and a rounded-up row would read beyond the input.
+        guard = hl.TailStrategy.GuardWithIf
+        before.func.compute_at(out.func, XO).vectorize(X, vector, guard)
         return dense(src, out)
 
     def packed(rows_each, tile_width, vector):

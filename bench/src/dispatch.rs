@@ -36,7 +36,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: std::thread::available_parallelism().map_or(1, |n| n.get()), rounds: 7 }
+        Options {
+            workers: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            rounds: 7,
+        }
     }
 }
 
@@ -99,8 +102,13 @@ pub struct DispatchReport {
 
 impl fmt::Display for DispatchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workers, rounds, .. } = self;
-        writeln!(f, "dispatch on {workers} workers, median of {rounds} rounds")?;
+        let Self {
+            workers, rounds, ..
+        } = self;
+        writeln!(
+            f,
+            "dispatch on {workers} workers, median of {rounds} rounds"
+        )?;
         writeln!(
             f,
             "{:<18} {:>12} {:>14} {:>14} {:>12}",
@@ -169,8 +177,9 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
         for step in 0..LENGTHS {
             // Measured anew each time, since the clock rate of the machine changes.
             let per_iteration = nanos_per_iteration();
-            let iterations =
-                (SHORTEST_NS * f64::from(1u32 << step) / per_iteration).round().max(1.0) as u32;
+            let iterations = (SHORTEST_NS * f64::from(1u32 << step) / per_iteration)
+                .round()
+                .max(1.0) as u32;
             let length = nanos_per_task(iterations);
             lengths[step] = length;
             for (i, contestant) in contestants.iter_mut().enumerate() {
@@ -181,8 +190,11 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
     }
 
     let rows = names.into_iter().enumerate().map(|(i, name)| {
-        let points: Vec<(f64, f64)> =
-            lengths.iter().copied().zip(efficiency[i].iter_mut().map(|e| median(e))).collect();
+        let points: Vec<(f64, f64)> = lengths
+            .iter()
+            .copied()
+            .zip(efficiency[i].iter_mut().map(|e| median(e)))
+            .collect();
         let (metg_ns, metg_is_bound) = metg(&points, 0.5);
         DispatchRow {
             name,
@@ -194,13 +206,20 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
             efficiency: points,
         }
     });
-    Ok(DispatchReport { workers, rounds, rows: rows.collect() })
+    Ok(DispatchReport {
+        workers,
+        rounds,
+        rows: rows.collect(),
+    })
 }
 
 /// The shortest length from which on efficiency is at least `wanted`, interpolated over the logarithm of the
 /// length, and whether that is only a bound. `points` are ordered by length.
 fn metg(points: &[(f64, f64)], wanted: f64) -> (Option<f64>, bool) {
-    let Some(below) = points.iter().rposition(|&(_, efficiency)| efficiency < wanted) else {
+    let Some(below) = points
+        .iter()
+        .rposition(|&(_, efficiency)| efficiency < wanted)
+    else {
         return (points.first().map(|&(length, _)| length), true);
     };
     let (low, high) = (points[below], points.get(below + 1));
@@ -268,12 +287,21 @@ trait Contestant {
 
 fn contestants(workers: usize) -> Result<Vec<Box<dyn Contestant>>, Error> {
     let pool = Arc::new(Pool::new(workers)?);
-    let rayon = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(workers).build()?);
+    let rayon = Arc::new(
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()?,
+    );
     let mut all: Vec<Box<dyn Contestant>> = Vec::new();
     for dispatch in Dispatch::ALL {
-        all.push(Box::new(Evener { pool: Arc::clone(&pool), dispatch }));
+        all.push(Box::new(Evener {
+            pool: Arc::clone(&pool),
+            dispatch,
+        }));
     }
-    all.push(Box::new(RayonIter { pool: Arc::clone(&rayon) }));
+    all.push(Box::new(RayonIter {
+        pool: Arc::clone(&rayon),
+    }));
     all.push(Box::new(RayonScope { pool: rayon }));
     all.push(Box::new(Channel::new(workers)?));
     Ok(all)
@@ -374,7 +402,12 @@ impl Channel {
     fn new(workers: usize) -> std::io::Result<Channel> {
         let (sender, receiver) = bounded::<Message>(1024);
         let ended = Arc::new(AtomicU32::new(0));
-        let mut channel = Channel { sender: Some(sender), receiver, ended, threads: Vec::new() };
+        let mut channel = Channel {
+            sender: Some(sender),
+            receiver,
+            ended,
+            threads: Vec::new(),
+        };
         for _ in 1..workers {
             let (receiver, ended) = (channel.receiver.clone(), Arc::clone(&channel.ended));
             let work = move || {
@@ -383,14 +416,18 @@ impl Channel {
                     ended.fetch_add(1, Ordering::Release);
                 }
             };
-            channel.threads.push(std::thread::Builder::new().spawn(work)?);
+            channel
+                .threads
+                .push(std::thread::Builder::new().spawn(work)?);
         }
         Ok(channel)
     }
 
     /// Runs one task on this thread, if there is any.
     fn help(&self) -> bool {
-        let Ok(message) = self.receiver.try_recv() else { return false };
+        let Ok(message) = self.receiver.try_recv() else {
+            return false;
+        };
         task(message.iterations);
         self.ended.fetch_add(1, Ordering::Release);
         true
@@ -403,12 +440,16 @@ impl Contestant for Channel {
     }
 
     fn run(&mut self, batches: u32, tasks: u32, iterations: u32) -> Result<Duration, JobPanic> {
-        let Some(sender) = &self.sender else { return Ok(Duration::ZERO) };
+        let Some(sender) = &self.sender else {
+            return Ok(Duration::ZERO);
+        };
         let start = Instant::now();
         for _ in 0..batches {
             self.ended.store(0, Ordering::Relaxed);
             for _ in 0..tasks {
-                let mut message = Message { iterations: black_box(iterations) };
+                let mut message = Message {
+                    iterations: black_box(iterations),
+                };
                 while let Err(TrySendError::Full(back)) = sender.try_send(message) {
                     message = back;
                     self.help();
@@ -462,16 +503,27 @@ mod tests {
 
     #[test]
     fn all_contestants_run_all_tasks() {
-        let report = run(&Options { workers: 2, rounds: 1 }).unwrap();
+        let report = run(&Options {
+            workers: 2,
+            rounds: 1,
+        })
+        .unwrap();
         assert_eq!(report.rows.len(), 6);
         for row in &report.rows {
             assert!(row.empty_job_ns > 0.0 && row.pair_ns > 0.0, "{row:?}");
             assert_eq!(row.efficiency.len(), LENGTHS);
             // A task cannot take less time than it takes, give or take the machine's own changes.
-            assert!(row.efficiency.iter().all(|&(_, e)| e > 0.0 && e < 3.0), "{row:?}");
+            assert!(
+                row.efficiency.iter().all(|&(_, e)| e > 0.0 && e < 3.0),
+                "{row:?}"
+            );
         }
         assert_eq!(report.to_string().lines().count(), 8);
-        let error = run(&Options { workers: 0, rounds: 1 }).unwrap_err();
+        let error = run(&Options {
+            workers: 0,
+            rounds: 1,
+        })
+        .unwrap_err();
         assert!(matches!(error, Error::Options { .. }));
     }
 }

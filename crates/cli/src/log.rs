@@ -19,7 +19,9 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
     let level = match (verbose, std::env::var(VARIABLE)) {
         (0, Ok(text)) if !text.is_empty() => text.parse().map_err(|_| {
             let known = "off, error, warn, info, debug, trace";
-            Failure::request(format!("{VARIABLE}: unknown level '{text}'; one of: {known}"))
+            Failure::request(format!(
+                "{VARIABLE}: unknown level '{text}'; one of: {known}"
+            ))
         })?,
         (0, _) => LevelFilter::WARN,
         (1, _) => LevelFilter::INFO,

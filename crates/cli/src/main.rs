@@ -43,7 +43,7 @@ struct Cli {
     command: Command,
 
     /// Log more; twice for details
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
 }
 

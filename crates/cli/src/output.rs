@@ -67,7 +67,10 @@ impl Side {
     }
 
     /// Writes the file with `write` and gives it its name.
-    pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    pub fn write(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         match self {
             Side::Stdout => {
                 let mut out = BufWriter::new(io::stdout().lock());
@@ -121,7 +124,8 @@ fn same(flag: &str, name: &OsStr, other: &str) -> Failure {
 }
 
 fn is_same(a: &OsStr, b: &OsStr) -> bool {
-    (is_stdout(a) && is_stdout(b)) || (!is_stdout(a) && place(a).is_some_and(|at| place(b) == Some(at)))
+    (is_stdout(a) && is_stdout(b))
+        || (!is_stdout(a) && place(a).is_some_and(|at| place(b) == Some(at)))
 }
 
 /// Where a file is or will be.

@@ -1,9 +1,53 @@
 //! What a graph gives, by the definition of its stages alone: the measure of every executor.
 #![forbid(unsafe_code)]
 
-use crate::format::Size;
+use evener_runtime::Simd;
+
+use crate::format::{Depth, Size};
+use crate::frame::Frame;
+use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::convert;
 use crate::stage::Stage;
+
+/// The bytes of every plane of the output frame that a bound graph gives for `input`.
+///
+/// # Panics
+/// If `input` has not the format the graph was bound to.
+pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
+    let planes = bound.planes.iter().enumerate();
+    planes
+        .map(|(p, graph)| codes(&evaluate(graph, &values(input, p)), bound.output.depth))
+        .collect()
+}
+
+fn values(frame: &Frame, plane: usize) -> Vec<f32> {
+    let bytes = frame.plane_bytes(plane);
+    match frame.format().depth {
+        Depth::U8 => bytes.iter().map(|&b| f32::from(b) / 255.0).collect(),
+        Depth::U10 => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes)
+            .iter()
+            .map(|&c| f32::from(c) / 1023.0)
+            .collect(),
+        Depth::F32 => bytemuck::pod_collect_to_vec(&bytes),
+    }
+}
+
+fn codes(values: &[f32], depth: Depth) -> Vec<u8> {
+    match depth {
+        Depth::U8 => {
+            let mut codes = vec![0u8; values.len()];
+            convert::store_u8(Simd::Scalar, values, &mut codes);
+            codes
+        }
+        Depth::U10 => {
+            let mut codes = vec![0u16; values.len()];
+            convert::store_u10(Simd::Scalar, values, &mut codes);
+            bytemuck::pod_collect_to_vec(&codes)
+        }
+        Depth::F32 => bytemuck::pod_collect_to_vec(values),
+    }
+}
 
 /// The result of `graph` for a source plane, both row after row: each stage over its whole plane, output by output,
 /// from [`Stage::taps`] and [`Stage::combine`].

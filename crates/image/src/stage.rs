@@ -127,7 +127,7 @@ pub trait Point: Send + Sync {
 /// A stage that blends four neighbouring samples at computed positions. Taps and combination are those of the stage,
 /// for a run of outputs at once.
 pub trait Resample: Send + Sync {
-    /// The taps of the outputs (xs[i], ys[i]); both slices have one length, which `taps` takes.
+    /// The taps of the outputs (`xs[i]`, `ys[i]`); both slices have one length, which `taps` takes.
     fn taps_run(&self, simd: Simd, xs: &[i32], ys: &[i32], taps: &mut TapRun);
 
     /// The value of outputs without taps.

@@ -59,14 +59,19 @@ impl Graph {
     /// # Errors
     /// Those of [`Graph::bind`].
     pub fn service(&self, format: &Format, planes: Planes) -> Result<FilterService, GraphError> {
-        Ok(self.serve(&self.bind(format, planes)?, planes))
+        let topology = Topology::detect();
+        Ok(self.serve(&Graph::bind(self, format, planes)?, planes, &topology))
     }
 
     /// The same with the graph bound already.
-    pub(crate) fn serve(&self, bound: &Bound, planes: Planes) -> FilterService {
+    pub(crate) fn serve(
+        &self,
+        bound: &Bound,
+        planes: Planes,
+        topology: &Topology,
+    ) -> FilterService {
         let key = format!("{self} | {} | planes {}", bound.input, planes.name());
-        let private_cache = Topology::detect().private_cache();
-        FilterService::new(bound, key, private_cache, Simd::detect())
+        FilterService::new(bound, key, topology.private_cache(), Simd::detect())
     }
 }
 
@@ -88,8 +93,10 @@ impl<Src: Video> Through<Src> for OnPlanes {
     type Service = FilterService;
     type Error = GraphError;
 
-    fn bind(self, source: &Src) -> Result<FilterService, GraphError> {
-        self.graph.service(source.format(), self.planes)
+    fn bind(self, source: &Src, topology: &Topology) -> Result<FilterService, GraphError> {
+        let bound = Graph::bind(&self.graph, source.format(), self.planes)?;
+        let service = self.graph.serve(&bound, self.planes, topology);
+        Ok(service.with_timing(source.timing()))
     }
 }
 
@@ -97,7 +104,7 @@ impl<Src: Video> Through<Src> for Graph {
     type Service = FilterService;
     type Error = GraphError;
 
-    fn bind(self, source: &Src) -> Result<FilterService, GraphError> {
-        self.service(source.format(), Planes::Auto)
+    fn bind(self, source: &Src, topology: &Topology) -> Result<FilterService, GraphError> {
+        Through::bind(self.on(Planes::Auto), source, topology)
     }
 }

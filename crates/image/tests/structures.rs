@@ -1,9 +1,8 @@
 //! Any legal graph gives the bytes of its definition under every structure, however a unit is cut into parts.
 
 use evener_image::exec::service::{FilterService, Scratch};
-use evener_image::graph::bind::{Bound, Planes};
+use evener_image::graph::bind::Planes;
 use evener_image::graph::parse::Graph;
-use evener_image::kernels::convert;
 use evener_image::{Chroma, Depth, Format, Frame, reference};
 use evener_runtime::{Part, Service, Shape, Simd, Structure};
 use proptest::prelude::*;
@@ -70,44 +69,6 @@ fn fill(frame: &mut Frame, seed: u32) {
     }
 }
 
-fn values(frame: &Frame, plane: usize) -> Vec<f32> {
-    let bytes = frame.plane_bytes(plane);
-    match frame.format().depth {
-        Depth::U8 => bytes.iter().map(|&b| f32::from(b) / 255.0).collect(),
-        Depth::U10 => bytes
-            .chunks_exact(2)
-            .map(|c| f32::from(u16::from_ne_bytes([c[0], c[1]])) / 1023.0)
-            .collect(),
-        Depth::F32 => {
-            bytes.chunks_exact(4).map(|c| f32::from_ne_bytes(c.try_into().unwrap())).collect()
-        }
-    }
-}
-
-fn expected(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
-    bound
-        .planes
-        .iter()
-        .enumerate()
-        .map(|(p, graph)| {
-            let result = reference::evaluate(graph, &values(input, p));
-            match bound.output.depth {
-                Depth::U8 => {
-                    let mut codes = vec![0u8; result.len()];
-                    convert::store_u8(Simd::Scalar, &result, &mut codes);
-                    codes
-                }
-                Depth::U10 => {
-                    let mut codes = vec![0u16; result.len()];
-                    convert::store_u10(Simd::Scalar, &result, &mut codes);
-                    codes.iter().flat_map(|c| c.to_ne_bytes()).collect()
-                }
-                Depth::F32 => result.iter().flat_map(|v| v.to_ne_bytes()).collect(),
-            }
-        })
-        .collect()
-}
-
 /// Runs every pass of a structure in parts of at most `grain` items, each with the scratch of another worker.
 fn run(service: &FilterService, shape: &Shape, grain: u32, input: &Frame, output: &Frame) {
     let mut scratches: Vec<Scratch> = (0..3).map(|_| service.scratch()).collect();
@@ -141,7 +102,7 @@ proptest! {
             let service = FilterService::new(&bound, text.clone(), cache_kib << 10, simd);
             let mut input = service.input();
             fill(&mut input, seed);
-            let expected = expected(&bound, &input);
+            let expected = reference::frame(&bound, &input);
             for shape in service.shapes(cache_kib << 10) {
                 let mut output = service.output();
                 (0..output.format().planes())
@@ -181,7 +142,7 @@ fn wide_frames_give_the_defined_bytes() {
             let service = FilterService::new(&bound, text.into(), cache, Simd::detect());
             let mut input = service.input();
             fill(&mut input, 7);
-            let expected = expected(&bound, &input);
+            let expected = reference::frame(&bound, &input);
             let shapes = service.shapes(cache);
             for shape in shapes.iter().filter(|s| {
                 matches!(s.structure, Structure::Tiled | Structure::Farm | Structure::Sequential)

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::plan::{Placement, Plan};
 use crate::rates::Rates;
 use crate::service::Service;
-use crate::stream::{Executor, From, StreamError};
+use crate::stream::{Executor, FromSource, StreamError};
 use crate::topology::Topology;
 use crate::trace::Trace;
 use crate::tuner::Memory;
@@ -168,8 +168,8 @@ impl Runtime {
     /// assert_eq!(report.units, 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn stream<Src>(&self, source: Src) -> From<'_, Src> {
-        From {
+    pub fn stream<Src>(&self, source: Src) -> FromSource<'_, Src> {
+        FromSource {
             runtime: self,
             source,
         }

@@ -1,13 +1,19 @@
 //! `evener bench`
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 
 use clap::Subcommand;
-use evener_bench::dispatch;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_bench::filters::{FilterReport, Plans};
+use evener_bench::{dispatch, filters, report};
+use evener_image::{Size, pipelines};
 use evener_runtime::dispatch::MAX_WORKERS;
+use evener_runtime::{Choice, Placement};
 
+use crate::commands::filter::placement;
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, print};
+use crate::output::{Side, print, tell};
 
 /// Measure evener on this machine
 #[derive(clap::Args)]
@@ -19,7 +25,81 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    Filters(FiltersArgs),
     Dispatch(DispatchArgs),
+}
+
+/// Time filter graphs on frames in memory, without input and output
+#[derive(clap::Args)]
+#[command(after_help = "\
+Flags that take lists can be given several times, or once with commas; all combinations are measured.
+
+Examples:
+  evener bench filters --graph A --graph B --size 1920x1080 --plan all
+  evener bench filters --workers 1,2,4 --json run.json --report run.html
+  evener bench filters --graph \"blur,sobel,threshold\" --size 640x480")]
+struct FiltersArgs {
+    /// A graph, or one of the built-in ones A to G; all of these unless given
+    #[arg(long, value_name = "GRAPH")]
+    graph: Vec<String>,
+
+    /// Frame sizes
+    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = size, default_value = "352x288,1920x1080")]
+    size: Vec<Size>,
+
+    /// Plans: auto, all, or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    #[arg(long, value_delimiter = ',', value_parser = plans, default_value = "auto")]
+    plan: Vec<Plans>,
+
+    /// Numbers of workers; otherwise one for each cpu
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    workers: Vec<u32>,
+
+    /// Where workers run relative to a thread that writes each frame into memory; without it there is no such thread
+    #[arg(long, value_delimiter = ',', value_parser = placement())]
+    affinity: Vec<Placement>,
+
+    /// luma = one plane; each = three planes of 4:2:0, every filter on each
+    #[arg(long, default_value = "luma", value_parser = PossibleValuesParser::new(["luma", "each"]).map(|planes| planes == "each"))]
+    planes: bool,
+
+    /// Frames of each measurement; otherwise as many as it takes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    frames: Option<u64>,
+
+    /// Neither use nor keep plans of earlier runs
+    #[arg(long)]
+    no_memory: bool,
+
+    /// Count the operations of each stage and structure, too
+    #[arg(long)]
+    ops: bool,
+
+    /// Write the figures as JSON; `-` is the standard output, in place of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write a page with tables and graphs
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<OsString>,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let (w, h) = text.split_once('x').unwrap_or_default();
+    match (w.parse(), h.parse()) {
+        (Ok(w @ 1..=16384), Ok(h @ 1..=16384)) => Ok(Size { w, h }),
+        _ => Err("not a size from 1x1 to 16384x16384, as 1920x1080".into()),
+    }
+}
+
+fn plans(text: &str) -> Result<Plans, String> {
+    match text {
+        "all" => Ok(Plans::All),
+        name => name
+            .parse::<Choice>()
+            .map(Plans::One)
+            .map_err(|e| e.to_string()),
+    }
 }
 
 /// Time what handing out a job costs, beside rayon and crossbeam-channel
@@ -40,8 +120,119 @@ struct DispatchArgs {
 
 pub fn run(args: Args) -> Ended {
     match args.what {
+        What::Filters(args) => filters(args),
         What::Dispatch(args) => dispatch(&args),
     }
+}
+
+fn filters(args: FiltersArgs) -> Ended {
+    let json = args.json.as_deref().map(Side::create).transpose()?;
+    let page = args.report.as_deref().map(Side::create).transpose()?;
+    let options = filters::Options {
+        graphs: match args.graph {
+            none if none.is_empty() => pipelines::PIPELINES.map(|p| p.name.to_owned()).into(),
+            graphs => graphs,
+        },
+        sizes: args.size,
+        plans: args.plan,
+        workers: args.workers,
+        affinities: args.affinity,
+        frames: args.frames,
+        memory: !args.no_memory,
+        ops: args.ops,
+        each: args.planes,
+    };
+    let watched = io::stderr().is_terminal();
+    let report = filters::run(&options, &mut |what| {
+        if watched {
+            tell(what);
+        }
+    });
+    let report = report.map_err(|error| match error {
+        filters::Error::Graph { .. } => Failure::request(error),
+        other => Failure::running(other),
+    })?;
+    if !matches!(
+        (&json, &page),
+        (Some(Side::Stdout), _) | (_, Some(Side::Stdout))
+    ) {
+        print(table(&report).trim_end())?;
+    }
+    if let Some(json) = json {
+        json.write_json(&report)?;
+    }
+    if let Some(page) = page {
+        page.write(|out| out.write_all(report::html(&report).as_bytes()))?;
+    }
+    Ok(DONE)
+}
+
+/// A line for each measurement.
+fn table(report: &FilterReport) -> String {
+    let head = [
+        "graph",
+        "size",
+        "plan",
+        "workers",
+        "affinity",
+        "median ms",
+        "p99 ms",
+        "ran as",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(report.results.iter().map(|r| {
+        vec![
+            r.graph.clone(),
+            r.size.clone(),
+            r.plan.clone(),
+            r.workers.to_string(),
+            r.affinity.map_or_else(|| "-".to_owned(), |a| a.to_string()),
+            format!("{:.3}", r.ms.median),
+            format!("{:.3}", r.ms.p99),
+            format!(
+                "{}/{}/{} on {}",
+                r.structure, r.dispatch, r.grain, r.workers_used
+            ),
+        ]
+    }));
+    let mut text = aligned(&rows);
+    if !report.ops.is_empty() {
+        let head = ["graph", "size", "structure", "stage", "operations a sample"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(report.ops.iter().map(|r| {
+            let (structure, stage) = (r.structure.to_string(), r.stage.to_owned());
+            vec![
+                r.graph.clone(),
+                r.size.clone(),
+                structure,
+                stage,
+                format!("{:.2}", r.ops),
+            ]
+        }));
+        text.push('\n');
+        text.push_str(&aligned(&rows));
+    }
+    text
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |c: usize| {
+        rows.iter()
+            .map(|row| row[c].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        line.trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 fn dispatch(args: &DispatchArgs) -> Ended {

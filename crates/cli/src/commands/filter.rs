@@ -22,13 +22,19 @@ Examples:
   evener filter blur -i testsrc:1920x1080:300 -o null:
   ffmpeg -v error -i in.mp4 -f yuv4mpegpipe - | evener filter flip=h -i - -o - | ffplay -
 
-Inputs:   a .y4m file, `-` (y4m on the standard input), any file or address ffmpeg can read (ffmpeg must
-          be installed), or testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene
-Outputs:  a .y4m file, `-` (y4m on the standard output), any file ffmpeg can encode, or null:
-          A file appears when it is complete; a run that fails leaves none, unless --keep-partial.
+Inputs:
+  FILE.y4m, or - for y4m on the standard input
+  any file or address that ffmpeg can read, if ffmpeg is installed
+  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene
 
-Ctrl-C ends the stream after the frame in work and keeps the frames so far (exit status 130); a second one
-ends evener at once and leaves no file. See also: evener filters, evener plans.")]
+Outputs:
+  FILE.y4m, or - for y4m on the standard output
+  any file that ffmpeg can encode; its extension says what
+  null:, nothing
+
+A file appears when it is complete; a run that fails leaves none, unless --keep-partial.
+Ctrl-C ends the stream after the frame in work and keeps the frames so far (exit status 130);
+a second one ends evener at once and leaves no file. See also: evener filters, evener plans.")]
 pub struct Args {
     /// Filters joined by commas, each as NAME or NAME=VALUE:NAME=VALUE…
     graph: String,
@@ -95,8 +101,8 @@ pub fn placement() -> impl TypedValueParser<Value = Placement> {
 }
 
 pub fn run(args: Args) -> Ended {
-    let graph = Graph::parse(&args.graph)
-        .map_err(|error| Failure::from(session::Error::Graph(error)))?;
+    let graph =
+        Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
     let (json, trace) = (args.json.as_deref(), args.trace.as_deref());
     let sides = [("--json", json), ("--trace", trace)];
     check_apart(None, &args.output, &sides)?;
@@ -157,7 +163,10 @@ pub fn run(args: Args) -> Ended {
     }
 }
 
-fn write(side: Option<Side>, write: impl FnOnce(Side) -> Result<(), Failure>) -> Result<(), Failure> {
+fn write(
+    side: Option<Side>,
+    write: impl FnOnce(Side) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     side.map_or(Ok(()), write)
 }
 

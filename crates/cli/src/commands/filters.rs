@@ -35,12 +35,18 @@ pub fn run(args: &Args) -> Ended {
         let width = |f: fn(&(&str, String, &Entry)) -> usize| rows.iter().map(f).max().unwrap_or(0);
         let (first, second) = (width(|r| r.0.len()), width(|r| r.1.chars().count()));
         for (name, usage, entry) in &rows {
-            line(&mut text, format_args!("{name:<first$}  {usage:<second$}  {}", entry.about));
+            line(
+                &mut text,
+                format_args!("{name:<first$}  {usage:<second$}  {}", entry.about),
+            );
         }
     }
     for name in &args.names {
         let is = |e: &&Entry| e.name == name || e.aliases.contains(&name.as_str());
-        TABLE.iter().filter(is).for_each(|entry| describe(&mut text, entry));
+        TABLE
+            .iter()
+            .filter(is)
+            .for_each(|entry| describe(&mut text, entry));
     }
     print(text.trim_end())?;
     Ok(DONE)
@@ -63,14 +69,20 @@ fn usage(args: &[Arg]) -> String {
 fn describe(text: &mut String, entry: &Entry) {
     line(text, format_args!("{}: {}", entry.name, entry.about));
     if !entry.aliases.is_empty() {
-        line(text, format_args!("  also called {}", entry.aliases.join(", ")));
+        line(
+            text,
+            format_args!("  also called {}", entry.aliases.join(", ")),
+        );
     }
     for arg in entry.args {
         let default = match arg.default {
             Some(default) => format!("{default} unless given"),
             None => "must be given".to_owned(),
         };
-        line(text, format_args!("  {:<10} {} ({default})", arg.name, arg.about));
+        line(
+            text,
+            format_args!("  {:<10} {} ({default})", arg.name, arg.about),
+        );
     }
     let chroma = match entry.role {
         Role::EveryPlane => "every plane at its own size",

@@ -21,7 +21,11 @@ pub fn run() -> Ended {
     let mut text = String::from("--plan auto, or NAME, NAME/DISPATCH, NAME/DISPATCH/GRAIN\n");
     let filters = structures();
     text.push_str("\nNAME\n");
-    line(&mut text, "auto", "the tuner measures, picks, and keeps watching");
+    line(
+        &mut text,
+        "auto",
+        "the tuner measures, picks, and keeps watching",
+    );
     for structure in Structure::ALL {
         match filters.contains(&structure) {
             true => line(&mut text, structure.name(), structure.about()),

@@ -11,7 +11,7 @@ use super::cost::{self, Predicted};
 use super::fuse::fuse;
 use super::sequential::{self, Sequential};
 use super::tiled::{self, Tiled};
-use crate::format::{Depth, Format};
+use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -41,6 +41,7 @@ pub struct FilterService {
     key: String,
     input: Format,
     output: Format,
+    timing: Option<Timing>,
     simd: Simd,
     planes: Vec<Plane>,
 }
@@ -66,12 +67,24 @@ impl FilterService {
                 cache: OnceLock::new(),
             })
             .collect();
-        FilterService { key, input: bound.input, output: bound.output, simd, planes }
+        FilterService { key, input: bound.input, output: bound.output, timing: None, simd, planes }
     }
 
     /// Format of the frames that are written.
     pub fn output_format(&self) -> &Format {
         &self.output
+    }
+
+    /// Says what belongs to the stream beside its format, for a sink that writes it down.
+    #[must_use]
+    pub fn with_timing(mut self, timing: &Timing) -> Self {
+        self.timing = Some(*timing);
+        self
+    }
+
+    /// What belongs to the stream beside its format, where that was said.
+    pub fn timing(&self) -> Option<&Timing> {
+        self.timing.as_ref()
     }
 
     fn values(&self) -> bool {

@@ -66,7 +66,7 @@ impl<W: Target + Send> Sink<FilterService> for Writer<W> {
     type Error = Error;
 
     fn start(&mut self, service: &FilterService) -> Result<(), Error> {
-        self.describe(service.output_format(), None);
+        self.describe(service.output_format(), service.timing());
         Ok(())
     }
 

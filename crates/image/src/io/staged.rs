@@ -274,3 +274,21 @@ pub fn remove_unfinished() {
         });
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_behind_the_good_bytes_is_cut_off() {
+        let directory = std::env::temp_dir().join(format!("evener-staged-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("out");
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"whole framespart of one").unwrap();
+        file.commit(12).unwrap();
+        file.commit(12).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole frames");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -105,7 +105,7 @@ for_each_level! {
     pub fn moved(from: &[i32], by: i32, last: i32, to: &mut [i32]) = moved_body;
 }
 for_each_level! {
-    /// Taps of the outputs (xs[i], ys[i]) of a warp of a plane of size `plane`.
+    /// Taps of the outputs (`xs[i]`, `ys[i]`) of a warp of a plane of size `plane`.
     pub fn positions<M: Map>(map: &M, edge: Edge, plane: Size, xs: &[i32], ys: &[i32], taps: &mut TapRun) = positions_body;
 }
 for_each_level! {

@@ -59,14 +59,14 @@ impl Explanation<'_> {
         let values = self.session.bound.input.depth == Depth::F32;
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
         let facts = Facts::of(&tiled, graph);
-        write!(f, "\n        tile of {}: ", area(facts.tile))?;
+        write!(f, "\n        a tile of {} takes ", area(facts.tile))?;
         for (name, rect) in facts.between {
             write!(f, "{} of {name}, ", area(rect))?;
         }
+        write!(f, "{} of the input", area(facts.read))?;
         write!(
             f,
-            "{} of the input; {} KiB of {} KiB of private cache; {:.2}x the operations of sequential",
-            area(facts.read),
+            "\n        {} KiB of {} KiB private cache, {:.2}x the operations of sequential",
             tiled.tile().bytes.div_ceil(1024),
             self.private_cache / 1024,
             facts.work
@@ -101,10 +101,7 @@ impl Facts {
         let (nodes, size) = (tiled.nodes(), graph.size);
         let columns = tiled.tile().columns.min(size.w as i32);
         let rows = tiled.tile().rows.min(size.h as i32);
-        let (x0, y0) = (
-            (size.w as i32 - columns) / 2,
-            (size.h as i32 - rows) / 2,
-        );
+        let (x0, y0) = ((size.w as i32 - columns) / 2, (size.h as i32 - rows) / 2);
         let tile = Rect {
             x0,
             y0,
@@ -130,22 +127,25 @@ impl Facts {
             .map(|n| n.weight() * n.size.area() as f64)
             .sum();
         let before = nodes.len().saturating_sub(1);
-        let between = nodes[..before].iter().zip(&needs);
+        let between = nodes[..before].iter().zip(&needs).rev();
         Facts {
             tile,
-            between: between.map(|(n, rect)| (name(n), *rect)).collect(),
+            between: between
+                .filter_map(|(node, rect)| Some((name(node)?, *rect)))
+                .collect(),
             read,
             work: tiled.tile().ops * size.area() as f64 / whole,
         }
     }
 }
 
-/// What a fused node does, in the names of its stages.
-fn name(node: &FusedNode) -> String {
+/// What a fused node does, in the names of its stages; `None` for one that only loads.
+fn name(node: &FusedNode) -> Option<String> {
     let op = match &node.op {
-        Op::Copy => "load",
-        Op::Stage(stage) => stage.name(),
+        Op::Copy => None,
+        Op::Stage(stage) => Some(stage.name()),
     };
     let points = node.points.iter().map(|p| p.name());
-    std::iter::once(op).chain(points).collect::<Vec<_>>().join("+")
+    let names: Vec<_> = op.into_iter().chain(points).collect();
+    (!names.is_empty()).then(|| names.join("+"))
 }

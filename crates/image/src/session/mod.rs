@@ -20,7 +20,7 @@ mod panic_at;
 use std::ffi::OsStr;
 
 use evener_runtime::stream::{CancelToken, Progress, Report, Sink, Source, StreamError};
-use evener_runtime::{Choice, Runtime, Service, Structure};
+use evener_runtime::{Choice, Runtime, Service, Structure, Topology};
 
 use crate::exec::service::FilterService;
 use crate::format::{Chroma, Depth, Format};
@@ -82,7 +82,7 @@ impl Session {
         let inputs: Vec<_> = input.id().into_iter().collect();
         let output = create_output(output, &bound.output, input.timing(), &inputs)?;
         Ok(Session {
-            service: graph.serve(&bound, planes),
+            service: graph.serve(&bound, planes, &Topology::detect()),
             graph: graph.clone(),
             bound,
             input,

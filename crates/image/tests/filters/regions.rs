@@ -85,6 +85,9 @@ fn check(
             holds(Rect::of(input), source),
             "{text} on {size}: {source:?} of {input}"
         );
+        if stage.resample().is_none() {
+            prop_assert_eq!(source, read, "{} on {}, {}", text, size, stage.name());
+        }
         check_columns(&*stage, out, input, source)
             .map_err(|e| TestCaseError::fail(format!("{text} on {size}, {}: {e}", stage.name())))?;
     }
@@ -268,5 +271,43 @@ fn outputs_outside_the_source_read_nothing() {
             stage.source(corner)
         );
         assert!(stage.source(Rect::default()).is_empty());
+    }
+}
+
+/// With weights like these the terms of the scale are 10⁴ to 10⁶ and cancel on a thin ring, the only outputs that are
+/// not fill. Rounding moves what they read by several samples.
+#[test]
+fn sources_hold_taps_where_rounding_is_large() {
+    let size = Size { w: 4999, h: 2999 };
+    let (cx, cy) = (2499.0f64, 1499.0f64);
+    for weight in [1e4, 1e5, 1e6] {
+        // 1 - weight·u + (weight / u0 - 1 / u0²)·u² is 0 at u0, u being the squared distance from the centre in units
+        // of that of the corners.
+        let u0: f64 = 0.5;
+        let text = format!("undistort={}:{}", -weight, (weight - 1.0 / u0) / u0);
+        let stages = stages(&text, size);
+        let (stage, input, _) = &stages[0];
+        let radius = (u0 * (cx * cx + cy * cy)).sqrt();
+        let mut inside = 0;
+        for y in 0..size.h as i32 {
+            let dy = f64::from(y) - cy;
+            let x = (cx + (radius * radius - dy * dy).sqrt()).round() as i32;
+            for x in x - 1..=x + 1 {
+                let out = Rect {
+                    x0: x,
+                    y0: y,
+                    x1: x + 1,
+                    y1: y + 1,
+                };
+                let source = stage.source(out).clamp_to(*input);
+                let read = read(&**stage, out, *input);
+                inside += usize::from(!read.is_empty());
+                assert!(
+                    holds(source, read),
+                    "{text}: {out:?} reads {read:?}, said {source:?}"
+                );
+            }
+        }
+        assert!(inside > 10, "{text}: only {inside} outputs are inside");
     }
 }

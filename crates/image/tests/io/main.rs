@@ -46,8 +46,8 @@ fn format(name: &str, width: u32, height: u32) -> Format {
 fn frame_bytes(name: &str, width: usize, height: usize) -> usize {
     let chroma = match &name[..3] {
         "mon" => 0,
-        "420" => 2 * ((width + 1) / 2) * ((height + 1) / 2),
-        "422" => 2 * ((width + 1) / 2) * height,
+        "420" => 2 * width.div_ceil(2) * height.div_ceil(2),
+        "422" => 2 * width.div_ceil(2) * height,
         _ => 2 * width * height,
     };
     (width * height + chroma) * if name.ends_with("10") { 2 } else { 1 }

@@ -441,6 +441,67 @@ fn a_full_disk_is_told_and_whole_frames_can_be_kept() {
     }
 }
 
+/// Takes `good` bytes, then fails once, then takes everything.
+struct Hiccup {
+    kept: Vec<u8>,
+    good: usize,
+}
+
+impl Write for Hiccup {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.good == 0 {
+            self.good = usize::MAX;
+            return Err(io::ErrorKind::Other.into());
+        }
+        let n = self.good.min(bytes.len());
+        self.good -= n;
+        self.kept.extend_from_slice(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Target for Hiccup {
+    fn commit(&mut self, bytes: u64) -> io::Result<()> {
+        self.kept.commit(bytes)
+    }
+}
+
+#[test]
+fn nothing_is_written_behind_a_part_of_a_frame() {
+    let format = format("420jpeg", 4, 4);
+    let header = "YUV4MPEG2 W4 H4 F25:1 Ip A0:0 C420jpeg\n".len();
+    for good in 1..header + 60 {
+        let mut writer = Writer::new(
+            Hiccup {
+                kept: Vec::new(),
+                good,
+            },
+            "hiccup",
+        );
+        let results: Vec<_> = (0..4)
+            .map(|_| writer.write(&Frame::new(&format)).is_ok())
+            .collect();
+        let whole = good.saturating_sub(header) / 30;
+        assert_eq!(
+            results,
+            (0..4).map(|n| n < whole).collect::<Vec<_>>(),
+            "{good} bytes"
+        );
+        assert_eq!(writer.finish().is_ok(), good >= header, "{good} bytes");
+        if good >= header {
+            assert_eq!(
+                writer.into_inner().kept.len(),
+                header + whole * 30,
+                "{good} bytes"
+            );
+        }
+    }
+}
+
 fn pipe() -> (File, File) {
     let (reader, writer) = io::pipe().unwrap();
     (

@@ -27,7 +27,9 @@ unsafe impl<T: Send> Sync for PerWorker<T> {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HoldError {
     /// There is no such worker.
-    #[error("worker {worker} has no value: there are {workers}; make one for each worker of the pool")]
+    #[error(
+        "worker {worker} has no value: there are {workers}; make one for each worker of the pool"
+    )]
     NoSuchWorker {
         /// The worker asked for.
         worker: usize,
@@ -51,7 +53,9 @@ impl<T> PerWorker<T> {
             held: AtomicBool::new(false),
             value: UnsafeCell::new(make(WorkerId(i))),
         };
-        PerWorker { slots: (0..workers).map(slot).collect() }
+        PerWorker {
+            slots: (0..workers).map(slot).collect(),
+        }
     }
 
     /// How many values there are.
@@ -92,7 +96,9 @@ impl<T> PerWorker<T> {
 
 impl<T> fmt::Debug for PerWorker<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PerWorker").field("workers", &self.len()).finish_non_exhaustive()
+        f.debug_struct("PerWorker")
+            .field("workers", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,12 +151,21 @@ mod tests {
         let values = PerWorker::new(2, |w| w.0 * 10);
         let first = values.hold(WorkerId(1)).unwrap();
         assert_eq!(*first, 10);
-        assert_eq!(values.hold(WorkerId(1)).unwrap_err(), HoldError::Held { worker: 1 });
+        assert_eq!(
+            values.hold(WorkerId(1)).unwrap_err(),
+            HoldError::Held { worker: 1 }
+        );
         assert_eq!(*values.hold(WorkerId(0)).unwrap(), 0);
         drop(first);
         assert_eq!(*values.hold(WorkerId(1)).unwrap(), 10);
         let none = values.hold(WorkerId(2)).unwrap_err();
-        assert_eq!(none, HoldError::NoSuchWorker { worker: 2, workers: 2 });
+        assert_eq!(
+            none,
+            HoldError::NoSuchWorker {
+                worker: 2,
+                workers: 2
+            }
+        );
     }
 
     #[test]
@@ -170,7 +185,13 @@ mod tests {
         let pool = Pool::new(4).unwrap();
         for dispatch in Dispatch::ALL {
             let mut sums = PerWorker::new(pool.workers(), |_| 0u64);
-            let batch = Batch { dispatch, items: 10_000, grain: 3, workers: 4, deadline: None };
+            let batch = Batch {
+                dispatch,
+                items: 10_000,
+                grain: 3,
+                workers: 4,
+                deadline: None,
+            };
             pool.run(&batch, &|worker, items| {
                 *sums.hold(worker).unwrap() += items.map(u64::from).sum::<u64>();
             })

@@ -92,7 +92,9 @@ impl Header {
             CUT => Ok(Outcome::CutOff),
             _ => {
                 let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                Err(JobPanic { message: panic.take().unwrap_or_default() })
+                Err(JobPanic {
+                    message: panic.take().unwrap_or_default(),
+                })
             }
         }
     }
@@ -128,7 +130,10 @@ impl Header {
                 None => "the panic carried no text".to_owned(),
             },
         };
-        self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+        self.panic
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(message);
         self.stop.fetch_max(PANICKED, Ordering::Relaxed);
         // A payload is free to panic in its own drop; what that throws is leaked, or this would never end.
         if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
@@ -177,7 +182,11 @@ unsafe impl Send for Job {}
 
 impl Job {
     pub(crate) fn new(header: &Header, jobs: Range<u32>) -> Job {
-        Job { header: NonNull::from(header), first: jobs.start, end: jobs.end }
+        Job {
+            header: NonNull::from(header),
+            first: jobs.start,
+            end: jobs.end,
+        }
     }
 
     #[inline]

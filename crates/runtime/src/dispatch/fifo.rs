@@ -31,7 +31,9 @@ pub(crate) struct Fifo {
 
 impl Fifo {
     pub(crate) fn new() -> Fifo {
-        Fifo { ring: Ring::new(CAPACITY) }
+        Fifo {
+            ring: Ring::new(CAPACITY),
+        }
     }
 
     /// Runs a batch as its caller. The caller has the pool's turn.
@@ -134,7 +136,10 @@ impl Ring {
             head: Padded(AtomicUsize::new(0)),
             tail: Padded(AtomicUsize::new(0)),
             slots: (0..capacity)
-                .map(|i| Slot { turn: AtomicUsize::new(i), job: UnsafeCell::new(None) })
+                .map(|i| Slot {
+                    turn: AtomicUsize::new(i),
+                    job: UnsafeCell::new(None),
+                })
                 .collect(),
         }
     }
@@ -177,7 +182,8 @@ impl Ring {
                         // SAFETY: `head` moved over this slot by this thread alone, and the acquire above
                         // ordered the producer's write before this read.
                         let job = slot.job.with(|j| unsafe { *j });
-                        slot.turn.store(at.wrapping_add(self.slots.len()), Ordering::Release);
+                        slot.turn
+                            .store(at.wrapping_add(self.slots.len()), Ordering::Release);
                         return job;
                     }
                     Err(now) => at = now,

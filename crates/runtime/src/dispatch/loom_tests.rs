@@ -26,12 +26,21 @@ fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 }
 
 fn batch(dispatch: Dispatch, items: u32, workers: u32) -> Batch {
-    Batch { dispatch, items, grain: 1, workers, deadline: None }
+    Batch {
+        dispatch,
+        items,
+        grain: 1,
+        workers,
+        deadline: None,
+    }
 }
 
 /// A header to name in descriptors; nothing in it is run.
 fn header() -> Header {
-    Header::new(&batch(Dispatch::Fifo, 1, 1), &|_: WorkerId, _: std::ops::Range<u32>| ())
+    Header::new(
+        &batch(Dispatch::Fifo, 1, 1),
+        &|_: WorkerId, _: std::ops::Range<u32>| (),
+    )
 }
 
 #[test]
@@ -162,7 +171,8 @@ fn a_span_gives_each_job_to_its_owner_or_to_one_thief() {
             .map(|_| {
                 let span = Arc::clone(&span);
                 thread::spawn(move || {
-                    span.split().map_or(0, |(first, end)| (first..end).map(|j| 1u32 << j).sum())
+                    span.split()
+                        .map_or(0, |(first, end)| (first..end).map(|j| 1u32 << j).sum())
                 })
             })
             .collect();
@@ -209,7 +219,11 @@ fn fifo_batches() {
 
 #[test]
 fn mailbox_batches() {
-    batches(2, 3, &[(Dispatch::Mailbox, 2, 2), (Dispatch::Mailbox, 3, 2)]);
+    batches(
+        2,
+        3,
+        &[(Dispatch::Mailbox, 2, 2), (Dispatch::Mailbox, 3, 2)],
+    );
 }
 
 #[test]

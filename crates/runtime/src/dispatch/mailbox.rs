@@ -41,7 +41,10 @@ unsafe impl Sync for Mail {}
 
 impl Mail {
     pub(crate) fn new() -> Mail {
-        Mail { full: AtomicU32::new(0), job: UnsafeCell::new(None) }
+        Mail {
+            full: AtomicU32::new(0),
+            job: UnsafeCell::new(None),
+        }
     }
 
     /// Puts a share in.

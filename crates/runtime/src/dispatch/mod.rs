@@ -152,11 +152,13 @@ impl Pool {
                 0 => place::Who::Caller,
                 _ => place::Who::Thread(self.crew.desk(worker).identity.wait()),
             };
-            self.home.put(thread, wanted).map_err(|source| Error::Place {
-                worker,
-                cpus: wanted.to_vec(),
-                source,
-            })?;
+            self.home
+                .put(thread, wanted)
+                .map_err(|source| Error::Place {
+                    worker,
+                    cpus: wanted.to_vec(),
+                    source,
+                })?;
         }
         Ok(())
     }
@@ -237,6 +239,8 @@ impl Drop for Pool {
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").field("workers", &self.workers()).finish_non_exhaustive()
+        f.debug_struct("Pool")
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
     }
 }

@@ -36,7 +36,8 @@ impl Steal {
 
     /// Runs a batch as its caller. The caller has the pool's turn.
     pub(crate) fn lead(&self, header: &Header, team: &Team<'_>) {
-        self.header.store(std::ptr::from_ref(header).cast_mut(), Ordering::Relaxed);
+        self.header
+            .store(std::ptr::from_ref(header).cast_mut(), Ordering::Relaxed);
         self.size.store(team.size(), Ordering::Relaxed);
         // All in one span: a worker that is still looking around from the last batch may begin at once, and a
         // second store into a span of its own would overwrite what it has stolen.
@@ -76,7 +77,10 @@ impl Steal {
     fn steal(&self, worker: WorkerId) -> Option<u32> {
         loop {
             let spans = &self.spans[..self.size.load(Ordering::Relaxed)];
-            let victim = spans.iter().max_by_key(|span| span.len()).filter(|span| span.len() > 0)?;
+            let victim = spans
+                .iter()
+                .max_by_key(|span| span.len())
+                .filter(|span| span.len() > 0)?;
             if let Some((first, end)) = victim.split() {
                 if end - first > 1 {
                     self.spans[worker.0].put(first + 1, end);
@@ -119,7 +123,8 @@ impl Span {
     /// Takes the first job.
     #[inline]
     pub(crate) fn take(&self) -> Option<u32> {
-        self.change(|first, end| (first, first + 1, end)).map(|(first, _)| first)
+        self.change(|first, end| (first, first + 1, end))
+            .map(|(first, _)| first)
     }
 
     /// Takes the upper half; of a single job, that job.
@@ -128,12 +133,12 @@ impl Span {
             let middle = first + (end - first) / 2;
             (middle, first, middle)
         })
-        .map(|(taken, old_end)| (taken, old_end))
     }
 
     /// Takes everything and says how much it was.
     pub(crate) fn clear(&self) -> u32 {
-        self.change(|first, _| (first, 0, 0)).map_or(0, |(first, end)| end - first)
+        self.change(|first, _| (first, 0, 0))
+            .map_or(0, |(first, end)| end - first)
     }
 
     /// Replaces a span that is not empty; `to` gives what is reported and the new bounds. Returns the former and

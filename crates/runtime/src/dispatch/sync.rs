@@ -2,9 +2,9 @@
 
 #[cfg(not(loom))]
 mod chosen {
+    pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
     pub(crate) use std::sync::{Arc, Mutex};
-    pub(crate) use std::hint::spin_loop;
     pub(crate) use std::thread;
 
     /// `std::cell::UnsafeCell` with loom's interface.

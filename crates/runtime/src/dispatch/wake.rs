@@ -13,8 +13,10 @@ const SPINS: u32 = 32;
 /// virtual machine costs tens of microseconds, so the sum is of that order: a wait never costs more than twice
 /// what the better of spinning and parking would have cost.
 #[cfg(not(loom))]
-const PHASES: [std::time::Duration; 2] =
-    [std::time::Duration::from_micros(10), std::time::Duration::from_micros(40)];
+const PHASES: [std::time::Duration; 2] = [
+    std::time::Duration::from_micros(10),
+    std::time::Duration::from_micros(40),
+];
 
 /// Spins until `ready`, or until it is time to park (`false`).
 #[cfg(not(loom))]
@@ -93,7 +95,10 @@ impl Token {
     pub(crate) fn wait(&self) -> Call {
         let called = |word: u32| word & !PARKED != 0;
         if !spin_until(|| called(self.0.load(Ordering::Relaxed)))
-            && self.0.compare_exchange(0, PARKED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            && self
+                .0
+                .compare_exchange(0, PARKED, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
         {
             while !called(self.0.load(Ordering::Relaxed)) {
                 thread::park();
@@ -122,7 +127,10 @@ pub(crate) struct Countdown {
 
 impl Countdown {
     pub(crate) fn new(jobs: u32) -> Countdown {
-        Countdown { word: AtomicU64::new(u64::from(jobs) * ONE), waiter: UnsafeCell::new(None) }
+        Countdown {
+            word: AtomicU64::new(u64::from(jobs) * ONE),
+            waiter: UnsafeCell::new(None),
+        }
     }
 
     /// Reports `jobs` jobs as ended. The countdown may be gone when this returns, unless the caller owns it.
@@ -151,7 +159,8 @@ impl Countdown {
             return;
         }
         // SAFETY: nobody reads the handle before WAITING is set below, and only the owner sets it, once.
-        self.waiter.with_mut(|w| unsafe { *w = Some(thread::current()) });
+        self.waiter
+            .with_mut(|w| unsafe { *w = Some(thread::current()) });
         if self.word.fetch_or(WAITING, Ordering::AcqRel) == 0 {
             return;
         }

@@ -39,7 +39,10 @@ impl Crew {
             desks: (0..workers).map(desk).collect(),
             fifo: Fifo::new(),
             steal: Steal::new(workers),
-            turn: Padded(Turn { taken: AtomicU32::new(0), admitted: AtomicUsize::new(workers) }),
+            turn: Padded(Turn {
+                taken: AtomicU32::new(0),
+                admitted: AtomicUsize::new(workers),
+            }),
         }
     }
 
@@ -51,7 +54,9 @@ impl Crew {
     pub(crate) fn turn(&self) -> Option<Holding<'_>> {
         let taken = &self.turn.taken;
         let got = taken.load(Ordering::Relaxed) == 0
-            && taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            && taken
+                .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok();
         // Not `then_some`: that would make, and drop, a turn that was not got.
         got.then(|| Holding(&self.turn))
     }
@@ -122,7 +127,11 @@ impl<'a> Team<'a> {
         threads: &'a [thread::JoinHandle<()>],
         size: usize,
     ) -> Team<'a> {
-        Team { crew, threads, size }
+        Team {
+            crew,
+            threads,
+            size,
+        }
     }
 
     /// Workers in the team, the caller included.
@@ -218,7 +227,10 @@ impl Seat {
 
     /// Sits this thread down until the result is dropped.
     pub(crate) fn take(crew: &Crew, worker: WorkerId) -> Seated {
-        let seat = Seat { crew: std::ptr::from_ref(crew).addr(), worker };
+        let seat = Seat {
+            crew: std::ptr::from_ref(crew).addr(),
+            worker,
+        };
         SEAT.with(|s| s.set(Some(seat)));
         Seated
     }

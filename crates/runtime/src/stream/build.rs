@@ -13,16 +13,18 @@ use crate::service::Service;
 
 /// A source on its way to a service; made by [`Runtime::stream`].
 #[must_use = "nothing runs before `.through(service).into(sink)`"]
-pub struct From<'a, Src> {
+pub struct FromSource<'a, Src> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) source: Src,
 }
 
-impl<'a, Src> From<'a, Src> {
+impl<'a, Src> FromSource<'a, Src> {
     /// Sends the source through a service, or through something that becomes one for this source.
     /// If it cannot, [`Stream::into`] says so.
     pub fn through<T: Through<Src>>(self, through: T) -> Stream<'a, Src, T::Service> {
-        let service = through.bind(&self.source).map_err(Into::into);
+        let service = through
+            .bind(&self.source, self.runtime.topology())
+            .map_err(Into::into);
         Stream {
             runtime: self.runtime,
             source: self.source,
@@ -82,8 +84,8 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     }
 
     /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1.
-    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line, and under `farm` two more
-    /// than there are workers.
+    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line; under `farm` two more than
+    /// there are workers; 32 if units take less than 100 µs, so that a wake-up of a thread serves many units.
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self

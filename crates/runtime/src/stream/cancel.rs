@@ -90,3 +90,31 @@ impl Drop for OnCancel<'_> {
         wakers.retain(|(id, _)| *id != self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn wakers_are_called_while_they_are_registered() {
+        let (token, calls) = (CancelToken::new(), Arc::new(AtomicUsize::new(0)));
+        let waker = || {
+            let calls = Arc::clone(&calls);
+            Arc::new(move || {
+                calls.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let kept = token.on_cancel(waker());
+        drop(token.on_cancel(waker()));
+        assert!(!token.is_cancelled());
+        token.clone().cancel();
+        assert!(token.is_cancelled());
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        drop(kept);
+        // One that comes too late is called at once.
+        drop(token.on_cancel(waker()));
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
+}

@@ -17,6 +17,10 @@ use crate::service::Service;
 use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
 
+/// Units that take less are handed over several at a time, in so many buffers.
+const TINY: Duration = Duration::from_micros(100);
+pub(super) const MANY: usize = 32;
+
 /// Why no further unit is computed.
 pub(super) enum Stop {
     /// The source has ended.
@@ -107,6 +111,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             if let Some(stop) = ended.stop {
                 return stop;
             }
+            // Waking a thread costs some µs. With more buffers, one wake-up stands for many units.
+            if !self.live && costs.iter().min().is_some_and(|cost| *cost < TINY) {
+                self.grow(MANY);
+            }
         }
     }
 
@@ -123,17 +131,18 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     /// Computes the units of an epoch one after the other, each divided over workers.
     fn one_by_one(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
         let in_link = self.intake.link().clone();
+        let out_link = self.outlet.link();
         for _ in 0..epoch.units.max(1) {
             if self.cancel.is_cancelled() {
                 return Stop::Stopped.into();
             }
-            let unit = match self.intake.take() {
+            let unit = match self.intake.take(|| out_link.flush()) {
                 Next::Unit(unit) => unit,
                 Next::End => return Stop::End.into(),
                 Next::Failed((unit, cause)) => return Stop::Source { unit, cause }.into(),
                 Next::Stopped => return Stop::Stopped.into(),
             };
-            let Some(output) = self.outlet.link().empty() else {
+            let Some(output) = out_link.empty() else {
                 return Stop::Stopped.into();
             };
 
@@ -178,7 +187,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 
             in_link.give_back(unit.value);
             self.tally.count(plan, cost);
-            let brought = self.outlet.bring(unit.number, output);
+            let brought = self.outlet.bring(unit.number, output, cost > TINY);
             self.tally
                 .progress(plan, self.tally.units(), end, || in_link.dropped());
             if !brought {
@@ -203,6 +212,15 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
         self.exec.unit(plan, unit, input, output, deadline)
+    }
+
+    /// Makes more buffers where a thread reads or writes.
+    fn grow(&self, buffers: usize) {
+        let wanted = |inline: bool| if inline { 0 } else { buffers };
+        self.ensure(
+            wanted(self.intake.is_inline()),
+            wanted(self.outlet.is_inline()),
+        );
     }
 
     /// Makes buffers until there are `inputs` and `outputs` of them, as far as the limits allow.

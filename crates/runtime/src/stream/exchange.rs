@@ -99,6 +99,10 @@ impl<T, E> Exchange<T, E> {
                 }
                 return Some(value);
             }
+            // A consumer that was left asleep until several buffers are full must not sleep while producers do.
+            if state.consumers_waiting > 0 && !state.full.is_empty() {
+                self.filled.notify_one();
+            }
             state.producers_waiting += 1;
             state = self
                 .emptied
@@ -136,14 +140,23 @@ impl<T, E> Exchange<T, E> {
         }
     }
 
-    /// Hands a filled buffer to the consumer. Never waits.
-    pub(super) fn put(&self, unit: Numbered<T>) {
+    /// Hands a filled buffer to the consumer. Never waits. Unless there is no `hurry`, a consumer that sleeps is woken
+    /// at once; else when half of all buffers are full, or by [`Exchange::flush`].
+    pub(super) fn put(&self, unit: Numbered<T>, hurry: bool) {
         let mut state = self.lock();
         state.full.push_back(unit);
         state.busy = false;
-        let wake = state.consumers_waiting > 0;
+        let wake = state.consumers_waiting > 0 && (hurry || state.full.len() >= state.buffers / 2);
         drop(state);
         if wake {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Wakes a consumer that sleeps though there is something for it.
+    pub(super) fn flush(&self) {
+        let state = self.lock();
+        if state.consumers_waiting > 0 && !state.full.is_empty() {
             self.filled.notify_one();
         }
     }
@@ -157,8 +170,8 @@ impl<T, E> Exchange<T, E> {
         self.filled.notify_all();
     }
 
-    /// The next unit in order, waiting for it.
-    pub(super) fn take(&self) -> Taken<T, E> {
+    /// The next unit in order, waiting for it; `before_waiting` is called first.
+    pub(super) fn take(&self, before_waiting: impl Fn()) -> Taken<T, E> {
         let mut state = self.lock();
         loop {
             if state.consumer_stopped {
@@ -175,6 +188,7 @@ impl<T, E> Exchange<T, E> {
             if state.producers_waiting > 0 && !state.empty.is_empty() {
                 self.emptied.notify_one();
             }
+            before_waiting();
             state.consumers_waiting += 1;
             state = self
                 .filled
@@ -218,5 +232,123 @@ impl<T, E> Exchange<T, E> {
     /// Units that were lost to [`Exchange::swap`].
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    fn exchange(buffers: u32) -> Exchange<u32, &'static str> {
+        let exchange = Exchange::new(buffers as usize);
+        (0..buffers).for_each(|b| exchange.add(b));
+        exchange
+    }
+
+    fn unit(number: u64, value: u32) -> Numbered<u32> {
+        Numbered { number, value }
+    }
+
+    #[test]
+    fn units_pass_in_order_and_then_the_end() {
+        for (buffers, hurry) in [(1, true), (2, true), (1, false), (3, false), (8, false)] {
+            let exchange = exchange(buffers);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    for number in 0..2000 {
+                        let value = exchange.empty().unwrap();
+                        exchange.put(unit(number, value), hurry);
+                    }
+                    exchange.end("over");
+                });
+                for number in 0..2000 {
+                    let Taken::Unit(unit) = exchange.take(|| ()) else {
+                        panic!("ended early")
+                    };
+                    assert_eq!(unit.number, number);
+                    exchange.give_back(unit.value);
+                }
+                assert!(matches!(exchange.take(|| ()), Taken::End("over")));
+                assert!(matches!(exchange.take(|| ()), Taken::Stopped));
+            });
+            assert_eq!(
+                (exchange.buffers(), exchange.dropped()),
+                (buffers as usize, 0)
+            );
+        }
+    }
+
+    #[test]
+    fn swapping_loses_the_oldest_and_never_the_newest() {
+        let exchange = exchange(3);
+        let mut value = exchange.empty().unwrap();
+        for number in 0..10 {
+            value = exchange.swap(unit(number, value)).unwrap();
+        }
+        assert_eq!(exchange.dropped(), 8);
+        exchange.end("over");
+        let left = || match exchange.take(|| ()) {
+            Taken::Unit(unit) => Some(unit.number),
+            _ => None,
+        };
+        assert_eq!([left(), left(), left()], [Some(8), Some(9), None]);
+    }
+
+    #[test]
+    fn stopping_wakes_those_who_wait() {
+        let exchange = exchange(0);
+        thread::scope(|scope| {
+            let producers: Vec<_> = (0..3).map(|_| scope.spawn(|| exchange.empty())).collect();
+            let consumer = scope.spawn(|| matches!(exchange.take(|| ()), Taken::Stopped));
+            thread::sleep(std::time::Duration::from_millis(20));
+            exchange.stop_producers();
+            exchange.stop_consumer();
+            assert!(producers.into_iter().all(|p| p.join().unwrap().is_none()));
+            assert!(consumer.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn whoever_waits_is_told_before() {
+        let exchange = exchange(1);
+        let told = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let consumer = scope.spawn(|| exchange.take(|| told.store(true, Ordering::Relaxed)));
+            while !told.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            // Nobody hurries, and one buffer of one is half of them.
+            let value = exchange.empty().unwrap();
+            assert!(exchange.is_busy());
+            exchange.put(unit(0, value), false);
+            assert!(!exchange.is_busy());
+            assert!(matches!(consumer.join().unwrap(), Taken::Unit(_)));
+        });
+    }
+
+    #[test]
+    fn many_producers_are_all_served() {
+        let exchange = exchange(5);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for number in 0..500 {
+                        let Some(value) = exchange.empty() else {
+                            panic!("stopped")
+                        };
+                        exchange.put(unit(number, value), number % 3 == 0);
+                    }
+                });
+            }
+            for _ in 0..2000 {
+                let Taken::Unit(unit) = exchange.take(|| ()) else {
+                    panic!("ended")
+                };
+                exchange.give_back(unit.value);
+            }
+        });
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         let Some(output) = out_link.empty() else {
             return stop(&delivery, &quit, Stop::Stopped);
         };
-        let next = lock(&turn).take();
+        let next = lock(&turn).take(|| out_link.flush());
         let unit = match next {
             Next::Unit(unit) => unit,
             over => {
@@ -174,13 +174,17 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
 
 fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &AtomicBool, why: Stop) {
     let mut delivery = lock(delivery);
-    let earlier = match (&delivery.stop, &why) {
-        (Some(Stop::Unit { unit: known, .. }), Stop::Unit { unit, .. }) => unit < known,
-        // A failed kernel comes before the end of the source and whatever stopping it brought about.
-        (Some(Stop::Unit { .. }), _) => false,
-        (_, Stop::Unit { .. }) => true,
-        (known, _) => known.is_none(),
+    // Units are read before they are computed, so one that failed there was before the one that could not be read;
+    // and after either, other jobs find the source at its end.
+    let rank = |stop: &Stop| match stop {
+        Stop::Unit { unit, .. } => (0, *unit),
+        Stop::Source { unit, .. } => (1, *unit),
+        Stop::End | Stop::Stopped | Stop::Plan(_) => (2, 0),
     };
+    let earlier = delivery
+        .stop
+        .as_ref()
+        .is_none_or(|known| rank(&why) < rank(known));
     if earlier {
         delivery.stop = Some(why);
     }
@@ -202,7 +206,7 @@ impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
             };
             let number = self.next;
             self.next += 1;
-            if !self.outlet.bring(number, output) {
+            if !self.outlet.bring(number, output, true) {
                 return false;
             }
         }

@@ -64,13 +64,13 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         self.taken
     }
 
-    /// The next unit, waiting for it.
-    pub(super) fn take(&mut self) -> Next<S::Input> {
+    /// The next unit, waiting for it; `before_waiting` is called first.
+    pub(super) fn take(&mut self, before_waiting: impl Fn()) -> Next<S::Input> {
         if self.over {
             return Next::End;
         }
         let next = match &mut self.inline {
-            None => match self.link.take() {
+            None => match self.link.take(before_waiting) {
                 Taken::Unit(unit) => Next::Unit(unit),
                 Taken::End(None) => Next::End,
                 Taken::End(Some(failure)) => Next::Failed(failure),
@@ -121,7 +121,7 @@ pub(super) fn read_all<S: Service, Src: Source<S>>(
         let empty = if live {
             link.swap(unit)
         } else {
-            link.put(unit);
+            link.put(unit, true);
             link.empty()
         };
         match empty {

@@ -39,7 +39,7 @@ mod samples;
 mod schedule;
 mod tally;
 
-pub use build::{From, Stream};
+pub use build::{FromSource, Stream};
 pub use cancel::CancelToken;
 pub use error::{BoxError, Panicked, StreamError};
 pub use exec::Executor;

@@ -62,7 +62,10 @@ impl<K> Writer<K> {
         let result = if keep {
             guarded(|| self.sink.finish())
         } else {
-            guarded(|| Ok::<(), BoxError>(self.sink.abort()))
+            guarded(|| {
+                self.sink.abort();
+                Ok::<(), BoxError>(())
+            })
         };
         if let Err(cause) = result {
             self.written.failure.get_or_insert((None, cause));
@@ -81,7 +84,7 @@ impl<K> Writer<K> {
         K: Sink<S>,
     {
         let keep = loop {
-            match link.take() {
+            match link.take(|| ()) {
                 Taken::Unit(Numbered { number, value }) => {
                     if !self.write(number, &value) {
                         link.stop_producers();
@@ -132,10 +135,10 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in
-    /// [`Exchange::empty`] a little later.
-    pub(super) fn bring(&mut self, number: u64, value: S::Output) -> bool {
+    /// [`Exchange::empty`] a little later. Without `hurry`, see [`Exchange::put`].
+    pub(super) fn bring(&mut self, number: u64, value: S::Output, hurry: bool) -> bool {
         match &mut self.inline {
-            None => self.link.put(Numbered { number, value }),
+            None => self.link.put(Numbered { number, value }, hurry),
             Some(writer) => {
                 if !writer.write(number, &value) {
                     self.link.stop_producers();

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use super::error::BoxError;
 use crate::service::Service;
+use crate::topology::Topology;
 
 /// Where the units of a stream come from.
 ///
@@ -32,7 +33,8 @@ pub trait Source<S: Service>: Send {
 /// Where the units of a stream go, in order.
 ///
 /// A sink runs on a thread of its own, `evener-out`, unless it is [`inline`](Sink::inline); it may block.
-/// A panic in it is reported like an error.
+/// A panic in it is reported like an error. Dropped without [`Sink::finish`] it is to leave no partial output, as with
+/// [`Sink::abort`].
 pub trait Sink<S: Service>: Send {
     /// What can go wrong in writing. It comes out of the stream as [`StreamError::Sink`](super::StreamError).
     type Error: Into<BoxError>;
@@ -66,15 +68,16 @@ pub trait Through<Src> {
     /// Why it cannot, for this source. It comes out of the stream as [`StreamError::Bind`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Becomes a service for what `source` delivers.
-    fn bind(self, source: &Src) -> Result<Self::Service, Self::Error>;
+    /// Becomes a service for what `source` delivers, on the machine that `topology` describes: its caches and its
+    /// level of vector instructions.
+    fn bind(self, source: &Src, topology: &Topology) -> Result<Self::Service, Self::Error>;
 }
 
 impl<Src, S: Service> Through<Src> for S {
     type Service = S;
     type Error = Infallible;
 
-    fn bind(self, _: &Src) -> Result<S, Infallible> {
+    fn bind(self, _: &Src, _: &Topology) -> Result<S, Infallible> {
         Ok(self)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::build::{Options, Stream};
-use super::engine::{Engine, Limits, Stop, live_farm};
+use super::engine::{Engine, Limits, MANY, Stop, live_farm};
 use super::error::{BoxError, Panicked, StreamError, panic_text};
 use super::exchange::Exchange;
 use super::exec::{Executor, pipeline};
@@ -152,6 +152,9 @@ where
     })
 }
 
+/// Where to remember a plan, and its key.
+type Remember<'a> = (&'a Memory, String);
+
 /// The tuner of a stream, and where to remember what it finds.
 fn tuner<'a>(
     runtime: &'a Runtime,
@@ -159,7 +162,7 @@ fn tuner<'a>(
     shapes: &[Shape],
     units: Option<u64>,
     options: &Options<'_>,
-) -> Result<(Tuner, Option<(&'a Memory, String)>), StreamError> {
+) -> Result<(Tuner, Option<Remember<'a>>), StreamError> {
     let have = runtime.workers() as u32;
     let workers = options.workers.unwrap_or(have);
     if !(1..=have).contains(&workers) {
@@ -276,9 +279,9 @@ where
     let farm = site.runtime.workers() + 2;
     let limits = Limits {
         inputs: in_flight
-            .unwrap_or(INPUTS.max(farm))
+            .unwrap_or(INPUTS.max(farm).max(MANY))
             .max(if live { LIVE_INPUTS } else { 1 }),
-        outputs: in_flight.unwrap_or(OUTPUTS.max(farm)),
+        outputs: in_flight.unwrap_or(OUTPUTS.max(farm).max(MANY)),
     };
     let in_link: Arc<InLink<S>> = Arc::new(Exchange::new(limits.inputs));
     let out_link: OutLink<S> = Exchange::new(limits.outputs);

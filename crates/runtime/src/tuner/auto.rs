@@ -13,7 +13,7 @@ use super::level::Level;
 use super::math::median;
 use super::model::{Model, beside_one_another};
 use super::search::{
-    Outlook, Worth, add_neighbours, add_structures, cutoff_ratio, probe_plan, worth,
+    Outlook, STRUCTURE_SIGMA, Worth, add_neighbours, add_structures, cutoff_ratio, probe_plan, worth,
 };
 use super::{Cut, Totals, grown};
 
@@ -42,6 +42,8 @@ const RECHECK_EVERY: u32 = 3;
 const RECHECK_SHARE: f64 = 0.01;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
 const UNKNOWN_UNITS: u64 = 300;
+/// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
+const SPIKE: f64 = 2.0;
 /// A gain below this share is not worth a switch.
 const LEAST_SWITCH: f64 = 0.01;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
@@ -170,6 +172,7 @@ impl Auto {
         if !self.started && self.level.len() > 1 {
             self.started = true;
             self.neighbours(self.incumbent);
+            self.calibrate();
         }
         let trial = trial_units(cost);
         if self.level.len() < 2.max(trial as usize / 2) || self.trials_in_a_row >= TRIALS_IN_A_ROW {
@@ -238,7 +241,12 @@ impl Auto {
         };
         epoch.units = self.at_least(arm.plan, epoch.units);
         let together = self.together(arm.plan);
-        epoch.cutoff = limit.map(|limit| Duration::from_secs_f64(limit * together));
+        if together > 1.0 {
+            // Nothing is abandoned, so the limit need not be below what a spike may take; it only ends the epoch.
+            epoch.cutoff = Some(Duration::from_secs_f64(12.0 * cost * together));
+            return;
+        }
+        epoch.cutoff = limit.map(Duration::from_secs_f64);
     }
 
     /// Units of an arm's next epoch that do not count.
@@ -361,6 +369,38 @@ impl Auto {
         let predicted = self.model.seconds(&self.incumbent());
         self.cost()
             .is_some_and(|cost| (0.4..2.5).contains(&(cost / predicted)))
+    }
+
+    /// Corrects the predictions for structures never run by how wrong those for the others were: by their mean error,
+    /// to which one prediction that is right counts as well, because the search starts where the model erred low.
+    fn calibrate(&mut self) {
+        let Some(level) = self.level.log(self.window()) else { return };
+        let noise = self.level.noise();
+        let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+        for (index, arm) in self.arms.iter().enumerate() {
+            let incumbent = index == self.incumbent;
+            let first = matches!(arm.step, Step::Structure | Step::Start);
+            if !first || !incumbent && arm.measured() == 0 {
+                continue;
+            }
+            let mu = if incumbent { self.offset } else { arm.belief(noise).mu };
+            let error = mu - self.offset + level - self.model.seconds(&arm.plan).ln();
+            sum += error;
+            squares += error * error;
+            count += 1.0;
+        }
+        if count == 0.0 {
+            return;
+        }
+        let error = sum / (count + 1.0);
+        let spread = (squares / count - (sum / count).powi(2)).max(0.0);
+        let sigma = ((2.0 * STRUCTURE_SIGMA.powi(2) + count * spread) / (1.0 + count)).sqrt();
+        for arm in &mut self.arms {
+            if arm.runs == 0 && arm.step == Step::Structure {
+                let mu = self.model.seconds(&arm.plan).ln() + error - level + self.offset;
+                arm.prior = Belief { mu, sigma: sigma.min(STRUCTURE_SIGMA) };
+            }
+        }
     }
 
     fn announce(&mut self, index: usize, value: &Worth, number: u64, log: &mut Log) {
@@ -615,7 +655,10 @@ impl Auto {
         };
         let cost = level.exp();
         let cold = self.cold(index, cost);
-        let spent: f64 = costs.iter().map(|&c| seconds(c)).sum();
+        // A spike under a plan that is known to be sound would have hit the incumbent as well.
+        let sound = self.arms[index].measured() > 0 || !self.new_structure(index);
+        let most = if sound { SPIKE } else { f64::INFINITY } * cost;
+        let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
         let mut lost = (spent - costs.len() as f64 * cost).max(0.0);
         self.tried += u32::from(self.arms[index].runs == 0);
         let probe = epoch.purpose == Purpose::Probe;
@@ -677,6 +720,9 @@ impl Auto {
             self.recheck_lost += lost;
         }
         self.judge(index, epoch.number, totals, log);
+        if matches!(self.arms[index].step, Step::Structure | Step::Start) {
+            self.calibrate();
+        }
     }
 
     /// Adds a measurement to an arm. One that contradicts what was known of a plan measured before means that the

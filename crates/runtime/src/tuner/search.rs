@@ -13,7 +13,7 @@ use super::model::Model;
 /// Plans considered at all; a search never gets near it.
 const MOST_ARMS: usize = 64;
 /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
-const STRUCTURE_SIGMA: f64 = 0.8;
+pub(super) const STRUCTURE_SIGMA: f64 = 0.8;
 /// The same when one of them won on an earlier day.
 const REMEMBERED_SIGMA: f64 = 0.4;
 /// How much a step changes the cost beyond what the model predicts, and how much more where handing out jobs is what

@@ -1,7 +1,7 @@
 //! Streams that go well, whatever stands at their ends.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use evener_runtime::stream::{Executor, Times};
@@ -108,9 +108,18 @@ fn the_report_is_one_line() {
 
 #[test]
 fn buffers_are_made_once_and_within_the_limit() {
-    for (in_flight, inputs, outputs) in [(None, 4, 3), (Some(1), 1, 1), (Some(2), 2, 2)] {
+    let slow: fn(u64, Structure) -> Duration = |_, _| Duration::from_micros(500);
+    for (in_flight, delay, inputs, outputs) in [
+        (None, Some(slow), 4, 3),
+        (None, None, 32, 32),
+        (Some(1), None, 1, 1),
+        (Some(2), None, 2, 2),
+    ] {
         let (report, made) = within(move || {
-            let toy = Toy::default();
+            let toy = Toy {
+                delay,
+                ..Toy::default()
+            };
             let made = Arc::clone(&toy.made);
             let rt = runtime();
             let mut stream = rt
@@ -158,9 +167,40 @@ fn input_and_output_overlap_computing() {
             .into(sink)
             .unwrap()
     });
-    assert!(report.wall_s < 0.45, "{} s", report.wall_s);
+    assert!(report.wall_s < 0.55, "{} s", report.wall_s);
     // Waiting for the source is not counted as computing.
-    assert!(report.times.median_s < 6e-3, "{:?}", report.times);
+    assert!(report.times.median_s < 8e-3, "{:?}", report.times);
+}
+
+#[test]
+fn what_is_computed_is_written_though_the_source_is_silent() {
+    let tiled = (plan(Structure::Tiled, Dispatch::Fifo, 97, 1), 50);
+    let farm = (plan(Structure::Farm, Dispatch::Fifo, 1, 2), 50);
+    for plans in [vec![tiled], vec![farm], vec![tiled, farm]] {
+        for units in [1, 50, 99, 137] {
+            let plans = plans.clone();
+            within(move || {
+                let (open, gate) = mpsc::channel();
+                let sink = Keep::default();
+                let kept = Arc::clone(&sink.kept);
+                let watch = std::thread::spawn(move || {
+                    while (kept.lock().unwrap().numbers.len() as u64) < units {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    drop(open);
+                });
+                let source = Numbers {
+                    gate: Some((units, gate)),
+                    ..numbers(200)
+                };
+                let rt = runtime();
+                let stream = rt.stream(source).through(Toy::default());
+                let report = stream.scheduled_by(Script::new(&plans)).into(sink).unwrap();
+                assert_eq!(report.units, 200);
+                watch.join().unwrap();
+            });
+        }
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use evener_runtime::stream::{CancelToken, Panicked};
-use evener_runtime::{Choice, Dispatch, StreamError, Structure, Through};
+use evener_runtime::stream::Panicked;
+use evener_runtime::{Choice, Dispatch, StreamError, Structure, Through, Topology};
 
 use crate::toy::*;
 
@@ -15,7 +15,7 @@ const STRUCTURES: [Structure; 4] = [
     Structure::Farm,
 ];
 
-fn fixed(structure: Structure, dispatch: Dispatch) -> Choice {
+pub fn fixed(structure: Structure, dispatch: Dispatch) -> Choice {
     Choice::Fixed {
         structure,
         dispatch: Some(dispatch),
@@ -23,7 +23,7 @@ fn fixed(structure: Structure, dispatch: Dispatch) -> Choice {
     }
 }
 
-fn each(f: impl Fn(Structure, Dispatch, bool) + Send + Sync + 'static) {
+pub fn each(f: impl Fn(Structure, Dispatch, bool) + Send + Sync + 'static) {
     within(move || {
         for structure in STRUCTURES {
             for dispatch in Dispatch::ALL {
@@ -356,117 +356,13 @@ fn of_several_errors_it_is_the_earliest() {
 }
 
 #[test]
-fn cancelling_keeps_what_is_complete() {
-    each(|structure, dispatch, inline| {
-        let token = CancelToken::new();
-        let cancel = token.clone();
-        let sink = Keep {
-            inline,
-            ..Keep::default()
-        };
-        let kept = Arc::clone(&sink.kept);
-        let canceller = std::thread::spawn(move || {
-            while kept.lock().unwrap().numbers.len() < 5 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            cancel.cancel();
-        });
-        let rt = runtime();
-        let stream = rt
-            .stream(Numbers {
-                inline,
-                ..numbers(u64::MAX)
-            })
-            .through(Toy::default());
-        let stream = stream
-            .plan(fixed(structure, dispatch))
-            .cancel(token.clone());
-        let report = stream.into(sink.clone()).unwrap();
-        canceller.join().unwrap();
-        assert!(report.cancelled && token.is_cancelled());
-        assert!(
-            report.units >= 5 && report.to_string().ends_with(", cancelled"),
-            "{report}"
-        );
-        let kept = sink.kept();
-        assert_eq!(kept.numbers, (0..report.units).collect::<Vec<_>>());
-        assert!(kept.finished && !kept.aborted);
-    });
-}
-
-#[test]
-fn cancelling_does_not_wait_for_a_silent_source() {
-    each(|structure, dispatch, _| {
-        let (open, gate) = mpsc::channel();
-        let alive = Arc::new(());
-        let token = CancelToken::new();
-        let cancel = token.clone();
-        let sink = Keep::default();
-        let kept = Arc::clone(&sink.kept);
-        std::thread::spawn(move || {
-            while kept.lock().unwrap().numbers.len() < 3 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            cancel.cancel();
-        });
-        let gate = Some((3, gate));
-        let source = Numbers {
-            gate,
-            alive: Arc::clone(&alive),
-            ..numbers(10)
-        };
-        let rt = runtime();
-        let stream = rt.stream(source).through(Toy::default()).cancel(token);
-        let report = stream
-            .plan(fixed(structure, dispatch))
-            .into(sink.clone())
-            .unwrap();
-        assert!(report.cancelled && sink.kept().finished);
-        assert_eq!(sink.kept().numbers, [0, 1, 2]);
-        // The source goes when its read returns, and not before.
-        assert_eq!(Arc::strong_count(&alive), 2);
-        drop(open);
-        let begin = Instant::now();
-        while Arc::strong_count(&alive) > 1 {
-            assert!(
-                begin.elapsed() < Duration::from_secs(10),
-                "the source was not let go"
-            );
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    });
-}
-
-#[test]
-fn a_token_cancelled_before_ends_a_stream_at_once() {
-    each(|structure, dispatch, inline| {
-        let token = CancelToken::new();
-        token.cancel();
-        let sink = Keep {
-            inline,
-            ..Keep::default()
-        };
-        let rt = runtime();
-        let stream = rt
-            .stream(Numbers {
-                inline,
-                ..numbers(10)
-            })
-            .through(Toy::default());
-        let stream = stream.plan(fixed(structure, dispatch)).cancel(token);
-        let report = stream.into(sink.clone()).unwrap();
-        assert!(report.cancelled && report.units == 0 && sink.kept().finished);
-    });
-}
-
-#[test]
 fn the_source_is_gone_when_the_stream_ends() {
     within(|| {
         let alive = Arc::new(());
         for inline in [false, true] {
             let source = Numbers {
                 inline,
-                alive: Arc::clone(&alive),
+                _alive: Arc::clone(&alive),
                 ..numbers(10)
             };
             runtime()
@@ -485,7 +381,7 @@ impl<Src> Through<Src> for Unfit {
     type Service = Toy;
     type Error = Broken;
 
-    fn bind(self, _: &Src) -> Result<Toy, Broken> {
+    fn bind(self, _: &Src, _: &Topology) -> Result<Toy, Broken> {
         Err(Broken("graph"))
     }
 }
@@ -582,7 +478,7 @@ fn a_callback_that_panics_leaves_nothing_behind() {
         for structure in ["tiled", "farm"] {
             let alive = Arc::new(());
             let source = Numbers {
-                alive: Arc::clone(&alive),
+                _alive: Arc::clone(&alive),
                 ..numbers(100)
             };
             let toy = Toy {

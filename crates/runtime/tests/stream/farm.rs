@@ -64,7 +64,7 @@ fn units_overlap_and_cost_is_that_of_the_group() {
             .into(Keep::default())
             .unwrap();
         // Three at a time: 60 ms, not 180.
-        assert!(report.wall_s < 0.12, "{}", report.wall_s);
+        assert!(report.wall_s < 0.15, "{}", report.wall_s);
         let log = log.lock().unwrap();
         let Recorded::Units(_, costs) = &log[0] else {
             panic!("{log:?}")
@@ -72,7 +72,7 @@ fn units_overlap_and_cost_is_that_of_the_group() {
         assert_eq!(costs.len(), 30);
         assert!(costs.iter().all(|c| *c == costs[0]));
         assert!(
-            (1.9e-3..4e-3).contains(&costs[0].as_secs_f64()),
+            (1.9e-3..5e-3).contains(&costs[0].as_secs_f64()),
             "{:?}",
             costs[0]
         );
@@ -111,7 +111,7 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
             };
             // 2 ms on each of 2 workers is 1 ms a unit, and not the 5 ms between units.
             assert!(
-                (0.9e-3..2.5e-3).contains(&costs[0].as_secs_f64()),
+                (0.9e-3..4e-3).contains(&costs[0].as_secs_f64()),
                 "{:?}",
                 costs[0]
             );

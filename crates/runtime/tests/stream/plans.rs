@@ -65,7 +65,7 @@ fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
             ..Toy::default()
         };
         let source = Numbers {
-            delay: Duration::from_millis(8),
+            delay: Duration::from_millis(25),
             ..numbers(18)
         };
         let rt = runtime();
@@ -98,11 +98,15 @@ fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
             let Recorded::Units(plan, costs) = recorded else {
                 unreachable!()
             };
-            // `sequential` has two passes, each with the delay. Reading takes 8 ms and must not be in it.
+            // `sequential` has two passes, each with the delay. Reading takes 25 ms and must not be in it.
             let passes = if *plan == tiled { 1 } else { 2 };
             let least = Duration::from_millis(2) * passes;
+            let mut costs = costs.clone();
+            costs.sort_unstable();
+            let median = costs[costs.len() / 2];
+            assert!(costs[0] >= least, "{plan}: {costs:?}");
             assert!(
-                costs.iter().all(|c| (least..least * 3).contains(c)),
+                median < least + Duration::from_millis(12),
                 "{plan}: {costs:?}"
             );
         }
@@ -176,20 +180,19 @@ fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
 fn the_tuner_settles_and_says_why() {
     let report = within(|| {
         let toy = Toy {
-            delay: Some(|_, s| Duration::from_micros(cost(s))),
+            delay: Some(|_, s| Duration::from_millis(cost(s))),
             ..Toy::default()
         };
         runtime()
-            .stream(numbers(1500))
+            .stream(numbers(400))
             .through(toy)
             .into(Keep::default())
             .unwrap()
     });
-    // A sleep takes some 60 µs longer than asked for, which leaves `tiled` far ahead of the others.
     fn cost(structure: Structure) -> u64 {
         match structure {
-            Structure::Tiled => 50,
-            _ => 1500,
+            Structure::Tiled => 1,
+            _ => 20,
         }
     }
     assert_eq!(
@@ -214,5 +217,5 @@ fn the_tuner_settles_and_says_why() {
             .search
             .is_some_and(|s| s.plans_tried >= 2 && s.epochs >= 2)
     );
-    assert!(report.last_quarter.median_s < 1e-3);
+    assert!(report.last_quarter.median_s < 10e-3);
 }

@@ -216,7 +216,7 @@ pub struct Numbers {
     pub gate: Option<(u64, mpsc::Receiver<()>)>,
     pub delay: Duration,
     /// Goes with the source.
-    pub alive: Arc<()>,
+    pub _alive: Arc<()>,
 }
 
 pub fn numbers(units: u64) -> Numbers {

@@ -19,7 +19,7 @@ use crate::stage::RowContext;
 pub(super) enum Run<'a> {
     /// (x0, y) to (x0 + n, y).
     Row { x0: i32, y: i32, n: usize },
-    /// (xs[i], ys[i]).
+    /// (`xs[i]`, `ys[i]`).
     List { xs: &'a [i32], ys: &'a [i32] },
 }
 

@@ -55,7 +55,7 @@ fn list(width: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(us
     }
 }
 
-/// The 2 x 2 samples whose upper left ones are (xs[i], ys[i]): a run of each, one after the other.
+/// The 2 x 2 samples whose upper left ones are (`xs[i]`, `ys[i]`): a run of each, one after the other.
 pub(super) fn squares(source: &Source<'_>, xs: &[i32], ys: &[i32], out: &mut [f32]) {
     let size = source.size();
     match source {

@@ -1,0 +1,457 @@
+//! `evener bench filters`: time to compute a frame, by graph, size, plan, workers and placement.
+//!
+//! Computation only, as Espeland et al. measured: frames of f32 planes lie in memory and stay there; nothing is read,
+//! converted or written. The same frame goes through again and again, so that what fits in a cache is found there.
+
+use std::time::{Duration, Instant};
+
+use evener_image::exec::service::FilterService;
+use evener_image::graph::bind::{Bound, Planes};
+use evener_image::graph::parse::Graph;
+use evener_image::{Chroma, Depth, Format, Size, ops, pipelines};
+use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Simd, Structure};
+use serde::Serialize;
+
+use crate::memory_io::{Repeat, Verify};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Graphs: a letter A to G, or a chain of filters.
+    pub graphs: Vec<String>,
+    /// Frame sizes.
+    pub sizes: Vec<Size>,
+    /// Plans.
+    pub plans: Vec<Plans>,
+    /// Numbers of workers; those of the machine when empty.
+    pub workers: Vec<u32>,
+    /// Placements. When any is named, an I/O thread writes each frame into memory before it is computed, so that
+    /// it lies in the cache of that thread's core.
+    pub affinities: Vec<Placement>,
+    /// Frames of each measurement; by default as many as take a second, at least 30, and for plan auto 300, or 3000
+    /// of frames below 640x480.
+    pub frames: Option<u64>,
+    /// Whether plans of earlier runs are remembered and those of this one kept.
+    pub memory: bool,
+    /// Counts operations per structure too.
+    pub ops: bool,
+    /// Planes of a frame: luma alone, or 4:2:0 with every filter on each plane.
+    pub each: bool,
+}
+
+/// Plans to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plans {
+    /// Every structure with every dispatch flavour.
+    All,
+    /// One, or the tuner's choice.
+    One(Choice),
+}
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+pub struct FilterReport {
+    /// Processor, cores and SIMD level.
+    pub machine: String,
+    /// Version of evener.
+    pub version: &'static str,
+    /// One for each graph, size, plan, number of workers and placement.
+    pub results: Vec<FilterResult>,
+    /// Operations per sample, where asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ops: Vec<OpsRow>,
+}
+
+/// One measurement. Times in milliseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct FilterResult {
+    /// The graph as given.
+    pub graph: String,
+    /// Width x height.
+    pub size: String,
+    /// The plan as asked for.
+    pub plan: String,
+    /// Structure in force at the end.
+    pub structure: Structure,
+    /// Dispatch flavour in force at the end.
+    pub dispatch: Dispatch,
+    /// Rows of a job at the end.
+    pub grain: u32,
+    /// Workers of the runtime.
+    pub workers: u32,
+    /// Workers the plan used at the end.
+    pub workers_used: u32,
+    /// Placement, where one was asked for.
+    pub affinity: Option<Placement>,
+    /// Frames computed, warm-up included.
+    pub frames: u64,
+    /// Over the frames after warm-up; for plan auto over the last quarter.
+    pub ms: Milliseconds,
+    /// Over every frame from the first, learning included.
+    pub whole_ms_mean: f64,
+    /// SHA-256 of an output frame; all frames of a run are the same.
+    pub sha256: String,
+}
+
+/// Times of a frame in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Milliseconds {
+    /// Shortest.
+    pub min: f64,
+    /// Middle.
+    pub median: f64,
+    /// Average.
+    pub mean: f64,
+    /// 99 % took no longer.
+    pub p99: f64,
+}
+
+/// Operations of one stage per sample of the input frame.
+#[derive(Debug, Serialize)]
+pub struct OpsRow {
+    /// The graph as given.
+    pub graph: String,
+    /// Width x height.
+    pub size: String,
+    /// Structure counted.
+    pub structure: Structure,
+    /// Stage.
+    pub stage: &'static str,
+    /// Samples read per sample of the input.
+    pub ops: f64,
+}
+
+/// Why nothing could be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The graph cannot be used.
+    #[error("graph '{graph}': {reason}")]
+    Graph {
+        /// As given.
+        graph: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The runtime or a run failed.
+    #[error("graph '{graph}', {size}, plan {plan}: {reason}")]
+    Run {
+        /// As given.
+        graph: String,
+        /// Width x height.
+        size: String,
+        /// As asked for.
+        plan: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Two frames of the same input differ.
+    #[error("graph '{graph}', {size}, plan {plan}: frame {frame} differs from the first")]
+    Differs {
+        /// As given.
+        graph: String,
+        /// Width x height.
+        size: String,
+        /// As asked for.
+        plan: String,
+        /// The frame.
+        frame: u64,
+    },
+    /// The runtime could not start.
+    #[error("cannot start workers: {0}")]
+    Runtime(String),
+}
+
+/// A graph on frames of one size.
+struct Subject {
+    graph: String,
+    size: Size,
+    bound: Bound,
+    simd: Simd,
+    private_cache: usize,
+}
+
+impl Subject {
+    fn new(graph: &str, size: Size, each: bool, runtime: &Runtime) -> Result<Self, Error> {
+        let wrong = |reason: String| Error::Graph { graph: graph.to_owned(), reason };
+        let text = pipelines::find(graph).map_or(graph, |p| p.text);
+        let chroma = if each { Chroma::C420 } else { Chroma::Mono };
+        let format = Format { width: size.w, height: size.h, chroma, depth: Depth::F32 };
+        let planes = if each { Planes::Each } else { Planes::Luma };
+        let graph_of = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
+        let bound = graph_of.bind(&format, planes).map_err(|e| wrong(e.to_string()))?;
+        Ok(Subject {
+            graph: graph.to_owned(),
+            size,
+            bound,
+            simd: Simd::detect(),
+            private_cache: runtime.topology().private_cache(),
+        })
+    }
+
+    fn service(&self) -> FilterService {
+        let key = format!("bench {} {}", self.graph, self.bound.input);
+        FilterService::new(&self.bound, key, self.private_cache, self.simd)
+    }
+
+    fn failed(&self, plan: &str, reason: impl ToString) -> Error {
+        Error::Run {
+            graph: self.graph.clone(),
+            size: self.size.to_string(),
+            plan: plan.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// Measures everything in turn; `progress` is told what is measured next.
+///
+/// # Errors
+/// A graph cannot be parsed or bound, or a run fails.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterReport, Error> {
+    let mut report = FilterReport {
+        machine: String::new(),
+        version: env!("CARGO_PKG_VERSION"),
+        results: Vec::new(),
+        ops: Vec::new(),
+    };
+    let placements: Vec<Option<Placement>> = match options.affinities.as_slice() {
+        [] => vec![None],
+        some => some.iter().copied().map(Some).collect(),
+    };
+    let all = [evener_runtime::Topology::detect().workers() as u32];
+    let workers = if options.workers.is_empty() { &all[..] } else { &options.workers };
+    for &workers in workers {
+        for &placement in &placements {
+            let runtime = Runtime::builder()
+                .workers(workers as usize)
+                .placement(placement.unwrap_or_default())
+                .memory(options.memory)
+                .build()
+                .map_err(|e| Error::Runtime(e.to_string()))?;
+            report.machine = runtime.topology().machine_key();
+            for &size in &options.sizes {
+                for graph in &options.graphs {
+                    let subject = Subject::new(graph, size, options.each, &runtime)?;
+                    for plan in choices(options, &subject) {
+                        progress(&format!("{graph} {size} {} {workers} workers", plan_name(&plan)));
+                        report.results.push(measure(
+                            options, &runtime, &subject, plan, workers, placement,
+                        )?);
+                    }
+                }
+            }
+        }
+    }
+    if options.ops {
+        for &size in &options.sizes {
+            for graph in &options.graphs {
+                report.ops.extend(operations(graph, size, options.each)?);
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn choices(options: &Options, subject: &Subject) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    for plan in &options.plans {
+        match plan {
+            Plans::One(choice) => choices.push(*choice),
+            Plans::All => {
+                for shape in subject.service().shapes(subject.private_cache) {
+                    for dispatch in Dispatch::ALL {
+                        choices.push(Choice::Fixed {
+                            structure: shape.structure,
+                            dispatch: Some(dispatch),
+                            grain: None,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    choices
+}
+
+fn plan_name(choice: &Choice) -> String {
+    match choice {
+        Choice::Auto => "auto".into(),
+        Choice::Fixed { structure, dispatch, grain } => {
+            let dispatch = dispatch.map(|d| format!("/{d}")).unwrap_or_default();
+            let grain = grain.map(|g| format!("/{g}")).unwrap_or_default();
+            format!("{structure}{dispatch}{grain}")
+        }
+    }
+}
+
+fn measure(
+    options: &Options,
+    runtime: &Runtime,
+    subject: &Subject,
+    choice: Choice,
+    workers: u32,
+    affinity: Option<Placement>,
+) -> Result<FilterResult, Error> {
+    let plan = plan_name(&choice);
+    let measured = match choice {
+        Choice::Fixed { structure, dispatch, grain }
+            if structure != Structure::Farm && affinity.is_none() =>
+        {
+            let service = subject.service();
+            let shapes = service.shapes(subject.private_cache);
+            let shape = shapes
+                .iter()
+                .find(|s| s.structure == structure)
+                .ok_or_else(|| subject.failed(&plan, "filters do not run this way"))?;
+            let fixed = Plan {
+                structure,
+                dispatch: dispatch.unwrap_or(Dispatch::Fifo),
+                grain: grain.unwrap_or(shape.default_grain),
+                workers,
+            };
+            one_plan(options, runtime, subject, &service, fixed)?
+        }
+        choice => stream(options, runtime, subject, choice, workers, affinity)?,
+    };
+    Ok(FilterResult {
+        graph: subject.graph.clone(),
+        size: subject.size.to_string(),
+        plan,
+        structure: measured.plan.structure,
+        dispatch: measured.plan.dispatch,
+        grain: measured.plan.grain,
+        workers,
+        workers_used: measured.plan.workers,
+        affinity,
+        frames: measured.frames,
+        ms: measured.ms,
+        whole_ms_mean: measured.whole,
+        sha256: measured.sha256,
+    })
+}
+
+struct Measured {
+    plan: Plan,
+    frames: u64,
+    ms: Milliseconds,
+    whole: f64,
+    sha256: String,
+}
+
+/// One plan, unit after unit, with nothing between them.
+fn one_plan(
+    options: &Options,
+    runtime: &Runtime,
+    subject: &Subject,
+    service: &FilterService,
+    plan: Plan,
+) -> Result<Measured, Error> {
+    let name = plan.to_string();
+    let mut executor = runtime.executor(service);
+    let (mut input, output) = (service.input(), service.output());
+    Repeat::fill(&mut input);
+    let mut verify = Verify::default();
+    let mut times: Vec<f64> = Vec::new();
+    let begin = Instant::now();
+    let enough = |n: usize| match options.frames {
+        Some(frames) => n as u64 >= frames.max(1),
+        None => n >= 30 && begin.elapsed() > Duration::from_secs(1),
+    };
+    while !enough(times.len()) {
+        let start = Instant::now();
+        executor.run(&plan, &input, &output).map_err(|e| subject.failed(&name, e))?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        verify.see(&output);
+    }
+    let whole = times.iter().sum::<f64>() / times.len() as f64;
+    let warm = (times.len() / 10).max(2).min(times.len() - 1);
+    let mut warmed = times[warm..].to_vec();
+    warmed.sort_by(f64::total_cmp);
+    let at = |q: f64| warmed[((warmed.len() - 1) as f64 * q).round() as usize];
+    let ms = Milliseconds {
+        min: warmed[0],
+        median: at(0.5),
+        mean: warmed.iter().sum::<f64>() / warmed.len() as f64,
+        p99: at(0.99),
+    };
+    let sha256 = digest(subject, &name, &verify)?;
+    Ok(Measured { plan, frames: times.len() as u64, ms, whole, sha256 })
+}
+
+/// A stream between sources and sinks in memory: the tuner's choice, farms, and placements.
+fn stream(
+    options: &Options,
+    runtime: &Runtime,
+    subject: &Subject,
+    choice: Choice,
+    workers: u32,
+    affinity: Option<Placement>,
+) -> Result<Measured, Error> {
+    let plan = plan_name(&choice);
+    let small = subject.size.area() < 640 * 480;
+    let frames = options.frames.unwrap_or(match (choice, small) {
+        (Choice::Auto, true) => 3000,
+        (Choice::Auto, false) => 300,
+        _ => 100,
+    });
+    let mut verify = Verify::default();
+    let report = runtime
+        .stream(Repeat::new(frames, affinity.is_some()))
+        .through(subject.service())
+        .plan(choice)
+        .workers(matches!(choice, Choice::Fixed { .. }).then_some(workers))
+        .into(&mut verify)
+        .map_err(|e| subject.failed(&plan, e))?;
+    let times = if choice == Choice::Auto { report.last_quarter } else { report.times };
+    let found = report.plan.ok_or_else(|| subject.failed(&plan, "no frame was computed"))?;
+    Ok(Measured {
+        plan: found,
+        frames: report.units,
+        ms: Milliseconds {
+            min: times.min_s * 1e3,
+            median: times.median_s * 1e3,
+            mean: times.mean_s * 1e3,
+            p99: times.p99_s * 1e3,
+        },
+        whole: report.times.mean_s * 1e3,
+        sha256: digest(subject, &plan, &verify)?,
+    })
+}
+
+fn digest(subject: &Subject, plan: &str, verify: &Verify) -> Result<String, Error> {
+    match verify.differs() {
+        Some(frame) => Err(Error::Differs {
+            graph: subject.graph.clone(),
+            size: subject.size.to_string(),
+            plan: plan.to_owned(),
+            frame,
+        }),
+        None => Ok(verify.sha256()),
+    }
+}
+
+/// Structures whose operations Table III counts.
+const COUNTED: [Structure; 3] =
+    [Structure::Sequential, Structure::Backward, Structure::BackwardCached];
+
+fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error> {
+    let wrong = |reason: String| Error::Graph { graph: graph.to_owned(), reason };
+    let text = pipelines::find(graph).map_or(graph, |p| p.text);
+    let chroma = if each { Chroma::C420 } else { Chroma::Mono };
+    let format = Format { width: size.w, height: size.h, chroma, depth: Depth::F32 };
+    let parsed = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
+    let planes = if each { Planes::Each } else { Planes::Luma };
+    let bound = parsed.bind(&format, planes).map_err(|e| wrong(e.to_string()))?;
+    let mut rows = Vec::new();
+    for structure in COUNTED {
+        let table = ops::table(&bound, structure).map_err(|e| wrong(e.to_string()))?;
+        rows.extend(table.into_iter().map(|(stage, ops)| OpsRow {
+            graph: graph.to_owned(),
+            size: size.to_string(),
+            structure,
+            stage,
+            ops,
+        }));
+    }
+    Ok(rows)
+}

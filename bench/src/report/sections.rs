@@ -1,0 +1,264 @@
+//! The sections of the report; each is one figure or table of Espeland et al. for this machine.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use evener_runtime::{Placement, Structure};
+
+use super::svg::{self, Series, escape};
+use crate::filters::{FilterReport, FilterResult, OpsRow};
+use crate::table3;
+
+/// A heading, a sentence, and a chart or table.
+pub struct Section {
+    pub title: String,
+    pub about: String,
+    pub body: String,
+}
+
+/// Every section there are measurements for.
+pub fn all(report: &FilterReport) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for size in distinct(report, |r| r.size.clone()) {
+        let data = Data { report, size: &size };
+        sections.extend(data.auto());
+        sections.extend(data.structures());
+        sections.extend(data.scaling());
+        sections.extend(data.store());
+        sections.extend(data.affinity());
+    }
+    sections.extend(operations(&report.ops));
+    sections.push(table(report));
+    sections
+}
+
+fn distinct<T: Ord>(report: &FilterReport, of: impl Fn(&FilterResult) -> T) -> Vec<T> {
+    report.results.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The results of one frame size.
+struct Data<'a> {
+    report: &'a FilterReport,
+    size: &'a str,
+}
+
+impl Data<'_> {
+    fn results(&self) -> impl Iterator<Item = &FilterResult> {
+        self.report.results.iter().filter(|r| r.size == self.size)
+    }
+
+    fn graphs(&self) -> Vec<String> {
+        self.results().map(|r| r.graph.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    fn workers(&self) -> Vec<u32> {
+        self.results().map(|r| r.workers).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The best median of a structure named as the plan, over its dispatch flavours, without placement.
+    fn time(&self, graph: &str, structure: Structure, workers: u32) -> Option<f64> {
+        self.results()
+            .filter(|r| r.graph == graph && r.workers == workers && r.affinity.is_none())
+            .filter(|r| r.plan != "auto" && r.structure == structure)
+            .map(|r| r.ms.median)
+            .min_by(f64::total_cmp)
+    }
+
+    fn auto_time(&self, graph: &str, workers: u32) -> Option<f64> {
+        self.results()
+            .find(|r| {
+                r.graph == graph && r.workers == workers && r.plan == "auto" && r.affinity.is_none()
+            })
+            .map(|r| r.ms.median)
+    }
+
+    fn best(&self, graph: &str, workers: u32) -> Option<f64> {
+        Structure::ALL
+            .into_iter()
+            .filter_map(|s| self.time(graph, s, workers))
+            .min_by(f64::total_cmp)
+    }
+
+    fn auto(&self) -> Option<Section> {
+        let workers = *self.workers().last()?;
+        let graphs = self.graphs();
+        let share = |g: &String| Some(self.best(g, workers)? / self.auto_time(g, workers)?);
+        let values: Vec<_> = graphs.iter().map(share).collect();
+        if values.iter().all(Option::is_none) {
+            return None;
+        }
+        let series = [Series { name: "auto".into(), values }];
+        Some(Section {
+            title: format!("Plan auto against the best fixed plan, {}", self.size),
+            about: format!(
+                "Speed of the plan the tuner found, over the last quarter of the stream, relative to the best plan \
+                 in hindsight; {workers} workers. 1 is as fast."
+            ),
+            body: svg::bars(&graphs, &series, "of the best", Some(1.0)),
+        })
+    }
+
+    fn structures(&self) -> Option<Section> {
+        let (first, last) = (*self.workers().first()?, *self.workers().last()?);
+        let graphs = self.graphs();
+        let shown = [
+            Structure::Sequential,
+            Structure::Backward,
+            Structure::BackwardCached,
+            Structure::Tiled,
+            Structure::Farm,
+        ];
+        let series: Vec<Series> = shown
+            .iter()
+            .map(|&s| Series {
+                name: s.name().into(),
+                values: graphs
+                    .iter()
+                    .map(|g| Some(self.time(g, s, last)? / self.time(g, Structure::Sequential, first)?))
+                    .collect(),
+            })
+            .filter(|s| s.values.iter().any(Option::is_some))
+            .collect();
+        (series.len() > 1).then(|| Section {
+            title: format!("Structures, {} (their figures 4 and 6)", self.size),
+            about: format!(
+                "Time with {last} workers relative to sequential with {first}; lower is better. Bars beyond the axis \
+                 are cut and carry their value."
+            ),
+            body: svg::bars(&graphs, &series, "relative time", Some(1.0)),
+        })
+    }
+
+    fn scaling(&self) -> Option<Section> {
+        let workers = self.workers();
+        let graph = "B";
+        let series: Vec<Series> = [Structure::Sequential, Structure::Backward, Structure::Tiled]
+            .iter()
+            .map(|&s| Series {
+                name: s.name().into(),
+                values: workers
+                    .iter()
+                    .map(|&w| Some(self.time(graph, s, workers[0])? / self.time(graph, s, w)?))
+                    .collect(),
+            })
+            .filter(|s| s.values.iter().any(Option::is_some))
+            .collect();
+        (workers.len() > 1 && !series.is_empty()).then(|| Section {
+            title: format!("Scaling of pipeline B, {} (their figures 2 and 3)", self.size),
+            about: format!("Speed-up, each structure relative to itself with {} worker(s).", workers[0]),
+            body: svg::lines(&workers, &series, "speed-up", "workers"),
+        })
+    }
+
+    fn store(&self) -> Option<Section> {
+        let workers = self.workers();
+        let shown = [Structure::Sequential, Structure::Backward, Structure::BackwardStore];
+        let groups: Vec<(String, &str, u32)> = ["D", "G"]
+            .into_iter()
+            .flat_map(|g| workers.iter().map(move |&w| (format!("{g}, {w} workers"), g, w)))
+            .collect();
+        let series: Vec<Series> = shown
+            .iter()
+            .map(|&s| Series {
+                name: s.name().into(),
+                values: groups.iter().map(|(_, g, w)| self.time(g, s, *w)).collect(),
+            })
+            .collect();
+        let has_store = series[2].values.iter().any(Option::is_some);
+        let names: Vec<String> = groups.into_iter().map(|(name, ..)| name).collect();
+        has_store.then(|| Section {
+            title: format!("Storing what backward computes, {} (their figure 5)", self.size),
+            about: "Tells locality from memory traffic: backward-store writes intermediates nobody reads.".into(),
+            body: svg::bars(&names, &series, "ms a frame", None),
+        })
+    }
+
+    fn affinity(&self) -> Option<Section> {
+        let workers = self.workers();
+        let series: Vec<Series> = Placement::ALL
+            .iter()
+            .map(|&p| Series {
+                name: p.name().into(),
+                values: workers
+                    .iter()
+                    .map(|&w| {
+                        self.results()
+                            .filter(|r| {
+                                r.graph == "B"
+                                    && r.workers == w
+                                    && r.affinity == Some(p)
+                                    && r.structure == Structure::Sequential
+                            })
+                            .map(|r| r.ms.median)
+                            .min_by(f64::total_cmp)
+                    })
+                    .collect(),
+            })
+            .filter(|s| s.values.iter().any(Option::is_some))
+            .collect();
+        let names: Vec<String> = workers.iter().map(|w| format!("{w} workers")).collect();
+        (!series.is_empty()).then(|| Section {
+            title: format!("Where the frame was written, {} (their figure 7)", self.size),
+            about: "Pipeline B, sequential; an I/O thread writes each frame before it is computed.".into(),
+            body: svg::bars(&names, &series, "ms a frame", None),
+        })
+    }
+}
+
+fn operations(ops: &[OpsRow]) -> Option<Section> {
+    if ops.is_empty() {
+        return None;
+    }
+    let mut body = String::from(
+        "<table><tr><th>pipeline<th class=text>size<th class=text>structure<th class=text>stage<th>here<th>printed",
+    );
+    for row in ops {
+        let printed = table3::printed(row).map_or(String::new(), |v| format!("{v:.2}"));
+        let _ = write!(
+            body,
+            "<tr><td>{}<td class=text>{}<td class=text>{}<td class=text>{}<td>{:.2}<td>{printed}",
+            escape(&row.graph),
+            row.size,
+            row.structure,
+            row.stage,
+            row.ops
+        );
+    }
+    body.push_str("</table>");
+    Some(Section {
+        title: "Operations per sample (their Table III)".into(),
+        about: "Samples a stage reads per sample of the input frame; their figures are for 352x288 in 4:2:0.".into(),
+        body,
+    })
+}
+
+fn table(report: &FilterReport) -> Section {
+    let mut body = String::from(
+        "<table><tr><th>graph<th class=text>size<th class=text>plan<th>workers<th>median ms<th>p99 ms\
+         <th>mean of all ms<th class=text>ended with",
+    );
+    for r in &report.results {
+        let affinity = r.affinity.map(|a| format!(", {a}")).unwrap_or_default();
+        let _ = write!(
+            body,
+            "<tr><td>{}<td class=text>{}<td class=text>{}{affinity}<td>{}<td>{:.3}<td>{:.3}<td>{:.3}\
+             <td class=text>{} \u{b7} {} \u{b7} {}",
+            escape(&r.graph),
+            r.size,
+            escape(&r.plan),
+            r.workers,
+            r.ms.median,
+            r.ms.p99,
+            r.whole_ms_mean,
+            r.structure,
+            r.dispatch,
+            r.grain
+        );
+    }
+    body.push_str("</table>");
+    Section {
+        title: "All measurements".into(),
+        about: format!("{} of them.", report.results.len()),
+        body,
+    }
+}

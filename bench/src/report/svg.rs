@@ -1,0 +1,209 @@
+//! Two kinds of charts as SVG text: grouped bars and lines.
+
+use std::fmt::Write;
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 300.0;
+const LEFT: f64 = 56.0;
+const BOTTOM: f64 = 40.0;
+const TOP: f64 = 34.0;
+/// Told apart by people who see colours differently (Okabe and Ito).
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#7f7f7f", "#b8a200"];
+
+/// One named series: a value, or nothing, for each position on the horizontal axis.
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// One for each position.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Bars, a group for each of `groups`. `reference` draws a line across, e.g. at 1.
+pub fn bars(groups: &[String], series: &[Series], unit: &str, reference: Option<f64>) -> String {
+    let mut svg = Chart::new(series, unit, reference);
+    let group = svg.plot_width() / groups.len().max(1) as f64;
+    let bar = group * 0.8 / series.len().max(1) as f64;
+    for (g, name) in groups.iter().enumerate() {
+        let x = LEFT + group * g as f64;
+        svg.label(x + group / 2.0, name);
+        for (i, s) in series.iter().enumerate() {
+            let Some(value) = s.values.get(g).copied().flatten() else { continue };
+            let (bx, y) = (x + group * 0.1 + bar * i as f64, svg.y(value));
+            let clipped = value > svg.top;
+            let _ = write!(
+                svg.text,
+                r#"<rect x="{bx:.1}" y="{y:.1}" width="{w:.1}" height="{h:.1}" fill="{c}"><title>{n}, {name}: {value:.3} {unit}</title></rect>"#,
+                w = bar * 0.92,
+                h = HEIGHT - BOTTOM - y,
+                c = COLOURS[i % COLOURS.len()],
+                n = escape(&s.name),
+                name = escape(name),
+                unit = escape(unit),
+            );
+            if clipped {
+                let _ = write!(
+                    svg.text,
+                    r#"<text x="{:.1}" y="{:.1}" class="clip">{value:.0}</text>"#,
+                    bx + bar / 2.0,
+                    TOP - 4.0
+                );
+            }
+        }
+    }
+    svg.finish()
+}
+
+/// Lines over numbered positions.
+pub fn lines(positions: &[u32], series: &[Series], unit: &str, across: &str) -> String {
+    let mut svg = Chart::new(series, unit, None);
+    let last = positions.len().saturating_sub(1).max(1) as f64;
+    let x = |i: usize| LEFT + 20.0 + (WIDTH - LEFT - 60.0) * i as f64 / last;
+    for (i, position) in positions.iter().enumerate() {
+        svg.label(x(i), &format!("{position} {across}"));
+    }
+    for (i, s) in series.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        let points: Vec<(f64, f64, f64)> = s
+            .values
+            .iter()
+            .enumerate()
+            .filter_map(|(p, v)| v.map(|v| (x(p), svg.y(v), v)))
+            .collect();
+        let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect();
+        let _ = write!(
+            svg.text,
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
+            path.join(" ")
+        );
+        for (x, y, v) in points {
+            let _ = write!(
+                svg.text,
+                r#"<circle cx="{x:.1}" cy="{y:.1}" r="3.5" fill="{colour}"><title>{}: {v:.3} {}</title></circle>"#,
+                escape(&s.name),
+                escape(unit)
+            );
+        }
+    }
+    svg.finish()
+}
+
+struct Chart {
+    text: String,
+    /// Value at the top of the vertical axis.
+    top: f64,
+}
+
+impl Chart {
+    fn new(series: &[Series], unit: &str, reference: Option<f64>) -> Self {
+        let mut values: Vec<f64> = series.iter().flat_map(|s| s.values.iter().flatten()).copied().collect();
+        values.sort_by(f64::total_cmp);
+        let largest = values.last().copied().unwrap_or(1.0).max(reference.unwrap_or(0.0));
+        // A bar many times the others would flatten them: it is cut, and its value written above.
+        let typical = values.get(values.len() * 3 / 4).copied().unwrap_or(1.0);
+        let top = nice(if largest > 6.0 * typical { 3.0 * typical } else { largest });
+        let mut chart = Chart { text: String::new(), top };
+        let _ = write!(
+            chart.text,
+            r#"<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><text x="4" y="{:.0}" class="unit">{}</text>"#,
+            TOP - 16.0,
+            escape(unit)
+        );
+        for step in 0..=4 {
+            let value = top * f64::from(step) / 4.0;
+            let y = chart.y(value);
+            let _ = write!(
+                chart.text,
+                r#"<line x1="{LEFT}" x2="{:.0}" y1="{y:.1}" y2="{y:.1}" class="grid"/><text x="{:.0}" y="{:.1}" class="tick">{}</text>"#,
+                WIDTH - 10.0,
+                LEFT - 6.0,
+                y + 4.0,
+                number(value)
+            );
+        }
+        if let Some(at) = reference {
+            let y = chart.y(at);
+            let _ = write!(
+                chart.text,
+                r#"<line x1="{LEFT}" x2="{:.0}" y1="{y:.1}" y2="{y:.1}" class="reference"/>"#,
+                WIDTH - 10.0
+            );
+        }
+        let mut x = LEFT + 60.0;
+        for (i, s) in series.iter().enumerate() {
+            let _ = write!(
+                chart.text,
+                r#"<rect x="{x:.0}" y="4" width="10" height="10" fill="{}"/><text x="{:.0}" y="13" class="legend">{}</text>"#,
+                COLOURS[i % COLOURS.len()],
+                x + 14.0,
+                escape(&s.name)
+            );
+            x += 26.0 + 7.0 * s.name.chars().count() as f64;
+        }
+        chart
+    }
+
+    fn plot_width(&self) -> f64 {
+        WIDTH - LEFT - 10.0
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let share = (value / self.top).clamp(0.0, 1.0);
+        HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+    }
+
+    fn label(&mut self, x: f64, name: &str) {
+        let y = HEIGHT - BOTTOM + 18.0;
+        let _ = write!(
+            self.text,
+            r#"<text x="{x:.1}" y="{y:.0}" class="label">{}</text>"#,
+            escape(name)
+        );
+    }
+
+    fn finish(mut self) -> String {
+        self.text.push_str("</svg>");
+        self.text
+    }
+}
+
+/// The next larger of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten.
+fn nice(value: f64) -> f64 {
+    let power = 10f64.powf(value.max(1e-9).log10().floor());
+    let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    steps.iter().map(|s| s * power).find(|s| *s >= value * 0.999).unwrap_or(value)
+}
+
+fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Text as it may stand in markup.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_round_numbers() {
+        assert_eq!([0.9, 1.0, 1.2, 7.1, 95.0].map(nice), [1.0, 1.0, 1.5, 8.0, 100.0]);
+        assert_eq!(number(0.25), "0.25");
+        assert_eq!(number(3.0), "3");
+    }
+
+    #[test]
+    fn a_bar_beyond_the_axis_is_cut_and_written() {
+        let series = [Series {
+            name: "a<b".into(),
+            values: vec![Some(1.0), Some(1.1), Some(0.9), Some(50.0), None],
+        }];
+        let groups: Vec<String> = "vwxyz".chars().map(String::from).collect();
+        let svg = bars(&groups, &series, "x", Some(1.0));
+        assert_eq!(svg.matches("<rect").count(), 1 + 4);
+        assert!(svg.contains(">50</text>") && svg.contains("a&lt;b"));
+    }
+}

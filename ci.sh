@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke
+# Without a name: all that a change must pass, in the order that fails soonest.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+fmt() { cargo fmt --all --check; }
+
+lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
+
+# The README's test command.
+test() { cargo test --workspace; }
+
+doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+
+# Every interleaving of the rings and of parking, on the code that runs. About a minute.
+loom() {
+    RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+        cargo test -p evener-runtime --release --lib --locked -- loom
+}
+
+# Seconds for each target: ./ci.sh fuzz, or FUZZ_SECONDS=600 ./ci.sh fuzz
+fuzz() {
+    command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+    local target
+    for target in $(cargo fuzz list); do
+        RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none "$target" -- \
+            -max_total_time="${FUZZ_SECONDS:-20}" -timeout=20 -rss_limit_mb=4096
+    done
+}
+
+# Whether the benchmarks still run and write what they say; no figure is judged.
+bench-smoke() {
+    local out
+    out=$(mktemp -d)
+    cargo run --release --locked -q -- bench filters --graph A --graph "rotate=12" --size 352x288 \
+        --plan auto --plan all --frames 30 --no-memory --ops \
+        --json "$out/filters.json" --report "$out/report.html"
+    python3 - "$out/filters.json" <<'PY'
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+by_graph = {}
+for r in results:
+    assert r["ms"]["min"] > 0 and r["frames"] >= 30, r
+    by_graph.setdefault(r["graph"], set()).add(r["sha256"])
+assert all(len(hashes) == 1 for hashes in by_graph.values()), by_graph
+print(len(results), "results, one hash for each graph")
+PY
+    [ -s "$out/report.html" ]
+    cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
+    rm -rf "$out"
+}
+
+if [ $# -eq 0 ]; then
+    set -- fmt lint test doc bench-smoke loom fuzz
+fi
+for verb in "$@"; do
+    printf '\n== %s\n' "$verb"
+    case $verb in
+        fmt | lint | test | doc | loom | fuzz | bench-smoke) "$verb" ;;
+        *)
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke" >&2
+            exit 2
+            ;;
+    esac
+done

@@ -1,0 +1,62 @@
+//! `bench`, with next to nothing to measure.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::run::Folder;
+
+#[test]
+fn filters_are_measured_in_every_combination() {
+    let folder = Folder::new();
+    let line = "bench filters --graph A --graph flip=h --size 64x48 --plan tiled,auto \
+                --workers 1,2 --frames 5 --ops --no-memory --json r.json --report r.html";
+    let text = folder.line(line).succeeded().text();
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    let results = report["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2 * 2 * 2);
+    for result in results {
+        assert!(result["ms"]["median"].as_f64().unwrap() > 0.0, "{result}");
+    }
+    assert!(!report["ops"].as_array().unwrap().is_empty());
+    assert!(text.lines().count() > 8 && text.contains("tiled/fifo/"), "{text}");
+    let page = fs::read_to_string(folder.path("r.html")).unwrap();
+    assert!(page.contains("<table") && page.contains("</html>"), "{page}");
+    assert!(!folder.path("cache").exists());
+}
+
+#[test]
+fn json_takes_the_place_of_the_table() {
+    let folder = Folder::new();
+    let done = folder.line("bench filters --graph D --size 32x32 --frames 3 --plan tiled --json -");
+    let report: Value = serde_json::from_slice(&done.succeeded().stdout).unwrap();
+    assert_eq!(report["results"][0]["size"], "32x32");
+}
+
+#[test]
+fn dispatch_is_measured() {
+    let folder = Folder::new();
+    let line = "bench dispatch --workers 1 --rounds 1 --json r.json";
+    let text = folder.line(line).succeeded().text();
+    assert!(text.contains("evener fifo") && text.contains("rayon"), "{text}");
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    assert_eq!(report["workers"], 1);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let folder = Folder::new();
+    let graph = folder.line("bench filters --graph nothing --size 32x32 --json r.json");
+    graph.failed(2, &["nothing"]);
+    for (flags, part) in [
+        ("filters --size 0x3", "not a size"),
+        ("filters --size big", "not a size"),
+        ("filters --plan tild", "unknown plan 'tild'"),
+        ("dispatch --rounds 0", "0 is not in"),
+    ] {
+        let done = folder.line(&format!("bench {flags}"));
+        assert_eq!(done.status, Some(2), "{flags}");
+        assert!(done.stderr.contains(part), "{}", done.stderr);
+    }
+    assert_eq!(folder.names(), [""; 0]);
+}

@@ -1,0 +1,164 @@
+//! Everything that goes through FFmpeg, real or not there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::run::{Done, Folder, frames_of};
+
+fn has_ffmpeg() -> bool {
+    let found = Command::new("ffmpeg")
+        .arg("-version")
+        .stdout(Stdio::null())
+        .status();
+    let there = found.is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: ffmpeg is not installed");
+    }
+    there
+}
+
+/// A clip of the folder `EVENER_CLIPS`.
+fn clip(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("EVENER_CLIPS").map(|folder| PathBuf::from(folder).join(name));
+    let found = path.filter(|path| path.exists());
+    if found.is_none() {
+        println!("skipped: {name} is not in the folder EVENER_CLIPS names");
+    }
+    found
+}
+
+#[test]
+fn without_ffmpeg_the_error_says_what_is_missing() {
+    let folder = Folder::new();
+    folder.file("in.mkv", "something that is no y4m");
+    for (line, name) in [
+        ("filter blur -i in.mkv -o out.y4m", "in.mkv"),
+        ("filter blur -i testsrc:64x48:3 -o out.mkv", "out.mkv"),
+    ] {
+        let mut command = folder.evener(line.split(' '));
+        let done = Done::of(command.env("PATH", folder.path("nothing")));
+        done.failed(1, &[name, "'ffmpeg'", "not installed"]);
+        assert_eq!(folder.names(), ["in.mkv"]);
+    }
+}
+
+#[test]
+fn a_failing_ffmpeg_is_quoted() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("bin")).unwrap();
+    let script = folder.file(
+        "bin/ffmpeg",
+        "#!/bin/sh\necho 'first' >&2\necho 'the disk has a cold' >&2\nexit 3\n",
+    );
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    folder.file("in.mkv", "something that is no y4m");
+    for line in [
+        "filter blur -i in.mkv -o out.y4m",
+        "filter blur -i testsrc:640x480:30 -o out.mkv",
+    ] {
+        let mut command = folder.evener(line.split(' '));
+        let done = Done::of(command.env("PATH", folder.path("bin")));
+        done.failed(1, &["ffmpeg failed", "the disk has a cold"]);
+        assert_eq!(folder.names(), ["bin", "in.mkv"]);
+    }
+}
+
+#[test]
+fn files_that_are_no_video_are_refused_in_ffmpegs_words() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.file("in.mkv", "something that is no video");
+    let done = folder.line("filter blur -i in.mkv -o out.y4m");
+    done.failed(1, &["in.mkv", "ffmpeg"]);
+    let done = folder.line("filter blur -i testsrc:64x48:3 -o out.nosuchformat");
+    done.failed(1, &["out.nosuchformat", "ffmpeg"]);
+    assert_eq!(folder.names(), ["in.mkv"]);
+}
+
+#[test]
+fn encoded_files_come_back() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    folder
+        .line("filter blur -i testsrc:320x240:25 -o a.mkv")
+        .succeeded();
+    folder.line("filter flip=h -i a.mkv -o b.y4m").succeeded();
+    assert_eq!(frames_of(&folder.path("b.y4m")), 25);
+    assert_eq!(folder.names(), ["a.mkv", "b.y4m"]);
+}
+
+#[test]
+fn foreman_is_filtered() {
+    let Some(foreman) = clip("foreman_352x288_300f.264") else {
+        return;
+    };
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let foreman = foreman.to_str().unwrap();
+    let done = folder.line(&format!(
+        "filter undistort,rotate=6,crop=0.8 -i {foreman} -o out.y4m"
+    ));
+    assert!(
+        done.succeeded().stderr.starts_with("300 frames, "),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(frames_of(&folder.path("out.y4m")), 300);
+    let header = fs::read(folder.path("out.y4m")).unwrap();
+    assert!(
+        header.starts_with(b"YUV4MPEG2 W280 H230 "),
+        "{:?}",
+        &header[..40]
+    );
+
+    // Through files of our own, and by any plan, it is the same.
+    let plain = folder.line(&format!("filter crop=1 -i {foreman} -o plain.y4m"));
+    plain.succeeded();
+    folder
+        .line("filter undistort,rotate=6,crop=0.8 -i plain.y4m -o again.y4m --plan sequential")
+        .succeeded();
+    assert!(header == fs::read(folder.path("again.y4m")).unwrap());
+}
+
+#[test]
+fn the_street_is_encoded() {
+    let Some(street) = clip("street_1920x1080_54f.264") else {
+        return;
+    };
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let street = street.to_str().unwrap();
+    let done = folder.line(&format!(
+        "filter blur,sobel -i {street} -o out.mkv --plan tiled"
+    ));
+    assert!(
+        done.succeeded().stderr.starts_with("54 frames, "),
+        "{}",
+        done.stderr
+    );
+    let probed = Command::new("ffprobe")
+        .args(["-v", "error", "-count_frames", "-select_streams", "v"])
+        .args([
+            "-show_entries",
+            "stream=width,height,nb_read_frames",
+            "-of",
+            "csv=p=0",
+        ])
+        .arg(folder.path("out.mkv"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(probed.stdout).unwrap().trim(),
+        "1920,1080,54"
+    );
+}

@@ -1,0 +1,114 @@
+//! Help texts and typing errors.
+
+use crate::run::Folder;
+
+/// Subcommands and what their help must mention.
+const COMMANDS: &[(&str, &[&str])] = &[
+    (
+        "filter",
+        &[
+            "GRAPH",
+            "-i, --input",
+            "-o, --output",
+            "--plan",
+            "--workers",
+            "--live",
+            "--planes",
+            "--affinity",
+            "--explain",
+            "--json",
+            "--trace",
+            "--no-memory",
+            "--keep-partial",
+            "--verbose",
+            "auto, each, luma",
+            "none, io-same, io-diff, module-diff",
+            "Examples:",
+            "testsrc:",
+            "null:",
+            "Ctrl-C",
+        ],
+    ),
+    ("filters", &["FILTER", "Examples:"]),
+    ("plans", &["Examples:"]),
+    ("topology", &["--json", "EVENER_CPU"]),
+    ("bench", &["filters", "dispatch"]),
+    (
+        "bench filters",
+        &[
+            "--graph",
+            "--size",
+            "--plan",
+            "--workers",
+            "--affinity",
+            "--frames",
+            "--no-memory",
+            "--ops",
+            "--json",
+            "--report",
+        ],
+    ),
+    ("bench dispatch", &["--workers", "--rounds", "--json"]),
+];
+
+#[test]
+fn every_subcommand_explains_each_flag() {
+    let folder = Folder::new();
+    for (command, parts) in COMMANDS {
+        let done = folder.line(&format!("{command} --help"));
+        let text = done.succeeded().text();
+        for part in *parts {
+            assert!(
+                text.contains(part),
+                "{command} --help has no '{part}':\n{text}"
+            );
+        }
+        assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+        assert_eq!(done.stderr, "");
+    }
+}
+
+#[test]
+fn the_first_page_lists_the_subcommands() {
+    let folder = Folder::new();
+    let text = folder.line("--help").succeeded().text();
+    for (command, _) in COMMANDS {
+        let first = command.split(' ').next().unwrap();
+        assert!(text.contains(&format!("  {first} ")), "{text}");
+    }
+    for part in ["EVENER_CPU", "EVENER_LOG", "Exit status"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let version = folder.line("--version").succeeded().text();
+    assert_eq!(
+        version.trim(),
+        format!("evener {}", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn nothing_at_all_shows_the_help() {
+    let folder = Folder::new();
+    for line in ["", "bench"] {
+        let done = folder.line(line);
+        assert_eq!(done.status, Some(2));
+        assert!(done.stderr.contains("Usage:"), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn typing_errors_are_answered_with_the_nearest() {
+    let folder = Folder::new();
+    for (line, near) in [
+        ("filtr blur", "'filter'"),
+        ("filter blur -i a -o b --explian", "'--explain'"),
+        ("filter blur -i a -o b --planes luna", "'luma'"),
+        ("filter blur -i a -o b --affinity io-some", "'io-same'"),
+        ("filters blurr", "'blur'"),
+        ("bench dispatsh", "'dispatch'"),
+    ] {
+        let done = folder.line(line);
+        assert_eq!(done.status, Some(2), "{line}");
+        assert!(done.stderr.contains(near), "{line}: {}", done.stderr);
+    }
+}

@@ -1,0 +1,14 @@
+//! The real binary, as its users and their scripts run it.
+
+mod bench;
+mod errors;
+mod ffmpeg;
+mod help;
+mod lists;
+mod pipes;
+mod plans;
+mod report;
+mod requests;
+mod run;
+mod signals;
+mod terminal;

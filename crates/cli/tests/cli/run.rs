@@ -1,0 +1,157 @@
+//! Running the binary and looking at what it left behind.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder for one test, removed at its end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("evener-cli-{}-{count}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file and gives its path.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Names of what is in it, hidden files too, the memory of plans left out.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name != "cache")
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// `evener` in this folder, with a memory of its own and nothing of the caller's settings.
+    pub fn evener<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evener"));
+        command
+            .args(args)
+            .current_dir(&self.0)
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("EVENER_CPU")
+            .env_remove("EVENER_LOG")
+            .env_remove("EVENER_TEST_PANIC")
+            .env_remove("RUST_BACKTRACE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `evener` to its end.
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Done {
+        Done::of(&mut self.evener(args))
+    }
+
+    /// Runs a command line of `evener` to its end; arguments have no white space in them.
+    pub fn line(&self, line: &str) -> Done {
+        self.run(line.split_whitespace())
+    }
+
+    /// A small test scene as y4m.
+    pub fn scene(&self, name: &str, description: &str) -> PathBuf {
+        let done = self.line(&format!(
+            "filter crop=1 -i testsrc:{description} -o {name} --plan tiled"
+        ));
+        done.succeeded();
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub struct Done {
+    pub status: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        Done {
+            status: output.status.code(),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Done {
+    pub fn of(command: &mut Command) -> Done {
+        command.output().unwrap().into()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    /// Checks that all went well.
+    #[track_caller]
+    pub fn succeeded(&self) -> &Done {
+        assert_eq!(self.status, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Checks that it ended with `status` and said so in one line, in which are all of `parts`.
+    #[track_caller]
+    pub fn failed(&self, status: i32, parts: &[&str]) -> &Done {
+        let said = &self.stderr;
+        assert_eq!(self.status, Some(status), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.starts_with("evener: "), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "no '{part}' in: {said}");
+        }
+        assert_eq!(self.stdout, b"");
+        self
+    }
+}
+
+/// Whole frames in a y4m file of 8-bit 4:2:0, which must hold nothing else.
+#[track_caller]
+pub fn frames_of(path: &Path) -> usize {
+    let bytes = fs::read(path).unwrap();
+    let line = bytes.iter().position(|&b| b == b'\n').unwrap();
+    let header = std::str::from_utf8(&bytes[..line]).unwrap();
+    let side = |tag: char| -> usize {
+        let mut tags = header.split(' ').skip(1);
+        tags.find_map(|t| t.strip_prefix(tag))
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let (w, h) = (side('W'), side('H'));
+    let frame = "FRAME\n".len() + w * h + 2 * w.div_ceil(2) * h.div_ceil(2);
+    let frames = &bytes[line + 1..];
+    assert_eq!(
+        frames.len() % frame,
+        0,
+        "{} holds a part of a frame",
+        path.display()
+    );
+    assert!(frames.chunks(frame).all(|f| f.starts_with(b"FRAME\n")));
+    frames.len() / frame
+}

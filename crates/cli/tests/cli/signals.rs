@@ -1,0 +1,164 @@
+//! Ctrl-C and its kin.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::run::{Done, Folder, frames_of};
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Waits until the temporary file that is being written has `bytes`.
+fn wait_for_output(folder: &Folder, bytes: u64) {
+    let begin = Instant::now();
+    let written = || {
+        let names = folder.names();
+        let part = names.iter().find(|n| n.contains(".part"))?;
+        Some(fs::metadata(folder.path(part)).ok()?.len())
+    };
+    while written().is_none_or(|n| n < bytes) {
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "nothing is written"
+        );
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn ended(mut child: Child) -> Done {
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("it does not end");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn the_first_signal_ends_the_stream_with_what_it_has() {
+    let folder = Folder::new();
+    for (signal, status, plan) in [
+        (Signal::INT, 130, "auto"),
+        (Signal::INT, 130, "tiled"),
+        (Signal::INT, 130, "farm"),
+        (Signal::TERM, 143, "tiled"),
+        (Signal::HUP, 129, "tiled"),
+    ] {
+        let line = format!(
+            "filter blur -i testsrc:320x240:10000000 -o out.y4m --plan {plan} --json r.json"
+        );
+        let child = folder
+            .evener(line.split(' '))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for_output(&folder, 200_000);
+        send(&child, signal);
+        let done = ended(child);
+        assert_eq!(done.status, Some(status), "{}", done.stderr);
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+        assert!(
+            done.stderr.trim_end().ends_with(", cancelled"),
+            "{}",
+            done.stderr
+        );
+        assert_eq!(folder.names(), ["out.y4m", "r.json"]);
+        let frames = frames_of(&folder.path("out.y4m"));
+        assert!(
+            done.stderr.starts_with(&format!("{frames} frames, ")),
+            "{}",
+            done.stderr
+        );
+        for name in folder.names() {
+            fs::remove_file(folder.path(&name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_input_that_says_nothing_can_be_left() {
+    let folder = Folder::new();
+    // Before the header, and between frames.
+    for feed in [0, 1] {
+        let mut child = folder
+            .evener("filter blur -i - -o out.y4m".split(' '))
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to = child.stdin.take().unwrap();
+        if feed > 0 {
+            let frame = [b"FRAME\n".as_slice(), &[16; 64 * 48]].concat();
+            let video = [
+                b"YUV4MPEG2 W64 H48 F25:1 Cmono\n".as_slice(),
+                &frame,
+                &frame,
+            ]
+            .concat();
+            std::io::Write::write_all(&mut to, &video).unwrap();
+            wait_for_output(&folder, video.len() as u64);
+        } else {
+            thread::sleep(Duration::from_millis(100));
+        }
+        send(&child, Signal::INT);
+        let done = ended(child);
+        drop(to);
+        assert_eq!(done.status, Some(130), "{}", done.stderr);
+        let names: &[&str] = if feed > 0 { &["out.y4m"] } else { &[] };
+        assert_eq!(folder.names(), names);
+    }
+}
+
+#[test]
+fn the_second_signal_ends_at_once_and_leaves_nothing() {
+    let folder = Folder::new();
+    let fifo = folder.path("out.fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let child = folder
+        .evener("filter blur -i testsrc:640x480:1000000 -o out.fifo --json r.json".split(' '))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A reader that stops reading: the frame that is being written never ends.
+    let mut reader = File::open(&fifo).unwrap();
+    reader.read_exact(&mut [0; 1000]).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    send(&child, Signal::INT);
+    thread::sleep(Duration::from_millis(200));
+    send(&child, Signal::INT);
+    let done = ended(child);
+    assert_eq!(done.status, Some(130), "{}", done.stderr);
+    assert_eq!(folder.names(), ["out.fifo"]);
+}
+
+#[test]
+fn a_signal_that_was_ignored_from_the_start_stays_so() {
+    let folder = Folder::new();
+    let evener = folder.evener("filter blur -i testsrc:320x240:600 -o out.y4m".split(' '));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    shell.arg(evener.get_program()).args(evener.get_args());
+    shell
+        .current_dir(folder.path(""))
+        .env("XDG_CACHE_HOME", folder.path("cache"));
+    let child = shell.stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_output(&folder, 200_000);
+    send(&child, Signal::HUP);
+    ended(child).succeeded();
+    assert_eq!(frames_of(&folder.path("out.y4m")), 600);
+}
