@@ -4,8 +4,8 @@ Usage: run.sh check [--peers-only] [--plan tiled] [--size 318x203]
 
 All planes are 8-bit codes. Away from discontinuities every sample must be within one code of the
 model; at them (see `model.py`) at most `MARKED_SHARE` of a plane may be marked, and marked samples
-may differ. OpenCV blends the border of a warp with the fill where the definition cuts: that band, one
-sample wide, is marked for OpenCV alone.
+may differ. OpenCV blends the border of a warp with the fill where the definition cuts: that band,
+one sample wide, is marked for OpenCV alone.
 """
 
 import argparse

@@ -194,13 +194,14 @@ def copy_ms(size):
 
 def call_overhead_ms():
     """Cost of a call of an empty pipeline from Python, serial and with two parallel tasks."""
-    costs = {}
-    for name, parallel in (("serial", False), ("parallel", True)):
-        out = hl.Func("empty")
-        out[halide_schedules.X, halide_schedules.Y] = hl.f32(0)
-        if parallel:
-            out.parallel(halide_schedules.Y)
-        call = out.compile_to_callable([], hl.get_host_target())
-        buffer = hl.Buffer(np.zeros((2, 1), np.float32))
-        costs[name] = timing.round_of(lambda: call(buffer))["median"]
-    return costs
+    return {"serial": empty_call_ms(False), "parallel": empty_call_ms(True)}
+
+
+def empty_call_ms(parallel):
+    out = hl.Func("empty")
+    out[hg.X, hg.Y] = hl.f32(0)
+    if parallel:
+        out.parallel(hg.Y)
+    call = out.compile_to_callable([], hl.get_host_target())
+    buffer = hl.Buffer(np.zeros((2, 1), np.float32))
+    return timing.round_of(lambda: call(buffer))["median"]

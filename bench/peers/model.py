@@ -1,8 +1,8 @@
 """The filters in numpy and float64, written from their definitions: slow, plain and independent.
 
-A plane is (height, width) with samples in [0, 1]. Beside each plane goes a mask of the samples where
-a rounding error of the last place may change the answer by more than itself: values at a jump of a
-tonal filter, coordinates at the border of a warp's source, and whatever later stages read of them.
+A plane is (height, width) with samples in [0, 1]. Beside each plane goes a mask of the samples
+where a rounding error of the last place may change the answer by more than itself: values at a jump
+of a tonal filter, coordinates at the border of a warp's source, and what later stages read of them.
 """
 
 import math
@@ -175,9 +175,7 @@ def jumps(plane, name, argument, blended):
         sx, sy = warp_coordinates(name, argument, width, height)
         # f32 coordinates of a 1920 plane are good to about 1e-4 of a sample.
         margin = 1e-3
-        beyond = np.maximum(
-            np.maximum(-sx, sx - (width - 1)), np.maximum(-sy, sy - (height - 1))
-        )
+        beyond = np.maximum(np.maximum(-sx, sx - (width - 1)), np.maximum(-sy, sy - (height - 1)))
         return (beyond > -margin) & (beyond < (1 if blended else margin))
     size = FILTERS[name](plane, argument).shape
     return np.zeros(size, bool)

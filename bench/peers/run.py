@@ -9,6 +9,7 @@ import json
 import platform
 import statistics
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import compare
@@ -114,15 +115,10 @@ def memory_path(options):
 
 
 def versions(options):
-    import cv2
-    import numpy
-
-    from importlib.metadata import version
-
     found = {
-        "halide": version("halide"),
-        "opencv": cv2.__version__,
-        "numpy": numpy.__version__,
+        "halide": metadata.version("halide"),
+        "opencv": metadata.version("opencv-python-headless"),
+        "numpy": metadata.version("numpy"),
         "python": platform.python_version(),
     }
     if not options.peers_only:

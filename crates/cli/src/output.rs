@@ -31,11 +31,18 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 fn quiet(result: io::Result<()>) -> Result<(), Failure> {
     match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::running(format!(
-            "standard output: cannot write: {error}"
-        ))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(cannot_write("standard output", &error))
+        }
         _ => Ok(()),
     }
+}
+
+fn cannot_write(name: &str, error: &io::Error) -> Failure {
+    let error = error.to_string();
+    // The number that std appends tells a user nothing.
+    let reason = error.split(" (os error ").next().unwrap_or_default();
+    Failure::running(format!("{name}: cannot write: {reason}"))
 }
 
 fn json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
@@ -82,9 +89,7 @@ impl Side {
                 drop(out);
                 result
                     .and_then(|()| file.commit(u64::MAX))
-                    .map_err(|error| {
-                        Failure::running(format!("{}: cannot write: {error}", file.name()))
-                    })
+                    .map_err(|error| cannot_write(file.name(), &error))
             }
         }
     }
@@ -98,10 +103,13 @@ impl Side {
 /// Refuses files that would overwrite one another: each of `sides` is a flag and a name.
 pub fn check_apart(
     input: Option<FileId>,
-    output: &OsStr,
+    output: Option<&OsStr>,
     sides: &[(&str, Option<&OsStr>)],
 ) -> Result<(), Failure> {
-    let mut taken = vec![("the output", output)];
+    let mut taken: Vec<_> = output
+        .map(|name| ("the output", name))
+        .into_iter()
+        .collect();
     for &(flag, name) in sides {
         let Some(name) = name else { continue };
         let id = fs::metadata(name).ok().as_ref().and_then(FileId::of);

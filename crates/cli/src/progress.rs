@@ -4,7 +4,11 @@ use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
 use evener_runtime::stream::Progress;
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Columns before the text: the bar and the percentage.
+const BEFORE: usize = 32;
 
 /// The bar of this process, for those who print beside it.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
@@ -31,8 +35,8 @@ impl Bar {
             return None;
         }
         let template = match units {
-            Some(_) => "{bar:24} {percent:>3} %  {pos}/{len} frames, {msg}",
-            None => "{spinner} {pos} frames, {elapsed}, {msg}",
+            Some(_) => "{bar:24} {percent:>3} %  {msg}",
+            None => "{spinner} {msg}",
         };
         let target = ProgressDrawTarget::stderr();
         let bar = ProgressBar::with_draw_target(units, target);
@@ -50,7 +54,10 @@ impl Bar {
         let mut rate = Rate::default();
         move |progress| {
             let rate = rate.smooth(progress.rate);
-            let mut text = format!("{rate:.0} fps, ");
+            let mut text = match progress.total {
+                Some(total) => format!("{}/{total} frames, {rate:.0} fps, ", progress.units),
+                None => format!("{} frames, {rate:.0} fps, ", progress.units),
+            };
             if let Some(total) = progress.total
                 && progress.units > 0
             {
@@ -62,12 +69,15 @@ impl Bar {
                 text.push_str(&format!("{} dropped, ", progress.dropped));
             }
             text.push_str(&progress.plan.to_string());
-            bar.set_message(text);
+            // Room is left for the ^C that a terminal shows: a line that wraps cannot be cleared.
+            let columns = usize::from(Term::stderr().size().1);
+            let text: String = text.chars().take(columns.saturating_sub(BEFORE + 4)).collect();
             if bar.length().is_some_and(|length| length < progress.units) {
                 // Containers count frames wrongly now and then.
                 bar.set_length(progress.units);
             }
             bar.set_position(progress.units);
+            bar.set_message(text);
         }
     }
 

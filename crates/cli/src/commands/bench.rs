@@ -13,7 +13,7 @@ use evener_runtime::{Choice, Placement};
 
 use crate::commands::filter::placement;
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, print, tell};
+use crate::output::{Side, check_apart, print, tell};
 
 /// Measure evener on this machine
 #[derive(clap::Args)]
@@ -126,6 +126,11 @@ pub fn run(args: Args) -> Ended {
 }
 
 fn filters(args: FiltersArgs) -> Ended {
+    let sides = [
+        ("--json", args.json.as_deref()),
+        ("--report", args.report.as_deref()),
+    ];
+    check_apart(None, None, &sides)?;
     let json = args.json.as_deref().map(Side::create).transpose()?;
     let page = args.report.as_deref().map(Side::create).transpose()?;
     let options = filters::Options {

@@ -105,11 +105,11 @@ pub fn run(args: Args) -> Ended {
         Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
     let (json, trace) = (args.json.as_deref(), args.trace.as_deref());
     let sides = [("--json", json), ("--trace", trace)];
-    check_apart(None, &args.output, &sides)?;
+    check_apart(None, Some(&args.output), &sides)?;
 
     let signals = Signals::take()?;
     let session = Session::open(&graph, args.planes, &args.input, &args.output)?;
-    check_apart(session.input().id(), &args.output, &sides)?;
+    check_apart(session.input().id(), Some(&args.output), &sides)?;
     let json = json.map(Side::create).transpose()?;
     let trace = trace.map(Side::create).transpose()?;
     signals.streaming();
@@ -147,6 +147,9 @@ pub fn run(args: Args) -> Ended {
     }
     match result {
         Ok(report) => {
+            let written = write(json, |side| side.write_json(&report))
+                .and_then(|()| write(trace, |side| side.write(|out| recorder.write(out))));
+            written.map_err(|failure| failure.and("the video itself is complete"))?;
             if args.explain {
                 report.decisions.iter().for_each(|decision| tell(decision));
             }
@@ -154,8 +157,6 @@ pub fn run(args: Args) -> Ended {
                 tell(&format!("evener: note: {note}"));
             }
             tell(&report.to_string());
-            write(json, |side| side.write_json(&report))?;
-            write(trace, |side| side.write(|out| recorder.write(out)))?;
             Ok(status(&report, &signals))
         }
         Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),

@@ -19,9 +19,15 @@ fn filters_are_measured_in_every_combination() {
         assert!(result["ms"]["median"].as_f64().unwrap() > 0.0, "{result}");
     }
     assert!(!report["ops"].as_array().unwrap().is_empty());
-    assert!(text.lines().count() > 8 && text.contains("tiled/fifo/"), "{text}");
+    assert!(
+        text.lines().count() > 8 && text.contains("tiled/fifo/"),
+        "{text}"
+    );
     let page = fs::read_to_string(folder.path("r.html")).unwrap();
-    assert!(page.contains("<table") && page.contains("</html>"), "{page}");
+    assert!(
+        page.contains("<table") && page.contains("</html>"),
+        "{page}"
+    );
     assert!(!folder.path("cache").exists());
 }
 
@@ -38,7 +44,10 @@ fn dispatch_is_measured() {
     let folder = Folder::new();
     let line = "bench dispatch --workers 1 --rounds 1 --json r.json";
     let text = folder.line(line).succeeded().text();
-    assert!(text.contains("evener fifo") && text.contains("rayon"), "{text}");
+    assert!(
+        text.contains("evener fifo") && text.contains("rayon"),
+        "{text}"
+    );
     let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
     assert_eq!(report["workers"], 1);
 }
@@ -58,5 +67,7 @@ fn what_cannot_be_measured_is_refused() {
         assert_eq!(done.status, Some(2), "{flags}");
         assert!(done.stderr.contains(part), "{}", done.stderr);
     }
+    let same = folder.line("bench filters --size 32x32 --json x --report ./x");
+    same.failed(2, &["--report ./x", "--json as well"]);
     assert_eq!(folder.names(), [""; 0]);
 }

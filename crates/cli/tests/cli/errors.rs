@@ -82,7 +82,7 @@ fn reports_that_cannot_be_written_are_known_before_the_work() {
     fails(
         &folder,
         "-i testsrc:64x48:3 -o null: --json /dev/full",
-        &["/dev/full", "No space left"],
+        &["/dev/full", "No space left", "the video itself is complete"],
     );
 }
 

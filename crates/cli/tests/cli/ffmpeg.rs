@@ -73,7 +73,7 @@ fn files_that_are_no_video_are_refused_in_ffmpegs_words() {
     let folder = Folder::new();
     folder.file("in.mkv", "something that is no video");
     let done = folder.line("filter blur -i in.mkv -o out.y4m");
-    done.failed(1, &["in.mkv", "ffmpeg"]);
+    done.failed(1, &["in.mkv", "Invalid data"]);
     let done = folder.line("filter blur -i testsrc:64x48:3 -o out.nosuchformat");
     done.failed(1, &["out.nosuchformat", "ffmpeg"]);
     assert_eq!(folder.names(), ["in.mkv"]);

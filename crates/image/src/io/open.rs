@@ -265,6 +265,10 @@ pub fn create_output(
         });
     }
     let old = fs::metadata(path);
+    if old.as_ref().is_ok_and(fs::Metadata::is_dir) {
+        let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
+        return Err(Error::Create { name, reason });
+    }
     if let Ok(old) = &old
         && FileId::of(old).is_some_and(|id| inputs.contains(&id))
     {

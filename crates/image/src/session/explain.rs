@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use evener_runtime::{Service, Structure};
+
 use super::Session;
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
 use crate::exec::tiled::Tiled;
@@ -46,6 +48,16 @@ impl fmt::Display for Explanation<'_> {
 }
 
 impl Explanation<'_> {
+    /// Rows of a plane in a job of the usual size.
+    fn job(&self, graph: &PlaneGraph) -> i32 {
+        let shapes = self.session.service.shapes(self.private_cache);
+        let tiled = shapes.iter().find(|s| s.structure == Structure::Tiled);
+        tiled.map_or(1, |shape| {
+            let items = shape.passes.iter().copied().max().unwrap_or(1);
+            (shape.default_grain * graph.size.h / items.max(1)).max(1) as i32
+        })
+    }
+
     fn plane(&self, f: &mut fmt::Formatter<'_>, graph: &PlaneGraph) -> fmt::Result {
         match graph.result {
             Port::Constant(value) => return write!(f, "{} of {value} everywhere", graph.size),
@@ -58,7 +70,7 @@ impl Explanation<'_> {
         }
         let values = self.session.bound.input.depth == Depth::F32;
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
-        let facts = Facts::of(&tiled, graph);
+        let facts = Facts::of(&tiled, graph, self.job(graph));
         write!(f, "\n        a tile of {} takes ", area(facts.tile))?;
         for (name, rect) in facts.between {
             write!(f, "{} of {name}, ", area(rect))?;
@@ -97,10 +109,11 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(tiled: &Tiled, graph: &PlaneGraph) -> Facts {
+    /// A tile is no higher than `job` rows.
+    fn of(tiled: &Tiled, graph: &PlaneGraph, job: i32) -> Facts {
         let (nodes, size) = (tiled.nodes(), graph.size);
         let columns = tiled.tile().columns.min(size.w as i32);
-        let rows = tiled.tile().rows.min(size.h as i32);
+        let rows = tiled.tile().rows.min(job);
         let (x0, y0) = ((size.w as i32 - columns) / 2, (size.h as i32 - rows) / 2);
         let tile = Rect {
             x0,

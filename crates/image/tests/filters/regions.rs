@@ -278,8 +278,9 @@ fn outputs_outside_the_source_read_nothing() {
 /// not fill. Rounding moves what they read by several samples.
 #[test]
 fn sources_hold_taps_where_rounding_is_large() {
-    let size = Size { w: 4999, h: 2999 };
-    let (cx, cy) = (2499.0f64, 1499.0f64);
+    // Squared distances beyond 2²⁴ are rounded, and this is what the sizes of the terms multiply.
+    let size = Size { w: 24000, h: 18000 };
+    let (cx, cy) = (11999.5f64, 8999.5f64);
     for weight in [1e4, 1e5, 1e6] {
         // 1 - weight·u + (weight / u0 - 1 / u0²)·u² is 0 at u0, u being the squared distance from the centre in units
         // of that of the corners.

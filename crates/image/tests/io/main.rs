@@ -2,6 +2,8 @@
 
 mod ffmpeg;
 mod files;
+mod pipes;
+mod programs;
 mod y4m;
 
 use std::path::{Path, PathBuf};

@@ -349,7 +349,7 @@ fn more_workers_than_processors_finish_in_reasonable_time() {
             .unwrap();
         }
     }
-    // 600 batches of some 20 µs of work: even a lost time slice in each would be within this.
+    // 150 batches of some 20 µs of work: some lost time slices in each are within this.
     assert!(
         start.elapsed() < Duration::from_secs(20),
         "{:?}",

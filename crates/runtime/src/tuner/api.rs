@@ -87,9 +87,9 @@ pub struct Epoch {
 pub enum Measured<'a> {
     /// The epoch ran to its end, or to the end of the stream.
     Units {
-        /// Time of each unit, in order. Where units overlap (`farm`, `pipeline`), the time of the epoch, or of groups
-        /// within it, divided by the units in it, once for each unit. Time spent waiting for input or output is left
-        /// out.
+        /// Time of each unit, in order, without what was spent waiting for input or output. Where units overlap
+        /// (`farm`), a unit's own time on its worker divided by the workers side by side; where only the time of the
+        /// whole epoch is known, its mean, once for each unit, which is taken for the one measurement it is.
         costs: &'a [Duration],
     },
     /// A unit exceeded the epoch's cutoff.

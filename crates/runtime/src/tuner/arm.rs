@@ -87,10 +87,10 @@ impl Arm {
         }
     }
 
-    /// Adds the median of an epoch of `units` units.
+    /// Adds the median of an epoch of `units` units, or with 0 units the mean of one.
     pub(super) fn sample(&mut self, value: f64, units: u32) {
         self.samples[self.at] = value;
-        self.weights[self.at] = units.max(1);
+        self.weights[self.at] = units;
         self.at = (self.at + 1) % KEPT;
         self.len = (self.len + 1).min(KEPT);
         self.round += 1;
@@ -114,12 +114,15 @@ impl Arm {
         };
         let units: u32 = self.weights[..self.len].iter().sum();
         // The variance of a median is about 1.57 times that of a mean; what pairs leave of drift does not average out.
-        let spread = 1.57 * noise * noise / f64::from(units) + 0.008 * 0.008;
-        // One or two epochs of few units can be nothing but a spike.
+        let spread = 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
+        // One or two epochs of few units can be nothing but a spike, and a mean has any spike in it.
         let doubt = match (self.len, units) {
-            (1, 0..4) => 0.20,
+            (1, 0) => 0.35,
+            (2, 0) => 0.20,
+            (_, 0) => 0.06,
+            (1, 1..4) => 0.20,
             (1, _) => 0.08,
-            (2, 0..8) => 0.08,
+            (2, 1..8) => 0.08,
             (2, _) => 0.03,
             _ => 0.0,
         };

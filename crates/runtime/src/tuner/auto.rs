@@ -13,7 +13,8 @@ use super::level::Level;
 use super::math::median;
 use super::model::{Model, beside_one_another};
 use super::search::{
-    Outlook, STRUCTURE_SIGMA, Worth, add_neighbours, add_structures, cutoff_ratio, probe_plan, worth,
+    Outlook, STRUCTURE_SIGMA, Worth, add_neighbours, epoch_units, add_structures, cutoff_ratio, probe_plan,
+    worth,
 };
 use super::{Cut, Totals, grown};
 
@@ -176,7 +177,7 @@ impl Auto {
         }
         let trial = trial_units(cost);
         if self.level.len() < 2.max(trial as usize / 2) || self.trials_in_a_row >= TRIALS_IN_A_ROW {
-            epoch.units = self.at_least(plan, trial);
+            epoch.units = epoch_units(&plan, trial);
             return epoch;
         }
         if !self.drift.suspects() {
@@ -196,7 +197,7 @@ impl Auto {
         self.settled_epochs += u32::from(self.settled);
         // The end of a stream is never far for a plan that went wrong in the middle of an epoch.
         let most = (self.remaining(totals) / 8.0).max(1.0) as u32;
-        epoch.units = self.at_least(plan, self.units.min(most).max(trial));
+        epoch.units = epoch_units(&plan, self.units.min(most).max(trial));
         epoch
     }
 
@@ -206,7 +207,7 @@ impl Auto {
         let plan = epoch.plan;
         epoch.plan = probe_plan(&self.model, plan);
         epoch.purpose = Purpose::Probe;
-        epoch.units = self.at_least(plan, 1);
+        epoch.units = epoch_units(&plan, 1);
         if self.fallback != plan {
             let limit = FIRST_CUTOFF * self.model.seconds(&plan) * self.together(plan);
             epoch.cutoff = Some(Duration::from_secs_f64(
@@ -239,7 +240,7 @@ impl Auto {
             epoch.units = first + self.cold(index, cost) as u32;
             cutoff_ratio(arm, x).map(|ratio| (ratio * cost).max(cost + CUTOFF_LEAST_S))
         };
-        epoch.units = self.at_least(arm.plan, epoch.units);
+        epoch.units = epoch_units(&arm.plan, epoch.units);
         let together = self.together(arm.plan);
         if together > 1.0 {
             // Nothing is abandoned, so the limit need not be below what a spike may take; it only ends the epoch.
@@ -262,16 +263,10 @@ impl Auto {
     fn new_structure(&self, index: usize) -> bool {
         let structure = self.arms[index].plan.structure;
         let known = |a: &Arm| a.probed.is_some() || a.measured() > 0;
-        !self.arms.iter().any(|a| a.plan.structure == structure && known(a))
-    }
-
-    /// Units that overlap are run in groups, or the workers would wait for one another at the end of each.
-    fn at_least(&self, plan: Plan, units: u32) -> u32 {
-        if beside_one_another(plan.structure) {
-            units.max(4 * plan.workers)
-        } else {
-            units.max(1)
-        }
+        !self
+            .arms
+            .iter()
+            .any(|a| a.plan.structure == structure && known(a))
     }
 
     /// Units in flight at once: a unit's own time is so many times its share.
@@ -374,7 +369,9 @@ impl Auto {
     /// Corrects the predictions for structures never run by how wrong those for the others were: by their mean error,
     /// to which one prediction that is right counts as well, because the search starts where the model erred low.
     fn calibrate(&mut self) {
-        let Some(level) = self.level.log(self.window()) else { return };
+        let Some(level) = self.level.log(self.window()) else {
+            return;
+        };
         let noise = self.level.noise();
         let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
         for (index, arm) in self.arms.iter().enumerate() {
@@ -383,7 +380,11 @@ impl Auto {
             if !first || !incumbent && arm.measured() == 0 {
                 continue;
             }
-            let mu = if incumbent { self.offset } else { arm.belief(noise).mu };
+            let mu = if incumbent {
+                self.offset
+            } else {
+                arm.belief(noise).mu
+            };
             let error = mu - self.offset + level - self.model.seconds(&arm.plan).ln();
             sum += error;
             squares += error * error;
@@ -398,7 +399,10 @@ impl Auto {
         for arm in &mut self.arms {
             if arm.runs == 0 && arm.step == Step::Structure {
                 let mu = self.model.seconds(&arm.plan).ln() + error - level + self.offset;
-                arm.prior = Belief { mu, sigma: sigma.min(STRUCTURE_SIGMA) };
+                arm.prior = Belief {
+                    mu,
+                    sigma: sigma.min(STRUCTURE_SIGMA),
+                };
             }
         }
     }
@@ -668,7 +672,11 @@ impl Auto {
         arm.runs += costs.len() as u64 + u64::from(cut.is_some());
         arm.seen = epoch.number;
         if let Some(&Cut { after, redo }) = cut {
-            lost += if redo.is_some() { after } else { (after / together - cost).max(0.0) };
+            lost += if redo.is_some() {
+                after
+            } else {
+                (after / together - cost).max(0.0)
+            };
             // A cold run that was too slow says less than a warm one, and the slowest of a group less than a unit.
             let (beyond, sigma) = match (redo, probe) {
                 (None, _) => (0.0, 1.2),
@@ -704,13 +712,12 @@ impl Auto {
         } else {
             self.scratch
                 .extend(costs.iter().skip(cold).map(|&c| seconds(c)));
-            // A group of units that overlap is timed as a whole: one measurement, however many units.
-            let together = beside_one_another(epoch.plan.structure);
-            let units = if together {
-                1
-            } else {
-                self.scratch.len() as u32
-            };
+            let many = self.scratch.len() > 1;
+            if beside_one_another(epoch.plan.structure) {
+                self.scratch.dedup();
+            }
+            let mean = many && self.scratch.len() == 1;
+            let units = if mean { 0 } else { self.scratch.len() as u32 };
             if let Some(middle) = median(&mut self.scratch) {
                 self.take(index, middle, cost, units, epoch, log);
             }

@@ -8,7 +8,7 @@ use crate::plan::{Plan, Structure};
 
 use super::arm::{Arm, Belief, Step};
 use super::math::expected_improvement;
-use super::model::Model;
+use super::model::{Model, beside_one_another};
 
 /// Plans considered at all; a search never gets near it.
 const MOST_ARMS: usize = 64;
@@ -145,7 +145,7 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
         return None;
     }
     let epochs = if arm.measured() == 0 { 1.5 } else { 1.0 };
-    let units = epochs * f64::from(outlook.trial);
+    let units = epochs * f64::from(epoch_units(&arm.plan, outlook.trial));
     let mean = (x + 0.5 * belief.sigma * belief.sigma)
         .exp()
         .min(cutoff_ratio(arm, x).unwrap_or(4.0));
@@ -159,6 +159,16 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
         loss: (mean - 1.0).max(0.0) * units + cold,
         ratio: x.exp(),
     })
+}
+
+/// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for one
+/// another at the end of each.
+pub(super) fn epoch_units(plan: &Plan, units: u32) -> u32 {
+    if beside_one_another(plan.structure) {
+        units.max(2 * plan.workers)
+    } else {
+        units.max(1)
+    }
 }
 
 /// How many times the incumbent's cost a warm unit under trial may take; `x` is the logarithm of what it should take.
