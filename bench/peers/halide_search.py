@@ -20,8 +20,10 @@ import timing
 AVX2 = "x86-64-linux-avx-avx2-fma-f16c-sse41"
 KEPT = 3
 AGAIN = 10
-# A family whose first point is this many times slower than the best so far is not walked.
+# A family is not walked from a corner this many times slower than the best so far.
 HOPELESS = 4.0
+# Scores within this factor of each other are a close call.
+CLOSE = 1.05
 
 
 def targets(simd):
@@ -96,9 +98,13 @@ class Search:
         self.scores = {}
         self.compiled = {}
 
+    @staticmethod
+    def key(family, point):
+        return family.name, json.dumps(point, sort_keys=True)
+
     def score(self, family, point):
         """Milliseconds of one point, infinite where Halide refuses it or it is wrong."""
-        key = (family.name, json.dumps(point, sort_keys=True))
+        key = self.key(family, point)
         if key not in self.scores:
             parameters = {k: v for k, v in point.items() if k != "target"}
             name = point["target"]
@@ -121,12 +127,22 @@ class Search:
         ]  # fmt: skip
         return min(kept, default=float("inf"))
 
+    def again(self, family, point):
+        """The score of a point after one more measurement of it."""
+        key = self.key(family, point)
+        if key in self.compiled:
+            self.scores[key] = min(self.scores[key], timing.quick(self.compiled[key].step))
+        return self.scores[key]
+
     def walk(self, family):
-        """Change one parameter at a time for as long as that helps."""
+        """Descend from two far corners of the family's space."""
         space = {"target": tuple(self.targets), **family.space}
-        point = {name: values[0] for name, values in space.items()}
-        best = self.score(family, point)
-        if best > HOPELESS * self.best_of(family.rewrite):
+        for end in (0, -1):
+            self.descend(family, space, {name: values[end] for name, values in space.items()})
+
+    def descend(self, family, space, point):
+        """Change one parameter at a time for as long as that helps."""
+        if self.score(family, point) > HOPELESS * self.best_of(family.rewrite):
             return
         improved = True
         while improved:
@@ -134,9 +150,15 @@ class Search:
             for name, values in space.items():
                 for value in values:
                     trial = {**point, name: value}
-                    ms = self.score(family, trial)
-                    if ms < best:
-                        best, point, improved = ms, trial, True
+                    if trial != point and self.better(family, trial, point):
+                        point, improved = trial, True
+
+    def better(self, family, trial, point):
+        """Whether `trial` beats `point`; a close call is measured once more on both sides."""
+        ms, best = self.score(family, trial), self.score(family, point)
+        if ms > CLOSE * best:
+            return False
+        return self.again(family, trial) < self.again(family, point)
 
     def shortlist(self, rewrite):
         """The best few, after measuring the front of the field once more in turn."""

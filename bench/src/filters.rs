@@ -172,13 +172,23 @@ struct Subject {
 
 impl Subject {
     fn new(graph: &str, size: Size, each: bool, runtime: &Runtime) -> Result<Self, Error> {
-        let wrong = |reason: String| Error::Graph { graph: graph.to_owned(), reason };
+        let wrong = |reason: String| Error::Graph {
+            graph: graph.to_owned(),
+            reason,
+        };
         let text = pipelines::find(graph).map_or(graph, |p| p.text);
         let chroma = if each { Chroma::C420 } else { Chroma::Mono };
-        let format = Format { width: size.w, height: size.h, chroma, depth: Depth::F32 };
+        let format = Format {
+            width: size.w,
+            height: size.h,
+            chroma,
+            depth: Depth::F32,
+        };
         let planes = if each { Planes::Each } else { Planes::Luma };
         let graph_of = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
-        let bound = graph_of.bind(&format, planes).map_err(|e| wrong(e.to_string()))?;
+        let bound = graph_of
+            .bind(&format, planes)
+            .map_err(|e| wrong(e.to_string()))?;
         Ok(Subject {
             graph: graph.to_owned(),
             size,
@@ -219,7 +229,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
         some => some.iter().copied().map(Some).collect(),
     };
     let all = [evener_runtime::Topology::detect().workers() as u32];
-    let workers = if options.workers.is_empty() { &all[..] } else { &options.workers };
+    let workers = if options.workers.is_empty() {
+        &all[..]
+    } else {
+        &options.workers
+    };
     for &workers in workers {
         for &placement in &placements {
             let runtime = Runtime::builder()
@@ -233,7 +247,10 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
                 for graph in &options.graphs {
                     let subject = Subject::new(graph, size, options.each, &runtime)?;
                     for plan in choices(options, &subject) {
-                        progress(&format!("{graph} {size} {} {workers} workers", plan_name(&plan)));
+                        progress(&format!(
+                            "{graph} {size} {} {workers} workers",
+                            plan_name(&plan)
+                        ));
                         report.results.push(measure(
                             options, &runtime, &subject, plan, workers, placement,
                         )?);
@@ -276,7 +293,11 @@ fn choices(options: &Options, subject: &Subject) -> Vec<Choice> {
 fn plan_name(choice: &Choice) -> String {
     match choice {
         Choice::Auto => "auto".into(),
-        Choice::Fixed { structure, dispatch, grain } => {
+        Choice::Fixed {
+            structure,
+            dispatch,
+            grain,
+        } => {
             let dispatch = dispatch.map(|d| format!("/{d}")).unwrap_or_default();
             let grain = grain.map(|g| format!("/{g}")).unwrap_or_default();
             format!("{structure}{dispatch}{grain}")
@@ -294,9 +315,11 @@ fn measure(
 ) -> Result<FilterResult, Error> {
     let plan = plan_name(&choice);
     let measured = match choice {
-        Choice::Fixed { structure, dispatch, grain }
-            if structure != Structure::Farm && affinity.is_none() =>
-        {
+        Choice::Fixed {
+            structure,
+            dispatch,
+            grain,
+        } if structure != Structure::Farm && affinity.is_none() => {
             let service = subject.service();
             let shapes = service.shapes(subject.private_cache);
             let shape = shapes
@@ -359,7 +382,9 @@ fn one_plan(
     };
     while !enough(times.len()) {
         let start = Instant::now();
-        executor.run(&plan, &input, &output).map_err(|e| subject.failed(&name, e))?;
+        executor
+            .run(&plan, &input, &output)
+            .map_err(|e| subject.failed(&name, e))?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
         verify.see(&output);
     }
@@ -375,7 +400,13 @@ fn one_plan(
         p99: at(0.99),
     };
     let sha256 = digest(subject, &name, &verify)?;
-    Ok(Measured { plan, frames: times.len() as u64, ms, whole, sha256 })
+    Ok(Measured {
+        plan,
+        frames: times.len() as u64,
+        ms,
+        whole,
+        sha256,
+    })
 }
 
 /// A stream between sources and sinks in memory: the tuner's choice, farms, and placements.
@@ -402,8 +433,14 @@ fn stream(
         .workers(matches!(choice, Choice::Fixed { .. }).then_some(workers))
         .into(&mut verify)
         .map_err(|e| subject.failed(&plan, e))?;
-    let times = if choice == Choice::Auto { report.last_quarter } else { report.times };
-    let found = report.plan.ok_or_else(|| subject.failed(&plan, "no frame was computed"))?;
+    let times = if choice == Choice::Auto {
+        report.last_quarter
+    } else {
+        report.times
+    };
+    let found = report
+        .plan
+        .ok_or_else(|| subject.failed(&plan, "no frame was computed"))?;
     Ok(Measured {
         plan: found,
         frames: report.units,
@@ -431,17 +468,30 @@ fn digest(subject: &Subject, plan: &str, verify: &Verify) -> Result<String, Erro
 }
 
 /// Structures whose operations Table III counts.
-const COUNTED: [Structure; 3] =
-    [Structure::Sequential, Structure::Backward, Structure::BackwardCached];
+const COUNTED: [Structure; 3] = [
+    Structure::Sequential,
+    Structure::Backward,
+    Structure::BackwardCached,
+];
 
 fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error> {
-    let wrong = |reason: String| Error::Graph { graph: graph.to_owned(), reason };
+    let wrong = |reason: String| Error::Graph {
+        graph: graph.to_owned(),
+        reason,
+    };
     let text = pipelines::find(graph).map_or(graph, |p| p.text);
     let chroma = if each { Chroma::C420 } else { Chroma::Mono };
-    let format = Format { width: size.w, height: size.h, chroma, depth: Depth::F32 };
+    let format = Format {
+        width: size.w,
+        height: size.h,
+        chroma,
+        depth: Depth::F32,
+    };
     let parsed = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
     let planes = if each { Planes::Each } else { Planes::Luma };
-    let bound = parsed.bind(&format, planes).map_err(|e| wrong(e.to_string()))?;
+    let bound = parsed
+        .bind(&format, planes)
+        .map_err(|e| wrong(e.to_string()))?;
     let mut rows = Vec::new();
     for structure in COUNTED {
         let table = ops::table(&bound, structure).map_err(|e| wrong(e.to_string()))?;

@@ -21,7 +21,11 @@ impl Repeat {
     /// A source of `frames` frames. With `rewrite` a thread of its own writes every frame anew, as one that reads
     /// from a camera would; without, buffers keep what they have.
     pub fn new(frames: u64, rewrite: bool) -> Self {
-        Repeat { left: frames, total: frames, rewrite }
+        Repeat {
+            left: frames,
+            total: frames,
+            rewrite,
+        }
     }
 
     /// Fills a frame of f32 planes with smooth shapes, edges and noise, the same for every frame of a size.
@@ -38,7 +42,11 @@ impl Repeat {
                 let (x, y) = ((i % width) as f32, (i / width) as f32);
                 noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let wave = 0.25 * (x * 0.021).sin() + 0.2 * (y * 0.033 + x * 0.004).cos();
-                let check = if (i % width / 64 + i / width / 48) % 3 == 0 { 0.2 } else { 0.0 };
+                let check = if (i % width / 64 + i / width / 48) % 3 == 0 {
+                    0.2
+                } else {
+                    0.0
+                };
                 let grain = (noise >> 8) as f32 / (1 << 24) as f32 * 0.1;
                 let v = (0.45 + wave + check + grain).clamp(0.0, 1.0);
                 sample.copy_from_slice(&v.to_ne_bytes());
@@ -62,7 +70,10 @@ impl Source<FilterService> for Repeat {
         } else if self.rewrite {
             // Every line is written, so that this thread's core owns it.
             for p in 0..frame.format().planes() {
-                frame.plane_bytes_mut(p).iter_mut().for_each(|b| *b = std::hint::black_box(*b));
+                frame
+                    .plane_bytes_mut(p)
+                    .iter_mut()
+                    .for_each(|b| *b = std::hint::black_box(*b));
             }
         }
         Ok(true)
@@ -107,7 +118,11 @@ impl Verify {
 
     /// In hexadecimal digits.
     pub fn sha256(&self) -> String {
-        self.first.unwrap_or_default().iter().map(|b| format!("{b:02x}")).collect()
+        self.first
+            .unwrap_or_default()
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect()
     }
 }
 

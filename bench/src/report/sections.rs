@@ -20,7 +20,10 @@ pub struct Section {
 pub fn all(report: &FilterReport) -> Vec<Section> {
     let mut sections = Vec::new();
     for size in distinct(report, |r| r.size.clone()) {
-        let data = Data { report, size: &size };
+        let data = Data {
+            report,
+            size: &size,
+        };
         sections.extend(data.auto());
         sections.extend(data.structures());
         sections.extend(data.scaling());
@@ -33,7 +36,13 @@ pub fn all(report: &FilterReport) -> Vec<Section> {
 }
 
 fn distinct<T: Ord>(report: &FilterReport, of: impl Fn(&FilterResult) -> T) -> Vec<T> {
-    report.results.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect()
+    report
+        .results
+        .iter()
+        .map(of)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 /// The results of one frame size.
@@ -48,11 +57,19 @@ impl Data<'_> {
     }
 
     fn graphs(&self) -> Vec<String> {
-        self.results().map(|r| r.graph.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+        self.results()
+            .map(|r| r.graph.clone())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     fn workers(&self) -> Vec<u32> {
-        self.results().map(|r| r.workers).collect::<BTreeSet<_>>().into_iter().collect()
+        self.results()
+            .map(|r| r.workers)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// The best median of a structure named as the plan, over its dispatch flavours, without placement.
@@ -87,7 +104,10 @@ impl Data<'_> {
         if values.iter().all(Option::is_none) {
             return None;
         }
-        let series = [Series { name: "auto".into(), values }];
+        let series = [Series {
+            name: "auto".into(),
+            values,
+        }];
         Some(Section {
             title: format!("Plan auto against the best fixed plan, {}", self.size),
             about: format!(
@@ -114,7 +134,9 @@ impl Data<'_> {
                 name: s.name().into(),
                 values: graphs
                     .iter()
-                    .map(|g| Some(self.time(g, s, last)? / self.time(g, Structure::Sequential, first)?))
+                    .map(|g| {
+                        Some(self.time(g, s, last)? / self.time(g, Structure::Sequential, first)?)
+                    })
                     .collect(),
             })
             .filter(|s| s.values.iter().any(Option::is_some))
@@ -144,18 +166,32 @@ impl Data<'_> {
             .filter(|s| s.values.iter().any(Option::is_some))
             .collect();
         (workers.len() > 1 && !series.is_empty()).then(|| Section {
-            title: format!("Scaling of pipeline B, {} (their figures 2 and 3)", self.size),
-            about: format!("Speed-up, each structure relative to itself with {} worker(s).", workers[0]),
+            title: format!(
+                "Scaling of pipeline B, {} (their figures 2 and 3)",
+                self.size
+            ),
+            about: format!(
+                "Speed-up, each structure relative to itself with {} worker(s).",
+                workers[0]
+            ),
             body: svg::lines(&workers, &series, "speed-up", "workers"),
         })
     }
 
     fn store(&self) -> Option<Section> {
         let workers = self.workers();
-        let shown = [Structure::Sequential, Structure::Backward, Structure::BackwardStore];
+        let shown = [
+            Structure::Sequential,
+            Structure::Backward,
+            Structure::BackwardStore,
+        ];
         let groups: Vec<(String, &str, u32)> = ["D", "G"]
             .into_iter()
-            .flat_map(|g| workers.iter().map(move |&w| (format!("{g}, {w} workers"), g, w)))
+            .flat_map(|g| {
+                workers
+                    .iter()
+                    .map(move |&w| (format!("{g}, {w} workers"), g, w))
+            })
             .collect();
         let series: Vec<Series> = shown
             .iter()
@@ -198,8 +234,12 @@ impl Data<'_> {
             .collect();
         let names: Vec<String> = workers.iter().map(|w| format!("{w} workers")).collect();
         (!series.is_empty()).then(|| Section {
-            title: format!("Where the frame was written, {} (their figure 7)", self.size),
-            about: "Pipeline B, sequential; an I/O thread writes each frame before it is computed.".into(),
+            title: format!(
+                "Where the frame was written, {} (their figure 7)",
+                self.size
+            ),
+            about: "Pipeline B, sequential; an I/O thread writes each frame before it is computed."
+                .into(),
             body: svg::bars(&names, &series, "ms a frame", None),
         })
     }

@@ -8,8 +8,9 @@ const LEFT: f64 = 56.0;
 const BOTTOM: f64 = 40.0;
 const TOP: f64 = 34.0;
 /// Told apart by people who see colours differently (Okabe and Ito).
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#7f7f7f", "#b8a200"];
+const COLOURS: [&str; 8] = [
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#7f7f7f", "#b8a200",
+];
 
 /// One named series: a value, or nothing, for each position on the horizontal axis.
 pub struct Series {
@@ -28,7 +29,9 @@ pub fn bars(groups: &[String], series: &[Series], unit: &str, reference: Option<
         let x = LEFT + group * g as f64;
         svg.label(x + group / 2.0, name);
         for (i, s) in series.iter().enumerate() {
-            let Some(value) = s.values.get(g).copied().flatten() else { continue };
+            let Some(value) = s.values.get(g).copied().flatten() else {
+                continue;
+            };
             let (bx, y) = (x + group * 0.1 + bar * i as f64, svg.y(value));
             let clipped = value > svg.top;
             let _ = write!(
@@ -70,7 +73,10 @@ pub fn lines(positions: &[u32], series: &[Series], unit: &str, across: &str) -> 
             .enumerate()
             .filter_map(|(p, v)| v.map(|v| (x(p), svg.y(v), v)))
             .collect();
-        let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect();
+        let path: Vec<String> = points
+            .iter()
+            .map(|(x, y, _)| format!("{x:.1},{y:.1}"))
+            .collect();
         let _ = write!(
             svg.text,
             r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
@@ -96,13 +102,28 @@ struct Chart {
 
 impl Chart {
     fn new(series: &[Series], unit: &str, reference: Option<f64>) -> Self {
-        let mut values: Vec<f64> = series.iter().flat_map(|s| s.values.iter().flatten()).copied().collect();
+        let mut values: Vec<f64> = series
+            .iter()
+            .flat_map(|s| s.values.iter().flatten())
+            .copied()
+            .collect();
         values.sort_by(f64::total_cmp);
-        let largest = values.last().copied().unwrap_or(1.0).max(reference.unwrap_or(0.0));
+        let largest = values
+            .last()
+            .copied()
+            .unwrap_or(1.0)
+            .max(reference.unwrap_or(0.0));
         // A bar many times the others would flatten them: it is cut, and its value written above.
         let typical = values.get(values.len() * 3 / 4).copied().unwrap_or(1.0);
-        let top = nice(if largest > 6.0 * typical { 3.0 * typical } else { largest });
-        let mut chart = Chart { text: String::new(), top };
+        let top = nice(if largest > 6.0 * typical {
+            3.0 * typical
+        } else {
+            largest
+        });
+        let mut chart = Chart {
+            text: String::new(),
+            top,
+        };
         let _ = write!(
             chart.text,
             r#"<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><text x="4" y="{:.0}" class="unit">{}</text>"#,
@@ -171,7 +192,11 @@ impl Chart {
 fn nice(value: f64) -> f64 {
     let power = 10f64.powf(value.max(1e-9).log10().floor());
     let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
-    steps.iter().map(|s| s * power).find(|s| *s >= value * 0.999).unwrap_or(value)
+    steps
+        .iter()
+        .map(|s| s * power)
+        .find(|s| *s >= value * 0.999)
+        .unwrap_or(value)
 }
 
 fn number(value: f64) -> String {
@@ -181,7 +206,10 @@ fn number(value: f64) -> String {
 
 /// Text as it may stand in markup.
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -190,7 +218,10 @@ mod tests {
 
     #[test]
     fn axes_end_at_round_numbers() {
-        assert_eq!([0.9, 1.0, 1.2, 7.1, 95.0].map(nice), [1.0, 1.0, 1.5, 8.0, 100.0]);
+        assert_eq!(
+            [0.9, 1.0, 1.2, 7.1, 95.0].map(nice),
+            [1.0, 1.0, 1.5, 8.0, 100.0]
+        );
         assert_eq!(number(0.25), "0.25");
         assert_eq!(number(3.0), "3");
     }

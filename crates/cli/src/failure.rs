@@ -58,6 +58,24 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<clap::Error> for Failure {
+    /// What clap says in several lines, without its repetition of the usage.
+    fn from(error: clap::Error) -> Failure {
+        let text = error.render().to_string();
+        let said = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+            .filter(|line| !line.is_empty());
+        let message = said.fold(String::new(), |all, line| match all.as_str() {
+            "" => line.trim_start_matches("error: ").to_owned(),
+            list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
+            _ => all + "; " + line.trim_start_matches("tip: "),
+        });
+        Failure::request(message).and("see --help")
+    }
+}
+
 impl From<session::Error> for Failure {
     fn from(error: session::Error) -> Failure {
         if error.is_request() {

@@ -14,6 +14,7 @@ mod signals;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
 use evener_runtime::Simd;
 
@@ -49,8 +50,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     panics::keep_quiet();
-    let cli = Cli::parse();
-    match panics::caught(|| run(cli)) {
+    match panics::caught(run) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             output::tell(&format!("evener: {failure}"));
@@ -59,7 +59,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Ended {
+fn run() -> Ended {
+    let cli = Cli::try_parse().or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => Err(Failure::from(error)),
+    })?;
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
     cli.command.run()

@@ -51,7 +51,7 @@ fn json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Whether a name stands for the standard output.
-pub fn is_stdout(name: &OsStr) -> bool {
+fn is_stdout(name: &OsStr) -> bool {
     name == "-" || name == "/dev/stdout"
 }
 
@@ -100,6 +100,11 @@ impl Side {
     }
 }
 
+/// The identity of the file of that name, if there is one.
+pub fn file_id(name: &OsStr) -> Option<FileId> {
+    fs::metadata(name).ok().as_ref().and_then(FileId::of)
+}
+
 /// Refuses files that would overwrite one another: each of `sides` is a flag and a name.
 pub fn check_apart(
     input: Option<FileId>,
@@ -112,7 +117,7 @@ pub fn check_apart(
         .collect();
     for &(flag, name) in sides {
         let Some(name) = name else { continue };
-        let id = fs::metadata(name).ok().as_ref().and_then(FileId::of);
+        let id = file_id(name);
         if id.is_some() && id == input {
             return Err(same(flag, name, "the input"));
         }

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
-use evener_runtime::stream::Progress;
 use console::Term;
+use evener_runtime::stream::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Columns before the text: the bar and the percentage.
@@ -71,7 +71,10 @@ impl Bar {
             text.push_str(&progress.plan.to_string());
             // Room is left for the ^C that a terminal shows: a line that wraps cannot be cleared.
             let columns = usize::from(Term::stderr().size().1);
-            let text: String = text.chars().take(columns.saturating_sub(BEFORE + 4)).collect();
+            let text: String = text
+                .chars()
+                .take(columns.saturating_sub(BEFORE + 4))
+                .collect();
             if bar.length().is_some_and(|length| length < progress.units) {
                 // Containers count frames wrongly now and then.
                 bar.set_length(progress.units);

@@ -105,13 +105,22 @@ impl Format {
 
     /// Size of a plane; chroma sizes are rounded up.
     pub fn plane_size(&self, plane: usize) -> Size {
-        let (sx, sy) = if plane == 0 { (1, 1) } else { self.chroma.subsampling() };
-        Size { w: self.width.div_ceil(sx), h: self.height.div_ceil(sy) }
+        let (sx, sy) = if plane == 0 {
+            (1, 1)
+        } else {
+            self.chroma.subsampling()
+        };
+        Size {
+            w: self.width.div_ceil(sx),
+            h: self.height.div_ceil(sy),
+        }
     }
 
     /// Bytes of all planes together.
     pub fn frame_bytes(&self) -> usize {
-        (0..self.planes()).map(|p| self.plane_size(p).area() * self.depth.bytes()).sum()
+        (0..self.planes())
+            .map(|p| self.plane_size(p).area() * self.depth.bytes())
+            .sum()
     }
 }
 

@@ -37,9 +37,13 @@ pub struct Frame {
 impl Frame {
     /// A frame with every sample zero.
     pub fn new(format: &Format) -> Self {
-        let planes =
-            (0..format.planes()).map(|p| Samples::new(format.plane_size(p), format.depth)).collect();
-        Frame { format: *format, planes }
+        let planes = (0..format.planes())
+            .map(|p| Samples::new(format.plane_size(p), format.depth))
+            .collect();
+        Frame {
+            format: *format,
+            planes,
+        }
     }
 
     /// Size, chroma layout and depth.

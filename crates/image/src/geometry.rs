@@ -18,7 +18,12 @@ pub struct Rect {
 impl Rect {
     /// The whole of a plane.
     pub fn of(size: Size) -> Rect {
-        Rect { x0: 0, y0: 0, x1: size.w as i32, y1: size.h as i32 }
+        Rect {
+            x0: 0,
+            y0: 0,
+            x1: size.w as i32,
+            y1: size.h as i32,
+        }
     }
 
     /// No samples.
@@ -38,12 +43,22 @@ impl Rect {
 
     /// Moved by (dx, dy).
     pub fn shift(&self, dx: i32, dy: i32) -> Rect {
-        Rect { x0: self.x0 + dx, y0: self.y0 + dy, x1: self.x1 + dx, y1: self.y1 + dy }
+        Rect {
+            x0: self.x0 + dx,
+            y0: self.y0 + dy,
+            x1: self.x1 + dx,
+            y1: self.y1 + dy,
+        }
     }
 
     /// Grown by `dx` columns and `dy` rows on either side.
     pub fn grow(&self, dx: i32, dy: i32) -> Rect {
-        Rect { x0: self.x0 - dx, y0: self.y0 - dy, x1: self.x1 + dx, y1: self.y1 + dy }
+        Rect {
+            x0: self.x0 - dx,
+            y0: self.y0 - dy,
+            x1: self.x1 + dx,
+            y1: self.y1 + dy,
+        }
     }
 
     /// The smallest rectangle holding both; an empty one counts for nothing.

@@ -13,7 +13,7 @@ pub struct Lines<'a> {
     mask: usize,
     rect: Rect,
     first: i32,
-    paired: bool,
+    together: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -23,27 +23,62 @@ impl<'a> Lines<'a> {
     /// If `data` is shorter than the plane.
     pub fn plane(data: &'a [f32], rect: Rect) -> Self {
         assert!(rect.x0 == 0 && rect.y0 == 0 && data.len() >= rect.width() * rect.height());
-        Lines { data, stride: rect.width(), mask: usize::MAX, rect, first: 0, paired: true }
+        Lines {
+            data,
+            stride: rect.width(),
+            mask: usize::MAX,
+            rect,
+            first: 0,
+            together: true,
+        }
     }
 
-    /// A ring of `slots` rows, a power of two, holding the rows of `rect` that are still there.
-    /// Row `y` lies in slot `(y - first) mod slots`. Where `data` has one more slot, that one repeats slot 0,
-    /// so that the row below any row follows it at once.
+    /// A ring of rows, a power of two of them, holding the rows of `rect` that are still there.
+    /// Row `y` lies in slot `(y - first) mod rows`.
     ///
     /// # Panics
-    /// If `slots` is no power of two or less than the height of `rect`, `stride` is less than its width,
-    /// or `data` has neither `slots` nor `slots + 1` rows.
-    pub fn ring(data: &'a [f32], stride: usize, slots: usize, rect: Rect, first: i32) -> Self {
-        assert!(slots.is_power_of_two() && slots >= rect.height() && stride >= rect.width());
-        assert!(data.len() == slots * stride || data.len() == (slots + 1) * stride);
+    /// If the number of rows is no power of two or less than the height of `rect`, or `stride` is less than its width.
+    pub fn ring(data: &'a [f32], stride: usize, rect: Rect, first: i32) -> Self {
+        let rows = data.len().checked_div(stride).unwrap_or(1);
+        assert!(rows.is_power_of_two() && rows >= rect.height() && stride >= rect.width());
         assert!(first <= rect.y0);
-        let paired = data.len() == (slots + 1) * stride;
-        Lines { data, stride, mask: slots - 1, rect, first, paired }
+        Lines {
+            data,
+            stride,
+            mask: rows - 1,
+            rect,
+            first,
+            together: false,
+        }
+    }
+
+    /// The rows of `rect` one after the other, row `first` at the start of `data`.
+    ///
+    /// # Panics
+    /// If they do not all lie in `data`, or `stride` is less than the width of `rect`.
+    pub fn block(data: &'a [f32], stride: usize, rect: Rect, first: i32) -> Self {
+        assert!(first <= rect.y0 && stride >= rect.width());
+        assert!(rect.is_empty() || (rect.y1 - first) as usize * stride <= data.len());
+        Lines {
+            data,
+            stride,
+            mask: usize::MAX,
+            rect,
+            first,
+            together: true,
+        }
     }
 
     /// Nothing: for stages whose outputs are all fill.
     pub fn empty() -> Lines<'static> {
-        Lines { data: &[], stride: 0, mask: usize::MAX, rect: Rect::default(), first: 0, paired: false }
+        Lines {
+            data: &[],
+            stride: 0,
+            mask: usize::MAX,
+            rect: Rect::default(),
+            first: 0,
+            together: false,
+        }
     }
 
     /// The samples there are.
@@ -57,7 +92,11 @@ impl<'a> Lines<'a> {
     /// If the row is not there.
     #[inline]
     pub fn row(&self, y: i32) -> &'a [f32] {
-        assert!(y >= self.rect.y0 && y < self.rect.y1, "row {y} of {:?}", self.rect);
+        assert!(
+            y >= self.rect.y0 && y < self.rect.y1,
+            "row {y} of {:?}",
+            self.rect
+        );
         let start = (((y - self.first) as usize) & self.mask) * self.stride;
         &self.data[start..start + self.rect.width()]
     }
@@ -68,20 +107,31 @@ impl<'a> Lines<'a> {
         self.row(y)[(x - self.rect.x0) as usize]
     }
 
-    /// How a kernel addresses rows itself: row `y` starts at `((y - first) & mask) * stride`, the next one a stride
-    /// later. `None` where the next row may lie elsewhere.
-    pub(crate) fn pairs(&self) -> Option<Pairs<'a>> {
-        let &Lines { data, stride, mask, rect, first, paired } = self;
-        // All rows of `rect` lie in `data`, whichever constructor made this.
-        paired.then_some(Pairs { data, stride, mask, rect, first })
+    /// Where a kernel that addresses rows itself finds them: row `y` starts at `(y - first) * stride` and the next one
+    /// a stride later, for all rows of the rectangle. `None` for rings.
+    pub(crate) fn together(&self) -> Option<Together<'a>> {
+        let &Lines {
+            data,
+            stride,
+            rect,
+            first,
+            together,
+            ..
+        } = self;
+        // `plane` and `block` have checked that all rows of `rect` lie in `data`.
+        together.then_some(Together {
+            data,
+            stride,
+            rect,
+            first,
+        })
     }
 }
 
-/// Rows that a kernel addresses itself, see [`Lines::pairs`].
-pub(crate) struct Pairs<'a> {
+/// Rows one after the other, see [`Lines::together`].
+pub(crate) struct Together<'a> {
     pub data: &'a [f32],
     pub stride: usize,
-    pub mask: usize,
     pub rect: Rect,
     pub first: i32,
 }

@@ -81,10 +81,29 @@ pub trait Stage: Debug + Send + Sync {
 
     /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane;
     /// beyond [`Stage::source_columns`] its samples are undefined.
-    fn row(&self, context: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]);
+    fn row(
+        &self,
+        context: &mut RowContext<'_>,
+        input: &[Lines<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    );
 
     /// The stage as a pointwise one, computed in place, where it is one.
     fn point(&self) -> Option<&dyn Point> {
+        None
+    }
+
+    /// What is known of a pointwise stage beyond its definition.
+    fn tone(&self) -> Tone {
+        Tone::Other
+    }
+
+    /// One stage that gives the same as this one and then a pointwise stage of `tone`, where the kernel of this one can
+    /// do that as it stores.
+    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let _ = tone;
         None
     }
 
@@ -105,6 +124,19 @@ pub trait Stage: Debug + Send + Sync {
 
     /// Arithmetic per output, in vectorisable operations: the weight in the cost model.
     fn weight(&self) -> f64;
+}
+
+/// What is known of a pointwise stage, so that it can be joined with its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tone {
+    /// v where v > t, else 0.
+    Above(f32),
+    /// 1 where v > t, else 0.
+    Step(f32),
+    /// A larger value never gives less; a NaN gives a NaN.
+    Rising,
+    /// Nothing.
+    Other,
 }
 
 /// A stage that maps each sample by itself.

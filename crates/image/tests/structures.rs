@@ -75,8 +75,14 @@ fn run(service: &FilterService, shape: &Shape, grain: u32, input: &Frame, output
     for (pass, &items) in shape.passes.iter().enumerate() {
         for (turn, start) in (0..items).step_by(grain as usize).enumerate() {
             let items = start..items.min(start + grain);
-            let part = Part { structure: shape.structure, pass, items };
-            service.run(&part, input, output, &mut scratches[turn % 3]).unwrap();
+            let part = Part {
+                structure: shape.structure,
+                pass,
+                items,
+            };
+            service
+                .run(&part, input, output, &mut scratches[turn % 3])
+                .unwrap();
         }
     }
 }
@@ -128,7 +134,12 @@ proptest! {
 /// Tiles narrower than the frame, rings that wrap, upward reading: sizes that small random frames do not reach.
 #[test]
 fn wide_frames_give_the_defined_bytes() {
-    let format = Format { width: 1330, height: 331, chroma: Chroma::Mono, depth: Depth::F32 };
+    let format = Format {
+        width: 1330,
+        height: 331,
+        chroma: Chroma::Mono,
+        depth: Depth::F32,
+    };
     for text in [
         "blur,sobel,threshold=0.2",
         "undistort,rotate=60,crop=0.8",
@@ -137,7 +148,10 @@ fn wide_frames_give_the_defined_bytes() {
         "gaussian=3,flip=v,rotate=-25",
         "undistort=k1=0.4,blur,resize=2000:100",
     ] {
-        let bound = Graph::parse(text).unwrap().bind(&format, Planes::Auto).unwrap();
+        let bound = Graph::parse(text)
+            .unwrap()
+            .bind(&format, Planes::Auto)
+            .unwrap();
         for cache in [16 << 10, 1 << 20] {
             let service = FilterService::new(&bound, text.into(), cache, Simd::detect());
             let mut input = service.input();
@@ -145,7 +159,10 @@ fn wide_frames_give_the_defined_bytes() {
             let expected = reference::frame(&bound, &input);
             let shapes = service.shapes(cache);
             for shape in shapes.iter().filter(|s| {
-                matches!(s.structure, Structure::Tiled | Structure::Farm | Structure::Sequential)
+                matches!(
+                    s.structure,
+                    Structure::Tiled | Structure::Farm | Structure::Sequential
+                )
             }) {
                 let output = service.output();
                 run(&service, shape, 90, &input, &output);

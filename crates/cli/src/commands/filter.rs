@@ -9,7 +9,7 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, check_apart, is_stdout, tell};
+use crate::output::{Side, check_apart, file_id, tell};
 use crate::progress::Bar;
 use crate::signals::Signals;
 
@@ -113,6 +113,7 @@ pub fn run(args: Args) -> Ended {
     let json = json.map(Side::create).transpose()?;
     let trace = trace.map(Side::create).transpose()?;
     signals.streaming();
+    let old = file_id(&args.output);
 
     let topology = Topology::detect();
     let workers = args.workers.map_or(topology.workers(), |n| n as usize);
@@ -160,7 +161,20 @@ pub fn run(args: Args) -> Ended {
             Ok(status(&report, &signals))
         }
         Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),
-        Err(error) => Err(failure(error, &args, &signals)),
+        Err(error) => {
+            let written = error.written();
+            let mut failure = Failure::from(error);
+            // What is there now and was not before.
+            let new = file_id(&args.output);
+            if args.keep_partial && new.is_some() && new != old {
+                let name = args.output.to_string_lossy();
+                failure = failure.and(format_args!("{written} frames kept in {name}"));
+            }
+            Err(match signals.status() {
+                Some(status) => failure.with_status(status),
+                None => failure,
+            })
+        }
     }
 }
 
@@ -175,24 +189,6 @@ fn status(report: &Report, signals: &Signals) -> u8 {
     match signals.status() {
         Some(status) if report.cancelled => status,
         _ => DONE,
-    }
-}
-
-fn failure(error: session::Error, args: &Args, signals: &Signals) -> Failure {
-    let kept = match error.written() {
-        n if n > 0 && args.keep_partial && !is_stdout(&args.output) => Some(n),
-        _ => None,
-    };
-    let mut failure = Failure::from(error);
-    if let Some(frames) = kept {
-        failure = failure.and(format_args!(
-            "{frames} frames kept in {}",
-            args.output.to_string_lossy()
-        ));
-    }
-    match signals.status() {
-        Some(status) => failure.with_status(status),
-        None => failure,
     }
 }
 

@@ -63,9 +63,7 @@ fn what_cannot_be_measured_is_refused() {
         ("filters --plan tild", "unknown plan 'tild'"),
         ("dispatch --rounds 0", "0 is not in"),
     ] {
-        let done = folder.line(&format!("bench {flags}"));
-        assert_eq!(done.status, Some(2), "{flags}");
-        assert!(done.stderr.contains(part), "{}", done.stderr);
+        folder.line(&format!("bench {flags}")).failed(2, &[part]);
     }
     let same = folder.line("bench filters --size 32x32 --json x --report ./x");
     same.failed(2, &["--report ./x", "--json as well"]);

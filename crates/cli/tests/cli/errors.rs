@@ -143,19 +143,33 @@ fn a_full_disk_says_how_much_fitted() {
     }
 }
 
+/// Runs a command line of `evener` with a resource limit of the shell's.
+fn under_limit(folder: &Folder, limit: &str, line: &str) -> Done {
+    let evener = folder.evener(line.split_whitespace());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "sh"]);
+    shell.arg(evener.get_program()).args(evener.get_args());
+    shell.current_dir(folder.path(""));
+    shell.env("XDG_CACHE_HOME", folder.path("cache"));
+    Done::of(&mut shell)
+}
+
+#[test]
+fn frames_that_do_not_fit_in_memory_are_refused() {
+    let folder = Folder::new();
+    let line = "filter resize=30000:30000 -i testsrc:64x48:3 -o out.y4m";
+    let done = under_limit(&folder, "-v 4000000", line);
+    done.failed(1, &["30000x30000", "MiB of memory"]);
+    assert_eq!(folder.names(), [""; 0]);
+}
+
 #[test]
 fn a_limit_on_file_size_is_a_full_disk() {
     let folder = Folder::new();
     let limited = |flags: &str| {
         let line = format!("filter blur -i testsrc:640x480:50 -o out.y4m {flags}");
-        let evener = folder.evener(line.split_whitespace());
-        let mut shell = Command::new("sh");
         // In blocks of 512 bytes: 4 frames of 450 KiB and a part.
-        shell.args(["-c", "ulimit -f 4000; exec \"$@\"", "sh"]);
-        shell.arg(evener.get_program()).args(evener.get_args());
-        shell.current_dir(evener.get_current_dir().unwrap());
-        shell.env("XDG_CACHE_HOME", folder.path("cache"));
-        Done::of(&mut shell)
+        under_limit(&folder, "-f 4000", &line)
     };
     limited("").failed(1, &["out.y4m", "File too large", "4 whole frames"]);
     assert_eq!(folder.names(), [""; 0]);

@@ -4,6 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::{Done, Folder, frames_of};
 
@@ -91,6 +95,35 @@ fn encoded_files_come_back() {
     folder.line("filter flip=h -i a.mkv -o b.y4m").succeeded();
     assert_eq!(frames_of(&folder.path("b.y4m")), 25);
     assert_eq!(folder.names(), ["a.mkv", "b.y4m"]);
+}
+
+#[test]
+fn an_encoded_file_is_whole_after_an_interruption() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let mut child = folder
+        .evener("filter blur -i testsrc:320x240:10000000 -o out.mkv --plan tiled".split(' '))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(700));
+    // As from a terminal: to evener alone, since ffmpeg is kept out of its group.
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!(status.code(), Some(130), "{said}");
+    let frames = said.split(' ').next().unwrap();
+    let again = folder.line("filter flip=h -i out.mkv -o back.y4m");
+    assert!(
+        again
+            .succeeded()
+            .stderr
+            .starts_with(&format!("{frames} frame")),
+        "{said}"
+    );
+    assert_eq!(folder.names(), ["back.y4m", "out.mkv"]);
 }
 
 #[test]

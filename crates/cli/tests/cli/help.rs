@@ -107,8 +107,6 @@ fn typing_errors_are_answered_with_the_nearest() {
         ("filters blurr", "'blur'"),
         ("bench dispatsh", "'dispatch'"),
     ] {
-        let done = folder.line(line);
-        assert_eq!(done.status, Some(2), "{line}");
-        assert!(done.stderr.contains(near), "{line}: {}", done.stderr);
+        folder.line(line).failed(2, &[near, "see --help"]);
     }
 }

@@ -28,9 +28,23 @@ impl Predicted {
     pub fn of(graph: &PlaneGraph, tiled: &Tiled, depth: Depth) -> Self {
         let area = |size: Size| size.area() as f64;
         let ends = (area(graph.source) + area(graph.size)) * depth.bytes() as f64;
-        let arithmetic: f64 = graph.nodes.iter().map(|n| n.stage.weight() * area(n.size)).sum();
-        let between: f64 = graph.nodes.iter().rev().skip(1).map(|n| area(n.size) * SAMPLE).sum();
-        let load = if depth == Depth::F32 { 0.0 } else { area(graph.source) };
+        let arithmetic: f64 = graph
+            .nodes
+            .iter()
+            .map(|n| n.stage.weight() * area(n.size))
+            .sum();
+        let between: f64 = graph
+            .nodes
+            .iter()
+            .rev()
+            .skip(1)
+            .map(|n| area(n.size) * SAMPLE)
+            .sum();
+        let load = if depth == Depth::F32 {
+            0.0
+        } else {
+            area(graph.source)
+        };
 
         let pulls = multiplicities(graph);
         let pulled = |overhead: f64, at_most: f64| -> f64 {
@@ -40,22 +54,41 @@ impl Predicted {
                 .iter()
                 .zip(&pulls)
                 .map(|(n, &(times, direct))| {
-                    let overhead = if direct { 0.0 } else { overhead * taps(n.stage.as_ref()) };
+                    let overhead = if direct {
+                        0.0
+                    } else {
+                        overhead * taps(n.stage.as_ref())
+                    };
                     times.min(at_most) * outputs * (n.stage.weight() + overhead)
                 })
                 .sum()
         };
-        let stored: f64 = pulls.iter().map(|(times, _)| times * area(graph.size) * SAMPLE).sum();
-        let backward = Work { ops: pulled(PULL, f64::INFINITY), bytes: ends };
+        let stored: f64 = pulls
+            .iter()
+            .map(|(times, _)| times * area(graph.size) * SAMPLE)
+            .sum();
+        let backward = Work {
+            ops: pulled(PULL, f64::INFINITY),
+            bytes: ends,
+        };
         Predicted {
             sequential: Work {
                 ops: arithmetic + load,
                 bytes: ends + 2.0 * between + 2.0 * load * SAMPLE,
             },
             backward,
-            cached: Work { ops: pulled(PULL_CACHED, 1.2), bytes: ends + between },
-            store: Work { ops: backward.ops, bytes: ends + stored },
-            tiled: Work { ops: tiled.tile().ops * area(graph.size), bytes: ends },
+            cached: Work {
+                ops: pulled(PULL_CACHED, 1.2),
+                bytes: ends + between,
+            },
+            store: Work {
+                ops: backward.ops,
+                bytes: ends + stored,
+            },
+            tiled: Work {
+                ops: tiled.tile().ops * area(graph.size),
+                bytes: ends,
+            },
         }
     }
 }

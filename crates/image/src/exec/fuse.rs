@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::filters::tone;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -44,8 +45,8 @@ pub struct FusedNode {
     pub offset: (i32, i32),
     /// Size of the output.
     pub size: Size,
-    /// Whether a reader takes samples at computed positions and wants each row's successor at once behind it.
-    pub paired: bool,
+    /// Whether a reader takes samples at computed positions, and wants rows one after the other.
+    pub scattered: bool,
 }
 
 impl FusedNode {
@@ -57,8 +58,23 @@ impl FusedNode {
             points: Vec::new(),
             offset: (0, 0),
             size,
-            paired: false,
+            scattered: false,
         }
+    }
+
+    /// Adds a pointwise stage, joined with what is before it where that gives the same bits.
+    fn follow(&mut self, mut stage: Arc<dyn Stage>) {
+        while let Some(joined) = self.points.last().and_then(|p| tone::join(&**p, &*stage)) {
+            self.points.pop();
+            stage = joined;
+        }
+        if let (Op::Stage(op), true) = (&self.op, self.points.is_empty()) {
+            if let Some(toned) = op.toned(stage.tone()) {
+                self.op = Op::Stage(toned);
+                return;
+            }
+        }
+        self.points.push(stage);
     }
 
     /// Region inference: the input samples that the outputs in `out` read, all inside the plane.
@@ -130,7 +146,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
                 fused[at].offset.1 += dy;
                 fused[at].size = node.size;
             } else {
-                fused[at].points.push(stage.clone());
+                fused[at].follow(stage.clone());
             }
             place[i] = Some(at);
             continue;
@@ -149,7 +165,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
         if stage.offsets().is_none() {
             for input in &inputs {
                 if let Input::Node(j) = input {
-                    fused[*j].paired = true;
+                    fused[*j].scattered = true;
                 }
             }
         }
@@ -160,7 +176,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
             points: Vec::new(),
             offset: (0, 0),
             size: node.size,
-            paired: false,
+            scattered: false,
         });
         place[i] = Some(fused.len() - 1);
     }
@@ -177,7 +193,9 @@ fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacemen
     let mut swallowed = vec![false; graph.nodes.len()];
     let mut replaced: Vec<Replacement> = vec![None; graph.nodes.len()];
     for (i, node) in graph.nodes.iter().enumerate() {
-        let Some(stage) = node.stage.fused() else { continue };
+        let Some(stage) = node.stage.fused() else {
+            continue;
+        };
         let parents: Option<Vec<usize>> = node
             .inputs
             .iter()
@@ -188,7 +206,10 @@ fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacemen
             .collect();
         let Some(parents) = parents else { continue };
         let common = &graph.nodes[parents[0]].inputs;
-        if parents.iter().all(|&j| graph.nodes[j].inputs == *common && common.len() == 1) {
+        if parents
+            .iter()
+            .all(|&j| graph.nodes[j].inputs == *common && common.len() == 1)
+        {
             for j in parents {
                 swallowed[j] = true;
             }

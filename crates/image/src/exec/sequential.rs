@@ -40,7 +40,11 @@ pub fn passes(graph: &PlaneGraph, values: bool) -> Vec<u32> {
     let load = (!values && !graph.nodes.is_empty()).then_some(graph.source.h);
     let stages = graph.nodes.iter().map(|n| n.size.h);
     let passes: Vec<u32> = load.into_iter().chain(stages).collect();
-    if passes.is_empty() { vec![graph.size.h] } else { passes }
+    if passes.is_empty() {
+        vec![graph.size.h]
+    } else {
+        passes
+    }
 }
 
 impl Sequential {
@@ -50,7 +54,10 @@ impl Sequential {
         Sequential {
             graph: graph.clone(),
             loaded: (!values && !graph.nodes.is_empty()).then(|| plane(graph.source)),
-            stored: graph.nodes[..between].iter().map(|n| plane(n.size)).collect(),
+            stored: graph.nodes[..between]
+                .iter()
+                .map(|n| plane(n.size))
+                .collect(),
         }
     }
 
@@ -79,7 +86,13 @@ impl Sequential {
             return;
         };
         let Some(node) = self.graph.nodes.get(index) else {
-            copy(simd, source, rows, target.expect("a graph without stages has one pass"), line);
+            copy(
+                simd,
+                source,
+                rows,
+                target.expect("a graph without stages has one pass"),
+                line,
+            );
             return;
         };
         let mut held = Vec::with_capacity(2);
@@ -93,14 +106,17 @@ impl Sequential {
             .iter()
             .map(|h| match h {
                 Some((rows, size)) => Lines::plane(rows, Rect::of(*size)),
-                None => source.lines().expect("a source without conversion holds values"),
+                None => source
+                    .lines()
+                    .expect("a source without conversion holds values"),
             })
             .collect();
         let width = node.size.w as usize;
         let mut context = RowContext { simd, temp };
         let mut compute = |y: usize, out: &mut [f32]| {
             for (i, part) in out.chunks_mut(COLUMNS).enumerate() {
-                node.stage.row(&mut context, &inputs, y as i32, (i * COLUMNS) as i32, part);
+                node.stage
+                    .row(&mut context, &inputs, y as i32, (i * COLUMNS) as i32, part);
             }
         };
         match target {

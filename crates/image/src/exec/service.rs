@@ -67,7 +67,14 @@ impl FilterService {
                 cache: OnceLock::new(),
             })
             .collect();
-        FilterService { key, input: bound.input, output: bound.output, timing: None, simd, planes }
+        FilterService {
+            key,
+            input: bound.input,
+            output: bound.output,
+            timing: None,
+            simd,
+            planes,
+        }
     }
 
     /// Format of the frames that are written.
@@ -93,15 +100,29 @@ impl FilterService {
 
     /// Items of a unit under every structure with one computing pass.
     fn items(&self) -> u32 {
-        self.planes.iter().map(|p| p.graph.size.h).min().unwrap_or(1)
+        self.planes
+            .iter()
+            .map(|p| p.graph.size.h)
+            .min()
+            .unwrap_or(1)
     }
 
     fn sequential_passes(&self) -> Vec<u32> {
-        let per_plane: Vec<Vec<u32>> =
-            self.planes.iter().map(|p| sequential::passes(&p.graph, self.values())).collect();
+        let per_plane: Vec<Vec<u32>> = self
+            .planes
+            .iter()
+            .map(|p| sequential::passes(&p.graph, self.values()))
+            .collect();
         let count = per_plane.iter().map(Vec::len).max().unwrap_or(0);
         (0..count)
-            .map(|pass| per_plane.iter().filter_map(|p| p.get(pass)).min().copied().unwrap_or(1))
+            .map(|pass| {
+                per_plane
+                    .iter()
+                    .filter_map(|p| p.get(pass))
+                    .min()
+                    .copied()
+                    .unwrap_or(1)
+            })
             .collect()
     }
 
@@ -113,7 +134,11 @@ impl FilterService {
         output: &Frame,
         mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
     ) {
-        let count = if part.structure == Structure::Farm { 1 } else { self.items() };
+        let count = if part.structure == Structure::Farm {
+            1
+        } else {
+            self.items()
+        };
         for (p, plane) in self.planes.iter().enumerate() {
             let rows = share(&part.items, count, plane.graph.size.h);
             if rows.is_empty() {
@@ -130,11 +155,21 @@ impl FilterService {
     }
 
     fn sequential(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
-        let heights: Vec<_> =
-            self.planes.iter().map(|p| sequential::passes(&p.graph, self.values())).collect();
-        let count = heights.iter().filter_map(|h| h.get(part.pass)).min().copied().unwrap_or(1);
+        let heights: Vec<_> = self
+            .planes
+            .iter()
+            .map(|p| sequential::passes(&p.graph, self.values()))
+            .collect();
+        let count = heights
+            .iter()
+            .filter_map(|h| h.get(part.pass))
+            .min()
+            .copied()
+            .unwrap_or(1);
         for (p, plane) in self.planes.iter().enumerate() {
-            let Some(&height) = heights[p].get(part.pass) else { continue };
+            let Some(&height) = heights[p].get(part.pass) else {
+                continue;
+            };
             let rows = share(&part.items, count, height);
             if rows.is_empty() {
                 continue;
@@ -143,13 +178,22 @@ impl FilterService {
                 Target::new(output.plane(p), rows).fill(value);
                 continue;
             }
-            let stages =
-                plane.sequential.get_or_init(|| Sequential::new(&plane.graph, self.values()));
+            let stages = plane
+                .sequential
+                .get_or_init(|| Sequential::new(&plane.graph, self.values()));
             let source = Source::new(input.plane(p), plane.graph.source);
-            let mut target =
-                stages.is_last(part.pass).then(|| Target::new(output.plane(p), rows.clone()));
+            let mut target = stages
+                .is_last(part.pass)
+                .then(|| Target::new(output.plane(p), rows.clone()));
             let scratch = &mut scratch.sequential;
-            stages.rows(self.simd, &source, part.pass, rows, target.as_mut(), scratch);
+            stages.rows(
+                self.simd,
+                &source,
+                part.pass,
+                rows,
+                target.as_mut(),
+                scratch,
+            );
         }
     }
 
@@ -207,8 +251,16 @@ impl Service for FilterService {
             .collect();
         let shape = |structure, passes: Vec<u32>| Shape {
             structure,
-            default_grain: if structure == Structure::Farm { 1 } else { (items / 16).max(1) },
-            min_grain: if structure == Structure::Farm { 1 } else { (items / 256).max(1) },
+            default_grain: if structure == Structure::Farm {
+                1
+            } else {
+                (items / 16).max(1)
+            },
+            min_grain: if structure == Structure::Farm {
+                1
+            } else {
+                (items / 256).max(1)
+            },
             passes,
             work: cost::total(&predicted, structure),
         };
@@ -236,7 +288,9 @@ impl Service for FilterService {
             }
             Structure::Tiled | Structure::Farm => {
                 self.each(part, input, output, |plane, source, rows, target| {
-                    plane.tiled.rows(self.simd, source, rows, target, &mut scratch.tiled);
+                    plane
+                        .tiled
+                        .rows(self.simd, source, rows, target, &mut scratch.tiled);
                 });
             }
             Structure::Pipeline => return Err("filters have no pipeline structure".into()),

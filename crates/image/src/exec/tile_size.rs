@@ -65,7 +65,9 @@ const INFERENCE: f64 = 2400.0;
 
 /// Whether some stage reads at computed positions.
 pub(super) fn scattered(nodes: &[FusedNode]) -> bool {
-    nodes.iter().any(|n| matches!(&n.op, Op::Stage(stage) if stage.offsets().is_none()))
+    nodes
+        .iter()
+        .any(|n| matches!(&n.op, Op::Stage(stage) if stage.offsets().is_none()))
 }
 
 /// Work and memory of a tile of this size, averaged over a few places in the plane.
@@ -76,7 +78,12 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
     for (fx, fy) in [(0.5, 0.5), (0.25, 0.5), (0.5, 0.25), (0.75, 0.75)] {
         let x0 = (((w - columns) as f64) * fx) as i32;
         let y0 = (((h - rows) as f64) * fy) as i32;
-        let tile = Rect { x0, y0, x1: x0 + columns, y1: y0 + rows };
+        let tile = Rect {
+            x0,
+            y0,
+            x1: x0 + columns,
+            y1: y0 + rows,
+        };
         demand(nodes, tile, &mut needs);
         block_demands(nodes, tile, &needs, &mut demands);
         let blocks = tile.height().div_ceil(BLOCK as usize);
@@ -105,5 +112,11 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
         outputs += (tile.width() * tile.height()) as f64;
         bytes = bytes.max(kept);
     }
-    TileSize { columns, rows, ops: ops / outputs, overhead: overhead / outputs, bytes }
+    TileSize {
+        columns,
+        rows,
+        ops: ops / outputs,
+        overhead: overhead / outputs,
+        bytes,
+    }
 }

@@ -40,8 +40,8 @@ struct Ring {
     stride: usize,
     /// Slots, a power of two.
     slots: usize,
-    /// Whether one more slot repeats slot 0.
-    paired: bool,
+    /// Whether no row ever takes the place of another.
+    whole: bool,
     /// Row that lies in slot 0, and all columns ever kept.
     area: Rect,
     /// Rows computed, without a gap; those that have been overwritten are no longer counted.
@@ -50,23 +50,28 @@ struct Ring {
 
 impl Ring {
     fn lines(&self) -> Lines<'_> {
-        let rect = Rect { y0: self.held.start, y1: self.held.end, ..self.area };
-        let rows = self.slots + usize::from(self.paired);
-        Lines::ring(&self.data[..rows * self.stride], self.stride, self.slots, rect, self.area.y0)
+        let rect = Rect {
+            y0: self.held.start,
+            y1: self.held.end,
+            ..self.area
+        };
+        let data = &self.data[..self.slots * self.stride];
+        if self.whole {
+            Lines::block(data, self.stride, rect, self.area.y0)
+        } else {
+            Lines::ring(data, self.stride, rect, self.area.y0)
+        }
     }
 
     fn row(&mut self, y: i32) -> &mut [f32] {
-        let slot = ((y - self.area.y0) as usize) & (self.slots - 1);
+        let row = (y - self.area.y0) as usize;
+        let slot = if self.whole {
+            row
+        } else {
+            row & (self.slots - 1)
+        };
         let start = slot * self.stride;
         &mut self.data[start..start + self.area.width()]
-    }
-
-    /// Tells that row `y` has been computed.
-    fn computed(&mut self, y: i32) {
-        if self.paired && ((y - self.area.y0) as usize) & (self.slots - 1) == 0 {
-            let width = self.area.width();
-            self.data.copy_within(..width, self.slots * self.stride);
-        }
     }
 }
 
@@ -84,7 +89,12 @@ impl Tiled {
     pub fn new(nodes: Vec<FusedNode>, size: Size, private_cache: usize) -> Self {
         let tile = tile_size::choose(&nodes, size, private_cache);
         let scattered = tile_size::scattered(&nodes);
-        Tiled { nodes, tile, size, scattered }
+        Tiled {
+            nodes,
+            tile,
+            size,
+            scattered,
+        }
     }
 
     /// The nodes after fusion.
@@ -108,7 +118,12 @@ impl Tiled {
     ) {
         let (top, bottom) = (rows.start as i32, rows.end as i32);
         scratch.rings.resize_with(self.nodes.len(), Ring::default);
-        let job = Rect { x0: 0, y0: top, x1: self.size.w as i32, y1: bottom };
+        let job = Rect {
+            x0: 0,
+            y0: top,
+            x1: self.size.w as i32,
+            y1: bottom,
+        };
         let mut tile = self.first(job);
         while let Some(this) = tile {
             tile = self.after(this, job);
@@ -128,7 +143,11 @@ impl Tiled {
     fn after(&self, tile: Rect, job: Rect) -> Option<Rect> {
         if tile.x1 < job.x1 {
             let x1 = job.x1.min(tile.x1 + self.tile.columns);
-            return Some(Rect { x0: tile.x1, x1, ..tile });
+            return Some(Rect {
+                x0: tile.x1,
+                x1,
+                ..tile
+            });
         }
         self.first(Rect { y0: tile.y1, ..job })
     }
@@ -142,7 +161,9 @@ impl Tiled {
         let reading = self.nodes.iter().zip(&scratch.needs);
         reading
             .filter(|(node, _)| node.inputs.contains(&Input::Source))
-            .fold(Rect::default(), |all, (node, need)| all.union(&node.source(*need)))
+            .fold(Rect::default(), |all, (node, need)| {
+                all.union(&node.source(*need))
+            })
     }
 
     fn tile_at(
@@ -156,13 +177,20 @@ impl Tiled {
         scratch: &mut Scratch,
     ) {
         let n = self.nodes.len();
-        let Scratch { rings, demands, needs, temp, line, steps } = scratch;
+        let Scratch {
+            rings,
+            demands,
+            needs,
+            temp,
+            line,
+            steps,
+        } = scratch;
         demand(&self.nodes, tile, needs);
         let blocks = tile.height().div_ceil(BLOCK as usize);
         block_demands(&self.nodes, tile, needs, demands);
         for i in 0..n - 1 {
             let demands = (0..blocks).map(|b| &demands[b * n + i]);
-            prepare(&mut rings[i], needs[i], self.nodes[i].paired, demands);
+            prepare(&mut rings[i], needs[i], self.nodes[i].scattered, demands);
         }
         let last = n - 1;
         let mut context = RowContext { simd, temp };
@@ -189,7 +217,6 @@ impl Tiled {
                     for y in rows {
                         let row = &mut ring.row(y)[within.clone()];
                         reader.compute(&mut context, steps, y, columns.start, row);
-                        ring.computed(y);
                     }
                 }
                 ring.keep(&wanted[i], missing);
@@ -232,7 +259,11 @@ pub(super) fn columns_of(
 /// Rows of `rect` that step `step` of `steps` is to ask for.
 fn part(rect: Rect, step: usize, steps: usize) -> Rect {
     let at = |s: usize| rect.y0 + (rect.height() * s / steps) as i32;
-    Rect { y0: at(step), y1: at(step + 1), ..rect }
+    Rect {
+        y0: at(step),
+        y1: at(step + 1),
+        ..rect
+    }
 }
 
 /// The region of every node that `tile` needs.
@@ -267,7 +298,11 @@ pub(super) fn block_demands(
         wanted[n - 1] = y0..(y0 + BLOCK).min(tile.y1);
         for i in (0..n).rev() {
             let rows = wanted[i].clone();
-            let region = nodes[i].source(Rect { y0: rows.start, y1: rows.end, ..needs[i] });
+            let region = nodes[i].source(Rect {
+                y0: rows.start,
+                y1: rows.end,
+                ..needs[i]
+            });
             for input in &nodes[i].inputs {
                 if let (Input::Node(j), false) = (input, region.is_empty()) {
                     let w = &mut wanted[*j];
@@ -285,7 +320,9 @@ pub(super) fn block_demands(
 /// Whether some node is read upwards while blocks go down, so that blocks should go up.
 fn rises(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
     (0..n - 1).any(|i| {
-        let mut wanted = (0..blocks).map(|b| &demands[b * n + i]).filter(|r| !r.is_empty());
+        let mut wanted = (0..blocks)
+            .map(|b| &demands[b * n + i])
+            .filter(|r| !r.is_empty());
         match (wanted.next(), wanted.last()) {
             (Some(first), Some(last)) => last.start < first.start && last.end < first.end,
             _ => false,
@@ -295,22 +332,26 @@ fn rises(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
 
 /// Slots a ring needs so that a block finds all rows it reads.
 pub(super) fn slots<'a>(demands: impl Iterator<Item = &'a Range<i32>>) -> usize {
-    demands.map(|r| r.len()).max().unwrap_or(0).next_power_of_two()
+    demands
+        .map(|r| r.len())
+        .max()
+        .unwrap_or(0)
+        .next_power_of_two()
 }
 
 fn prepare<'a>(
     ring: &mut Ring,
     need: Rect,
-    paired: bool,
+    whole: bool,
     demands: impl Iterator<Item = &'a Range<i32>>,
 ) {
     ring.area = need;
-    ring.slots = slots(demands);
-    // Two samples of slack, rows at cache lines.
-    ring.stride = (need.width() + 2).next_multiple_of(16);
+    ring.whole = whole;
+    ring.slots = if whole { need.height() } else { slots(demands) };
+    // Rows at cache lines.
+    ring.stride = need.width().next_multiple_of(16);
     ring.held = need.y0..need.y0;
-    ring.paired = paired;
-    let len = (ring.slots + usize::from(paired)) * ring.stride;
+    let len = ring.slots * ring.stride;
     if ring.data.len() < len {
         ring.data.resize(len, 0.0);
     }
@@ -352,7 +393,11 @@ impl<'a> Reader<'a> {
                 Input::Source => source.lines(),
             };
         }
-        Reader { node, source, inputs }
+        Reader {
+            node,
+            source,
+            inputs,
+        }
     }
 
     /// Row `y` of the node's output from column `x0` on. `steps` holds the row between pointwise stages.
@@ -376,10 +421,14 @@ impl<'a> Reader<'a> {
         let simd = context.simd;
         let (last, between) = points.split_last().expect("not empty");
         let mut mapped = 0;
-        if let (Op::Copy, Some(lines), false) = (&self.node.op, &self.inputs[0], between.is_empty()) {
+        if let (Op::Copy, Some(lines), false) = (&self.node.op, &self.inputs[0], between.is_empty())
+        {
             // What lies in memory as values needs no copy before it is mapped.
             let row = Self::copied(self.node, lines, y, x0, n);
-            between[0].point().expect("pointwise").map(simd, row, &mut from[..n]);
+            between[0]
+                .point()
+                .expect("pointwise")
+                .map(simd, row, &mut from[..n]);
             mapped = 1;
         } else if let (Op::Copy, Some(lines)) = (&self.node.op, &self.inputs[0]) {
             let row = Self::copied(self.node, lines, y, x0, n);
@@ -388,7 +437,10 @@ impl<'a> Reader<'a> {
             self.op(context, y, x0, &mut from[..n]);
         }
         for point in &between[mapped..] {
-            point.point().expect("pointwise").map(simd, &from[..n], &mut to[..n]);
+            point
+                .point()
+                .expect("pointwise")
+                .map(simd, &from[..n], &mut to[..n]);
             std::mem::swap(&mut from, &mut to);
         }
         last.point().expect("pointwise").map(simd, &from[..n], out);

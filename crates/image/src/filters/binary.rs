@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::Plane;
+use crate::stage::{Plane, Tone};
 
 pub const ENTRY: Entry = Entry {
     name: "binary",
@@ -28,8 +28,10 @@ impl Filter for Binary {
 #[derive(Debug)]
 struct BinaryStage;
 
-point_stage!(BinaryStage, "binary", 1.0, |_this, v| if v > 0.0 {
-    1.0
-} else {
-    0.0
-});
+point_stage!(
+    BinaryStage,
+    "binary",
+    1.0,
+    |_this, v| if v > 0.0 { 1.0 } else { 0.0 },
+    |_this| Tone::Step(0.0)
+);

@@ -10,7 +10,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::stencil;
 use crate::lines::Lines;
-use crate::stage::{RowContext, Stage};
+use crate::stage::{RowContext, Stage, Tone};
 
 /// The length of a gradient from its two components.
 #[derive(Debug)]
@@ -57,7 +57,10 @@ impl Stage for Magnitude {
     }
 
     fn fused(&self) -> Option<Arc<dyn Stage>> {
-        Some(Arc::new(SobelMagnitude { size: self.size }))
+        Some(Arc::new(SobelMagnitude {
+            size: self.size,
+            above: None,
+        }))
     }
 
     fn weight(&self) -> f64 {
@@ -69,6 +72,8 @@ impl Stage for Magnitude {
 #[derive(Debug)]
 struct SobelMagnitude {
     size: Size,
+    /// Lengths that are not above this become 0.
+    above: Option<f32>,
 }
 
 impl Stage for SobelMagnitude {
@@ -85,7 +90,12 @@ impl Stage for SobelMagnitude {
     }
 
     fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        stencil::magnitude(sobel_x::gradient(samples), sobel_y::gradient(samples))
+        let length = stencil::magnitude(sobel_x::gradient(samples), sobel_y::gradient(samples));
+        match self.above {
+            Some(t) if length > t => length,
+            Some(_) => 0.0,
+            None => length,
+        }
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -102,7 +112,20 @@ impl Stage for SobelMagnitude {
         let differences = stencil::padded(&input[0], width, x0, n, 1, differences, |r, t| {
             stencil::difference_rows(simd, &a[r.clone()], &c[r], t)
         });
-        stencil::sobel_columns(simd, sums, differences, out);
+        match self.above {
+            Some(t) => stencil::sobel_above_columns(simd, sums, differences, t, out),
+            None => stencil::sobel_columns(simd, sums, differences, out),
+        }
+    }
+
+    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        match (self.above, tone) {
+            (None, Tone::Above(t)) => Some(Arc::new(SobelMagnitude {
+                size: self.size,
+                above: Some(t),
+            })),
+            _ => None,
+        }
     }
 
     fn weight(&self) -> f64 {

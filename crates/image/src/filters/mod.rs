@@ -19,6 +19,7 @@ mod sobel;
 mod sobel_x;
 mod sobel_y;
 mod threshold;
+pub mod tone;
 mod undistort;
 mod warp;
 

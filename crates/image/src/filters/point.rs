@@ -1,9 +1,16 @@
 //! What every pointwise stage has in common.
 
 /// Makes `$stage` a pointwise [`Stage`](crate::stage::Stage) from the expression that maps one sample.
-/// `|this, v| …` gives the value; it may read the fields of `this`.
+/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`Tone`](crate::stage::Tone)
+/// where there is more to know.
 macro_rules! point_stage {
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr) => {
+        point_stage!($stage, $name, $weight, |$this, $v| $value, |_this| {
+            $crate::stage::Tone::Other
+        });
+    };
+    ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr,
+     |$self:ident| $tone:expr) => {
         const _: () = {
             use $crate::for_each_level;
             use $crate::geometry::Rect;
@@ -47,7 +54,12 @@ macro_rules! point_stage {
                     value(self, samples[0])
                 }
 
-                fn combine_run(&self, simd: evener_runtime::Simd, samples: &[f32], out: &mut [f32]) {
+                fn combine_run(
+                    &self,
+                    simd: evener_runtime::Simd,
+                    samples: &[f32],
+                    out: &mut [f32],
+                ) {
                     map(simd, self, samples, out);
                 }
 
@@ -74,6 +86,11 @@ macro_rules! point_stage {
 
                 fn point(&self) -> Option<&dyn Point> {
                     Some(self)
+                }
+
+                fn tone(&self) -> $crate::stage::Tone {
+                    let $self = self;
+                    $tone
                 }
 
                 fn weight(&self) -> f64 {

@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::Plane;
+use crate::stage::{Plane, Tone};
 
 pub const ENTRY: Entry = Entry {
     name: "posterize",
@@ -42,7 +42,10 @@ struct PosterizeStage {
     levels: f32,
 }
 
-point_stage!(PosterizeStage, "posterize", 4.0, |this, v| (v * this
-    .levels)
-    .floor()
-    / this.levels);
+point_stage!(
+    PosterizeStage,
+    "posterize",
+    4.0,
+    |this, v| (v * this.levels).floor() / this.levels,
+    |_this| Tone::Rising
+);

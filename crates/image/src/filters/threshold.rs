@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::{Plane, Stage};
+use crate::stage::{Plane, Stage, Tone};
 
 pub const ENTRY: Entry = Entry {
     name: "threshold",
@@ -48,11 +48,13 @@ struct Above(f32);
 #[derive(Debug)]
 struct Below(f32);
 
-point_stage!(Above, "threshold", 1.0, |this, v| if v > this.0 {
-    v
-} else {
-    0.0
-});
+point_stage!(
+    Above,
+    "threshold",
+    1.0,
+    |this, v| if v > this.0 { v } else { 0.0 },
+    |this| Tone::Above(this.0)
+);
 point_stage!(Below, "threshold", 1.0, |this, v| if v < this.0 {
     v
 } else {

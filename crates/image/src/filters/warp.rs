@@ -148,7 +148,11 @@ impl<M: Bounded + 'static> Resample for Warp<M> {
     }
 
     fn fill(&self) -> f32 {
-        if let Edge::Fill(fill) = self.edge { fill } else { 0.0 }
+        if let Edge::Fill(fill) = self.edge {
+            fill
+        } else {
+            0.0
+        }
     }
 }
 
@@ -218,7 +222,11 @@ impl Bounded for Affine {
                 continue;
             }
             for y in [from, to] {
-                let x = if a.1 == b.1 { a.0 } else { a.0 + (b.0 - a.0) * (y - a.1) / (b.1 - a.1) };
+                let x = if a.1 == b.1 {
+                    a.0
+                } else {
+                    a.0 + (b.0 - a.0) * (y - a.1) / (b.1 - a.1)
+                };
                 low = low.min(x);
                 high = high.max(x);
             }

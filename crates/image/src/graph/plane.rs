@@ -45,7 +45,12 @@ pub struct PlaneGraph {
 impl PlaneGraph {
     /// The graph that gives its source.
     pub fn new(source: Size) -> Self {
-        PlaneGraph { source, size: source, nodes: Vec::new(), result: Port::Source }
+        PlaneGraph {
+            source,
+            size: source,
+            nodes: Vec::new(),
+            result: Port::Source,
+        }
     }
 
     /// Size of what a port gives.
@@ -60,7 +65,12 @@ impl PlaneGraph {
     /// Adds a stage reading `inputs` (all of one size) and makes it the result.
     pub fn push(&mut self, stage: Arc<dyn Stage>, inputs: &[Port], size: Size) -> Port {
         let input_size = self.size_of(inputs[0]);
-        self.nodes.push(Node { stage, inputs: inputs.to_vec(), input_size, size });
+        self.nodes.push(Node {
+            stage,
+            inputs: inputs.to_vec(),
+            input_size,
+            size,
+        });
         self.size = size;
         self.result = Port::Stage(self.nodes.len() - 1);
         self.result
@@ -75,7 +85,11 @@ impl PlaneGraph {
     /// How many stages read each stage; the result counts as one reader.
     pub fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.nodes.len()];
-        let ports = self.nodes.iter().flat_map(|n| &n.inputs).chain([&self.result]);
+        let ports = self
+            .nodes
+            .iter()
+            .flat_map(|n| &n.inputs)
+            .chain([&self.result]);
         for port in ports {
             if let Port::Stage(i) = port {
                 readers[*i] += 1;

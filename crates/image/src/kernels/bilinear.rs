@@ -48,7 +48,12 @@ pub fn tap(sx: f32, sy: f32, plane: Size, edge: Edge) -> Option<Tap> {
     };
     let x = (sx as i32).min(plane.w as i32 - 2).max(0);
     let y = (sy as i32).min(plane.h as i32 - 2).max(0);
-    Some(Tap { x, y, fx: sx - x as f32, fy: sy - y as f32 })
+    Some(Tap {
+        x,
+        y,
+        fx: sx - x as f32,
+        fy: sy - y as f32,
+    })
 }
 
 /// Between the four samples of a tap: along both rows, then between them.
@@ -61,6 +66,7 @@ pub fn blend(upper: [f32; 2], lower: [f32; 2], fx: f32, fy: f32) -> f32 {
 
 /// Outputs (x0, y) to (x0 + out.len(), y) of a warp of a plane of size `plane`.
 /// `lines` covers every tap that is not fill.
+#[expect(clippy::too_many_arguments, reason = "a row of a warp has this many")]
 pub fn row<M: Map>(
     simd: Simd,
     map: &M,
@@ -72,11 +78,11 @@ pub fn row<M: Map>(
     out: &mut [f32],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if crate::kernels::has_avx2(simd) {
-        if let Some(view) = avx2::View::new(lines, plane, edge) {
-            // SAFETY: the processor has AVX2 and FMA.
-            return unsafe { avx2::row(map, &view, y, x0, out) };
-        }
+    if crate::kernels::has_avx2(simd)
+        && let Some(view) = avx2::View::new(lines, plane, edge)
+    {
+        // SAFETY: the processor has AVX2 and FMA.
+        return unsafe { avx2::row(map, &view, y, x0, out) };
     }
     let _ = simd;
     row_reference(map, edge, plane, lines, y, x0, out);
@@ -109,7 +115,7 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Edge, Lines, Map, Size};
-    use crate::lines::Pairs;
+    use crate::lines::Together;
 
     /// Outputs whose coordinates are computed ahead of the sampling.
     const RUN: usize = 64;
@@ -118,12 +124,10 @@ mod avx2 {
     pub struct View<'a> {
         data: &'a [f32],
         stride: usize,
-        mask: i32,
         first: i32,
         /// Smallest and largest left column and upper row whose taps are all there.
         x: (i32, i32),
         y: (i32, i32),
-        origin: i32,
         right: f32,
         bottom: f32,
         edge: Edge,
@@ -131,16 +135,19 @@ mod avx2 {
 
     impl<'a> View<'a> {
         pub fn new(lines: &Lines<'a>, plane: Size, edge: Edge) -> Option<Self> {
-            let Pairs { data, stride, mask, rect, first } = lines.pairs()?;
+            let Together {
+                data,
+                stride,
+                rect,
+                first,
+            } = lines.together()?;
             let fits = rect.width() >= 2 && rect.height() >= 2 && data.len() <= i32::MAX as usize;
             fits.then(|| View {
                 data,
                 stride,
-                mask: mask as i32,
                 first,
                 x: (rect.x0, rect.x1 - 2),
                 y: (rect.y0, rect.y1 - 2),
-                origin: rect.x0,
                 right: (plane.w - 1) as f32,
                 bottom: (plane.h - 1) as f32,
                 edge,
@@ -148,47 +155,114 @@ mod avx2 {
         }
     }
 
+    /// A run of outputs between its steps.
+    #[repr(align(32))]
+    struct Run {
+        sx: [f32; RUN],
+        sy: [f32; RUN],
+        /// Where the upper left samples lie.
+        at: [u32; RUN],
+    }
+
     #[target_feature(enable = "avx2,fma")]
     pub fn row<M: Map>(map: &M, view: &View<'_>, y: i32, x0: i32, out: &mut [f32]) {
-        let (mut sx, mut sy) = ([0.0f32; RUN], [0.0f32; RUN]);
+        let mut run = Run {
+            sx: [0.0; RUN],
+            sy: [0.0; RUN],
+            at: [0; RUN],
+        };
         let mut x = x0;
-        for run in out.chunks_mut(RUN) {
+        for part in out.chunks_mut(RUN) {
             for i in 0..RUN {
-                (sx[i], sy[i]) = map.at((x + i as i32) as f32, y as f32);
+                (run.sx[i], run.sy[i]) = map.at((x + i as i32) as f32, y as f32);
             }
             x += RUN as i32;
-            let mut eights = run.chunks_exact_mut(8);
-            let mut at = 0;
-            for eight in &mut eights {
-                let (px, py) = (load(&sx, at), load(&sy, at));
-                let v = sample(view, px, py);
-                // SAFETY: `eight` is 8 samples long.
-                unsafe { _mm256_storeu_ps(eight.as_mut_ptr(), v) };
-                at += 8;
-            }
-            let rest = eights.into_remainder();
-            if !rest.is_empty() {
-                let mut eight = [0.0; 8];
-                let v = sample(view, load(&sx, at), load(&sy, at));
-                // SAFETY: 8 samples long.
-                unsafe { _mm256_storeu_ps(eight.as_mut_ptr(), v) };
-                rest.copy_from_slice(&eight[..rest.len()]);
+            let eights = part.len().div_ceil(8);
+            let inside = locate(view, &mut run, eights);
+            let mut rest = part;
+            for e in 0..eights {
+                // SAFETY: `inside` says that the offsets of all these outputs have been found to be in the view.
+                let v = if inside {
+                    unsafe { sure(view, &run, e) }
+                } else {
+                    any(view, &run, e)
+                };
+                let (eight, after) = rest.split_at_mut(rest.len().min(8));
+                rest = after;
+                if eight.len() == 8 {
+                    // SAFETY: 8 samples long.
+                    unsafe { _mm256_storeu_ps(eight.as_mut_ptr(), v) };
+                } else {
+                    let mut whole = [0.0; 8];
+                    // SAFETY: 8 samples long.
+                    unsafe { _mm256_storeu_ps(whole.as_mut_ptr(), v) };
+                    eight.copy_from_slice(&whole[..eight.len()]);
+                }
             }
         }
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn load(from: &[f32; RUN], at: usize) -> __m256 {
-        let eight = &from[at..at + 8];
+    fn load(from: &[f32; RUN], e: usize) -> __m256 {
+        let eight = &from[e * 8..e * 8 + 8];
         // SAFETY: 8 samples long.
         unsafe { _mm256_loadu_ps(eight.as_ptr()) }
     }
 
-    /// Eight outputs from eight source positions.
+    /// Turns positions into weights and offsets where all of the first `eights` x 8 have their four samples in the
+    /// view, and says so. Otherwise leaves positions as they are.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn sample(view: &View<'_>, mut sx: __m256, mut sy: __m256) -> __m256 {
+    fn locate(view: &View<'_>, run: &mut Run, eights: usize) -> bool {
+        let (first_x, first_y) = (_mm256_set1_epi32(view.x.0), _mm256_set1_epi32(view.y.0));
+        let above = (view.y.0 - view.first) as usize * view.stride;
+        let stride = _mm256_set1_epi32(view.stride as i32);
+        let start = _mm256_set1_epi32(above as i32);
+        let (mut most_x, mut most_y) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for e in 0..eights {
+            let (sx, sy) = (load(&run.sx, e), load(&run.sy, e));
+            // What is no number, or too large, becomes the smallest integer: as an unsigned column the largest.
+            let x = _mm256_cvttps_epi32(_mm256_floor_ps(sx));
+            let y = _mm256_cvttps_epi32(_mm256_floor_ps(sy));
+            let column = _mm256_sub_epi32(x, first_x);
+            let row = _mm256_sub_epi32(y, first_y);
+            most_x = _mm256_max_epu32(most_x, column);
+            most_y = _mm256_max_epu32(most_y, row);
+            let at = _mm256_add_epi32(_mm256_mullo_epi32(row, stride), column);
+            let at = _mm256_add_epi32(at, start);
+            let slot = &mut run.at[e * 8..e * 8 + 8];
+            // SAFETY: 32 bytes long.
+            unsafe { _mm256_storeu_si256(slot.as_mut_ptr().cast(), at) };
+        }
+        let within = |most: __m256i, last: i32| {
+            let last = _mm256_set1_epi32(last);
+            let fits = _mm256_cmpeq_epi32(_mm256_max_epu32(most, last), last);
+            _mm256_movemask_epi8(fits) == -1
+        };
+        within(most_x, view.x.1 - view.x.0) && within(most_y, view.y.1 - view.y.0)
+    }
+
+    /// Eight outputs whose samples are all in the view.
+    ///
+    /// # Safety
+    /// [`locate`] has found so.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn sure(view: &View<'_>, run: &Run, e: usize) -> __m256 {
+        let (sx, sy) = (load(&run.sx, e), load(&run.sy, e));
+        let fx = _mm256_sub_ps(sx, _mm256_floor_ps(sx));
+        let fy = _mm256_sub_ps(sy, _mm256_floor_ps(sy));
+        let at: &[u32; 8] = run.at[e * 8..e * 8 + 8].try_into().expect("eight");
+        // SAFETY: the caller's promise.
+        unsafe { blend(view, at, fx, fy) }
+    }
+
+    /// Eight outputs from anywhere.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn any(view: &View<'_>, run: &Run, e: usize) -> __m256 {
+        let (mut sx, mut sy) = (load(&run.sx, e), load(&run.sy, e));
         let zero = _mm256_setzero_ps();
         let (right, bottom) = (_mm256_set1_ps(view.right), _mm256_set1_ps(view.bottom));
         let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
@@ -216,30 +290,39 @@ mod avx2 {
         }
         // Clamping keeps every load inside the view, also for lanes that become fill and for positions that are no numbers.
         let clamp = |v, (low, high): (i32, i32)| {
-            _mm256_max_epi32(_mm256_min_epi32(v, _mm256_set1_epi32(high)), _mm256_set1_epi32(low))
+            _mm256_max_epi32(
+                _mm256_min_epi32(v, _mm256_set1_epi32(high)),
+                _mm256_set1_epi32(low),
+            )
         };
         let x = clamp(_mm256_cvttps_epi32(sx), view.x);
         let y = clamp(_mm256_cvttps_epi32(sy), view.y);
         let fx = _mm256_sub_ps(sx, _mm256_cvtepi32_ps(x));
         let fy = _mm256_sub_ps(sy, _mm256_cvtepi32_ps(y));
-
-        let column = _mm256_sub_epi32(x, _mm256_set1_epi32(view.origin));
-        let slot = _mm256_and_si256(
-            _mm256_sub_epi32(y, _mm256_set1_epi32(view.first)),
-            _mm256_set1_epi32(view.mask),
-        );
+        let column = _mm256_sub_epi32(x, _mm256_set1_epi32(view.x.0));
+        let slot = _mm256_sub_epi32(y, _mm256_set1_epi32(view.first));
         let row = _mm256_mullo_epi32(slot, _mm256_set1_epi32(view.stride as i32));
-        let at = _mm256_add_epi32(row, column);
-        // SAFETY: columns were clamped to those of the view and rows to those with a row below, which lies a stride
-        // later (`Lines::pairs`); a row and the one below it are inside `data`.
-        let ((u0, u1), (l0, l1)) = unsafe {
-            let base = view.data.as_ptr();
-            (pairs(base, at), pairs(base.add(view.stride), at))
-        };
+        let mut at = [0u32; 8];
+        // SAFETY: 32 bytes long.
+        unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_add_epi32(row, column)) };
+        // SAFETY: columns were clamped to those of the view and rows to those with a row below.
+        let v = unsafe { blend(view, &at, fx, fy) };
+        _mm256_blendv_ps(fill, v, inside)
+    }
+
+    /// Blends the samples at eight offsets with those to the right, below, and below to the right.
+    ///
+    /// # Safety
+    /// They must all be in the view's data.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn blend(view: &View<'_>, at: &[u32; 8], fx: __m256, fy: __m256) -> __m256 {
+        let upper = view.data.as_ptr();
+        // SAFETY: the caller's promise: the offsets and those a stride and one later are inside the data.
+        let ((u0, u1), (l0, l1)) = unsafe { (pairs(upper, at), pairs(upper.add(view.stride), at)) };
         let u = _mm256_fmadd_ps(fx, _mm256_sub_ps(u1, u0), u0);
         let l = _mm256_fmadd_ps(fx, _mm256_sub_ps(l1, l0), l0);
-        let v = _mm256_fmadd_ps(fy, _mm256_sub_ps(l, u), u);
-        _mm256_blendv_ps(fill, v, inside)
+        _mm256_fmadd_ps(fy, _mm256_sub_ps(l, u), u)
     }
 
     /// The samples at eight offsets, and those after them, read in pairs.
@@ -248,23 +331,20 @@ mod avx2 {
     /// Each offset and the one after it must be within the allocation `base` points to.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn pairs(base: *const f32, offsets: __m256i) -> (__m256, __m256) {
-        let low = _mm256_castsi256_si128(offsets);
-        let high = _mm256_extracti128_si256::<1>(offsets);
-        let (o01, o23) = (_mm_cvtsi128_si64(low) as u64, _mm_extract_epi64::<1>(low) as u64);
-        let (o45, o67) = (_mm_cvtsi128_si64(high) as u64, _mm_extract_epi64::<1>(high) as u64);
-        // Offsets are not negative, so the halves of each 64 bits are two of them.
+    unsafe fn pairs(base: *const f32, at: &[u32; 8]) -> (__m256, __m256) {
         // SAFETY: the caller's promise covers both 64-bit loads.
-        let two = |o: u64| unsafe {
-            let first = base.add((o & 0xffff_ffff) as usize).cast::<f64>();
-            let second = base.add((o >> 32) as usize).cast::<f64>();
-            _mm_loadh_pd(_mm_load_sd(first), second)
+        let two = |first: usize, second: usize| unsafe {
+            let (first, second) = (base.add(at[first] as usize), base.add(at[second] as usize));
+            _mm_loadh_pd(_mm_load_sd(first.cast()), second.cast())
         };
         let join = |a: __m128d, b: __m128d| {
             _mm256_castpd_ps(_mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), b))
         };
-        let a = join(two(o01), two(o45));
-        let b = join(two(o23), two(o67));
-        (_mm256_shuffle_ps::<0b10_00_10_00>(a, b), _mm256_shuffle_ps::<0b11_01_11_01>(a, b))
+        let a = join(two(0, 1), two(4, 5));
+        let b = join(two(2, 3), two(6, 7));
+        (
+            _mm256_shuffle_ps::<0b10_00_10_00>(a, b),
+            _mm256_shuffle_ps::<0b11_01_11_01>(a, b),
+        )
     }
 }

@@ -81,8 +81,16 @@ mod tests {
             store_u10(simd, &values, &mut back);
             assert_eq!(back, codes);
 
-            let values =
-                [-1.0, 2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.5, 1.5 / 255.0, 2.5 / 255.0];
+            let values = [
+                -1.0,
+                2.0,
+                f32::NAN,
+                f32::INFINITY,
+                f32::NEG_INFINITY,
+                0.5,
+                1.5 / 255.0,
+                2.5 / 255.0,
+            ];
             let mut codes = [9; 8];
             store_u8(simd, &values, &mut codes);
             assert_eq!(codes, [0, 255, 0, 255, 0, 128, 2, 2]);

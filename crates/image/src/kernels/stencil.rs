@@ -35,7 +35,11 @@ pub fn padded<'t>(
 
 /// The three rows around `y`, the edge rows repeated in a plane of height `height`.
 pub fn three<'a>(lines: &Lines<'a>, height: i32, y: i32) -> [&'a [f32]; 3] {
-    [lines.row((y - 1).max(0)), lines.row(y), lines.row((y + 1).min(height - 1))]
+    [
+        lines.row((y - 1).max(0)),
+        lines.row(y),
+        lines.row((y + 1).min(height - 1)),
+    ]
 }
 
 /// The region a (2 dx + 1) x (2 dy + 1) neighbourhood reads.
@@ -43,10 +47,10 @@ pub fn around(out: Rect, dx: i32, dy: i32) -> Rect {
     out.grow(dx, dy)
 }
 
-/// a + 2b + c, the outer two added first.
+/// a + 2b + c, the outer two added first. Doubling is exact, so it is the same whether rounded by itself or not.
 #[inline(always)]
 pub fn smooth(a: f32, b: f32, c: f32) -> f32 {
-    b.mul_add(2.0, a + c)
+    (a + c) + (b + b)
 }
 
 #[inline(always)]
@@ -150,6 +154,22 @@ fn sobel_y_taps_body(s: &[f32], out: &mut [f32]) {
     }
 }
 
+#[inline(always)]
+fn sobel_above_columns_body(s: &[f32], d: &[f32], t: f32, out: &mut [f32]) {
+    let n = out.len();
+    let (sl, sr) = (&s[..n], &s[2..n + 2]);
+    let (dl, dm, dr) = (&d[..n], &d[1..n + 1], &d[2..n + 2]);
+    for i in 0..n {
+        let length = magnitude(sr[i] - sl[i], smooth(dl[i], dm[i], dr[i]));
+        out[i] = if length > t { length } else { 0.0 };
+    }
+}
+
+for_each_level! {
+    /// Sobel magnitude along rows two longer than `out`; lengths that are not above `t` become 0.
+    pub fn sobel_above_columns(s: &[f32], d: &[f32], t: f32, out: &mut [f32]) =
+        sobel_above_columns_body;
+}
 for_each_level! {
     /// The blur of a run whose nine taps lie one run after the other in `s`.
     pub fn blur_taps(s: &[f32], out: &mut [f32]) = blur_taps_body;

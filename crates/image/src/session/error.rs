@@ -2,6 +2,7 @@
 
 use evener_runtime::stream::{BoxError, StreamError};
 
+use crate::format::Format;
 use crate::graph::GraphError;
 use crate::io;
 
@@ -15,6 +16,16 @@ pub enum Error {
     /// The graph does not fit the frames of the input.
     #[error("graph: {0}")]
     Graph(#[from] GraphError),
+    /// There is no room for the frames.
+    #[error(
+        "{format}: the frames in flight need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
+    )]
+    Memory {
+        /// The larger of the formats.
+        format: Format,
+        /// Bytes for all frames in flight.
+        bytes: usize,
+    },
     /// The run failed.
     #[error("{}", of_stream(.0))]
     Stream(#[from] StreamError),
@@ -26,6 +37,7 @@ impl Error {
         match self {
             Error::Io(error) => matches!(error, io::Error::TestSource { .. }),
             Error::Graph(_) => true,
+            Error::Memory { .. } => false,
             Error::Stream(error) => matches!(
                 error,
                 StreamError::Bind { .. }
@@ -44,7 +56,7 @@ impl Error {
         match self {
             Error::Io(error) => closed(error),
             Error::Stream(error) => error.cause::<io::Error>().is_some_and(closed),
-            Error::Graph(_) => false,
+            Error::Graph(_) | Error::Memory { .. } => false,
         }
     }
 
@@ -52,7 +64,7 @@ impl Error {
     pub fn written(&self) -> u64 {
         match self {
             Error::Stream(error) => error.written(),
-            Error::Io(_) | Error::Graph(_) => 0,
+            Error::Io(_) | Error::Graph(_) | Error::Memory { .. } => 0,
         }
     }
 }

@@ -106,8 +106,9 @@ impl Session {
     /// Runs until the input ends, or is cancelled.
     ///
     /// # Errors
-    /// What could not be read, computed or written, by number of the frame.
+    /// There is no memory for the frames, or what could not be read, computed or written, by number of the frame.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
+        room_for(&self.bound)?;
         let Session {
             service,
             input,
@@ -121,6 +122,25 @@ impl Session {
         }
         Ok(flow(runtime, input, service, output, options)?)
     }
+}
+
+/// Frames that a stream has at most on either side, unless it has many workers.
+const IN_FLIGHT: usize = 5;
+
+/// Makes sure of memory for all frames of a stream, since running out of it later ends the process.
+fn room_for(bound: &Bound) -> Result<(), Error> {
+    let (input, output) = (bound.input.frame_bytes(), bound.output.frame_bytes());
+    let bytes = IN_FLIGHT * (input + output);
+    Vec::<u8>::new()
+        .try_reserve_exact(bytes)
+        .map_err(|_| Error::Memory {
+            format: if input > output {
+                bound.input
+            } else {
+                bound.output
+            },
+            bytes,
+        })
 }
 
 /// The structures that filters can run in.

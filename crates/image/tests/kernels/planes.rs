@@ -82,14 +82,14 @@ impl Plane {
 pub struct Ring {
     samples: Vec<f32>,
     stride: usize,
-    slots: usize,
+    whole: bool,
     rect: Rect,
     first: i32,
 }
 
 impl Ring {
-    /// Holds of `plane` the `columns` of each row of `needed`, with a random number of rows, margin and start, and in
-    /// half of the rings with slot 0 repeated after the last.
+    /// Holds of `plane` the `columns` of each row of `needed`, with a random number of rows, margin and start, half of
+    /// the time one after the other without a ring.
     pub fn random(
         plane: &Plane,
         needed: Rect,
@@ -105,9 +105,14 @@ impl Ring {
             rect.x1 += more(all.x1 - rect.x1);
             rect.y1 += more(all.y1 - rect.y1);
         }
-        let slots = rect.height().next_power_of_two() << rng.range(0, 2);
         let stride = rect.width() + rng.range(0, 5) as usize;
         let first = rng.range(0, rect.y0.max(0) + 1);
+        let whole = rng.range(0, 2) == 0;
+        let slots = if whole {
+            (rect.y1 - first).max(1) as usize
+        } else {
+            rect.height().next_power_of_two() << rng.range(0, 2)
+        };
         let mut samples = vec![f32::NAN; slots * stride];
         for y in rect.y0..rect.y1 {
             let start = (y - first) as usize % slots * stride;
@@ -116,26 +121,22 @@ impl Ring {
                 samples[start + (x - rect.x0) as usize] = plane.at(x, y);
             }
         }
-        if rng.range(0, 2) == 0 {
-            samples.extend_from_within(..stride);
-        }
         Ring {
             samples,
             stride,
-            slots,
+            whole,
             rect,
             first,
         }
     }
 
     pub fn lines(&self) -> Lines<'_> {
-        Lines::ring(
-            &self.samples,
-            self.stride,
-            self.slots,
-            self.rect,
-            self.first,
-        )
+        let lines = if self.whole {
+            Lines::block
+        } else {
+            Lines::ring
+        };
+        lines(&self.samples, self.stride, self.rect, self.first)
     }
 }
 

@@ -36,12 +36,17 @@ impl<T: Sample> Aligned<T> {
     /// `len` zeroed samples. Ends the process when memory is exhausted, as `Vec` does.
     pub fn zeroed(len: usize) -> Self {
         if len == 0 {
-            return Aligned { start: NonNull::dangling(), len };
+            return Aligned {
+                start: NonNull::dangling(),
+                len,
+            };
         }
         let layout = Self::layout(len);
         // SAFETY: the layout has a non-zero size.
         let start = unsafe { alloc(layout) };
-        let Some(first) = NonNull::new(start.cast::<T>()) else { handle_alloc_error(layout) };
+        let Some(first) = NonNull::new(start.cast::<T>()) else {
+            handle_alloc_error(layout)
+        };
         if layout.align() == HUGE {
             ask_for_huge_pages(start, layout.size());
         }
@@ -53,7 +58,9 @@ impl<T: Sample> Aligned<T> {
     fn layout(len: usize) -> Layout {
         let array = Layout::array::<T>(len).expect("a buffer is smaller than the address space");
         let align = if array.size() >= HUGE { HUGE } else { LINE };
-        array.align_to(align).expect("a buffer is smaller than the address space")
+        array
+            .align_to(align)
+            .expect("a buffer is smaller than the address space")
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {

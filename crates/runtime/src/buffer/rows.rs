@@ -25,7 +25,9 @@ pub struct Rows<T: Sample> {
 impl<T: Sample> Rows<T> {
     /// A zeroed buffer of `rows` rows of `width` samples.
     pub fn zeroed(width: usize, rows: usize) -> Self {
-        let len = width.checked_mul(rows).expect("a buffer is smaller than the address space");
+        let len = width
+            .checked_mul(rows)
+            .expect("a buffer is smaller than the address space");
         Rows {
             data: Aligned::zeroed(len),
             width,
@@ -92,7 +94,11 @@ impl<T: Sample> Rows<T> {
 /// The words of the bitmap that `range` touches, each with the bits of its rows.
 fn words(range: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
     let Range { start, end } = *range;
-    let used = if start < end { start / 64..(end - 1) / 64 + 1 } else { 0..0 };
+    let used = if start < end {
+        start / 64..(end - 1) / 64 + 1
+    } else {
+        0..0
+    };
     used.map(move |word| {
         let low = start.max(word * 64) - word * 64;
         let high = end.min(word * 64 + 64) - word * 64;
@@ -177,9 +183,14 @@ mod tests {
             for end in start..140 {
                 let mut bits = vec![false; 192];
                 for (word, mask) in words(&(start..end)) {
-                    (0..64).filter(|b| mask >> b & 1 == 1).for_each(|b| bits[word * 64 + b] = true);
+                    (0..64)
+                        .filter(|b| mask >> b & 1 == 1)
+                        .for_each(|b| bits[word * 64 + b] = true);
                 }
-                assert!((0..192).all(|r| bits[r] == (start..end).contains(&r)), "{start}..{end}");
+                assert!(
+                    (0..192).all(|r| bits[r] == (start..end).contains(&r)),
+                    "{start}..{end}"
+                );
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `fifo`: one bounded ring that every worker takes the next job from.
 //!
-//! Very many jobs go through the ring in runs, so that their number costs nothing; a run is short beside a worker's
-//! part of the batch, so that the load stays even.
+//! Many jobs go through the ring in runs, so that their number costs little; a run is short beside a worker's share
+//! of what is left, and the last runs are single jobs, so that the load stays even.
 //!
 //! The ring is Vyukov's bounded queue (a sequence number in each slot says whose turn it is) with one producer at
 //! a time: the caller that has the pool's turn.
@@ -14,13 +14,13 @@ use super::worker::Team;
 
 /// Descriptors the ring holds; a power of two.
 #[cfg(not(loom))]
-const CAPACITY: usize = 1024;
+const CAPACITY: usize = 256;
 #[cfg(loom)]
 const CAPACITY: usize = 2;
 
-/// Runs a batch is cut into, for each worker, when it has more jobs than that. The last to end keeps the others
-/// waiting for a run at most, 1/64 of its work.
-const RUNS_PER_WORKER: u32 = 64;
+/// A run is this part of one worker's share of the jobs still left, so runs become shorter until they are single
+/// jobs (Polychronopoulos and Kuck, Guided Self-Scheduling, 1987, with a divisor against uneven jobs).
+const RUN_DIVISOR: u32 = 8;
 
 /// Descriptors in the ring before workers are called, so that they start while the rest is being put in.
 const HEAD_START: u32 = 64;
@@ -39,13 +39,13 @@ impl Fifo {
     /// Runs a batch as its caller. The caller has the pool's turn.
     pub(crate) fn lead(&self, header: &Header, team: &Team<'_>) {
         let jobs = header.jobs();
-        let run = (jobs / (RUNS_PER_WORKER * team.size() as u32)).max(1);
+        let divisor = RUN_DIVISOR * team.size() as u32;
         let mut next = 0;
         let mut done = 0;
         loop {
             let mut pushed = 0;
             while next < jobs {
-                let end = next.saturating_add(run).min(jobs);
+                let end = next + ((jobs - next) / divisor).max(1);
                 // SAFETY: the turn makes this the only producer.
                 if !unsafe { self.ring.push(Job::new(header, next..end)) } {
                     break;
@@ -117,6 +117,8 @@ pub(crate) struct Ring {
 }
 
 /// Free for the producer at position `p` when `turn == p`, ready for the consumer at `p` when `turn == p + 1`.
+/// A cache line of its own: neighbours are taken by different workers.
+#[repr(align(64))]
 struct Slot {
     turn: AtomicUsize,
     job: UnsafeCell<Option<Job>>,

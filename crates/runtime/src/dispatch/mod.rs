@@ -174,6 +174,8 @@ impl Pool {
     ///   within some microseconds runs its batch alone rather than wait. So jobs of one batch may wait for
     ///   another batch. In each batch the caller is worker 0: several callers must not share per-worker state.
     ///
+    /// Jobs must not wait for each other: any number of them may run one after the other on one worker.
+    ///
     /// # Errors
     /// [`JobPanic`] when a job panicked; jobs that had not begun by then were skipped.
     pub fn run<F>(&self, batch: &Batch, body: &F) -> Result<Outcome, JobPanic>

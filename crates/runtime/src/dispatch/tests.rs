@@ -457,7 +457,8 @@ proptest! {
 fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
     let pool = Pool::new(2).unwrap();
     for dispatch in [Dispatch::Fifo, Dispatch::Steal] {
-        // The first job lasts until all others have been run, so somebody else must run them.
+        // The first job lasts until nearly all others have been run, so somebody else must run them; those
+        // in one run with it come after it.
         let rest = AtomicU32::new(0);
         let outcome = pool.run(&batch(dispatch, 200, 1, 2), &|_, items| {
             if items.start > 0 {
@@ -465,7 +466,7 @@ fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
                 return;
             }
             let start = Instant::now();
-            while rest.load(Ordering::Acquire) < 199 {
+            while rest.load(Ordering::Acquire) < 180 {
                 assert!(
                     start.elapsed() < Duration::from_secs(20),
                     "{dispatch}: nobody helps"

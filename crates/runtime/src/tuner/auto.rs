@@ -13,8 +13,8 @@ use super::level::Level;
 use super::math::median;
 use super::model::{Model, beside_one_another};
 use super::search::{
-    Outlook, STRUCTURE_SIGMA, Worth, add_neighbours, epoch_units, add_structures, cutoff_ratio, probe_plan,
-    worth,
+    Outlook, STRUCTURE_SIGMA, Worth, add_neighbours, add_structures, cutoff_ratio, epoch_units,
+    probe_plan, worth,
 };
 use super::{Cut, Totals, grown};
 
@@ -30,15 +30,17 @@ const SHORT_UNIT_S: f64 = 0.2e-3;
 const CUTOFF_LEAST_S: f64 = 30e-6;
 /// The first unit of a structure may take this many times the incumbent's cost, and so many seconds more at least: it
 /// pays for the structure's private memory.
-const PROBE_CUTOFF: f64 = 2.5;
+const PROBE_CUTOFF: f64 = 2.0;
 const PROBE_CUTOFF_LEAST_S: f64 = 100e-6;
 /// The very first unit may take this many times the predicted cost, and at least this long.
-const FIRST_CUTOFF: f64 = 6.0;
+const FIRST_CUTOFF: f64 = 5.0;
 const FIRST_CUTOFF_LEAST_S: f64 = 0.5e-3;
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;
+/// The same for the incumbent of a search, when it leaves workers idle.
+const URGENT_EVERY: u32 = 6;
 /// Share of the time gone by that these looks may lose.
 const RECHECK_SHARE: f64 = 0.01;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
@@ -70,9 +72,10 @@ pub(super) struct Auto {
     started: bool,
     settled: bool,
     settled_tried: u32,
-    settled_epochs: u32,
+    since_recheck: u32,
     rechecks: u32,
     recheck_lost: f64,
+    first_lost: f64,
     withheld: bool,
     /// A structure was cut off against the model's prediction; that two are wrong so far is unlikely.
     caught: bool,
@@ -135,9 +138,10 @@ impl Auto {
             started: false,
             settled: false,
             settled_tried: 0,
-            settled_epochs: 0,
+            since_recheck: 0,
             rechecks: 0,
             recheck_lost: 0.0,
+            first_lost: 0.0,
             withheld: false,
             caught: false,
             switches: 0,
@@ -180,21 +184,29 @@ impl Auto {
             epoch.units = epoch_units(&plan, trial);
             return epoch;
         }
+        self.since_recheck += 1;
         if !self.drift.suspects() {
-            if let Some((index, value)) = self.pick(number, totals, log) {
-                self.settled = false;
-                self.announce(index, &value, number, log);
-                self.trial(&mut epoch, index, cost);
-                return epoch;
+            let mut again = if self.settled {
+                None
+            } else {
+                self.recheck(totals, cost)
+            };
+            if again.is_none() {
+                if let Some((index, value)) = self.pick(number, totals, log) {
+                    self.settled = false;
+                    self.announce(index, &value, number, log);
+                    self.trial(&mut epoch, index, cost);
+                    return epoch;
+                }
+                self.settle(number, cost, log);
+                again = self.recheck(totals, cost);
             }
-            self.settle(number, cost, log);
-            if let Some(index) = self.recheck(totals, cost) {
+            if let Some(index) = again {
                 self.trial(&mut epoch, index, cost);
                 epoch.purpose = Purpose::Recheck;
                 return epoch;
             }
         }
-        self.settled_epochs += u32::from(self.settled);
         // The end of a stream is never far for a plan that went wrong in the middle of an epoch.
         let most = (self.remaining(totals) / 8.0).max(1.0) as u32;
         epoch.units = epoch_units(&plan, self.units.min(most).max(trial));
@@ -354,8 +366,8 @@ impl Auto {
         let probe = probe_plan(&self.model, plan);
         let risk = 100.0 / self.model.rounds(&probe) * self.together(plan);
         let bearable = risk <= RISK_SHARE * remaining;
-        let promising = (0.6..1.15).contains(&value.ratio) && self.model_is_right();
-        let promising = promising || self.caught && value.ratio < 1.5;
+        let promising = (0.6..1.6).contains(&value.ratio) && self.model_is_right();
+        let promising = promising || self.caught && value.ratio < 1.6;
         (!bearable && !promising).then_some(risk)
     }
 
@@ -428,7 +440,6 @@ impl Auto {
             return;
         }
         self.settled = true;
-        self.settled_epochs = 0;
         if self.settled_tried != self.tried {
             self.settled_tried = self.tried;
             let plan = self.incumbent();
@@ -447,13 +458,17 @@ impl Auto {
     /// core that was taken away and given back is noticed, and the one of those not much slower that was not looked
     /// at for the longest time.
     fn recheck(&mut self, totals: &Totals, cost: f64) -> Option<usize> {
-        if !self.settled || self.settled_epochs < RECHECK_EVERY {
+        // A search must not be blind for a core that comes back while it lasts.
+        let urgent = self.since_recheck >= URGENT_EVERY
+            && self.incumbent().workers < self.model.workers()
+            && !self.model.pinned_workers();
+        if !urgent && !(self.settled && self.since_recheck >= RECHECK_EVERY) {
             return None;
         }
         let left = RECHECK_SHARE * totals.seconds - self.recheck_lost;
         let outlook = self.outlook(totals);
         let workers = self.incumbent().workers;
-        let turn = self.rechecks % 2 == 0;
+        let turn = urgent || self.rechecks % 2 == 0;
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
             index != self.incumbent && arm.runs > 0 && {
@@ -472,7 +487,7 @@ impl Auto {
                 .min_by_key(|(_, arm)| arm.seen)
         };
         self.rechecks += 1;
-        self.settled_epochs = 0;
+        self.since_recheck = 0;
         chosen.map(|(index, _)| index)
     }
 
@@ -558,7 +573,8 @@ impl Auto {
             redo,
         };
         log.push(epoch.number, reason);
-        self.budget.lose(after);
+        // Not the search's loss: it has all of its time still before it.
+        self.first_lost = after;
         self.offset = self.arms[index].prior.mu;
         self.arms[index].runs += 1;
         self.arms[index].probed = Some(1.0);
@@ -641,7 +657,6 @@ impl Auto {
     fn unsettle(&mut self) {
         self.settled = false;
         self.settled_tried = 0;
-        self.settled_epochs = 0;
         self.units = 1;
     }
 
@@ -719,7 +734,7 @@ impl Auto {
             let mean = many && self.scratch.len() == 1;
             let units = if mean { 0 } else { self.scratch.len() as u32 };
             if let Some(middle) = median(&mut self.scratch) {
-                self.take(index, middle, cost, units, epoch, log);
+                self.take(index, middle, cost, units, epoch, totals, log);
             }
         }
         self.budget.lose(lost);
@@ -741,6 +756,7 @@ impl Auto {
         cost: f64,
         units: u32,
         epoch: &Epoch,
+        totals: &Totals,
         log: &mut Log,
     ) {
         let noise = self.level.noise();
@@ -750,19 +766,34 @@ impl Auto {
         let known = arm.belief(noise);
         let changed = x < known.mu - offset - 0.10_f64.max(3.0 * known.sigma) && x < -0.04;
         if epoch.purpose == Purpose::Recheck && changed {
-            arm.age(noise, 0.0, 0.5);
-            arm.announced = true;
-            log.push(
-                epoch.number,
-                Reason::Revived {
-                    plan: arm.plan,
-                    cost: middle,
-                    incumbent: cost,
-                },
-            );
-            self.unsettle();
+            let reason = Reason::Revived {
+                plan: arm.plan,
+                cost: middle,
+                incumbent: cost,
+            };
+            log.push(epoch.number, reason);
+            self.revive(index, x + offset - known.mu, totals);
         }
         self.arms[index].sample(x + offset, units);
+    }
+
+    /// A plan that had lost is faster than it was by `shift` (log, negative). Where it runs on another number of
+    /// workers than the incumbent, a core was given back, and the other plans on those workers have gained as well.
+    fn revive(&mut self, index: usize, shift: f64, totals: &Totals) {
+        let noise = self.level.noise();
+        let workers = self.arms[index].plan.workers;
+        if workers == self.incumbent().workers {
+            self.arms[index].age(noise, 0.0, 0.5);
+        } else {
+            self.budget.reopen(totals.seconds);
+            let others = self
+                .arms
+                .iter_mut()
+                .filter(|arm| arm.plan.workers == workers);
+            others.for_each(|arm| arm.age(noise, shift, 0.2));
+        }
+        self.arms[index].announced = true;
+        self.unsettle();
     }
 
     /// Switches to an arm, or says that it lost.
@@ -824,7 +855,7 @@ impl Auto {
         self.offset = mu;
         self.switches += 1;
         self.level.restart(Some(cost.ln() + x));
-        self.drift = Drift::new();
+        self.drift.rebase(x);
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
         self.neighbours(index);
@@ -846,7 +877,7 @@ impl Auto {
     pub(super) fn summarise(&self, summary: &mut Summary) {
         let cost = self.cost();
         summary.cost = cost.map(Duration::from_secs_f64);
-        summary.exploring = Duration::from_secs_f64(self.budget.lost());
+        summary.exploring = Duration::from_secs_f64(self.budget.lost() + self.first_lost);
         summary.plans_tried = self.tried;
         summary.switches = self.switches;
         summary.drifts = self.drifts;

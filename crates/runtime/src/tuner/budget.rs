@@ -6,7 +6,7 @@
 //! the search again with a fresh budget.
 
 /// Share of the stream that may be lost on a search.
-const SEARCH_SHARE: f64 = 0.02;
+const SEARCH_SHARE: f64 = 0.025;
 /// Most that the search share comes to, in seconds, however long the stream is.
 const SEARCH_MOST_S: f64 = 0.5;
 /// Least, in units: enough to cut off one hopeless plan.

@@ -72,6 +72,14 @@ impl Drift {
         None
     }
 
+    /// The plan that is watched changes for one whose cost differs by `x` (log).
+    pub(super) fn rebase(&mut self, x: f64) {
+        *self = Drift {
+            reference: self.reference.map(|reference| reference + x),
+            ..Drift::new()
+        };
+    }
+
     /// The sums are on their way to an alarm, so this is no moment to compare plans.
     pub(super) fn suspects(&self) -> bool {
         self.up.max(self.down) > 0.6 * ALARM

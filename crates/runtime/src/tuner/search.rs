@@ -13,7 +13,7 @@ use super::model::{Model, beside_one_another};
 /// Plans considered at all; a search never gets near it.
 const MOST_ARMS: usize = 64;
 /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
-pub(super) const STRUCTURE_SIGMA: f64 = 0.8;
+pub(super) const STRUCTURE_SIGMA: f64 = 0.65;
 /// The same when one of them won on an earlier day.
 const REMEMBERED_SIGMA: f64 = 0.4;
 /// How much a step changes the cost beyond what the model predicts, and how much more where handing out jobs is what
@@ -78,10 +78,17 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
             let workers = workers.clamp(1, model.workers());
             let (least, most) = model.grains(from.structure, workers);
             let grain = from.grain.clamp(least, most);
+            // One worker alone is handed nothing: all dispatches are the same to it.
+            let dispatch = if workers == 1 {
+                model.dispatches()[0]
+            } else {
+                from.dispatch
+            };
             step(
                 Plan {
                     workers,
                     grain,
+                    dispatch,
                     ..from
                 },
                 Step::Workers,
@@ -91,9 +98,18 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
     }
 }
 
-/// Adds an arm unless its plan is there already.
+/// Adds an arm unless its plan is there already, or one that differs by a little of grain.
 fn add(arms: &mut Vec<Arm>, plan: Plan, step: Step, prior: Belief) {
-    if arms.len() < MOST_ARMS && arms.iter().all(|arm| arm.plan != plan) {
+    let near = |other: &Plan| {
+        let (less, more) = (plan.grain.min(other.grain), plan.grain.max(other.grain));
+        *other
+            == Plan {
+                grain: other.grain,
+                ..plan
+            }
+            && f64::from(more) < 1.25 * f64::from(less)
+    };
+    if arms.len() < MOST_ARMS && !arms.iter().any(|arm| near(&arm.plan)) {
         arms.push(Arm::new(plan, step, prior));
     }
 }

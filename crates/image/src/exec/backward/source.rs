@@ -116,5 +116,5 @@ pub(super) fn boxed<'m>(
     for (y, row) in (rect.y0..rect.y1).zip(memory.chunks_exact_mut(stride)) {
         source.load(simd, y, rect.x0, row);
     }
-    Lines::ring(memory, stride, rows, rect, rect.y0)
+    Lines::ring(memory, stride, rect, rect.y0)
 }
