@@ -30,7 +30,7 @@ impl Belief {
 
 /// In which direction a plan lies from the one it was derived from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// Where the search began.
     Start,
     /// Another structure.

@@ -118,8 +118,6 @@ pub enum Reason {
         cost: f64,
         /// Plans that were run so far.
         tried: u32,
-        /// Plans that might be better but for which no time is left to lose.
-        unaffordable: u32,
     },
     /// The incumbent's cost changed for good; the search is open again.
     Drift {
@@ -231,11 +229,16 @@ impl fmt::Display for Reason {
                 pairs,
             } => write!(
                 f,
-                "{plan} measured {}, incumbent {} over {}: keep the incumbent ({})",
+                "{plan} measured {}, incumbent {} over {}: keep the incumbent ({}{})",
                 Time(cost),
                 Time(incumbent),
                 Pairs(pairs),
-                Change(cost, incumbent)
+                Change(cost, incumbent),
+                if cost < 0.995 * incumbent {
+                    ", too little to be sure"
+                } else {
+                    ""
+                }
             ),
             Reason::Switch {
                 plan,
@@ -250,21 +253,12 @@ impl fmt::Display for Reason {
                 Pairs(pairs),
                 Change(cost, incumbent)
             ),
-            Reason::Settled {
-                plan,
-                cost,
-                tried,
-                unaffordable,
-            } => {
+            Reason::Settled { plan, cost, tried } => {
                 write!(
                     f,
                     "settled on {plan} at {}, {tried} plans tried",
                     Time(cost)
-                )?;
-                if unaffordable > 0 {
-                    write!(f, ", {unaffordable} more not worth the time they may lose")?;
-                }
-                Ok(())
+                )
             }
             Reason::Drift { plan, from, to } => write!(
                 f,

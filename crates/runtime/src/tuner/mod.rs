@@ -63,7 +63,7 @@ struct Cut {
 
 impl Cut {
     fn new(after: Duration, redo: Duration) -> Cut {
-        let redo = (!redo.is_zero()).then(|| redo.as_secs_f64());
+        let redo = (!redo.is_zero()).then_some(redo.as_secs_f64());
         Cut {
             after: after.as_secs_f64().max(1e-9),
             redo,

@@ -305,8 +305,19 @@ mod tests {
     fn a_last_round_half_empty_costs_time() {
         let m = model(2, vec![shape(Structure::Tiled, vec![30], 2e6, 0.0)]);
         // Three jobs of 10 on two workers: one runs two of them.
-        let plan = m.default_plan(Structure::Tiled, 2);
+        let plan = Plan {
+            grain: 10,
+            ..m.default_plan(Structure::Tiled, 2)
+        };
         assert!((m.work_seconds(&plan) - 1e-3 * 20.0 / 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn tiny_units_are_divided_into_few_jobs() {
+        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e4, 0.0)]);
+        assert!(m.default_plan(Structure::Tiled, 2).grain >= 40);
+        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e7, 0.0)]);
+        assert_eq!(m.default_plan(Structure::Tiled, 2).grain, 10);
     }
 
     #[test]

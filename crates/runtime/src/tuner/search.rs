@@ -15,7 +15,7 @@ const MOST_ARMS: usize = 64;
 /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
 pub(super) const STRUCTURE_SIGMA: f64 = 0.65;
 /// The same when one of them won on an earlier day.
-const REMEMBERED_SIGMA: f64 = 0.4;
+pub(super) const REMEMBERED_SIGMA: f64 = 0.4;
 /// How much a step changes the cost beyond what the model predicts, and how much more where handing out jobs is what
 /// the time goes to.
 const DISPATCH_SIGMA: (f64, f64) = (0.03, 0.4);
@@ -30,13 +30,8 @@ const COLD_STRUCTURE: f64 = 0.6;
 const COLD_STEP: f64 = 0.15;
 
 /// Adds the default plan of every structure that `arms` does not have yet. The first arm is where the search starts.
-pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model, remembered: bool) {
+pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model, sigma: f64) {
     let start = arms[0].plan;
-    let sigma = if remembered {
-        REMEMBERED_SIGMA
-    } else {
-        STRUCTURE_SIGMA
-    };
     for structure in model.structures() {
         let plan = model.best_plan(structure);
         let mu = (model.seconds(&plan) / model.seconds(&start)).ln();
@@ -68,7 +63,8 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
         }
     }
     let (least, most) = model.grains(from.structure, from.workers);
-    for grain in [from.grain / 2, from.grain.saturating_mul(2)] {
+    // One job for each worker divides a pass evenly, which no step of two need come near.
+    for grain in [from.grain / 2, from.grain.saturating_mul(2), most] {
         let grain = grain.clamp(least, most);
         step(Plan { grain, ..from }, Step::Grain, GRAIN_SIGMA);
     }
@@ -76,21 +72,24 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
         let w = from.workers;
         for workers in [w / 2, w - 1, w + 1, w.saturating_mul(2), 1, model.workers()] {
             let workers = workers.clamp(1, model.workers());
-            let (least, most) = model.grains(from.structure, workers);
-            let grain = from.grain.clamp(least, most);
             // One worker alone is handed nothing: all dispatches are the same to it.
             let dispatch = if workers == 1 {
                 model.dispatches()[0]
             } else {
                 from.dispatch
             };
+            let (least, most) = model.grains(from.structure, workers);
+            let same = from.grain.clamp(least, most);
+            let own = model.default_plan(from.structure, workers).grain;
+            let plan = |grain| Plan {
+                workers,
+                grain,
+                dispatch,
+                ..from
+            };
+            let better = 0.97 * model.seconds(&plan(same)) > model.seconds(&plan(own));
             step(
-                Plan {
-                    workers,
-                    grain,
-                    dispatch,
-                    ..from
-                },
+                plan(if better { own } else { same }),
                 Step::Workers,
                 WORKERS_SIGMA,
             );
@@ -259,7 +258,7 @@ mod tests {
             Step::Start,
             start,
         )];
-        add_structures(&mut arms, model, false);
+        add_structures(&mut arms, model, STRUCTURE_SIGMA);
         add_neighbours(&mut arms, model, 0, start);
         arms
     }

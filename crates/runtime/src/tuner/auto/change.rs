@@ -1,0 +1,106 @@
+//! When the machine changes: noticing it, and what is still believed then.
+
+use std::time::Duration;
+
+use crate::plan::Plan;
+
+use super::super::Totals;
+use super::super::decision::{Log, Reason};
+use super::super::drift::Change;
+use super::super::math::median;
+use super::super::model::beside_one_another;
+use super::{Auto, seconds};
+
+/// Units in a window of the drift test.
+const WINDOW_MOST: usize = 16;
+
+impl Auto {
+    /// The measurements in an epoch's costs: those of a group of units that overlap are one. Takes the scratch space.
+    pub(super) fn measurements(&mut self, plan: Plan, costs: &[Duration]) -> Vec<f64> {
+        let mut values = std::mem::take(&mut self.scratch);
+        values.clear();
+        values.extend(costs.iter().map(|&c| seconds(c)));
+        if beside_one_another(plan.structure) {
+            values.dedup();
+        }
+        values
+    }
+
+    /// Splits an epoch of the incumbent into windows for the drift test.
+    pub(super) fn watch(&mut self, costs: &[f64], trial: u32) -> Option<Change> {
+        let window = (trial as usize)
+            .clamp(3, WINDOW_MOST)
+            .min(costs.len().max(1));
+        let noise = 1.25 * self.level.noise() / (window as f64).sqrt();
+        let mut found = None;
+        for chunk in costs.chunks(window) {
+            let mut logs = [0.0; WINDOW_MOST];
+            for (log, cost) in logs.iter_mut().zip(chunk) {
+                *log = cost.ln();
+            }
+            if let Some(x) = median(&mut logs[..chunk.len()]) {
+                found = self.drift.push(x, noise).or(found);
+            }
+        }
+        found
+    }
+
+    /// The machine has changed: what was known of others is in doubt, the more the more they differ.
+    pub(super) fn reopen(&mut self, change: Change, number: u64, totals: &Totals, log: &mut Log) {
+        let plan = self.incumbent();
+        log.push(
+            number,
+            Reason::Drift {
+                plan,
+                from: change.from.exp(),
+                to: change.to.exp(),
+            },
+        );
+        self.drifts += 1;
+        self.level.restart(Some(change.to));
+        self.budget.reopen(totals.seconds);
+        self.neighbours(self.incumbent);
+        let noise = self.level.noise();
+        let size = (change.to - change.from).clamp(-1.5, 1.5);
+        for (index, arm) in self.arms.iter_mut().enumerate() {
+            // What hit the incumbent hit most likely all plans on as many workers, and not those on another number.
+            let (part, least): (f64, f64) = if arm.plan.workers != plan.workers {
+                (0.65, 0.25)
+            } else if arm.plan.dispatch != plan.dispatch || arm.plan.grain < plan.grain {
+                (0.1, 0.15)
+            } else {
+                (0.0, 0.12)
+            };
+            if index != self.incumbent {
+                let sigma = least.max(0.5 * part * size.abs());
+                arm.age(noise, -part * size, sigma);
+            }
+        }
+        self.unsettle();
+    }
+
+    /// A plan that had lost is faster than it was by `shift` (log, negative). Where it runs on another number of
+    /// workers than the incumbent, a core was given back, and the other plans on those workers have gained as well.
+    pub(super) fn revive(&mut self, index: usize, shift: f64, totals: &Totals) {
+        let noise = self.level.noise();
+        let workers = self.arms[index].plan.workers;
+        if workers == self.incumbent().workers {
+            self.arms[index].age(noise, 0.0, 0.5);
+        } else {
+            self.budget.reopen(totals.seconds);
+            let others = self
+                .arms
+                .iter_mut()
+                .filter(|arm| arm.plan.workers == workers);
+            others.for_each(|arm| arm.age(noise, shift, 0.2));
+        }
+        self.arms[index].announced = true;
+        self.unsettle();
+    }
+
+    pub(super) fn unsettle(&mut self) {
+        self.settled = false;
+        self.settled_tried = 0;
+        self.units = 1;
+    }
+}

@@ -1,0 +1,196 @@
+//! Which arm is measured next, and whether one is.
+
+use super::super::Totals;
+use super::super::arm::{Arm, Belief, Step};
+use super::super::decision::{Log, Reason};
+use super::super::search::{Worth, probe_plan, worth};
+use super::Auto;
+
+/// Epochs of a settled incumbent between two looks at others.
+const RECHECK_EVERY: u32 = 3;
+/// The same for the incumbent of a search, when it leaves workers idle.
+const URGENT_EVERY: u32 = 6;
+/// Share of the time gone by that these looks may lose.
+const RECHECK_SHARE: f64 = 0.01;
+/// A structure a hundred times slower than hoped for may cost this share of the units to come.
+const RISK_SHARE: f64 = 0.08;
+
+impl Auto {
+    /// The arm most worth a measurement, if one is worth its price and there is time left to lose.
+    pub(super) fn pick(
+        &mut self,
+        number: u64,
+        totals: &Totals,
+        log: &mut Log,
+    ) -> Option<(usize, Worth)> {
+        let outlook = self.outlook(totals);
+        let cost = self.cost()?;
+        let left = self.budget.left(cost, outlook.remaining, totals.seconds);
+        let mut best: Option<(usize, Worth)> = None;
+        for (index, arm) in self.arms.iter().enumerate() {
+            if index == self.incumbent {
+                continue;
+            }
+            let Some(value) = worth(arm, &outlook) else {
+                continue;
+            };
+            if value.net() <= 0.0
+                || value.loss * cost > left
+                || best.is_some_and(|(_, b)| b.score() >= value.score())
+            {
+                continue;
+            }
+            if let Some(risk) = self.risk(index, &value, outlook.remaining) {
+                if !self.withheld {
+                    self.withheld = true;
+                    let remaining = outlook.remaining;
+                    let reason = Reason::Withheld {
+                        plan: arm.plan,
+                        risk_units: risk,
+                        remaining,
+                    };
+                    log.push(number - 1, reason);
+                }
+                continue;
+            }
+            best = Some((index, value));
+        }
+        best
+    }
+
+    /// Units that trying an arm would cost if it were a hundred times slower, where that is more than may be risked.
+    /// Jobs that run are not interrupted, so a structure of few jobs cannot be cut off. It is tried all the same when
+    /// the model proved right about the incumbent and predicts about the same cost.
+    fn risk(&self, index: usize, value: &Worth, remaining: f64) -> Option<f64> {
+        if !self.new_structure(index) {
+            return None;
+        }
+        let plan = self.arms[index].plan;
+        let probe = probe_plan(&self.model, plan);
+        let risk = 100.0 / self.model.rounds(&probe) * self.together(plan);
+        let bearable = risk <= RISK_SHARE * remaining;
+        let promising = (0.6..1.6).contains(&value.ratio) && self.model_is_right();
+        let promising = promising || self.caught && (0.25..1.6).contains(&value.ratio);
+        (!bearable && !promising).then_some(risk)
+    }
+
+    /// The incumbent costs about what the model predicted for it.
+    fn model_is_right(&self) -> bool {
+        let predicted = self.model.seconds(&self.incumbent());
+        self.cost()
+            .is_some_and(|cost| (0.4..2.5).contains(&(cost / predicted)))
+    }
+
+    /// Corrects the predictions for structures never run by how wrong those for the others were: by their mean error,
+    /// to which one prediction that is right counts as well, because the search starts where the model erred low.
+    pub(super) fn calibrate(&mut self) {
+        let Some(level) = self.level.log(self.window()) else {
+            return;
+        };
+        let noise = self.level.noise();
+        let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+        for (index, arm) in self.arms.iter().enumerate() {
+            let incumbent = index == self.incumbent;
+            let first = matches!(arm.step, Step::Structure | Step::Start);
+            if !first || !incumbent && arm.measured() == 0 {
+                continue;
+            }
+            let mu = if incumbent {
+                self.offset
+            } else {
+                arm.belief(noise).mu
+            };
+            let error = mu - self.offset + level - self.model.seconds(&arm.plan).ln();
+            sum += error;
+            squares += error * error;
+            count += 1.0;
+        }
+        if count == 0.0 {
+            return;
+        }
+        let error = sum / (count + 1.0);
+        let spread = (squares / count - (sum / count).powi(2)).max(0.0);
+        let most = self.structure_sigma;
+        let sigma = ((2.0 * most * most + count * spread) / (1.0 + count)).sqrt();
+        for arm in &mut self.arms {
+            if arm.runs == 0 && arm.step == Step::Structure {
+                let mu = self.model.seconds(&arm.plan).ln() + error - level + self.offset;
+                arm.prior = Belief {
+                    mu,
+                    sigma: sigma.min(most),
+                };
+            }
+        }
+    }
+
+    pub(super) fn announce(&mut self, index: usize, value: &Worth, number: u64, log: &mut Log) {
+        let arm = &mut self.arms[index];
+        if !arm.announced {
+            arm.announced = true;
+            let (plan, known) = (arm.plan, arm.runs > 0);
+            let reason = Reason::Try {
+                plan,
+                expected: value.ratio,
+                known,
+                gain_units: value.gain,
+            };
+            log.push(number - 1, reason);
+        }
+    }
+
+    /// Nothing is worth a trial now.
+    pub(super) fn settle(&mut self, number: u64, cost: f64, log: &mut Log) {
+        if self.settled {
+            return;
+        }
+        self.settled = true;
+        if self.settled_tried != self.tried {
+            self.settled_tried = self.tried;
+            let plan = self.incumbent();
+            let reason = Reason::Settled {
+                plan,
+                cost,
+                tried: self.tried,
+            };
+            log.push(number - 1, reason);
+        }
+    }
+
+    /// The arm to look at again, if it is time: in turn the best one on another number of workers, which is how a
+    /// core that was taken away and given back is noticed, and the one of those not much slower that was not looked
+    /// at for the longest time.
+    pub(super) fn recheck(&mut self, totals: &Totals, cost: f64) -> Option<usize> {
+        // A search must not be blind for a core that comes back while it lasts.
+        let urgent = self.since_recheck >= URGENT_EVERY
+            && self.incumbent().workers < self.model.workers()
+            && !self.model.pinned_workers();
+        let due = self.settled && self.since_recheck >= RECHECK_EVERY;
+        if !urgent && !due {
+            return None;
+        }
+        let left = RECHECK_SHARE * totals.seconds - self.recheck_lost;
+        let outlook = self.outlook(totals);
+        let workers = self.incumbent().workers;
+        let turn = urgent || self.rechecks.is_multiple_of(2);
+        let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
+        let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
+            index != self.incumbent && arm.runs > 0 && {
+                let ratio = ratio(arm);
+                let loss = (ratio - 1.0).max(0.05) * f64::from(outlook.trial);
+                loss * cost <= left && loss < 0.02 * outlook.remaining
+            }
+        });
+        let chosen = if turn {
+            known
+                .filter(|(_, arm)| arm.plan.workers != workers)
+                .min_by(|a, b| ratio(a.1).total_cmp(&ratio(b.1)))
+        } else {
+            known
+                .filter(|(_, arm)| ratio(arm) < 1.5)
+                .min_by_key(|(_, arm)| arm.seen)
+        };
+        self.rechecks += 1;
+        self.since_recheck = 0;
+        chosen.map(|(index, _)| index)
+    }
+}

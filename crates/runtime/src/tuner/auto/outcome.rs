@@ -1,0 +1,292 @@
+//! What an epoch's outcome means for the arms: belief, switch, rejection.
+
+use std::time::Duration;
+
+use super::super::api::{Epoch, Purpose};
+use super::super::arm::Step;
+use super::super::decision::{Log, Reason};
+use super::super::math::median;
+use super::super::model::beside_one_another;
+use super::super::search::worth;
+use super::super::{Cut, Totals, grown};
+use super::{Auto, TRIALS_IN_A_ROW, seconds, trial_units};
+
+/// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
+const SPIKE: f64 = 2.0;
+/// A gain below this share is not worth a switch.
+const LEAST_SWITCH: f64 = 0.01;
+
+impl Auto {
+    /// Takes an epoch's outcome.
+    pub(in super::super) fn record(
+        &mut self,
+        epoch: &Epoch,
+        costs: &[Duration],
+        cut: Option<&Cut>,
+        totals: &Totals,
+        log: &mut Log,
+    ) {
+        match self.running.take() {
+            None => self.record_incumbent(epoch, costs, cut, totals, log),
+            Some(index) => self.record_trial(index, epoch, costs, cut, totals, log),
+        }
+    }
+
+    fn record_incumbent(
+        &mut self,
+        epoch: &Epoch,
+        costs: &[Duration],
+        cut: Option<&Cut>,
+        totals: &Totals,
+        log: &mut Log,
+    ) {
+        self.trials_in_a_row = 0;
+        let index = self.incumbent;
+        self.tried += u32::from(self.arms[index].runs == 0);
+        self.arms[index].runs += costs.len() as u64 + u64::from(cut.is_some());
+        self.arms[index].seen = epoch.number;
+        if let Some(&Cut {
+            after,
+            redo: Some(redo),
+        }) = cut
+        {
+            self.give_up_first(epoch, after, redo, log);
+            return;
+        }
+        if epoch.purpose == Purpose::Probe {
+            // Cold, and in jobs of another size: good for nothing but a first idea of the cost.
+            let guess = costs
+                .iter()
+                .map(|&c| seconds(c))
+                .fold(f64::INFINITY, f64::min);
+            if guess.is_finite() {
+                self.level.restart(Some(guess.ln()));
+            }
+            self.arms[index].probed = Some(1.0);
+            return;
+        }
+        if self.level.len() == 1 && epoch.number <= 3 {
+            self.level.restart(None);
+        }
+        let costs = self.measurements(epoch.plan, costs);
+        let window = self.window();
+        for &cost in &costs {
+            self.level.push(cost.ln(), window);
+        }
+        let Some(cost) = self.cost() else { return };
+        self.units = if self.settled {
+            grown(self.units.max(epoch.units), cost)
+        } else {
+            trial_units(cost)
+        };
+        let change = self.watch(&costs, trial_units(cost));
+        self.scratch = costs;
+        if let Some(change) = change {
+            self.reopen(change, epoch.number, totals, log);
+        }
+    }
+
+    /// The first plan of all was cut off: the plan that did the unit instead takes its place.
+    fn give_up_first(&mut self, epoch: &Epoch, after: f64, redo: f64, log: &mut Log) {
+        let old = self.incumbent;
+        let Some(index) = self.arms.iter().position(|a| a.plan == epoch.fallback) else {
+            return;
+        };
+        let reason = Reason::FirstCutOff {
+            plan: self.arms[old].plan,
+            after,
+            fallback: epoch.fallback,
+            redo,
+        };
+        log.push(epoch.number, reason);
+        // Not the search's loss: it has all of its time still before it.
+        self.first_lost = after;
+        self.offset = self.arms[index].prior.mu;
+        self.arms[index].runs += 1;
+        self.arms[index].probed = Some(1.0);
+        self.tried += 1;
+        // The first unit pays for much that no later one pays for, so the plan keeps a chance.
+        let sigma = self.arms[index].prior.sigma;
+        let arm = &mut self.arms[old];
+        arm.prior.sigma = sigma;
+        arm.cut(self.offset + (after / redo).max(1.0).ln() - 0.2, 0.7);
+        self.caught = after > 2.0 * redo;
+        self.incumbent = index;
+        self.switches += 1;
+        self.level.restart(Some(redo.ln()));
+        self.neighbours(index);
+    }
+
+    fn record_trial(
+        &mut self,
+        index: usize,
+        epoch: &Epoch,
+        costs: &[Duration],
+        cut: Option<&Cut>,
+        totals: &Totals,
+        log: &mut Log,
+    ) {
+        let Some(level) = self.level.log(self.window()) else {
+            return;
+        };
+        let cost = level.exp();
+        let cold = self.cold(index, cost);
+        // A spike under a plan that is known to be sound would have hit the incumbent as well.
+        let sound = self.arms[index].measured() > 0 || !self.new_structure(index);
+        let most = if sound { SPIKE } else { f64::INFINITY } * cost;
+        let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
+        let mut lost = (spent - costs.len() as f64 * cost).max(0.0);
+        self.tried += u32::from(self.arms[index].runs == 0);
+        let probe = epoch.purpose == Purpose::Probe;
+        let together = self.together(epoch.plan);
+        let structure = self.new_structure(index);
+        let arm = &mut self.arms[index];
+        arm.runs += costs.len() as u64 + u64::from(cut.is_some());
+        arm.seen = epoch.number;
+        if let Some(&Cut { after, redo }) = cut {
+            lost += if redo.is_some() {
+                after
+            } else {
+                (after / together - cost).max(0.0)
+            };
+            // A cold run that was too slow says less than a warm one, and the slowest of a group less than a unit.
+            let (beyond, sigma) = match (redo, probe) {
+                (None, _) => (0.0, 1.2),
+                (_, true) => (0.4, 0.9),
+                _ => (0.7, 0.7),
+            };
+            let ratio = after / (cost * together);
+            let hoped = arm.prior.mu - self.offset < 0.4;
+            arm.cut(ratio.ln() + self.offset + beyond, sigma);
+            self.caught |= structure && hoped && arm.round >= 2;
+            if !arm.rejected {
+                log.push(
+                    epoch.number,
+                    Reason::CutOff {
+                        plan: arm.plan,
+                        after,
+                        incumbent: cost,
+                    },
+                );
+            }
+            if arm.round >= 2 {
+                arm.rejected = true;
+            }
+        }
+        self.scratch.clear();
+        if probe {
+            self.scratch.extend(costs.iter().map(|&c| seconds(c)));
+            if cut.is_none()
+                && let Some(middle) = median(&mut self.scratch)
+            {
+                self.arms[index].probed = Some(middle / cost);
+            }
+        } else {
+            self.scratch
+                .extend(costs.iter().skip(cold).map(|&c| seconds(c)));
+            let many = self.scratch.len() > 1;
+            if beside_one_another(epoch.plan.structure) {
+                self.scratch.dedup();
+            }
+            let mean = many && self.scratch.len() == 1;
+            let units = if mean { 0 } else { self.scratch.len() as u32 };
+            if let Some(middle) = median(&mut self.scratch) {
+                let x = (middle / cost).ln();
+                if epoch.purpose == Purpose::Recheck
+                    && let Some(shift) = self.faster_than_known(index, x)
+                {
+                    let reason = Reason::Revived {
+                        plan: epoch.plan,
+                        cost: middle,
+                        incumbent: cost,
+                    };
+                    log.push(epoch.number, reason);
+                    self.revive(index, shift, totals);
+                }
+                self.arms[index].sample(x + self.offset, units);
+            }
+        }
+        self.budget.lose(lost);
+        if epoch.purpose == Purpose::Recheck {
+            self.recheck_lost += lost;
+        }
+        self.judge(index, epoch.number, totals, log);
+        if matches!(self.arms[index].step, Step::Structure | Step::Start) {
+            self.calibrate();
+        }
+    }
+
+    /// By how much (log, negative) a plan is faster than it was known to be, if that is beyond doubt and makes it
+    /// faster than the incumbent.
+    fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
+        let known = self.arms[index].belief(self.level.noise());
+        let shift = x + self.offset - known.mu;
+        (shift < -(0.10_f64.max(3.0 * known.sigma)) && x < -0.04).then_some(shift)
+    }
+
+    /// Switches to an arm, or says that it lost.
+    fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
+        let outlook = self.outlook(totals);
+        let arm = &self.arms[index];
+        let pairs = arm.measured();
+        if pairs == 0 {
+            return;
+        }
+        let belief = arm.belief(outlook.noise);
+        let x = belief.mu - self.offset;
+        let enough = pairs >= 3
+            || pairs == 2 && x < -0.1
+            // A cold run is slow if anything: one that is fast counts as a witness.
+            || arm.probed.is_some_and(|probe| probe < 0.8) && self.level.len() > 2 && x < -0.2;
+        let cost = self.cost().unwrap_or(1e-3);
+        let saved = (1.0 - x.exp()) * outlook.remaining;
+        if enough && x + belief.sigma < -LEAST_SWITCH && saved > 1.0 {
+            log.push(
+                number,
+                Reason::Switch {
+                    plan: arm.plan,
+                    cost: cost * x.exp(),
+                    incumbent: cost,
+                    pairs: pairs as u32,
+                },
+            );
+            self.switch(index, belief.mu, x, pairs, cost);
+        } else if !arm.rejected && worth(arm, &outlook).is_none_or(|w| w.net() <= 0.0) {
+            log.push(
+                number,
+                Reason::Rejected {
+                    plan: arm.plan,
+                    cost: cost * x.exp(),
+                    incumbent: cost,
+                    pairs: pairs as u32,
+                },
+            );
+            self.arms[index].rejected = true;
+            // Of a structure not far behind, a better grain or dispatch may be the best of all.
+            if x < 0.12 && pairs >= 2 && self.arms[index].step == Step::Structure {
+                self.neighbours(index);
+            }
+        }
+    }
+
+    fn switch(&mut self, index: usize, mu: f64, x: f64, pairs: usize, cost: f64) {
+        let old = self.incumbent;
+        // The old incumbent was measured as often as it was compared.
+        let units = trial_units(cost);
+        let arm = &mut self.arms[old];
+        arm.age(0.05, self.offset - arm.belief(0.05).mu, 0.3);
+        for _ in 0..pairs.min(5) {
+            arm.sample(self.offset, units);
+        }
+        arm.rejected = true;
+        arm.announced = true;
+        self.incumbent = index;
+        self.offset = mu;
+        self.switches += 1;
+        self.level.restart(Some(cost.ln() + x));
+        self.drift.rebase(x);
+        self.trials_in_a_row = TRIALS_IN_A_ROW;
+        self.unsettle();
+        self.neighbours(index);
+    }
+}

@@ -1,0 +1,68 @@
+//! The machine changes in mid-stream.
+
+use crate::figures::{Figure, SEEDS, figures};
+use crate::frames::frames;
+use crate::sim::{Rng, run};
+
+/// Another process takes one of two cores for the middle third of the stream and goes again. `stalls` is what waiting
+/// for the scheduler adds: with much of it, one worker is the best plan meanwhile.
+#[test]
+fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
+    for (name, units, unit_s, rows) in [
+        ("1080p 0.2 ms", 15_000, 0.2e-3, 1080),
+        ("1080p 1 ms", 6000, 1e-3, 1080),
+        ("1080p 8 ms", 1500, 8e-3, 1080),
+        ("CIF 20 us", 60_000, 20e-6, 288),
+    ] {
+        for stalls in [0.0, 0.3, 0.9] {
+            let (mut taken, mut given_back) = (Figure::default(), Figure::default());
+            for seed in 0..SEEDS / 2 {
+                let mut world = frames(2, units, unit_s, rows, 0.3, &mut Rng::new(seed));
+                world.load = Some((units / 3, units * 2 / 3));
+                world.load_stalls = stalls;
+                let run = run(&world, seed + 1000);
+                taken.push(run.recovered(&world, units / 3, units * 2 / 3));
+                given_back.push(run.recovered(&world, units * 2 / 3, units));
+            }
+            let name = format!("{name}, stalls {stalls}");
+            println!("{name:24} taken: {taken}   given back: {given_back}");
+            assert!(taken.quantile(0.5) >= 0.95, "{name}: {taken}");
+            assert!(given_back.quantile(0.5) >= 0.95, "{name}: {given_back}");
+            assert!(taken.quantile(0.05) >= 0.90, "{name}: {taken}");
+            assert!(given_back.quantile(0.05) >= 0.85, "{name}: {given_back}");
+        }
+    }
+}
+
+/// All plans get slower alike, by and by: that is no reason to search.
+#[test]
+fn a_machine_that_gets_warm_is_followed() {
+    let f = figures("1080p 3000 x 1 ms, 30 % slower", |rng| {
+        let mut world = frames(2, 3000, 1e-3, 1080, 0.2, rng);
+        world.drift = 1.3;
+        world
+    });
+    assert!(f.whole.mean() >= 0.97, "{}", f.whole);
+}
+
+#[test]
+fn spikes_alone_never_reopen_the_search() {
+    let mut drifts = 0;
+    for seed in 0..SEEDS / 2 {
+        let mut world = frames(2, 6000, 1e-3, 1080, 0.2, &mut Rng::new(seed));
+        world.spikes = 0.04;
+        drifts += run(&world, seed).tuner.summary().drifts;
+    }
+    assert!(drifts <= 2, "{drifts} in {} streams", SEEDS / 2);
+}
+
+#[test]
+fn a_noisy_machine_is_tuned_all_the_same() {
+    let f = figures("1080p 300 x 1 ms, noise 12 %", |rng| {
+        let mut world = frames(2, 300, 1e-3, 1080, 0.2, rng);
+        world.noise = 0.12;
+        world.spikes = 0.05;
+        world
+    });
+    assert!(f.whole.mean() >= 0.92, "{}", f.whole);
+}

@@ -1,0 +1,178 @@
+//! Frames through filter graphs: five structures, three dispatches, grains, one or two workers.
+
+use evener_runtime::{Plan, Structure};
+
+use crate::figures::figures;
+use crate::sim::{Rng, Truth, World};
+
+/// A filter graph on frames whose true costs and predictions vary from seed to seed. `unit_s` is about what the best
+/// plan takes on all workers; `error` is the deviation of the logarithm of each prediction's error.
+pub fn frames(
+    workers: u32,
+    units: u64,
+    unit_s: f64,
+    rows: u32,
+    error: f64,
+    rng: &mut Rng,
+) -> World {
+    let one = unit_s * f64::from(workers);
+    let default_grain = (rows / 32).max(2);
+    let mut truth = |structure, factor: (f64, f64), passes: Vec<u32>, halo: f64, cold: f64| Truth {
+        structure,
+        work_s: one * rng.between(factor.0, factor.1),
+        memory_s: 0.0,
+        default_grain: if passes == [1] { 1 } else { default_grain },
+        min_grain: if passes == [1] {
+            1
+        } else {
+            (default_grain / 4).max(1)
+        },
+        passes,
+        dispatch: [
+            1.0,
+            1.0 + rng.between(-0.02, 0.03),
+            1.0 + rng.between(-0.03, 0.02),
+        ],
+        halo,
+        cold,
+        cache_grain: f64::from(default_grain) * rng.between(0.5, 4.0),
+        cache_factor: rng.between(0.0, 0.2),
+        predicted: (error * rng.normal()).exp(),
+    };
+    let mut truths = vec![
+        truth(Structure::Sequential, (1.2, 2.4), vec![rows; 3], 0.0, 1.0),
+        truth(Structure::Backward, (0.9, 5.0), vec![rows], 0.0, 0.1),
+        truth(Structure::BackwardCached, (1.1, 3.0), vec![rows], 0.3, 0.5),
+        truth(Structure::Tiled, (0.8, 1.2), vec![rows], 1.0, 0.2),
+        truth(Structure::Farm, (0.9, 1.3), vec![1], 0.0, 0.2),
+    ];
+    // A farm's units are run by the tiled kernels, each on one worker, and predicted the same way.
+    truths[4].dispatch = [1.0; 3];
+    truths[4].work_s = truths[3].work_s * rng.between(0.92, 1.08);
+    truths[4].predicted = truths[3].predicted * truths[3].work_s / truths[4].work_s;
+    World::new(workers, units, truths)
+}
+
+/// Streams as the acceptance test has them: 300 large frames, 3,000 small ones, learning included.
+const STREAMS: [(&str, u64, f64, u32); 6] = [
+    ("1080p 300 x 0.2 ms", 300, 0.2e-3, 1080),
+    ("1080p 300 x 1 ms", 300, 1e-3, 1080),
+    ("1080p 300 x 8 ms", 300, 8e-3, 1080),
+    ("CIF 3000 x 20 us", 3000, 20e-6, 288),
+    ("CIF 3000 x 60 us", 3000, 60e-6, 288),
+    ("CIF 3000 x 200 us", 3000, 200e-6, 288),
+];
+
+#[test]
+fn auto_comes_close_to_the_best_fixed_plan() {
+    for (name, units, unit_s, rows) in STREAMS {
+        for error in [0.1, 0.3] {
+            let name = format!("{name}, model +-{error}");
+            let f = figures(&name, |rng| frames(2, units, unit_s, rows, error, rng));
+            assert!(f.whole.mean() >= 0.95, "{name}: {}", f.whole);
+            assert!(f.last_quarter.mean() >= 0.975, "{name}: {}", f.last_quarter);
+            assert!(
+                f.last_quarter.quantile(0.5) >= 0.98,
+                "{name}: {}",
+                f.last_quarter
+            );
+            let least = if units == 300 { 0.91 } else { 0.95 };
+            assert!(f.whole.quantile(0.05) >= least, "{name}: {}", f.whole);
+        }
+    }
+}
+
+/// Where the model puts structures in quite the wrong order, a third and more of them off by 2x.
+#[test]
+fn a_model_that_is_wrong_costs_little_in_most_streams() {
+    for (name, units, unit_s, rows) in STREAMS {
+        let name = format!("{name}, model +-0.6");
+        let f = figures(&name, |rng| frames(2, units, unit_s, rows, 0.6, rng));
+        assert!(f.whole.mean() >= 0.92, "{name}: {}", f.whole);
+        assert!(
+            f.last_quarter.quantile(0.5) >= 0.98,
+            "{name}: {}",
+            f.last_quarter
+        );
+    }
+}
+
+/// The best structure is predicted three times as slow as another that is really twice as slow.
+#[test]
+fn an_order_wrong_by_three_is_found_out() {
+    for (name, units, unit_s, rows) in STREAMS {
+        let name = format!("{name}, order wrong by 3");
+        let f = figures(&name, |rng| {
+            let mut world = frames(2, units, unit_s, rows, 0.0, rng);
+            for t in &mut world.truths {
+                match t.structure {
+                    Structure::Tiled | Structure::Farm => t.predicted = 1.7,
+                    Structure::Sequential => {
+                        t.work_s = 4.0 * unit_s;
+                        t.predicted = 0.3;
+                    }
+                    _ => {}
+                }
+            }
+            world
+        });
+        assert!(f.whole.mean() >= 0.90, "{name}: {}", f.whole);
+        assert!(
+            f.last_quarter.quantile(0.5) >= 0.97,
+            "{name}: {}",
+            f.last_quarter
+        );
+    }
+}
+
+/// The stream knows only the mean of a farm's epoch: spikes cannot be told from slowness, and it takes more of them.
+#[test]
+fn means_of_a_farm_cost_some_precision() {
+    for (name, units, unit_s, rows) in [STREAMS[1], STREAMS[3]] {
+        let name = format!("{name}, means");
+        let f = figures(&name, |rng| {
+            let mut world = frames(2, units, unit_s, rows, 0.3, rng);
+            world.farm_means = true;
+            world
+        });
+        assert!(f.whole.mean() >= 0.92, "{name}: {}", f.whole);
+    }
+}
+
+/// 54 frames: nothing may be tried that cannot pay within them.
+#[test]
+fn a_short_stream_explores_only_what_pays_within_it() {
+    let f = figures("1080p 54 x 1 ms", |rng| frames(2, 54, 1e-3, 1080, 0.2, rng));
+    assert!(f.whole.mean() >= 0.90, "{}", f.whole);
+    assert!(f.whole.quantile(0.05) >= 0.80, "{}", f.whole);
+}
+
+#[test]
+fn a_stream_of_unknown_length_does_as_well() {
+    let f = figures("1080p 300 x 1 ms, length unknown", |rng| {
+        let mut world = frames(2, 300, 1e-3, 1080, 0.2, rng);
+        world.known_length = false;
+        world
+    });
+    assert!(f.whole.mean() >= 0.94, "{}", f.whole);
+}
+
+/// A plan that won an earlier time saves the search; one that was right for another machine does no harm.
+#[test]
+fn a_remembered_plan_is_used_and_verified() {
+    let good = figures("1080p 300 x 1 ms, remembered", |rng| {
+        let mut world = frames(2, 300, 1e-3, 1080, 0.3, rng);
+        world.remembered = Some(world.best(0, 300).0);
+        world
+    });
+    assert!(good.whole.mean() >= 0.965, "{}", good.whole);
+    let bad = figures("1080p 300 x 1 ms, remembered wrong", |rng| {
+        let mut world = frames(2, 300, 1e-3, 1080, 0.2, rng);
+        world.remembered = world
+            .plans()
+            .into_iter()
+            .find(|p: &Plan| p.structure == Structure::Sequential && p.workers == 1);
+        world
+    });
+    assert!(bad.whole.mean() >= 0.90, "{}", bad.whole);
+}

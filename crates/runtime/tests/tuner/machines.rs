@@ -1,0 +1,167 @@
+//! Other machines and other work than frames on two cores.
+
+use evener_runtime::tuner::{Measured, Tuner};
+use evener_runtime::{Choice, Dispatch, Structure};
+use std::time::Duration;
+
+use crate::figures::figures;
+use crate::frames::frames;
+use crate::sim::{Rng, Truth, World, run};
+
+fn plain(structure: Structure, work_s: f64, memory_s: f64, items: u32) -> Truth {
+    Truth {
+        structure,
+        work_s,
+        memory_s,
+        passes: vec![items],
+        default_grain: (items / 64).max(1),
+        min_grain: (items / 256).max(1),
+        dispatch: [1.0, 1.02, 0.98],
+        halo: 0.0,
+        cold: 0.2,
+        cache_grain: f64::from(items),
+        cache_factor: 0.0,
+        predicted: 1.0,
+    }
+}
+
+/// Memory is the limit from the second worker on, and every further worker makes it worse.
+#[test]
+fn sixteen_workers_are_too_many_where_memory_is_the_limit() {
+    let f = figures("16 workers, memory-bound, 2000", |rng| {
+        let mut truths = vec![
+            plain(Structure::Sequential, 3e-3, 2.0e-3, 4096),
+            plain(Structure::Tiled, 3e-3, 1e-3 * rng.between(0.9, 1.1), 4096),
+        ];
+        truths[0].passes = vec![4096; 3];
+        let mut world = World::new(16, 2000, truths);
+        world.contention = 0.06;
+        world
+    });
+    assert!(f.whole.mean() >= 0.93, "{}", f.whole);
+    assert!(f.last_quarter.mean() >= 0.96, "{}", f.last_quarter);
+}
+
+#[test]
+fn sixteen_workers_are_used_where_arithmetic_is_the_limit() {
+    let f = figures("16 workers, 1080p 300 x 1 ms", |rng| {
+        frames(16, 300, 1e-3, 1080, 0.2, rng)
+    });
+    assert!(f.whole.mean() >= 0.92, "{}", f.whole);
+}
+
+/// Handing out jobs takes longer than doing them, and the rates were measured too low to predict it.
+#[test]
+fn one_worker_wins_on_tiny_units() {
+    let f = figures("8 workers, 20000 x 4 us", |_| {
+        let mut world = World::new(8, 20_000, vec![plain(Structure::Tiled, 4e-6, 0.0, 64)]);
+        world.pass_s = 6e-6;
+        world.job_s = 1e-6;
+        world
+    });
+    assert!(f.whole.mean() >= 0.95, "{}", f.whole);
+    let mut world = World::new(8, 20_000, vec![plain(Structure::Tiled, 4e-6, 0.0, 64)]);
+    world.pass_s = 6e-6;
+    assert_eq!(run(&world, 7).tuner.incumbent().workers, 1);
+}
+
+#[test]
+fn what_the_user_pinned_stays_pinned() {
+    let world = frames(4, 300, 1e-3, 1080, 0.2, &mut Rng::new(3));
+    let mut setup = world.setup();
+    setup.fixed_workers = Some(2);
+    setup.live = true;
+    setup.dispatches = vec![Dispatch::Steal];
+    let mut tuner = Tuner::new(setup).expect("a setup that can run");
+    for _ in 0..300 {
+        let epoch = tuner.next();
+        assert_eq!(
+            (epoch.plan.workers, epoch.plan.dispatch),
+            (2, Dispatch::Steal)
+        );
+        assert_ne!(epoch.plan.structure, Structure::Farm);
+        let costs = vec![Duration::from_micros(500); epoch.units as usize];
+        tuner.record(Measured::Units { costs: &costs });
+    }
+}
+
+#[test]
+fn a_fixed_plan_runs_in_long_epochs_and_nothing_else_runs() {
+    let world = frames(2, 300, 1e-3, 1080, 0.2, &mut Rng::new(3));
+    let mut setup = world.setup();
+    setup.choice = "sequential/mailbox/7".parse().expect("a plan");
+    let mut tuner = Tuner::new(setup.clone()).expect("a setup that can run");
+    let (mut units, mut epochs) = (0, 0);
+    while units < 10_000 {
+        let epoch = tuner.next();
+        assert_eq!(
+            epoch.plan.to_string(),
+            "sequential \u{b7} mailbox \u{b7} grain 7 \u{b7} 2 workers"
+        );
+        assert_eq!(epoch.cutoff, None);
+        units += epoch.units;
+        epochs += 1;
+        tuner.record(Measured::Units {
+            costs: &vec![Duration::from_millis(1); epoch.units as usize],
+        });
+    }
+    assert!(epochs < 220, "{epochs}");
+    setup.choice = Choice::Fixed {
+        structure: Structure::Pipeline,
+        dispatch: None,
+        grain: None,
+    };
+    assert!(Tuner::new(setup).is_err());
+}
+
+/// Whatever a stream does, no call panics and every epoch can be run.
+#[test]
+fn odd_outcomes_are_survived() {
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed);
+        let world = frames(1 + (seed % 5) as u32, 300, 1e-3, 1080, 0.5, &mut rng);
+        let mut setup = world.setup();
+        if seed % 3 == 0 {
+            setup.shapes.truncate(1 + (seed % 4) as usize);
+            setup.rates.ops_per_s = f64::NAN;
+            setup.units = Some(10);
+        }
+        let mut tuner = Tuner::new(setup.clone()).expect("a setup that can run");
+        for _ in 0..400 {
+            let epoch = tuner.next();
+            assert_eq!(epoch, tuner.next());
+            assert!(epoch.units > 0 && epoch.plan.workers > 0 && epoch.plan.grain > 0);
+            assert!(epoch.plan.workers <= setup.workers);
+            assert!(
+                epoch
+                    .cutoff
+                    .is_none_or(|_| epoch.fallback.structure != Structure::Farm
+                        || epoch.plan.structure == Structure::Farm
+                        || setup.shapes.len() == 1
+                        || tuner.incumbent().structure == Structure::Farm)
+            );
+            let wild = |rng: &mut Rng| Duration::from_secs_f64(10f64.powf(rng.between(-9.0, 1.0)));
+            let count = (rng.bits() % (u64::from(epoch.units) + 1)) as usize;
+            let costs: Vec<Duration> = (0..count.min(50)).map(|_| wild(&mut rng)).collect();
+            match rng.bits() % 8 {
+                0 => tuner.record(Measured::CutOff {
+                    done: &costs,
+                    after: wild(&mut rng),
+                    redo: wild(&mut rng),
+                }),
+                1 => tuner.record(Measured::CutOff {
+                    done: &[],
+                    after: Duration::ZERO,
+                    redo: Duration::ZERO,
+                }),
+                2 => tuner.record(Measured::Units {
+                    costs: &vec![Duration::ZERO; count.min(50)],
+                }),
+                _ => tuner.record(Measured::Units { costs: &costs }),
+            }
+            assert!(tuner.decisions().len() <= 400);
+        }
+        let summary = tuner.summary();
+        assert!(summary.cost.is_none_or(|c| c <= Duration::from_secs(20)));
+    }
+}

@@ -1,0 +1,11 @@
+//! The tuner in virtual time: streams modelled on real ones, over many seeds, against the best fixed plan in hindsight.
+//!
+//! `cargo test --test tuner -- --nocapture` prints the figures.
+
+mod change;
+mod decisions;
+mod figures;
+mod frames;
+mod hopeless;
+mod machines;
+mod sim;

@@ -1,0 +1,438 @@
+//! A stream in virtual time: a tuner is asked for epochs and told what a made-up machine takes for them.
+
+use std::time::Duration;
+
+use evener_runtime::tuner::{Measured, Tuner, TunerSetup};
+use evener_runtime::{Choice, Dispatch, Plan, Rates, Shape, Structure, Work};
+
+/// A generator of random numbers (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+#[derive(Clone)]
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    pub fn normal(&mut self) -> f64 {
+        let r = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        r * (2.0 * std::f64::consts::PI * self.uniform()).cos()
+    }
+}
+
+/// What a structure really costs.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    pub structure: Structure,
+    /// Seconds of a unit's work on one worker.
+    pub work_s: f64,
+    /// Bytes of a unit over the machine's memory rate, in seconds.
+    pub memory_s: f64,
+    pub passes: Vec<u32>,
+    pub default_grain: u32,
+    pub min_grain: u32,
+    /// Relative cost of each dispatch, in the order of `Dispatch::ALL`.
+    pub dispatch: [f64; 3],
+    /// Work repeated at the edge of each job, in items.
+    pub halo: f64,
+    /// Grain from which a job no longer fits the private cache, and what that costs.
+    pub cache_grain: f64,
+    pub cache_factor: f64,
+    /// Extra time of the structure's first unit, as a share.
+    pub cold: f64,
+    /// The cost model's error: predicted work over true work.
+    pub predicted: f64,
+}
+
+/// A machine with a load on it, and the stream that runs there.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub workers: u32,
+    pub units: u64,
+    pub truths: Vec<Truth>,
+    pub job_s: f64,
+    pub pass_s: f64,
+    /// Relative speed lost by each worker beyond the first (contention).
+    pub contention: f64,
+    /// Deviation of the logarithm of a unit's time.
+    pub noise: f64,
+    /// Probability of a spike of 2x to 10x.
+    pub spikes: f64,
+    /// Extra time of the first unit under a plan, as a share.
+    pub cold_plan: f64,
+    /// Extra time of the first unit after any change of plan.
+    pub cold_switch: f64,
+    /// Another process: from unit .. to unit it takes one core.
+    pub load: Option<(u64, u64)>,
+    /// What waiting for the scheduler adds to plans on all workers then, as a share.
+    pub load_stalls: f64,
+    /// The whole machine gets slower by this factor over the stream.
+    pub drift: f64,
+    /// The stream reports an epoch of overlapping units by its mean only.
+    pub farm_means: bool,
+    /// The tuner knows the length.
+    pub known_length: bool,
+    pub remembered: Option<Plan>,
+}
+
+pub const JOB_S: f64 = 0.4e-6;
+pub const PASS_S: f64 = 2.0e-6;
+
+impl World {
+    pub fn new(workers: u32, units: u64, truths: Vec<Truth>) -> World {
+        World {
+            workers,
+            units,
+            truths,
+            job_s: JOB_S,
+            pass_s: PASS_S,
+            contention: 0.02,
+            noise: 0.04,
+            spikes: 0.015,
+            cold_plan: 0.1,
+            cold_switch: 0.03,
+            load: None,
+            load_stalls: 0.0,
+            drift: 1.0,
+            farm_means: false,
+            known_length: true,
+            remembered: None,
+        }
+    }
+
+    fn truth(&self, plan: &Plan) -> &Truth {
+        self.truths
+            .iter()
+            .find(|t| t.structure == plan.structure)
+            .expect("a structure on offer")
+    }
+
+    /// Seconds of unit number `unit` under `plan`, without noise.
+    pub fn cost(&self, plan: &Plan, unit: u64) -> f64 {
+        let t = self.truth(plan);
+        let w = f64::from(plan.workers);
+        let grain = f64::from(plan.grain);
+        let jobs: f64 = t
+            .passes
+            .iter()
+            .map(|&i| f64::from(i.div_ceil(plan.grain)))
+            .sum();
+        let apart = matches!(plan.structure, Structure::Farm | Structure::Pipeline);
+        let even: f64 = t.passes.iter().map(|&i| f64::from(i) / w).sum();
+        let uneven: f64 = t
+            .passes
+            .iter()
+            .map(|&i| {
+                let rounds = i.div_ceil(plan.grain).div_ceil(plan.workers) * plan.grain;
+                f64::from(rounds.min(i)).max(f64::from(i) / w)
+            })
+            .sum();
+        let uneven = if apart { 1.0 } else { uneven / even };
+        let edge = 1.0 + t.halo / grain;
+        let cache = 1.0 + t.cache_factor * (grain / t.cache_grain - 1.0).clamp(0.0, 1.0);
+        let busy = 1.0 + self.contention * (w - 1.0);
+        let mut compute = t.work_s / w * uneven * edge * cache * busy;
+        let d = Dispatch::ALL
+            .iter()
+            .position(|&d| d == plan.dispatch)
+            .unwrap_or(0);
+        let mut hand_out = self.job_s * jobs / w;
+        if plan.workers > 1 {
+            compute *= t.dispatch[d];
+            hand_out *= 1.0 + 4.0 * (t.dispatch[d] - 1.0);
+            if !apart {
+                hand_out += self.pass_s * t.passes.len() as f64;
+            }
+        }
+        let memory = t.memory_s * (1.0 + 0.5 * self.contention * (w - 1.0)) * cache;
+        let mut cost = compute.max(memory) + hand_out;
+        if let Some((from, to)) = self.load
+            && (from..to).contains(&unit)
+            && plan.workers == self.workers
+        {
+            // The worker on the shared core gets half of it. Small jobs let the others take over; large ones, and
+            // jobs placed in equal shares, wait for it.
+            let shared = if plan.dispatch == Dispatch::Mailbox {
+                2.0
+            } else {
+                w / (w - 0.5)
+            };
+            let tail = if apart {
+                0.0
+            } else {
+                1.0 / (jobs / w).max(1.0)
+            };
+            cost *= shared + tail + self.load_stalls;
+        }
+        cost * self.drift.powf(unit as f64 / self.units as f64)
+    }
+
+    pub fn shapes(&self) -> Vec<Shape> {
+        self.truths
+            .iter()
+            .map(|t| Shape {
+                structure: t.structure,
+                passes: t.passes.clone(),
+                default_grain: t.default_grain,
+                min_grain: t.min_grain,
+                // One operation a nanosecond, ten bytes a nanosecond.
+                work: Work {
+                    ops: t.work_s * t.predicted * 1e9,
+                    bytes: t.memory_s * t.predicted * 1e10,
+                },
+            })
+            .collect()
+    }
+
+    pub fn setup(&self) -> TunerSetup {
+        TunerSetup {
+            shapes: self.shapes(),
+            rates: Rates {
+                ops_per_s: 1e9,
+                bytes_per_s: 1e10,
+                job_s: JOB_S,
+                pass_s: PASS_S,
+            },
+            workers: self.workers,
+            dispatches: Dispatch::ALL.to_vec(),
+            units: self.known_length.then_some(self.units),
+            live: false,
+            remembered: self.remembered,
+            choice: Choice::Auto,
+            fixed_workers: None,
+        }
+    }
+
+    /// Every plan a user could have fixed: all structures and dispatches, grains in steps of two, all workers.
+    pub fn plans(&self) -> Vec<Plan> {
+        let mut plans = Vec::new();
+        for t in &self.truths {
+            let items = t.passes.iter().copied().max().unwrap_or(1);
+            let mut workers = vec![1, 2, self.workers / 2, self.workers - 1, self.workers];
+            workers.extend((1..self.workers).filter(|w| w.is_power_of_two()));
+            workers.retain(|&w| w >= 1 && w <= self.workers);
+            workers.sort_unstable();
+            workers.dedup();
+            for workers in workers {
+                let most = items.div_ceil(workers).max(t.min_grain);
+                let mut grains = vec![t.min_grain, t.default_grain.min(most), most];
+                let mut up = t.default_grain;
+                while up < most {
+                    grains.push(up);
+                    up *= 2;
+                }
+                let mut down = t.default_grain.min(most);
+                while down > t.min_grain {
+                    grains.push(down);
+                    down /= 2;
+                }
+                grains.sort_unstable();
+                grains.dedup();
+                for grain in grains {
+                    for dispatch in Dispatch::ALL {
+                        plans.push(Plan {
+                            structure: t.structure,
+                            dispatch,
+                            grain,
+                            workers,
+                        });
+                    }
+                }
+            }
+        }
+        plans
+    }
+
+    /// The cheapest plan for the units `from..to`, had one known, and its cost for each of them on average.
+    pub fn best(&self, from: u64, to: u64) -> (Plan, f64) {
+        let step = ((to - from) / 64).max(1) as usize;
+        let mean = |plan: &Plan| {
+            let units = (from..to).step_by(step);
+            let count = units.clone().count() as f64;
+            units.map(|u| self.cost(plan, u)).sum::<f64>() / count
+        };
+        self.plans()
+            .into_iter()
+            .map(|p| (p, mean(&p)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .expect("a plan")
+    }
+}
+
+/// One epoch as it went.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    pub first_unit: u64,
+    /// Units finished.
+    pub units: u64,
+}
+
+/// A stream that went to its end.
+pub struct Run {
+    pub tuner: Tuner,
+    pub epochs: Vec<Ran>,
+    /// Seconds of each unit, cut-off attempts included.
+    pub units: Vec<f64>,
+    /// Noise of each unit.
+    pub luck: Vec<f64>,
+}
+
+impl Run {
+    /// Throughput over `from..to` relative to the best fixed plan, which has the same luck.
+    pub fn efficiency(&self, world: &World, from: u64, to: u64) -> f64 {
+        let (plan, _) = world.best(from, to);
+        let range = from as usize..to as usize;
+        let best: f64 = range
+            .clone()
+            .map(|u| world.cost(&plan, u as u64) * self.luck[u])
+            .sum();
+        best / self.units[range].iter().sum::<f64>()
+    }
+
+    /// Efficiency from the twentieth epoch after unit `from` to unit `to`.
+    pub fn recovered(&self, world: &World, from: u64, to: u64) -> f64 {
+        let changed = self
+            .epochs
+            .iter()
+            .position(|e| e.first_unit + e.units > from)
+            .expect("an epoch");
+        let after = self.epochs.get(changed + 20).map_or(to, |e| e.first_unit);
+        let (plan, _) = world.best(from, to);
+        if after >= to {
+            return 0.0;
+        }
+        let range = after as usize..to as usize;
+        let best: f64 = range
+            .clone()
+            .map(|u| world.cost(&plan, u as u64) * self.luck[u])
+            .sum();
+        best / self.units[range].iter().sum::<f64>()
+    }
+
+    pub fn log(&self) -> String {
+        self.tuner
+            .decisions()
+            .iter()
+            .map(|d| format!("{d}\n"))
+            .collect()
+    }
+}
+
+/// Runs a stream through a tuner.
+pub fn run(world: &World, seed: u64) -> Run {
+    let mut tuner = Tuner::new(world.setup()).expect("a setup that can run");
+    let mut rng = Rng::new(seed);
+    let mut seen_structures: Vec<Structure> = Vec::new();
+    let mut seen_plans: Vec<Plan> = Vec::new();
+    let mut last: Option<Plan> = None;
+    let mut units = Vec::with_capacity(world.units as usize);
+    let mut lucks = Vec::with_capacity(world.units as usize);
+    let mut epochs = Vec::new();
+    let mut costs = Vec::new();
+    while (units.len() as u64) < world.units {
+        let epoch = tuner.next();
+        let first_unit = units.len() as u64;
+        costs.clear();
+        let mut cut = None;
+        let group = matches!(epoch.plan.structure, Structure::Farm | Structure::Pipeline);
+        let left = (world.units - first_unit).min(u64::from(epoch.units));
+        for i in 0..left {
+            let unit = first_unit + i;
+            let luck = luck(world, &mut rng);
+            let mut cost = world.cost(&epoch.plan, unit) * luck;
+            if !seen_structures.contains(&epoch.plan.structure) {
+                seen_structures.push(epoch.plan.structure);
+                cost *= 1.0 + world.truth(&epoch.plan).cold;
+            }
+            if !seen_plans.contains(&epoch.plan) {
+                seen_plans.push(epoch.plan);
+                cost *= 1.0 + world.cold_plan;
+            }
+            if last != Some(epoch.plan) {
+                cost *= 1.0 + world.cold_switch;
+                last = Some(epoch.plan);
+            }
+            lucks.push(luck);
+            let limit = epoch.cutoff.map_or(f64::INFINITY, |c| c.as_secs_f64());
+            if group && cost * f64::from(epoch.plan.workers) > limit {
+                // A unit in one job is not interrupted; those under way finish and no more are begun.
+                units.push(cost);
+                cut = Some((cost * f64::from(epoch.plan.workers), 0.0));
+                break;
+            }
+            if !group && cost > limit {
+                let truth = world.truth(&epoch.plan);
+                let jobs: f64 = truth
+                    .passes
+                    .iter()
+                    .map(|&i| f64::from(i.div_ceil(epoch.plan.grain)))
+                    .sum();
+                let job = cost / (jobs / f64::from(epoch.plan.workers)).max(1.0);
+                let after = (limit + job * rng.uniform()).min(cost);
+                // The best plan shares the luck of the second attempt, or to cut off a spike would be a gain.
+                let luck = self::luck(world, &mut rng);
+                lucks[unit as usize] = luck;
+                let redo = world.cost(&epoch.fallback, unit) * luck;
+                cut = Some((after, redo));
+                units.push(after + redo);
+                break;
+            }
+            units.push(cost);
+            costs.push(cost);
+        }
+        if group {
+            if world.farm_means {
+                let mean = costs.iter().sum::<f64>() / costs.len().max(1) as f64;
+                costs.fill(mean);
+            }
+            if cut.is_some() {
+                costs.clear();
+            }
+        }
+        let done: Vec<Duration> = costs.iter().map(|&c| Duration::from_secs_f64(c)).collect();
+        match cut {
+            None => tuner.record(Measured::Units { costs: &done }),
+            Some((after, redo)) => tuner.record(Measured::CutOff {
+                done: &done,
+                after: Duration::from_secs_f64(after),
+                redo: Duration::from_secs_f64(redo),
+            }),
+        }
+        let count = units.len() as u64 - first_unit;
+        epochs.push(Ran {
+            first_unit,
+            units: count,
+        });
+    }
+    Run {
+        tuner,
+        epochs,
+        units,
+        luck: lucks,
+    }
+}
+
+fn luck(world: &World, rng: &mut Rng) -> f64 {
+    let usual = (world.noise * rng.normal()).exp();
+    if rng.uniform() < world.spikes {
+        usual * rng.between(2.0, 10.0)
+    } else {
+        usual
+    }
+}

@@ -1,0 +1,134 @@
+//! Remembered plans on disk.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use evener_runtime::tuner::Memory;
+use evener_runtime::{Dispatch, Plan, Structure};
+
+const PLAN: Plan = Plan {
+    structure: Structure::BackwardCached,
+    dispatch: Dispatch::Steal,
+    grain: 34,
+    workers: 2,
+};
+const COST: Duration = Duration::from_micros(870);
+
+/// A directory of its own for each test, removed at the end.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Dir {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "evener-memory-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a temporary directory");
+        Dir(path)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::at(self.0.join("evener").join("plans.json"))
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_plan_is_found_again_under_its_key_only() {
+    let dir = Dir::new();
+    let key = Memory::key("blur 1920x1080", "Zen 3, 2 cores", 2);
+    assert_eq!(dir.memory().get(&key), None);
+    dir.memory().put(&key, PLAN, COST);
+    assert_eq!(dir.memory().get(&key), Some(PLAN));
+    assert_eq!(
+        dir.memory()
+            .get(&Memory::key("blur 1920x1080", "Zen 3, 2 cores", 1)),
+        None
+    );
+    let other = Plan { grain: 68, ..PLAN };
+    dir.memory().put(&key, other, COST);
+    assert_eq!(dir.memory().get(&key), Some(other));
+}
+
+#[test]
+fn damaged_and_foreign_files_are_ignored_and_replaced() {
+    for content in [
+        "",
+        "{",
+        "not json at all",
+        "[1, 2, 3]",
+        r#"{"version": 1}"#,
+        r#"{"version": 99, "plans": {"k": {"plan": {"structure": "tiled", "dispatch": "fifo", "grain": 1, "workers": 1}, "cost_s": 1.0, "written": 0}}}"#,
+        r#"{"version": 1, "plans": {"k": {"plan": {"structure": "origami", "dispatch": "fifo", "grain": 1, "workers": 1}, "cost_s": 1.0, "written": 0}}}"#,
+    ] {
+        let dir = Dir::new();
+        let memory = dir.memory();
+        fs::create_dir_all(memory.path().parent().expect("a directory")).expect("created");
+        fs::write(memory.path(), content).expect("written");
+        assert_eq!(memory.get("k"), None, "{content}");
+        memory.put("k", PLAN, COST);
+        assert_eq!(memory.get("k"), Some(PLAN), "{content}");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_run_is_not_handed_out() {
+    let dir = Dir::new();
+    dir.memory().put("k", Plan { grain: 0, ..PLAN }, COST);
+    assert_eq!(dir.memory().get("k"), None);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_no_error() {
+    let dir = Dir::new();
+    fs::write(dir.0.join("evener"), "a file where a directory should be").expect("written");
+    dir.memory().put("k", PLAN, COST);
+    assert_eq!(dir.memory().get("k"), None);
+}
+
+#[test]
+fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
+    let dir = Dir::new();
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let memory = dir.memory();
+            scope.spawn(move || {
+                for i in 0..25 {
+                    memory.put(&format!("{writer} {i}"), PLAN, COST);
+                    // Whatever another writer does, a reader never meets half a file.
+                    let text = fs::read_to_string(memory.path()).expect("a file");
+                    serde_json::from_str::<serde_json::Value>(&text).expect("sound JSON");
+                }
+            });
+        }
+    });
+    dir.memory().put("last", PLAN, COST);
+    assert_eq!(dir.memory().get("last"), Some(PLAN));
+    let left = fs::read_dir(dir.0.join("evener"))
+        .expect("a directory")
+        .count();
+    assert_eq!(left, 1, "only the file itself");
+}
+
+#[test]
+fn the_oldest_go_when_there_are_too_many() {
+    let dir = Dir::new();
+    let memory = dir.memory();
+    for i in 0..1020 {
+        memory.put(&format!("{i}"), PLAN, COST);
+    }
+    let text = fs::read_to_string(memory.path()).expect("a file");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("sound JSON");
+    assert_eq!(value["plans"].as_object().expect("plans").len(), 1000);
+}
