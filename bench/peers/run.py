@@ -6,6 +6,7 @@ Usage: run.sh [--json FILE] [--rounds 7] [--only A,D] [--sizes 1920x1080,352x288
 import argparse
 import datetime
 import json
+import os
 import platform
 import statistics
 import sys
@@ -172,10 +173,12 @@ def main():
     copies = {f"{w}x{h}": [] for w, h in {cell.size for cell in cells}}
     measure(cells, copies, options)
     copies = {size: statistics.median(times) for size, times in copies.items()}
+    described["load_at_end"] = os.getloadavg()[0]
     results = [cell.result() for cell in cells]
     print(f"{described['cpu']}, {described['cpus']} CPUs, {options.simd or described['simd']}, "
           f"{options.date}, {options.rounds} rounds, 2 threads each\n")  # fmt: skip
     print(compare.table(results))
+    print(compare.table(results, "fastest_"))
     print(f"A Halide call from Python costs {overhead['serial'] * 1e3:.1f} us when empty, "
           f"{overhead['parallel'] * 1e3:.1f} us with two empty parallel tasks; "
           "it is inside Halide's times.\n")  # fmt: skip

@@ -42,7 +42,7 @@ impl Repeat {
                 let (x, y) = ((i % width) as f32, (i / width) as f32);
                 noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let wave = 0.25 * (x * 0.021).sin() + 0.2 * (y * 0.033 + x * 0.004).cos();
-                let check = if (i % width / 64 + i / width / 48) % 3 == 0 {
+                let check = if (i % width / 64 + i / width / 48).is_multiple_of(3) {
                     0.2
                 } else {
                     0.0

@@ -68,11 +68,11 @@ impl FusedNode {
             self.points.pop();
             stage = joined;
         }
-        if let (Op::Stage(op), true) = (&self.op, self.points.is_empty()) {
-            if let Some(toned) = op.toned(stage.tone()) {
-                self.op = Op::Stage(toned);
-                return;
-            }
+        if let (Op::Stage(op), true) = (&self.op, self.points.is_empty())
+            && let Some(toned) = op.toned(stage.tone())
+        {
+            self.op = Op::Stage(toned);
+            return;
         }
         self.points.push(stage);
     }

@@ -166,6 +166,10 @@ impl Tiled {
             })
     }
 
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a tile, its surroundings, and where it goes"
+    )]
     fn tile_at(
         &self,
         simd: Simd,
@@ -199,13 +203,13 @@ impl Tiled {
             let b = if backwards { blocks - 1 - step } else { step };
             let wanted = &demands[b * n..(b + 1) * n];
             source.prefetch(part(ahead, step, blocks));
-            for i in 0..last {
-                if wanted[i].is_empty() {
+            for (i, rows) in wanted[..last].iter().enumerate() {
+                if rows.is_empty() {
                     continue;
                 }
                 let (before, rest) = rings.split_at_mut(i);
                 let ring = &mut rest[0];
-                let missing = ring.missing(&wanted[i]);
+                let missing = ring.missing(rows);
                 let reader = Reader::new(&self.nodes[i], source, before);
                 let origin = ring.area.x0;
                 let mut y = missing.start;
@@ -219,7 +223,7 @@ impl Tiled {
                         reader.compute(&mut context, steps, y, columns.start, row);
                     }
                 }
-                ring.keep(&wanted[i], missing);
+                ring.keep(rows, missing);
             }
             let reader = Reader::new(&self.nodes[last], source, &rings[..last]);
             let width = tile.width();
@@ -323,7 +327,7 @@ fn rises(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
         let mut wanted = (0..blocks)
             .map(|b| &demands[b * n + i])
             .filter(|r| !r.is_empty());
-        match (wanted.next(), wanted.last()) {
+        match (wanted.next(), wanted.next_back()) {
             (Some(first), Some(last)) => last.start < first.start && last.end < first.end,
             _ => false,
         }

@@ -181,8 +181,8 @@ mod avx2 {
             let inside = locate(view, &mut run, eights);
             let mut rest = part;
             for e in 0..eights {
-                // SAFETY: `inside` says that the offsets of all these outputs have been found to be in the view.
                 let v = if inside {
+                    // SAFETY: all offsets of this run have been found to be in the view.
                     unsafe { sure(view, &run, e) }
                 } else {
                     any(view, &run, e)

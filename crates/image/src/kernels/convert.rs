@@ -21,6 +21,7 @@ fn load_u10_body(codes: &[u16], values: &mut [f32]) {
 const ROUND: f32 = 12_582_912.0;
 
 #[inline(always)]
+#[expect(clippy::manual_clamp, reason = "clamp keeps a NaN")]
 fn code(value: f32, maximum: f32) -> u32 {
     // `max` first, so that a NaN becomes 0.
     let scaled = value.max(0.0).min(1.0) * maximum;

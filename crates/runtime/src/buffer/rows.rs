@@ -181,7 +181,7 @@ mod tests {
     fn words_cover_the_range() {
         for start in 0..140 {
             for end in start..140 {
-                let mut bits = vec![false; 192];
+                let mut bits = [false; 192];
                 for (word, mask) in words(&(start..end)) {
                     (0..64)
                         .filter(|b| mask >> b & 1 == 1)
