@@ -17,9 +17,12 @@ def build():
 def binary():
     """Path of the release binary, or of the one that `EVENER_BIN` names."""
     if named := os.environ.get("EVENER_BIN"):
-        return Path(named)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return (ROOT / target if not target.is_absolute() else target) / "release" / "evener"
+        path = Path(named)
+    else:
+        path = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "evener"
+    if not path.exists():
+        raise SystemExit(f"no {path}; leave out --no-build, or name a binary in EVENER_BIN")
+    return path
 
 
 def version():

@@ -19,6 +19,6 @@ esac
 export HL_NUM_THREADS=2
 # OpenCV reads this when it is loaded; a level switched off there cannot be switched off later.
 case " $* " in
-    *" --simd avx2 "*|*" --simd=avx2 "*) export OPENCV_CPU_DISABLE=AVX512_SKX ;;
+    *" --simd avx2 "*|*" --simd=avx2 "*) export OPENCV_CPU_DISABLE=AVX512-SKX ;;
 esac
 exec "$venv/bin/python" "$here/$program" "$@"

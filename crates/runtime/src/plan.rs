@@ -76,7 +76,7 @@ impl Structure {
 pub enum Dispatch {
     /// One ring that every worker takes from.
     Fifo,
-    /// A slot ring per worker; the dispatcher places each job.
+    /// A slot per worker, where the dispatcher places that worker's share of the jobs.
     Mailbox,
     /// A deque per worker; idle workers steal.
     Steal,
@@ -99,7 +99,7 @@ impl Dispatch {
     pub fn about(self) -> &'static str {
         match self {
             Dispatch::Fifo => "one shared ring, any worker takes the next job",
-            Dispatch::Mailbox => "a ring per worker, the dispatcher places jobs in equal shares",
+            Dispatch::Mailbox => "a slot per worker, the dispatcher places jobs in equal shares",
             Dispatch::Steal => "a deque per worker, ranges split in halves, idle workers steal",
         }
     }
