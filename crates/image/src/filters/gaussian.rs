@@ -216,7 +216,7 @@ impl Stage for GaussianStage {
         let (radius, n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
         let [temp] = cx.rows(n + 2 * radius);
-        let columns = stencil::padded(&input[0], width, x0, n, radius, temp, |columns, t| {
+        let [columns] = stencil::padded(&input[0], width, x0, n, radius, [temp], |columns, [t]| {
             let (lines, top) = (input[0], y - radius as i32);
             weigh(
                 simd,

@@ -105,13 +105,19 @@ impl Stage for SobelMagnitude {
     fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let [a, b, c] = stencil::three(&input[0], self.size.h as i32, y);
         let (n, width, simd) = (out.len(), self.size.w as i32, cx.simd);
-        let [sums, differences] = cx.rows(n + 2);
-        let sums = stencil::padded(&input[0], width, x0, n, 1, sums, |r, t| {
-            stencil::smooth_rows(simd, &a[r.clone()], &b[r.clone()], &c[r], t)
-        });
-        let differences = stencil::padded(&input[0], width, x0, n, 1, differences, |r, t| {
-            stencil::difference_rows(simd, &a[r.clone()], &c[r], t)
-        });
+        let temps = cx.rows(n + 2);
+        let [sums, differences] = stencil::padded(
+            &input[0],
+            width,
+            x0,
+            n,
+            1,
+            temps,
+            |r, [sums, differences]| {
+                let [a, b, c] = [a, b, c].map(|row| &row[r.clone()]);
+                stencil::sobel_rows(simd, a, b, c, sums, differences);
+            },
+        );
         match self.above {
             Some(t) => stencil::sobel_above_columns(simd, sums, differences, t, out),
             None => stencil::sobel_columns(simd, sums, differences, out),

@@ -70,7 +70,7 @@ impl Stage for SobelXStage {
         let [a, b, c] = stencil::three(&input[0], self.size.h as i32, y);
         let (n, width, simd) = (out.len(), self.size.w as i32, cx.simd);
         let [temp] = cx.rows(n + 2);
-        let columns = stencil::padded(&input[0], width, x0, n, 1, temp, |r, t| {
+        let [columns] = stencil::padded(&input[0], width, x0, n, 1, [temp], |r, [t]| {
             stencil::smooth_rows(simd, &a[r.clone()], &b[r.clone()], &c[r], t)
         });
         stencil::difference_columns(simd, columns, out);

@@ -8,29 +8,35 @@ use crate::lines::Lines;
 
 use crate::for_each_level;
 
-/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into `temp`, with the edge samples
-/// repeated beyond the plane, which is `plane` wide. Gives `temp[0..n + 2 * radius]`, the first at column x0 - radius.
-pub fn padded<'t>(
+/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the rows `temps`, with the edge
+/// samples repeated beyond the plane, which is `plane_width` wide. Gives the first `n + 2 * radius` samples of each row,
+/// the first at column x0 - radius.
+pub fn padded<'t, const N: usize>(
     lines: &Lines<'_>,
     plane_width: i32,
     x0: i32,
     n: usize,
     radius: usize,
-    temp: &'t mut [f32],
-    vertical: impl FnOnce(std::ops::Range<usize>, &mut [f32]),
-) -> &'t mut [f32] {
+    temps: [&'t mut [f32]; N],
+    vertical: impl FnOnce(std::ops::Range<usize>, [&mut [f32]; N]),
+) -> [&'t mut [f32]; N] {
     let (r, last) = (radius as i32, plane_width - 1);
     let (from, to) = ((x0 - r).max(0), (x0 + n as i32 - 1 + r).min(last));
     let origin = lines.rect().x0;
     let left = (from - (x0 - r)) as usize;
     let count = (to - from + 1) as usize;
-    let temp = &mut temp[..n + 2 * radius];
+    let mut temps = temps.map(|temp| &mut temp[..n + 2 * radius]);
     let columns = (from - origin) as usize..(to - origin + 1) as usize;
-    vertical(columns, &mut temp[left..left + count]);
-    let (first, end) = (temp[left], temp[left + count - 1]);
-    temp[..left].fill(first);
-    temp[left + count..].fill(end);
-    temp
+    vertical(
+        columns,
+        temps.each_mut().map(|temp| &mut temp[left..left + count]),
+    );
+    for temp in &mut temps {
+        let (first, end) = (temp[left], temp[left + count - 1]);
+        temp[..left].fill(first);
+        temp[left + count..].fill(end);
+    }
+    temps
 }
 
 /// The three rows around `y`, the edge rows repeated in a plane of height `height`.
@@ -58,6 +64,27 @@ fn smooth_rows_body(a: &[f32], b: &[f32], c: &[f32], out: &mut [f32]) {
     for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
         *o = smooth(a, b, c);
     }
+}
+
+#[inline(always)]
+fn sobel_rows_body(a: &[f32], b: &[f32], c: &[f32], sums: &mut [f32], differences: &mut [f32]) {
+    let n = sums.len();
+    let (a, b, c, differences) = (&a[..n], &b[..n], &c[..n], &mut differences[..n]);
+    for i in 0..n {
+        sums[i] = smooth(a[i], b[i], c[i]);
+        differences[i] = c[i] - a[i];
+    }
+}
+
+for_each_level! {
+    /// a + 2b + c and c - a of three rows.
+    pub fn sobel_rows(
+        a: &[f32],
+        b: &[f32],
+        c: &[f32],
+        sums: &mut [f32],
+        differences: &mut [f32],
+    ) = sobel_rows_body;
 }
 
 #[inline(always)]

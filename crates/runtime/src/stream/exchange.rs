@@ -202,7 +202,8 @@ impl<T, E> Exchange<T, E> {
     /// consumer does not pay a wake-up for every unit.
     pub(super) fn give_back(&self, value: T) {
         let mut state = self.lock();
-        state.empty.push_back(value);
+        // The buffer used last is the one whose memory is still in a cache.
+        state.empty.push_front(value);
         let wake = state.producers_waiting > 0
             && (state.empty.len() >= state.buffers / 2 || state.full.is_empty());
         drop(state);
