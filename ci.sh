@@ -22,10 +22,12 @@ loom() {
 # Seconds for each target: ./ci.sh fuzz, or FUZZ_SECONDS=600 ./ci.sh fuzz
 fuzz() {
     command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-    local target
+    local target words
     for target in $(cargo fuzz list); do
+        words=fuzz/dictionaries/$target.txt
         RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none "$target" -- \
-            -max_total_time="${FUZZ_SECONDS:-20}" -timeout=20 -rss_limit_mb=4096
+            -max_total_time="${FUZZ_SECONDS:-20}" -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+            -print_final_stats=1 $([ -f "$words" ] && echo "-dict=$words")
     done
 }
 

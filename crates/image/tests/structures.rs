@@ -109,11 +109,12 @@ proptest! {
             let mut input = service.input();
             fill(&mut input, seed);
             let expected = reference::frame(&bound, &input);
-            for shape in service.shapes(cache_kib << 10) {
+            // Without storing, the work of a chain of wide stencils grows as a power of its length.
+            for shape in service.shapes(cache_kib << 10).iter().filter(|s| s.work.ops < 1e8) {
                 let mut output = service.output();
                 (0..output.format().planes())
                     .for_each(|p| output.plane_bytes_mut(p).fill(0x55));
-                run(&service, &shape, grain, &input, &output);
+                run(&service, shape, grain, &input, &output);
                 for (p, expected) in expected.iter().enumerate() {
                     let got = output.plane_bytes(p);
                     if let Some(at) = (0..expected.len()).find(|&i| got[i] != expected[i]) {
