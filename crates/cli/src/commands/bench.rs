@@ -60,7 +60,7 @@ struct FiltersArgs {
     affinity: Vec<Placement>,
 
     /// luma = one plane; each = three planes of 4:2:0, every filter on each
-    #[arg(long, default_value = "luma", value_parser = PossibleValuesParser::new(["luma", "each"]).map(|planes| planes == "each"))]
+    #[arg(long, action = clap::ArgAction::Set, default_value = "luma", value_parser = PossibleValuesParser::new(["luma", "each"]).map(|planes| planes == "each"))]
     planes: bool,
 
     /// Frames of each measurement; otherwise as many as it takes
