@@ -161,6 +161,31 @@ pub enum Error {
     Runtime(String),
 }
 
+fn unusable(graph: &str, reason: impl ToString) -> Error {
+    Error::Graph {
+        graph: graph.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// A graph, or the pipeline of that letter, on frames of f32 planes.
+fn bind(graph: &str, size: Size, each: bool) -> Result<Bound, Error> {
+    let text = pipelines::find(graph).map_or(graph, |p| p.text);
+    let (chroma, planes) = if each {
+        (Chroma::C420, Planes::Each)
+    } else {
+        (Chroma::Mono, Planes::Luma)
+    };
+    let format = Format {
+        width: size.w,
+        height: size.h,
+        chroma,
+        depth: Depth::F32,
+    };
+    let parsed = Graph::parse(text).map_err(|e| unusable(graph, e))?;
+    parsed.bind(&format, planes).map_err(|e| unusable(graph, e))
+}
+
 /// A graph on frames of one size.
 struct Subject {
     graph: String,
@@ -172,23 +197,7 @@ struct Subject {
 
 impl Subject {
     fn new(graph: &str, size: Size, each: bool, runtime: &Runtime) -> Result<Self, Error> {
-        let wrong = |reason: String| Error::Graph {
-            graph: graph.to_owned(),
-            reason,
-        };
-        let text = pipelines::find(graph).map_or(graph, |p| p.text);
-        let chroma = if each { Chroma::C420 } else { Chroma::Mono };
-        let format = Format {
-            width: size.w,
-            height: size.h,
-            chroma,
-            depth: Depth::F32,
-        };
-        let planes = if each { Planes::Each } else { Planes::Luma };
-        let graph_of = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
-        let bound = graph_of
-            .bind(&format, planes)
-            .map_err(|e| wrong(e.to_string()))?;
+        let bound = bind(graph, size, each)?;
         Ok(Subject {
             graph: graph.to_owned(),
             size,
@@ -475,26 +484,10 @@ const COUNTED: [Structure; 3] = [
 ];
 
 fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error> {
-    let wrong = |reason: String| Error::Graph {
-        graph: graph.to_owned(),
-        reason,
-    };
-    let text = pipelines::find(graph).map_or(graph, |p| p.text);
-    let chroma = if each { Chroma::C420 } else { Chroma::Mono };
-    let format = Format {
-        width: size.w,
-        height: size.h,
-        chroma,
-        depth: Depth::F32,
-    };
-    let parsed = Graph::parse(text).map_err(|e| wrong(e.to_string()))?;
-    let planes = if each { Planes::Each } else { Planes::Luma };
-    let bound = parsed
-        .bind(&format, planes)
-        .map_err(|e| wrong(e.to_string()))?;
+    let bound = bind(graph, size, each)?;
     let mut rows = Vec::new();
     for structure in COUNTED {
-        let table = ops::table(&bound, structure).map_err(|e| wrong(e.to_string()))?;
+        let table = ops::table(&bound, structure).map_err(|e| unusable(graph, e))?;
         rows.extend(table.into_iter().map(|(stage, ops)| OpsRow {
             graph: graph.to_owned(),
             size: size.to_string(),

@@ -27,6 +27,8 @@ pub struct Scratch {
 /// The executors of one plane; what a structure alone needs is made when it first runs.
 struct Plane {
     graph: PlaneGraph,
+    /// Heights of the passes of `sequential`.
+    heights: Vec<u32>,
     tiled: Tiled,
     sequential: OnceLock<Sequential>,
     backward: OnceLock<Backward>,
@@ -62,6 +64,7 @@ impl FilterService {
             .map(|graph| Plane {
                 tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
                 graph: graph.clone(),
+                heights: sequential::passes(graph, values),
                 sequential: OnceLock::new(),
                 backward: OnceLock::new(),
                 cache: OnceLock::new(),
@@ -107,23 +110,10 @@ impl FilterService {
             .unwrap_or(1)
     }
 
-    fn sequential_passes(&self) -> Vec<u32> {
-        let per_plane: Vec<Vec<u32>> = self
-            .planes
-            .iter()
-            .map(|p| sequential::passes(&p.graph, self.values()))
-            .collect();
-        let count = per_plane.iter().map(Vec::len).max().unwrap_or(0);
-        (0..count)
-            .map(|pass| {
-                per_plane
-                    .iter()
-                    .filter_map(|p| p.get(pass))
-                    .min()
-                    .copied()
-                    .unwrap_or(1)
-            })
-            .collect()
+    /// Items of a pass of `sequential`: the rows of the lowest plane that has this pass.
+    fn sequential_items(&self, pass: usize) -> Option<u32> {
+        let heights = self.planes.iter().filter_map(|p| p.heights.get(pass));
+        heights.min().copied()
     }
 
     /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
@@ -155,19 +145,9 @@ impl FilterService {
     }
 
     fn sequential(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
-        let heights: Vec<_> = self
-            .planes
-            .iter()
-            .map(|p| sequential::passes(&p.graph, self.values()))
-            .collect();
-        let count = heights
-            .iter()
-            .filter_map(|h| h.get(part.pass))
-            .min()
-            .copied()
-            .unwrap_or(1);
+        let count = self.sequential_items(part.pass).unwrap_or(1);
         for (p, plane) in self.planes.iter().enumerate() {
-            let Some(&height) = heights[p].get(part.pass) else {
+            let Some(&height) = plane.heights.get(part.pass) else {
                 continue;
             };
             let rows = share(&part.items, count, height);
@@ -265,7 +245,12 @@ impl Service for FilterService {
             work: cost::total(&predicted, structure),
         };
         vec![
-            shape(Structure::Sequential, self.sequential_passes()),
+            shape(
+                Structure::Sequential,
+                (0..)
+                    .map_while(|pass| self.sequential_items(pass))
+                    .collect(),
+            ),
             shape(Structure::Backward, vec![items]),
             shape(Structure::BackwardCached, vec![items, items]),
             shape(Structure::BackwardStore, vec![items]),
