@@ -40,6 +40,17 @@ fn json_takes_the_place_of_the_table() {
 }
 
 #[test]
+fn both_choices_of_planes_can_be_given() {
+    let folder = Folder::new();
+    for planes in ["luma", "each"] {
+        let line = format!(
+            "bench filters --graph D --size 32x32 --frames 3 --plan tiled --planes {planes} --json r.json"
+        );
+        folder.line(&line).succeeded();
+    }
+}
+
+#[test]
 fn dispatch_is_measured() {
     let folder = Folder::new();
     let line = "bench dispatch --workers 1 --rounds 1 --json r.json";
