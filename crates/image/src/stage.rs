@@ -80,7 +80,7 @@ pub trait Stage: Debug + Send + Sync {
     }
 
     /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane;
-    /// beyond [`Stage::source_columns`] its samples are undefined.
+    /// beyond [`Stage::source_columns`] its samples are undefined. A stage has a kernel for this or for [`Stage::rows`].
     fn row(
         &self,
         context: &mut RowContext<'_>,
@@ -88,7 +88,23 @@ pub trait Stage: Debug + Send + Sync {
         y: i32,
         x0: i32,
         out: &mut [f32],
-    );
+    ) {
+        self.rows(context, input, y, x0, &mut [out]);
+    }
+
+    /// Rows y, y + 1 and on, all from column x0 and of one length, for stages that compute several together in less time.
+    fn rows(
+        &self,
+        context: &mut RowContext<'_>,
+        input: &[Lines<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [&mut [f32]],
+    ) {
+        for (out, y) in out.iter_mut().zip(y..) {
+            self.row(context, input, y, x0, out);
+        }
+    }
 
     /// The stage as a pointwise one, computed in place, where it is one.
     fn point(&self) -> Option<&dyn Point> {

@@ -14,6 +14,8 @@ use crate::stage::RowContext;
 
 /// Columns computed at a time, so that the temporary rows of a kernel stay in the nearest cache.
 const COLUMNS: usize = 1024;
+/// Rows computed together.
+const STRIP: usize = 8;
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -113,27 +115,38 @@ impl Sequential {
             .collect();
         let width = node.size.w as usize;
         let mut context = RowContext { simd, temp };
-        let mut compute = |y: usize, out: &mut [f32]| {
-            for (i, part) in out.chunks_mut(COLUMNS).enumerate() {
+        let mut compute = |y: usize, rows: &mut [f32]| {
+            let count = rows.len() / width;
+            for from in (0..width).step_by(COLUMNS) {
+                let columns = from..width.min(from + COLUMNS);
+                let mut rows = rows.chunks_exact_mut(width);
+                let mut out: [&mut [f32]; STRIP] = std::array::from_fn(|_| match rows.next() {
+                    Some(row) => &mut row[columns.clone()],
+                    None => &mut [],
+                });
+                let out = &mut out[..count];
                 node.stage
-                    .row(&mut context, &inputs, y as i32, (i * COLUMNS) as i32, part);
+                    .rows(&mut context, &inputs, y as i32, from as i32, out);
             }
         };
+        let strips = rows.clone().step_by(STRIP);
         match target {
             None => {
-                let mut to = self.stored[index].write(rows.clone());
-                for (y, to) in rows.zip(to.chunks_exact_mut(width)) {
+                let mut to = self.stored[index].write(rows);
+                for (y, to) in strips.zip(to.chunks_mut(STRIP * width)) {
                     compute(y, to);
                 }
             }
             Some(target) => {
-                for (i, y) in rows.enumerate() {
+                for (i, y) in strips.enumerate() {
+                    let held = i * STRIP * width..rows.len().min((i + 1) * STRIP) * width;
                     if let Some(values) = target.values() {
-                        compute(y, &mut values[i * width..(i + 1) * width]);
+                        compute(y, &mut values[held]);
                     } else {
-                        line.resize(width.max(line.len()), 0.0);
-                        compute(y, &mut line[..width]);
-                        target.store(simd, i * width, &line[..width]);
+                        line.resize(held.len().max(line.len()), 0.0);
+                        let line = &mut line[..held.len()];
+                        compute(y, line);
+                        target.store(simd, held.start, line);
                     }
                 }
             }

@@ -20,6 +20,8 @@ use crate::stage::RowContext;
 pub(super) const BLOCK: i32 = 6;
 /// Rows computed over the same columns.
 pub(super) const STRIP: i32 = 8;
+/// Samples of a row between pointwise stages that are sure to stay in the nearest cache.
+const NEAR: usize = 4096;
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -63,15 +65,25 @@ impl Ring {
         }
     }
 
-    fn row(&mut self, y: i32) -> &mut [f32] {
-        let row = (y - self.area.y0) as usize;
+    /// Rows `rows`, at most a strip, over the columns `columns` of the plane.
+    fn rows(&mut self, rows: &Range<i32>, columns: &Range<i32>) -> [&mut [f32]; STRIP as usize] {
+        let first = (rows.start - self.area.y0) as usize;
         let slot = if self.whole {
-            row
+            first
         } else {
-            row & (self.slots - 1)
+            first & (self.slots - 1)
         };
-        let start = slot * self.stride;
-        &mut self.data[start..start + self.area.width()]
+        let within = (columns.start - self.area.x0) as usize..(columns.end - self.area.x0) as usize;
+        let data = &mut self.data[..self.slots * self.stride];
+        let (begin, end) = data.split_at_mut(slot * self.stride);
+        let mut slots = end
+            .chunks_exact_mut(self.stride)
+            .chain(begin.chunks_exact_mut(self.stride))
+            .take(rows.len());
+        std::array::from_fn(|_| match slots.next() {
+            Some(row) => &mut row[within.clone()],
+            None => &mut [],
+        })
     }
 }
 
@@ -211,31 +223,40 @@ impl Tiled {
                 let ring = &mut rest[0];
                 let missing = ring.missing(rows);
                 let reader = Reader::new(&self.nodes[i], source, before);
-                let origin = ring.area.x0;
                 let mut y = missing.start;
                 while y < missing.end {
                     let rows = y..missing.end.min(y + STRIP);
                     y = rows.end;
                     let columns = columns_of(&self.nodes, i, needs, rows.clone());
-                    let within = (columns.start - origin) as usize..(columns.end - origin) as usize;
-                    for y in rows {
-                        let row = &mut ring.row(y)[within.clone()];
-                        reader.compute(&mut context, steps, y, columns.start, row);
-                    }
+                    let out = &mut ring.rows(&rows, &columns)[..rows.len()];
+                    reader.compute(&mut context, steps, rows.start, columns.start, out);
                 }
                 ring.keep(rows, missing);
             }
             let reader = Reader::new(&self.nodes[last], source, &rings[..last]);
-            let width = tile.width();
-            for y in wanted[last].clone() {
-                let at = (y - top) as usize * self.size.w as usize + tile.x0 as usize;
-                if let Some(values) = target.values() {
-                    reader.compute(&mut context, steps, y, tile.x0, &mut values[at..at + width]);
-                } else {
-                    line.resize(width.max(line.len()), 0.0);
-                    reader.compute(&mut context, steps, y, tile.x0, &mut line[..width]);
-                    target.store(simd, at, &line[..width]);
-                }
+            let (rows, stride) = (wanted[last].clone(), self.size.w as usize);
+            let (width, x0) = (tile.width(), tile.x0 as usize);
+            if let Some(values) = target.values() {
+                let from = (rows.start - top) as usize * stride;
+                let mut held = values[from..].chunks_exact_mut(stride).take(rows.len());
+                let mut out: [&mut [f32]; BLOCK as usize] =
+                    std::array::from_fn(|_| match held.next() {
+                        Some(row) => &mut row[x0..x0 + width],
+                        None => &mut [],
+                    });
+                let out = &mut out[..rows.len()];
+                reader.compute(&mut context, steps, rows.start, tile.x0, out);
+                continue;
+            }
+            line.resize(line.len().max(rows.len() * width), 0.0);
+            let mut held = line.chunks_exact_mut(width);
+            let mut out: [&mut [f32]; BLOCK as usize] =
+                std::array::from_fn(|_| held.next().unwrap_or_default());
+            let out = &mut out[..rows.len()];
+            reader.compute(&mut context, steps, rows.start, tile.x0, out);
+            for (values, y) in out.iter().zip(rows) {
+                let at = (y - top) as usize * stride + x0;
+                target.store(simd, at, values);
             }
         }
     }
@@ -404,50 +425,65 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Row `y` of the node's output from column `x0` on. `steps` holds the row between pointwise stages.
+    /// Rows from `y` on of the node's output, from column `x0` on. `steps` holds rows between pointwise stages.
     fn compute(
         &self,
         context: &mut RowContext<'_>,
         steps: &mut Vec<f32>,
         y: i32,
         x0: i32,
-        out: &mut [f32],
+        out: &mut [&mut [f32]],
     ) {
         let points = &self.node.points;
-        if points.is_empty() {
+        let n = out.first().map_or(0, |row| row.len());
+        let Some(last) = points.len().checked_sub(1) else {
             return self.op(context, y, x0, out);
+        };
+        if n == 0 {
+            return;
         }
-        let n = out.len();
-        if steps.len() < 2 * n {
-            steps.resize(2 * n, 0.0);
+        let most = (NEAR / n).clamp(1, out.len());
+        if steps.len() < (most + 2) * n {
+            steps.resize((most + 2) * n, 0.0);
         }
-        let (mut from, mut to) = steps.split_at_mut(n);
+        let (between, computed) = steps.split_at_mut(2 * n);
+        let (even, odd) = between.split_at_mut(n);
         let simd = context.simd;
-        let (last, between) = points.split_last().expect("not empty");
-        let mut mapped = 0;
-        if let (Op::Copy, Some(lines), false) = (&self.node.op, &self.inputs[0], between.is_empty())
-        {
+        let map = |k: usize, from: &[f32], to: &mut [f32]| {
+            points[k].point().expect("pointwise").map(simd, from, to);
+        };
+        for (out, y) in out.chunks_mut(most).zip((y..).step_by(most)) {
             // What lies in memory as values needs no copy before it is mapped.
-            let row = Self::copied(self.node, lines, y, x0, n);
-            between[0]
-                .point()
-                .expect("pointwise")
-                .map(simd, row, &mut from[..n]);
-            mapped = 1;
-        } else if let (Op::Copy, Some(lines)) = (&self.node.op, &self.inputs[0]) {
-            let row = Self::copied(self.node, lines, y, x0, n);
-            return last.point().expect("pointwise").map(simd, row, out);
-        } else {
-            self.op(context, y, x0, &mut from[..n]);
+            let lies = match (&self.node.op, &self.inputs[0]) {
+                (Op::Copy, Some(lines)) => Some(lines),
+                _ => None,
+            };
+            if lies.is_none() {
+                let mut rows = computed.chunks_exact_mut(n);
+                let mut rows: [&mut [f32]; STRIP as usize] =
+                    std::array::from_fn(|_| rows.next().unwrap_or_default());
+                self.op(context, y, x0, &mut rows[..out.len()]);
+            }
+            for (i, out) in out.iter_mut().enumerate() {
+                let first = match lies {
+                    Some(lines) => Self::copied(self.node, lines, y + i as i32, x0, n),
+                    None => &computed[i * n..(i + 1) * n],
+                };
+                if last == 0 {
+                    map(0, first, out);
+                    continue;
+                }
+                map(0, first, even);
+                for k in 1..last {
+                    if k % 2 == 1 {
+                        map(k, even, odd);
+                    } else {
+                        map(k, odd, even);
+                    }
+                }
+                map(last, if last % 2 == 1 { even } else { odd }, out);
+            }
         }
-        for point in &between[mapped..] {
-            point
-                .point()
-                .expect("pointwise")
-                .map(simd, &from[..n], &mut to[..n]);
-            std::mem::swap(&mut from, &mut to);
-        }
-        last.point().expect("pointwise").map(simd, &from[..n], out);
     }
 
     /// The samples that a copying node gives from (x0, y) on, where they lie.
@@ -457,15 +493,21 @@ impl<'a> Reader<'a> {
     }
 
     /// What the node computes before its pointwise stages.
-    fn op(&self, context: &mut RowContext<'_>, y: i32, x0: i32, out: &mut [f32]) {
+    fn op(&self, context: &mut RowContext<'_>, y: i32, x0: i32, out: &mut [&mut [f32]]) {
         let (x, sy) = (x0 + self.node.offset.0, y + self.node.offset.1);
         match (&self.node.op, &self.inputs) {
-            (Op::Copy, [None, _]) => self.source.load(context.simd, sy, x, out),
-            (Op::Copy, [Some(lines), _]) => {
-                out.copy_from_slice(Self::copied(self.node, lines, y, x0, out.len()));
+            (Op::Copy, [None, _]) => {
+                for (out, y) in out.iter_mut().zip(sy..) {
+                    self.source.load(context.simd, y, x, out);
+                }
             }
-            (Op::Stage(stage), [Some(a), None]) => stage.row(context, &[*a], sy, x, out),
-            (Op::Stage(stage), [Some(a), Some(b)]) => stage.row(context, &[*a, *b], sy, x, out),
+            (Op::Copy, [Some(lines), _]) => {
+                for (out, y) in out.iter_mut().zip(y..) {
+                    out.copy_from_slice(Self::copied(self.node, lines, y, x0, out.len()));
+                }
+            }
+            (Op::Stage(stage), [Some(a), None]) => stage.rows(context, &[*a], sy, x, out),
+            (Op::Stage(stage), [Some(a), Some(b)]) => stage.rows(context, &[*a, *b], sy, x, out),
             (Op::Stage(_), [None, _]) => unreachable!("a stage reads values"),
         }
     }

@@ -9,7 +9,6 @@ use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::stencil;
 use crate::lines::Lines;
 use crate::stage::{Plane, RowContext, Stage};
 
@@ -68,6 +67,32 @@ impl GaussianStage {
     fn radius(&self) -> usize {
         self.weights.len() / 2
     }
+}
+
+/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the row `temp`, with the edge
+/// samples repeated beyond the plane, which is `plane_width` wide. Gives the first `n + 2 * radius` samples of the row,
+/// the first at column x0 - radius.
+fn padded<'t>(
+    lines: &Lines<'_>,
+    plane_width: i32,
+    x0: i32,
+    n: usize,
+    radius: usize,
+    temp: &'t mut [f32],
+    vertical: impl FnOnce(std::ops::Range<usize>, &mut [f32]),
+) -> &'t mut [f32] {
+    let (r, last) = (radius as i32, plane_width - 1);
+    let (from, to) = ((x0 - r).max(0), (x0 + n as i32 - 1 + r).min(last));
+    let origin = lines.rect().x0;
+    let left = (from - (x0 - r)) as usize;
+    let count = (to - from + 1) as usize;
+    let temp = &mut temp[..n + 2 * radius];
+    let columns = (from - origin) as usize..(to - origin + 1) as usize;
+    vertical(columns, &mut temp[left..left + count]);
+    let (first, end) = (temp[left], temp[left + count - 1]);
+    temp[..left].fill(first);
+    temp[left + count..].fill(end);
+    temp
 }
 
 /// The samples that neighbouring outputs read, tap by tap.
@@ -209,14 +234,14 @@ impl Stage for GaussianStage {
 
     fn source(&self, out: Rect) -> Rect {
         let r = self.radius() as i32;
-        stencil::around(out, r, r)
+        out.grow(r, r)
     }
 
     fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let (radius, n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
         let [temp] = cx.rows(n + 2 * radius);
-        let [columns] = stencil::padded(&input[0], width, x0, n, radius, [temp], |columns, [t]| {
+        let columns = padded(&input[0], width, x0, n, radius, temp, |columns, t| {
             let (lines, top) = (input[0], y - radius as i32);
             weigh(
                 simd,

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
-use super::blur::square;
-use super::{sobel_x, sobel_y};
+use super::sobel_x::SobelX;
+use super::sobel_y::SobelY;
+use super::square::{SquareStage, Toned};
+use super::tone;
+use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::stencil;
+use crate::kernels::lanes::Lanes;
+use crate::kernels::square::Square;
 use crate::lines::Lines;
 use crate::stage::{RowContext, Stage, Tone};
 
@@ -16,6 +20,23 @@ use crate::stage::{RowContext, Stage, Tone};
 #[derive(Debug)]
 pub(super) struct Magnitude {
     pub(super) size: Size,
+}
+
+#[inline(always)]
+fn length(gx: f32, gy: f32) -> f32 {
+    gx.mul_add(gx, gy * gy).sqrt()
+}
+
+#[inline(always)]
+fn lengths_body(gx: &[f32], gy: &[f32], out: &mut [f32]) {
+    for ((o, &gx), &gy) in out.iter_mut().zip(gx).zip(gy) {
+        *o = length(gx, gy);
+    }
+}
+
+for_each_level! {
+    /// sqrt(gx² + gy²) of two rows.
+    fn lengths(gx: &[f32], gy: &[f32], out: &mut [f32]) = lengths_body;
 }
 
 impl Stage for Magnitude {
@@ -36,12 +57,12 @@ impl Stage for Magnitude {
     }
 
     fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        stencil::magnitude(samples[0], samples[1])
+        length(samples[0], samples[1])
     }
 
     fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
         let (gx, gy) = samples.split_at(out.len());
-        stencil::magnitudes(simd, gx, gy, out);
+        lengths(simd, gx, gy, out);
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -53,13 +74,15 @@ impl Stage for Magnitude {
             let from = (x0 - input[i].rect().x0) as usize;
             &input[i].row(y)[from..from + out.len()]
         });
-        stencil::magnitudes(cx.simd, gx, gy, out);
+        lengths(cx.simd, gx, gy, out);
     }
 
     fn fused(&self) -> Option<Arc<dyn Stage>> {
-        Some(Arc::new(SobelMagnitude {
+        Some(Arc::new(SquareStage {
+            name: "sobel",
+            kernel: Sobel,
             size: self.size,
-            above: None,
+            weight: 14.0,
         }))
     }
 
@@ -68,73 +91,71 @@ impl Stage for Magnitude {
     }
 }
 
-/// Both gradients and their length from one reading of the source: column sums are shared, gradients stay in registers.
-#[derive(Debug)]
-struct SobelMagnitude {
-    size: Size,
-    /// Lengths that are not above this become 0.
-    above: Option<f32>,
+/// Both gradients of a neighbourhood and the square of their length.
+#[derive(Clone, Copy, Debug)]
+struct Sobel;
+
+impl Sobel {
+    #[inline(always)]
+    fn squared<S: Lanes>(s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+        let gx = s.smooth(upper[0], middle[0], lower[0]);
+        let gy = s.sub(lower[1], upper[1]);
+        s.mul_add(gx, gx, s.mul(gy, gy))
+    }
 }
 
-impl Stage for SobelMagnitude {
-    fn name(&self) -> &'static str {
-        "sobel"
+impl Square for Sobel {
+    #[inline(always)]
+    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+        let [x, _] = SobelX.along(s, left, middle, right);
+        let [y, _] = SobelY.along(s, left, middle, right);
+        [x, y]
     }
 
-    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
-        taps.extend(square().iter().map(|(dx, dy)| (x + dx, y + dy)));
+    #[inline(always)]
+    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+        s.sqrt(Sobel::squared(s, upper, middle, lower))
     }
+}
 
-    fn offsets(&self) -> Option<Vec<(i32, i32)>> {
-        Some(square())
-    }
-
-    fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        let length = stencil::magnitude(sobel_x::gradient(samples), sobel_y::gradient(samples));
-        match self.above {
-            Some(t) if length > t => length,
-            Some(_) => 0.0,
-            None => length,
-        }
-    }
-
-    fn source(&self, out: Rect) -> Rect {
-        out.grow(1, 1)
-    }
-
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
-        let [a, b, c] = stencil::three(&input[0], self.size.h as i32, y);
-        let (n, width, simd) = (out.len(), self.size.w as i32, cx.simd);
-        let temps = cx.rows(n + 2);
-        let [sums, differences] = stencil::padded(
-            &input[0],
-            width,
-            x0,
-            n,
-            1,
-            temps,
-            |r, [sums, differences]| {
-                let [a, b, c] = [a, b, c].map(|row| &row[r.clone()]);
-                stencil::sobel_rows(simd, a, b, c, sums, differences);
+impl Toned for Sobel {
+    fn toned(stage: &SquareStage<Self>, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let Tone::Above(t) = tone else { return None };
+        Some(Arc::new(SquareStage {
+            name: stage.name,
+            kernel: SobelAbove {
+                square: tone::rise(|v| v.max(0.0).sqrt() > t),
             },
-        );
-        match self.above {
-            Some(t) => stencil::sobel_above_columns(simd, sums, differences, t, out),
-            None => stencil::sobel_columns(simd, sums, differences, out),
-        }
+            size: stage.size,
+            weight: stage.weight,
+        }))
+    }
+}
+
+/// The length where it is above a threshold, else 0. Squares are compared, and where none of a register is above, which
+/// is most of a picture, no root is taken.
+#[derive(Clone, Copy, Debug)]
+struct SobelAbove {
+    /// The largest square whose root is not above the threshold; below 0 if there is none.
+    square: f32,
+}
+
+impl Toned for SobelAbove {}
+
+impl Square for SobelAbove {
+    #[inline(always)]
+    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+        Sobel.along(s, left, middle, right)
     }
 
-    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
-        match (self.above, tone) {
-            (None, Tone::Above(t)) => Some(Arc::new(SobelMagnitude {
-                size: self.size,
-                above: Some(t),
-            })),
-            _ => None,
+    #[inline(always)]
+    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+        let squared = Sobel::squared(s, upper, middle, lower);
+        let most = s.splat(self.square);
+        if s.any_above(squared, most) {
+            s.keep_above(s.sqrt(squared), squared, most)
+        } else {
+            s.splat(0.0)
         }
-    }
-
-    fn weight(&self) -> f64 {
-        14.0
     }
 }

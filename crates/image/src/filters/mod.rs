@@ -18,6 +18,7 @@ mod rotate;
 mod sobel;
 mod sobel_x;
 mod sobel_y;
+mod square;
 mod threshold;
 pub mod tone;
 mod undistort;

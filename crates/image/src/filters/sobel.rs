@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::magnitude::Magnitude;
-use super::sobel_x::SobelXStage;
-use super::sobel_y::SobelYStage;
+use super::sobel_x::SobelX;
+use super::sobel_y::SobelY;
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -23,8 +23,8 @@ struct Sobel;
 
 impl Filter for Sobel {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        let x = graph.push(Arc::new(SobelXStage { size: plane.size }), &[input], size);
-        let y = graph.push(Arc::new(SobelYStage { size: plane.size }), &[input], size);
+        let x = graph.push(SobelX::stage(plane.size), &[input], size);
+        let y = graph.push(SobelY::stage(plane.size), &[input], size);
         graph.push(Arc::new(Magnitude { size }), &[x, y], size)
     }
 }

@@ -1,17 +1,14 @@
-//! `sobel_y`: cross-correlation with \[-1 -2 -1; 0 0 0; 1 2 1\], the vertical gradient; y grows downwards.
+//! `sobel_y`: cross-correlation with \[-1 -2 -1; 0 0 0; 1 2 1\], the vertical gradient.
 
 use std::sync::Arc;
 
-use evener_runtime::Simd;
-
-use super::blur::square;
+use super::square::{SquareStage, Toned};
 use super::{Entry, Filter, Role};
 use crate::format::Size;
-use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::stencil::{self, smooth};
-use crate::lines::Lines;
-use crate::stage::{Plane, RowContext, Stage};
+use crate::kernels::lanes::Lanes;
+use crate::kernels::square::Square;
+use crate::stage::{Plane, Stage};
 
 pub const ENTRY: Entry = Entry {
     name: "sobel_y",
@@ -22,61 +19,36 @@ pub const ENTRY: Entry = Entry {
     build: |_| Ok(Box::new(SobelY)),
 };
 
-struct SobelY;
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SobelY;
 
 impl Filter for SobelY {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        graph.push(Arc::new(SobelYStage { size: plane.size }), &[input], size)
+        graph.push(SobelY::stage(plane.size), &[input], size)
     }
 }
 
-/// The vertical gradient on a plane of `size`.
-#[derive(Debug)]
-pub(super) struct SobelYStage {
-    pub(super) size: Size,
+impl SobelY {
+    pub fn stage(size: Size) -> Arc<dyn Stage> {
+        Arc::new(SquareStage {
+            name: "sobel_y",
+            kernel: SobelY,
+            size,
+            weight: 6.0,
+        })
+    }
 }
 
-/// The gradient from a 3x3 neighbourhood, row after row.
-pub(super) fn gradient(s: &[f32]) -> f32 {
-    smooth(s[6] - s[0], s[7] - s[1], s[8] - s[2])
-}
+impl Toned for SobelY {}
 
-impl Stage for SobelYStage {
-    fn name(&self) -> &'static str {
-        "sobel_y"
+impl Square for SobelY {
+    #[inline(always)]
+    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+        [s.smooth(left, middle, right), middle]
     }
 
-    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
-        taps.extend(square().iter().map(|(dx, dy)| (x + dx, y + dy)));
-    }
-
-    fn offsets(&self) -> Option<Vec<(i32, i32)>> {
-        Some(square())
-    }
-
-    fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        gradient(samples)
-    }
-
-    fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
-        stencil::sobel_y_taps(simd, samples, out);
-    }
-
-    fn source(&self, out: Rect) -> Rect {
-        out.grow(1, 1)
-    }
-
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
-        let [a, _, c] = stencil::three(&input[0], self.size.h as i32, y);
-        let (n, width, simd) = (out.len(), self.size.w as i32, cx.simd);
-        let [temp] = cx.rows(n + 2);
-        let [columns] = stencil::padded(&input[0], width, x0, n, 1, [temp], |r, [t]| {
-            stencil::difference_rows(simd, &a[r.clone()], &c[r], t)
-        });
-        stencil::smooth_columns(simd, columns, out);
-    }
-
-    fn weight(&self) -> f64 {
-        6.0
+    #[inline(always)]
+    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], _middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+        s.sub(lower[0], upper[0])
     }
 }

@@ -22,21 +22,20 @@ pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
     match (first.tone(), second.tone()) {
         // What is kept is above t; 0 is not above u.
         (Tone::Above(t), Tone::Step(u)) if u >= 0.0 => Some(Arc::new(Step(t.max(u)))),
-        (Tone::Rising, Tone::Step(u)) => Some(Arc::new(Step(rise(first, u)?))),
+        (Tone::Rising, Tone::Step(u)) => {
+            let above = |v: f32| first.combine(0, 0, &[v]) > u;
+            (!above(f32::MIN)).then(|| Arc::new(Step(rise(above))) as Arc<dyn Stage>)
+        }
         _ => None,
     }
 }
 
-/// The largest value that a stage which never falls maps to no more than `level`: above it, and only there, it gives
-/// more. `None` if it gives more everywhere.
-fn rise(stage: &dyn Stage, level: f32) -> Option<f32> {
-    let above = |v: f32| stage.combine(0, 0, &[v]) > level;
-    let (mut low, mut high) = (order(f32::MIN), order(f32::MAX));
-    if above(f32::MIN) {
-        return None;
-    }
-    if !above(f32::MAX) {
-        return Some(f32::INFINITY);
+/// The largest number that is not `above`, which holds from some number on for all larger ones; the lowest of all where
+/// it always holds.
+pub(super) fn rise(above: impl Fn(f32) -> bool) -> f32 {
+    let (mut low, mut high) = (order(f32::MIN), order(f32::INFINITY));
+    if !above(f32::INFINITY) {
+        return f32::INFINITY;
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -46,7 +45,7 @@ fn rise(stage: &dyn Stage, level: f32) -> Option<f32> {
             low = middle;
         }
     }
-    Some(value(low))
+    value(low)
 }
 
 /// The place of a number among all numbers; neighbours differ by 1, -0 and 0 too.

@@ -5,8 +5,9 @@
 
 pub mod bilinear;
 pub mod convert;
+pub mod lanes;
 pub mod prefetch;
-pub mod stencil;
+pub mod square;
 pub mod taps;
 
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
@@ -42,4 +43,13 @@ pub fn has_avx2(simd: evener_runtime::Simd) -> bool {
     matches!(simd, Simd::Avx2 | Simd::Avx512)
         && std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("fma")
+}
+
+/// Whether `simd` allows AVX-512 kernels and the processor runs them, and AVX2 and FMA beside them.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn has_avx512(simd: evener_runtime::Simd) -> bool {
+    simd == evener_runtime::Simd::Avx512
+        && std::arch::is_x86_feature_detected!("avx512f")
+        && has_avx2(simd)
 }

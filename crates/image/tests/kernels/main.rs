@@ -190,11 +190,12 @@ fn check_segment(subject: &Subject, inputs: &[Plane], whole: &Plane, simd: Simd,
     } else {
         rng.range(x0 + 1, w + 1)
     };
+    let count = rng.range(1, 12).min(h - y);
     let rect = Rect {
         x0,
         y0: y,
         x1,
-        y1: y + 1,
+        y1: y + count,
     };
     let needed = subject.stage.source(rect).clamp_to(subject.input);
     let columns = |row: i32| subject.stage.source_columns(rect, row..row + 1);
@@ -204,23 +205,26 @@ fn check_segment(subject: &Subject, inputs: &[Plane], whole: &Plane, simd: Simd,
         .collect();
     let planes = inputs.iter().map(Plane::lines).collect::<Vec<_>>();
     let rings = rings.iter().map(Ring::lines).collect::<Vec<_>>();
-    let start = (y * w) as usize;
-    let expected = &whole.samples[start + x0 as usize..start + x1 as usize];
     for (kind, lines) in [("plane", planes), ("ring", rings)] {
-        let mut out = vec![f32::NAN; (x1 - x0) as usize];
+        let mut rows = vec![vec![f32::NAN; (x1 - x0) as usize]; count as usize];
+        let mut out: Vec<&mut [f32]> = rows.iter_mut().map(|row| &mut row[..]).collect();
         let mut temp = vec![f32::NAN; rng.range(0, 200) as usize];
         let mut context = RowContext {
             simd,
             temp: &mut temp,
         };
-        subject.stage.row(&mut context, &lines, y, x0, &mut out);
-        assert_same(expected, &out, || {
-            let held = lines[0].rect();
-            format!(
-                "{}, {simd}, row {y} from {x0} to {x1}, {kind} {held:?}",
-                subject.text
-            )
-        });
+        subject.stage.rows(&mut context, &lines, y, x0, &mut out);
+        for (row, y) in rows.iter().zip(y..) {
+            let start = (y * w) as usize;
+            let expected = &whole.samples[start + x0 as usize..start + x1 as usize];
+            assert_same(expected, row, || {
+                let held = lines[0].rect();
+                format!(
+                    "{}, {simd}, row {y} from {x0} to {x1}, {kind} {held:?}",
+                    subject.text
+                )
+            });
+        }
     }
 }
 

@@ -79,17 +79,20 @@ impl Plane {
     /// Whether element (x, y) is valid, and how many elements from it on, before column `end`, are like it.
     fn alike(&self, y: usize, x: usize, end: usize) -> (bool, usize) {
         let bits = |x: usize| self.valid[y * self.words + x / WORD].load(Ordering::Acquire);
-        let valid = bits(x) >> (x % WORD) & 1 == 1;
+        // Each word is looked at once: another worker may make elements valid in between.
+        let mut word = bits(x);
+        let valid = word >> (x % WORD) & 1 == 1;
         let mut at = x;
-        while at < end {
+        loop {
             // Bits that differ from the first become ones.
-            let differ = if valid { !bits(at) } else { bits(at) } >> (at % WORD);
+            let differ = if valid { !word } else { word } >> (at % WORD);
             let left = WORD - at % WORD;
             let same = (differ.trailing_zeros() as usize).min(left);
             at += same;
-            if same < left {
+            if same < left || at >= end {
                 break;
             }
+            word = bits(at);
         }
         (valid, at.min(end) - x)
     }

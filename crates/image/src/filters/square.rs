@@ -1,0 +1,80 @@
+//! The stage of every filter that reads a 3x3 neighbourhood.
+
+use std::sync::Arc;
+
+use evener_runtime::Simd;
+
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::kernels::square::{self, Square};
+use crate::lines::Lines;
+use crate::stage::{RowContext, Stage, Tone};
+
+/// A 3x3 kernel in its place, on a plane of `size`.
+#[derive(Debug)]
+pub(super) struct SquareStage<K> {
+    pub name: &'static str,
+    pub kernel: K,
+    pub size: Size,
+    pub weight: f64,
+}
+
+/// A 3x3 kernel that may take in the pointwise stage after it.
+pub(super) trait Toned: Square {
+    /// The stage that gives what this one and then `tone` would.
+    fn toned(stage: &SquareStage<Self>, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let _ = (stage, tone);
+        None
+    }
+}
+
+/// Offsets of a 3x3 neighbourhood, row after row.
+fn offsets() -> impl Iterator<Item = (i32, i32)> {
+    (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)))
+}
+
+impl<K: Toned> Stage for SquareStage<K> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
+        taps.extend(offsets().map(|(dx, dy)| (x + dx, y + dy)));
+    }
+
+    fn offsets(&self) -> Option<Vec<(i32, i32)>> {
+        Some(offsets().collect())
+    }
+
+    fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
+        square::of_nine(self.kernel, samples)
+    }
+
+    fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
+        square::of_runs(simd, self.kernel, samples, out);
+    }
+
+    fn source(&self, out: Rect) -> Rect {
+        out.grow(1, 1)
+    }
+
+    fn rows(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[Lines<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [&mut [f32]],
+    ) {
+        let size = (self.size.w as i32, self.size.h as i32);
+        square::rows(cx.simd, self.kernel, &input[0], size, (x0, y), out);
+    }
+
+    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        K::toned(self, tone)
+    }
+
+    fn weight(&self) -> f64 {
+        self.weight
+    }
+}
