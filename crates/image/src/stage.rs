@@ -123,6 +123,13 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
+    /// One stage that gives the same as a pointwise stage of `tone` and then this one, where the kernel of this one can do
+    /// that as it loads.
+    fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let _ = tone;
+        None
+    }
+
     /// The offset (dx, dy) where output (x, y) is just input (x + dx, y + dy).
     fn translation(&self) -> Option<(i32, i32)> {
         None

@@ -151,7 +151,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
             place[i] = Some(at);
             continue;
         }
-        let inputs: Vec<Input> = ports
+        let mut inputs: Vec<Input> = ports
             .iter()
             .map(|port| match port {
                 Port::Stage(j) => Input::Node(place[*j].expect("inputs come first")),
@@ -162,6 +162,14 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
                 })),
             })
             .collect();
+        let mut stage = stage.clone();
+        if sole
+            && values
+            && let Some(toned) = toned_source(&fused, &inputs, &*stage)
+        {
+            fused.pop();
+            (stage, inputs) = (toned, vec![Input::Source]);
+        }
         if stage.offsets().is_none() {
             for input in &inputs {
                 if let Input::Node(j) = input {
@@ -170,7 +178,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
             }
         }
         fused.push(FusedNode {
-            op: Op::Stage(stage.clone()),
+            op: Op::Stage(stage),
             inputs,
             input_size: node.input_size,
             points: Vec::new(),
@@ -184,6 +192,22 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
         fused.push(FusedNode::copy(Input::Source, graph.source));
     }
     fused
+}
+
+/// The stage that reads the source itself, where all that the last node does for it is a tone that it can take in.
+fn toned_source(
+    fused: &[FusedNode],
+    inputs: &[Input],
+    stage: &dyn Stage,
+) -> Option<Arc<dyn Stage>> {
+    let (last, at) = (fused.last()?, fused.len() - 1);
+    let tone = match (&last.op, &last.points[..]) {
+        (Op::Copy, [point]) if last.offset == (0, 0) && last.inputs == [Input::Source] => {
+            point.tone()
+        }
+        _ => return None,
+    };
+    (inputs == [Input::Node(at)]).then(|| stage.toned_source(tone))?
 }
 
 type Replacement = Option<(Arc<dyn Stage>, Vec<Port>)>;

@@ -58,6 +58,8 @@ impl Filter for Resize {
             size: plane.size,
             edge: Edge::Repeat,
             weight: 16.0,
+            before: None,
+            after: None,
         };
         graph.push(warp.stage(), &[input], size)
     }

@@ -44,6 +44,8 @@ impl Filter for Rotate {
             size: plane.size,
             edge,
             weight: 16.0,
+            before: None,
+            after: None,
         };
         graph.push(warp.stage(), &[input], size)
     }

@@ -20,12 +20,23 @@ point_stage!(
 /// One stage that gives the same as `first` and then `second`, where one is known.
 pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
     match (first.tone(), second.tone()) {
-        // What is kept is above t; 0 is not above u.
-        (Tone::Above(t), Tone::Step(u)) if u >= 0.0 => Some(Arc::new(Step(t.max(u)))),
+        (Tone::Above(_), Tone::Step(_)) => match joined(first.tone(), second.tone()) {
+            Some(Tone::Step(t)) => Some(Arc::new(Step(t))),
+            _ => None,
+        },
         (Tone::Rising, Tone::Step(u)) => {
             let above = |v: f32| first.combine(0, 0, &[v]) > u;
             (!above(f32::MIN)).then(|| Arc::new(Step(rise(above))) as Arc<dyn Stage>)
         }
+        _ => None,
+    }
+}
+
+/// The tone that gives the same as `first` and then `second`, where there is one.
+pub(super) fn joined(first: Tone, second: Tone) -> Option<Tone> {
+    match (first, second) {
+        // What is kept is above t; 0 is not above u.
+        (Tone::Above(t), Tone::Step(u)) if u >= 0.0 => Some(Tone::Step(t.max(u))),
         _ => None,
     }
 }

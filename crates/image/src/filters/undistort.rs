@@ -10,6 +10,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::{Edge, Map};
+use crate::kernels::lanes::Lanes;
 use crate::stage::Plane;
 
 pub const ENTRY: Entry = Entry {
@@ -42,6 +43,8 @@ impl Filter for Undistort {
             size: plane.size,
             edge: Edge::Fill(plane.fill),
             weight: 18.0,
+            before: None,
+            after: None,
         };
         graph.push(warp.stage(), &[input], size)
     }
@@ -77,14 +80,13 @@ impl Radial {
 
 impl Map for Radial {
     #[inline(always)]
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        let (dx, dy) = (x - self.centre.0, y - self.centre.1);
-        let u = dx.mul_add(dx, dy * dy);
-        let scale = u.mul_add(u.mul_add(self.b, self.a), 1.0);
-        (
-            dx.mul_add(scale, self.centre.0),
-            dy.mul_add(scale, self.centre.1),
-        )
+    fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V) {
+        let (cx, cy) = (s.splat(self.centre.0), s.splat(self.centre.1));
+        let (dx, dy) = (s.sub(x, cx), s.sub(y, cy));
+        let u = s.mul_add(dx, dx, s.mul(dy, dy));
+        let slope = s.mul_add(u, s.splat(self.b), s.splat(self.a));
+        let scale = s.mul_add(u, slope, s.splat(1.0));
+        (s.mul_add(dx, scale, cx), s.mul_add(dy, scale, cy))
     }
 }
 

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
+use super::tone;
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::bilinear::{self, Edge, Map};
+use crate::kernels::bilinear::{self, Edge, Map, Sampling};
+use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
+use crate::kernels::tones::{self, Map1, with_tone};
 use crate::lines::Lines;
-use crate::stage::{Resample, RowContext, Stage};
+use crate::stage::{Resample, RowContext, Stage, Tone};
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {
@@ -26,16 +29,20 @@ pub trait Bounded: Map {
 }
 
 /// Bilinear sampling of a plane of `size` at the positions of `map`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Warp<M> {
     pub name: &'static str,
     pub map: M,
     pub size: Size,
     pub edge: Edge,
     pub weight: f64,
+    /// What every sample goes through first.
+    pub before: Option<Tone>,
+    /// What every output goes through last.
+    pub after: Option<Tone>,
 }
 
-impl<M: Bounded + 'static> Warp<M> {
+impl<M: Bounded + Clone + 'static> Warp<M> {
     pub fn stage(self) -> Arc<dyn Stage> {
         Arc::new(self)
     }
@@ -46,12 +53,12 @@ impl<M: Bounded + 'static> Warp<M> {
     }
 
     fn tap(&self, x: i32, y: i32) -> Option<bilinear::Tap> {
-        let (sx, sy) = self.map.at(x as f32, y as f32);
+        let (sx, sy) = self.map.at(Scalar, x as f32, y as f32);
         bilinear::tap(sx, sy, self.size, self.edge)
     }
 }
 
-impl<M: Bounded + 'static> Stage for Warp<M> {
+impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -68,11 +75,16 @@ impl<M: Bounded + 'static> Stage for Warp<M> {
     }
 
     fn combine(&self, x: i32, y: i32, s: &[f32]) -> f32 {
-        match (self.tap(x, y), s, self.edge) {
-            (Some(t), &[a, b, c, d], _) => bilinear::blend([a, b], [c, d], t.fx, t.fy),
+        let of = |tone, v| with_tone!(tone, |f| f.of(Scalar, v));
+        let v = match (self.tap(x, y), s, self.edge) {
+            (Some(t), &[a, b, c, d], _) => {
+                let [a, b, c, d] = [a, b, c, d].map(|v| of(self.before, v));
+                bilinear::blend([a, b], [c, d], t.fx, t.fy)
+            }
             (_, _, Edge::Fill(fill)) => fill,
             (_, _, Edge::Repeat) => 0.0,
-        }
+        };
+        of(self.after, v)
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -128,13 +140,45 @@ impl<M: Bounded + 'static> Stage for Warp<M> {
     }
 
     fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
-        bilinear::row(
-            cx.simd, &self.map, self.edge, self.size, &input[0], y, x0, out,
-        );
+        with_tone!(self.before, |before| with_tone!(self.after, |after| {
+            let sampling = Sampling {
+                map: &self.map,
+                edge: self.edge,
+                plane: self.size,
+                before,
+                after,
+            };
+            bilinear::row(cx.simd, &sampling, &input[0], (x0, y), out)
+        }))
     }
 
     fn resample(&self) -> Option<&dyn Resample> {
-        Some(self)
+        (self.before.is_none() && self.after.is_none()).then_some(self)
+    }
+
+    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let after = match self.after {
+            None => Some(tone),
+            Some(first) => tone::joined(first, tone),
+        };
+        after.filter(|&tone| tones::has(tone)).map(|tone| {
+            Warp {
+                after: Some(tone),
+                ..self.clone()
+            }
+            .stage()
+        })
+    }
+
+    fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+        let free = self.before.is_none() && tones::has(tone);
+        free.then(|| {
+            Warp {
+                before: Some(tone),
+                ..self.clone()
+            }
+            .stage()
+        })
     }
 
     fn weight(&self) -> f64 {
@@ -142,7 +186,7 @@ impl<M: Bounded + 'static> Stage for Warp<M> {
     }
 }
 
-impl<M: Bounded + 'static> Resample for Warp<M> {
+impl<M: Bounded + Clone + 'static> Resample for Warp<M> {
     fn taps_run(&self, simd: Simd, xs: &[i32], ys: &[i32], taps: &mut TapRun) {
         taps::positions(simd, &self.map, self.edge, self.size, xs, ys, taps);
     }
@@ -171,13 +215,17 @@ pub struct Affine {
 
 impl Map for Affine {
     #[inline(always)]
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        let (dx, dy) = (x - self.centre.0, y - self.centre.1);
+    fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V) {
+        let dx = s.sub(x, s.splat(self.centre.0));
+        let dy = s.sub(y, s.splat(self.centre.1));
         let row = (
-            self.x.1.mul_add(dy, self.target.0),
-            self.y.1.mul_add(dy, self.target.1),
+            s.mul_add(s.splat(self.x.1), dy, s.splat(self.target.0)),
+            s.mul_add(s.splat(self.y.1), dy, s.splat(self.target.1)),
         );
-        (self.x.0.mul_add(dx, row.0), self.y.0.mul_add(dx, row.1))
+        (
+            s.mul_add(s.splat(self.x.0), dx, row.0),
+            s.mul_add(s.splat(self.y.0), dx, row.1),
+        )
     }
 }
 

@@ -9,6 +9,7 @@ pub mod lanes;
 pub mod prefetch;
 pub mod square;
 pub mod taps;
+pub mod tones;
 
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
 #[macro_export]

@@ -4,6 +4,7 @@
 //! else yet, so that positions and blending are two steps.
 
 use super::bilinear::{Edge, Map, blend};
+use super::lanes::Scalar;
 use crate::for_each_level;
 use crate::format::Size;
 
@@ -69,7 +70,7 @@ fn positions_body<M: Map>(
     let (last_x, last_y) = ((plane.w as i32 - 2).max(0), (plane.h as i32 - 2).max(0));
     let repeat = edge == Edge::Repeat;
     for i in 0..n {
-        let (sx, sy) = map.at(xs[i] as f32, ys[i] as f32);
+        let (sx, sy) = map.at(Scalar, xs[i] as f32, ys[i] as f32);
         // No short circuit: the loop shall have no branches.
         let inside = (sx >= 0.0) & (sx <= right) & (sy >= 0.0) & (sy <= bottom);
         let (cx, cy) = (sx.max(0.0).min(right), sy.max(0.0).min(bottom));
@@ -118,14 +119,19 @@ mod tests {
     use evener_runtime::Simd;
 
     use super::super::bilinear::tap;
+    use super::super::lanes::Lanes;
     use super::*;
 
     #[derive(Debug)]
     struct Scaled(f32);
 
     impl Map for Scaled {
-        fn at(&self, x: f32, y: f32) -> (f32, f32) {
-            (x * self.0 - 3.0, y * -self.0 + 2.5)
+        fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V) {
+            let scale = s.splat(self.0);
+            (
+                s.sub(s.mul(x, scale), s.splat(3.0)),
+                s.sub(s.splat(2.5), s.mul(y, scale)),
+            )
         }
     }
 
@@ -141,7 +147,7 @@ mod tests {
                         let mut run = TapRun::default();
                         positions(simd, &map, edge, plane, &xs, &ys, &mut run);
                         for i in 0..xs.len() {
-                            let (sx, sy) = map.at(xs[i] as f32, ys[i] as f32);
+                            let (sx, sy) = map.at(Scalar, xs[i] as f32, ys[i] as f32);
                             match tap(sx, sy, plane, edge) {
                                 None => assert_eq!(run.x[i], -1),
                                 Some(t) => {

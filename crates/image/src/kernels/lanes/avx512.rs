@@ -19,6 +19,7 @@ impl Avx512 {
 // SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
 impl Lanes for Avx512 {
     type V = __m512;
+    type I = __m512i;
     const N: usize = 16;
 
     #[inline(always)]
@@ -30,6 +31,22 @@ impl Lanes for Avx512 {
     unsafe fn store(self, v: __m512, at: *mut f32) {
         // SAFETY: above.
         unsafe { _mm512_storeu_ps(at, v) }
+    }
+    #[inline(always)]
+    unsafe fn store_whole(self, v: __m512i, at: *mut i32) {
+        // SAFETY: above.
+        unsafe { _mm512_storeu_si512(at.cast(), v) }
+    }
+    #[inline(always)]
+    fn count(self, v: f32) -> __m512 {
+        // SAFETY: above.
+        let lanes = unsafe {
+            _mm512_setr_ps(
+                0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0,
+                15.0,
+            )
+        };
+        self.add(self.splat(v), lanes)
     }
     #[inline(always)]
     fn splat(self, v: f32) -> __m512 {
@@ -65,6 +82,39 @@ impl Lanes for Avx512 {
     fn sqrt(self, v: __m512) -> __m512 {
         // SAFETY: above.
         unsafe { _mm512_sqrt_ps(v) }
+    }
+    #[inline(always)]
+    fn floor(self, v: __m512) -> (__m512, __m512i) {
+        // SAFETY: above.
+        unsafe {
+            let floor = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(v);
+            (floor, _mm512_cvttps_epi32(floor))
+        }
+    }
+    #[inline(always)]
+    fn splat_whole(self, v: i32) -> __m512i {
+        // SAFETY: above.
+        unsafe { _mm512_set1_epi32(v) }
+    }
+    #[inline(always)]
+    fn sub_whole(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: above.
+        unsafe { _mm512_sub_epi32(a, b) }
+    }
+    #[inline(always)]
+    fn mul_add_whole(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        // SAFETY: above.
+        unsafe { _mm512_add_epi32(_mm512_mullo_epi32(a, b), c) }
+    }
+    #[inline(always)]
+    fn max_unsigned(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: above.
+        unsafe { _mm512_max_epu32(a, b) }
+    }
+    #[inline(always)]
+    fn all_at_most(self, v: __m512i, most: u32) -> bool {
+        // SAFETY: above.
+        unsafe { _mm512_cmple_epu32_mask(v, _mm512_set1_epi32(most as i32)) == u16::MAX }
     }
     #[inline(always)]
     fn keep_above(self, v: __m512, a: __m512, b: __m512) -> __m512 {

@@ -20,6 +20,8 @@ pub use scalar::Scalar;
 pub trait Lanes: Copy {
     /// A register.
     type V: Copy;
+    /// A register of whole numbers.
+    type I: Copy;
     /// Lanes of a register.
     const N: usize;
 
@@ -33,6 +35,13 @@ pub trait Lanes: Copy {
     /// # Safety
     /// `N` samples from `at` on are inside one allocation that may be written.
     unsafe fn store(self, v: Self::V, at: *mut f32);
+    /// Writes the whole numbers from `at` on.
+    ///
+    /// # Safety
+    /// As of [`Lanes::store`].
+    unsafe fn store_whole(self, v: Self::I, at: *mut i32);
+    /// `v` in the first lane, `v` + 1 in the next and so on.
+    fn count(self, v: f32) -> Self::V;
     /// `v` in every lane.
     fn splat(self, v: f32) -> Self::V;
     /// a + b
@@ -47,6 +56,19 @@ pub trait Lanes: Copy {
     fn smooth(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// The square root.
     fn sqrt(self, v: Self::V) -> Self::V;
+    /// The largest whole number not above, as number and as whole number; the latter is the smallest there is where it
+    /// does not fit or `v` is no number.
+    fn floor(self, v: Self::V) -> (Self::V, Self::I);
+    /// `v` in every lane.
+    fn splat_whole(self, v: i32) -> Self::I;
+    /// a - b, modulo 2³².
+    fn sub_whole(self, a: Self::I, b: Self::I) -> Self::I;
+    /// a * b + c, modulo 2³².
+    fn mul_add_whole(self, a: Self::I, b: Self::I, c: Self::I) -> Self::I;
+    /// The larger one, both taken as unsigned.
+    fn max_unsigned(self, a: Self::I, b: Self::I) -> Self::I;
+    /// Whether every lane, taken as unsigned, is at most `most`.
+    fn all_at_most(self, v: Self::I, most: u32) -> bool;
     /// `v` where `a > b`, else 0.
     fn keep_above(self, v: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Whether `a > b` in any lane.

@@ -1,0 +1,317 @@
+//! Bilinear sampling on x86-64: the two samples of a row are read as one number of 64 bits.
+
+use std::arch::x86_64::*;
+
+use evener_runtime::Simd;
+
+use super::{Edge, Map, Sampling};
+use crate::kernels::lanes::{Avx2, Avx512, Lanes};
+use crate::kernels::tones::Map1;
+use crate::lines::{Lines, Together};
+
+/// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
+/// the edge of a source.
+const RUN: usize = 64;
+
+/// A row, where the processor and the memory allow it; otherwise says that it was left.
+pub fn row<M: Map, B: Map1, A: Map1>(
+    simd: Simd,
+    sampling: &Sampling<'_, M, B, A>,
+    lines: &Lines<'_>,
+    at: (i32, i32),
+    out: &mut [f32],
+) -> bool {
+    let Some(avx2) = Avx2::new(simd) else {
+        return false;
+    };
+    let Some(view) = View::new(lines) else {
+        return false;
+    };
+    // SAFETY: `lanes` exist, so the processor has the instructions.
+    match Avx512::new(simd) {
+        Some(avx512) => unsafe { row_avx512(avx512, avx2, sampling, &view, at, out) },
+        None => unsafe { row_avx2(avx2, sampling, &view, at, out) },
+    }
+    true
+}
+
+/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits.
+struct View<'a> {
+    data: &'a [f32],
+    stride: usize,
+    /// Row at the start of `data`.
+    first: i32,
+    /// Smallest and largest left column and upper row whose taps are all there.
+    x: (i32, i32),
+    y: (i32, i32),
+}
+
+impl<'a> View<'a> {
+    fn new(lines: &Lines<'a>) -> Option<Self> {
+        let Together {
+            data,
+            stride,
+            rect,
+            first,
+        } = lines.together()?;
+        let fits = rect.width() >= 2 && rect.height() >= 2 && data.len() <= i32::MAX as usize;
+        fits.then(|| View {
+            data,
+            stride,
+            first,
+            x: (rect.x0, rect.x1 - 2),
+            y: (rect.y0, rect.y1 - 2),
+        })
+    }
+}
+
+/// Where the outputs of a run read.
+#[repr(align(64))]
+struct Run {
+    /// Where the upper left samples lie.
+    at: [i32; RUN],
+    /// Weights of the right and lower samples.
+    fx: [f32; RUN],
+    fy: [f32; RUN],
+}
+
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn row_avx512<M: Map, B: Map1, A: Map1>(
+    lanes: Avx512,
+    avx2: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    at: (i32, i32),
+    out: &mut [f32],
+) {
+    row_body(lanes, avx2, sampling, view, at, out);
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn row_avx2<M: Map, B: Map1, A: Map1>(
+    avx2: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    at: (i32, i32),
+    out: &mut [f32],
+) {
+    row_body(avx2, avx2, sampling, view, at, out);
+}
+
+#[inline(always)]
+fn row_body<S: Lanes, M: Map, B: Map1, A: Map1>(
+    s: S,
+    avx2: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    (x0, y): (i32, i32),
+    out: &mut [f32],
+) {
+    let &Sampling {
+        map, before, after, ..
+    } = sampling;
+    let mut run = Run {
+        at: [0; RUN],
+        fx: [0.0; RUN],
+        fy: [0.0; RUN],
+    };
+    for (part, x) in out.chunks_mut(RUN).zip((x0..).step_by(RUN)) {
+        let n = part.len();
+        let Some(last) = n.checked_sub(8) else {
+            some(avx2, sampling, view, (x, y), part);
+            continue;
+        };
+        if !locate(s, map, view, (x, y), n, &mut run) {
+            for (eight, x) in part.chunks_mut(8).zip((x..).step_by(8)) {
+                some(avx2, sampling, view, (x, y), eight);
+            }
+            continue;
+        }
+        let mut i = 0;
+        loop {
+            // SAFETY: `i` is at most `n - 8`, and all samples of the first `n` have been found to be in the view.
+            unsafe {
+                let at = &*run.at.as_ptr().add(i).cast::<[u32; 8]>();
+                let (fx, fy) = (run.fx.as_ptr().add(i), run.fy.as_ptr().add(i));
+                let v = blend(avx2, view, before, at, avx2.load(fx), avx2.load(fy));
+                avx2.store(after.of(avx2, v), part.as_mut_ptr().add(i));
+            }
+            if i == last {
+                break;
+            }
+            i = (i + 8).min(last);
+        }
+    }
+}
+
+/// Places and weights of the outputs (x, y) to (x + n, y), if each has its four samples in the view, and says so.
+#[inline(always)]
+fn locate<S: Lanes, M: Map>(
+    s: S,
+    map: &M,
+    view: &View<'_>,
+    (x, y): (i32, i32),
+    n: usize,
+    run: &mut Run,
+) -> bool {
+    let (first_x, first_y) = (s.splat_whole(view.x.0), s.splat_whole(view.y.0));
+    let stride = s.splat_whole(view.stride as i32);
+    // Subtracted from the column, so that rows count from the one at the start of the data.
+    let above = s.splat_whole((view.first - view.y.0) * view.stride as i32);
+    let (mut most_x, mut most_y) = (s.splat_whole(0), s.splat_whole(0));
+    let y = s.splat(y as f32);
+    // The last register goes no further than the outputs: what lies beyond may not be in the view.
+    let last = n.saturating_sub(S::N);
+    let mut i = 0;
+    loop {
+        let (sx, sy) = map.at(s, s.count((x + i as i32) as f32), y);
+        let ((left, column), (upper, row)) = (s.floor(sx), s.floor(sy));
+        // What is no number, or too large, is the smallest whole number: as an unsigned column the largest.
+        let (column, row) = (s.sub_whole(column, first_x), s.sub_whole(row, first_y));
+        (most_x, most_y) = (s.max_unsigned(most_x, column), s.max_unsigned(most_y, row));
+        let at = s.mul_add_whole(row, stride, s.sub_whole(column, above));
+        // SAFETY: a run is a multiple of every register long.
+        unsafe {
+            s.store(s.sub(sx, left), run.fx.as_mut_ptr().add(i));
+            s.store(s.sub(sy, upper), run.fy.as_mut_ptr().add(i));
+            s.store_whole(at, run.at.as_mut_ptr().add(i));
+        }
+        if i == last {
+            break;
+        }
+        i = (i + S::N).min(last);
+    }
+    s.all_at_most(most_x, (view.x.1 - view.x.0) as u32)
+        && s.all_at_most(most_y, (view.y.1 - view.y.0) as u32)
+}
+
+/// At most eight outputs from (x, y) on, from anywhere.
+#[inline(always)]
+fn some<M: Map, B: Map1, A: Map1>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    (x, y): (i32, i32),
+    out: &mut [f32],
+) {
+    let (sx, sy) = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
+    // SAFETY: `s` exists, so the processor has the instructions.
+    let v = unsafe { anywhere(s, sampling, view, sx, sy) };
+    let v = sampling.after.of(s, v);
+    if let Ok(eight) = <&mut [f32; 8]>::try_from(&mut *out) {
+        // SAFETY: 8 samples long.
+        unsafe { s.store(v, eight.as_mut_ptr()) };
+    } else {
+        let mut whole = [0.0; 8];
+        // SAFETY: 8 samples long.
+        unsafe { s.store(v, whole.as_mut_ptr()) };
+        out.copy_from_slice(&whole[..out.len()]);
+    }
+}
+
+/// Outputs that read positions anywhere.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn anywhere<M: Map, B: Map1, A: Map1>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    mut sx: __m256,
+    mut sy: __m256,
+) -> __m256 {
+    let zero = _mm256_setzero_ps();
+    let (right, bottom) = (
+        s.splat((sampling.plane.w - 1) as f32),
+        s.splat((sampling.plane.h - 1) as f32),
+    );
+    let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    let mut fill = zero;
+    match sampling.edge {
+        Edge::Fill(v) => {
+            let in_x = _mm256_and_ps(
+                _mm256_cmp_ps::<_CMP_GE_OQ>(sx, zero),
+                _mm256_cmp_ps::<_CMP_LE_OQ>(sx, right),
+            );
+            let in_y = _mm256_and_ps(
+                _mm256_cmp_ps::<_CMP_GE_OQ>(sy, zero),
+                _mm256_cmp_ps::<_CMP_LE_OQ>(sy, bottom),
+            );
+            inside = _mm256_and_ps(in_x, in_y);
+            fill = _mm256_set1_ps(v);
+            if _mm256_movemask_ps(inside) == 0 {
+                return fill;
+            }
+        }
+        Edge::Repeat => {
+            sx = _mm256_min_ps(_mm256_max_ps(sx, zero), right);
+            sy = _mm256_min_ps(_mm256_max_ps(sy, zero), bottom);
+        }
+    }
+    // Clamping keeps every load inside the view, also for lanes that become fill and for positions that are no numbers.
+    let clamp = |v, (low, high): (i32, i32)| {
+        _mm256_max_epi32(
+            _mm256_min_epi32(v, _mm256_set1_epi32(high)),
+            _mm256_set1_epi32(low),
+        )
+    };
+    let x = clamp(_mm256_cvttps_epi32(sx), view.x);
+    let y = clamp(_mm256_cvttps_epi32(sy), view.y);
+    let fx = _mm256_sub_ps(sx, _mm256_cvtepi32_ps(x));
+    let fy = _mm256_sub_ps(sy, _mm256_cvtepi32_ps(y));
+    let column = _mm256_sub_epi32(x, _mm256_set1_epi32(view.x.0));
+    let slot = _mm256_sub_epi32(y, _mm256_set1_epi32(view.first));
+    let row = _mm256_mullo_epi32(slot, _mm256_set1_epi32(view.stride as i32));
+    let mut at = [0u32; 8];
+    // SAFETY: 32 bytes long.
+    unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_add_epi32(row, column)) };
+    // SAFETY: columns were clamped to those of the view and rows to those with a row below.
+    let v = unsafe { blend(s, view, sampling.before, &at, fx, fy) };
+    _mm256_blendv_ps(fill, v, inside)
+}
+
+/// Blends the samples at eight offsets with those to the right, below, and below to the right.
+///
+/// # Safety
+/// They must all be in the view's data.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn blend<B: Map1>(
+    s: Avx2,
+    view: &View<'_>,
+    before: B,
+    at: &[u32; 8],
+    fx: __m256,
+    fy: __m256,
+) -> __m256 {
+    let upper = view.data.as_ptr();
+    // SAFETY: the caller's promise: the offsets and those a stride and one later are inside the data.
+    let ((u0, u1), (l0, l1)) = unsafe { (pairs(upper, at), pairs(upper.add(view.stride), at)) };
+    let (u0, u1) = (before.of(s, u0), before.of(s, u1));
+    let (l0, l1) = (before.of(s, l0), before.of(s, l1));
+    let u = _mm256_fmadd_ps(fx, _mm256_sub_ps(u1, u0), u0);
+    let l = _mm256_fmadd_ps(fx, _mm256_sub_ps(l1, l0), l0);
+    _mm256_fmadd_ps(fy, _mm256_sub_ps(l, u), u)
+}
+
+/// The samples at eight offsets, and those after them, read in pairs.
+///
+/// # Safety
+/// Each offset and the one after it must be within the allocation `base` points to.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn pairs(base: *const f32, at: &[u32; 8]) -> (__m256, __m256) {
+    // SAFETY: the caller's promise covers both 64-bit loads.
+    let two = |first: usize, second: usize| unsafe {
+        let (first, second) = (base.add(at[first] as usize), base.add(at[second] as usize));
+        _mm_loadh_pd(_mm_load_sd(first.cast()), second.cast())
+    };
+    let join = |a: __m128d, b: __m128d| {
+        _mm256_castpd_ps(_mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), b))
+    };
+    let a = join(two(0, 1), two(4, 5));
+    let b = join(two(2, 3), two(6, 7));
+    (
+        _mm256_shuffle_ps::<0b10_00_10_00>(a, b),
+        _mm256_shuffle_ps::<0b11_01_11_01>(a, b),
+    )
+}
