@@ -27,10 +27,12 @@ pub fn row<M: Map, B: Map1, A: Map1>(
     let Some(view) = View::new(lines) else {
         return false;
     };
-    // SAFETY: `lanes` exist, so the processor has the instructions.
-    match Avx512::new(simd) {
-        Some(avx512) => unsafe { row_avx512(avx512, avx2, sampling, &view, at, out) },
-        None => unsafe { row_avx2(avx2, sampling, &view, at, out) },
+    if let Some(avx512) = Avx512::new(simd) {
+        // SAFETY: `avx512` and `avx2` exist, so the processor has the instructions.
+        unsafe { row_avx512(avx512, avx2, sampling, &view, at, out) };
+    } else {
+        // SAFETY: `avx2` exists, so the processor has the instructions.
+        unsafe { row_avx2(avx2, sampling, &view, at, out) };
     }
     true
 }
@@ -107,40 +109,51 @@ fn row_body<S: Lanes, M: Map, B: Map1, A: Map1>(
     (x0, y): (i32, i32),
     out: &mut [f32],
 ) {
-    let &Sampling {
-        map, before, after, ..
-    } = sampling;
     let mut run = Run {
         at: [0; RUN],
         fx: [0.0; RUN],
         fy: [0.0; RUN],
     };
     for (part, x) in out.chunks_mut(RUN).zip((x0..).step_by(RUN)) {
-        let n = part.len();
-        let Some(last) = n.checked_sub(8) else {
-            some(avx2, sampling, view, (x, y), part);
-            continue;
-        };
-        if !locate(s, map, view, (x, y), n, &mut run) {
-            for (eight, x) in part.chunks_mut(8).zip((x..).step_by(8)) {
-                some(avx2, sampling, view, (x, y), eight);
-            }
+        if sampled(s, avx2, sampling, view, (x, y), &mut run, part) {
             continue;
         }
-        let mut i = 0;
-        loop {
-            // SAFETY: `i` is at most `n - 8`, and all samples of the first `n` have been found to be in the view.
-            unsafe {
-                let at = &*run.at.as_ptr().add(i).cast::<[u32; 8]>();
-                let (fx, fy) = (run.fx.as_ptr().add(i), run.fy.as_ptr().add(i));
-                let v = blend(avx2, view, before, at, avx2.load(fx), avx2.load(fy));
-                avx2.store(after.of(avx2, v), part.as_mut_ptr().add(i));
-            }
-            if i == last {
-                break;
-            }
-            i = (i + 8).min(last);
+        for (eight, x) in part.chunks_mut(8).zip((x..).step_by(8)) {
+            some(avx2, sampling, view, (x, y), eight);
         }
+    }
+}
+
+/// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so.
+#[inline(always)]
+fn sampled<S: Lanes, M: Map, B: Map1, A: Map1>(
+    s: S,
+    avx2: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    at: (i32, i32),
+    run: &mut Run,
+    out: &mut [f32],
+) -> bool {
+    let n = out.len();
+    if n < 8 || !locate(s, sampling.map, view, at, n, run) {
+        return false;
+    }
+    let last = n - 8;
+    let mut i = 0;
+    loop {
+        // SAFETY: `i` is at most `n - 8`, and all samples of the first `n` have been found to be in the view.
+        unsafe {
+            let at = &*run.at.as_ptr().add(i).cast::<[u32; 8]>();
+            let fx = avx2.load(run.fx.as_ptr().add(i));
+            let fy = avx2.load(run.fy.as_ptr().add(i));
+            let v = blend(avx2, view, sampling.before, at, fx, fy);
+            avx2.store(sampling.after.of(avx2, v), out.as_mut_ptr().add(i));
+        }
+        if i == last {
+            return true;
+        }
+        i = (i + 8).min(last);
     }
 }
 
