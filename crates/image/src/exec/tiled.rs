@@ -137,10 +137,13 @@ impl Tiled {
             y1: bottom,
         };
         let mut tile = self.first(job);
+        // Nobody asked for what the first tile reads; it does so itself, a step ahead.
+        let mut own = tile.map_or(Rect::default(), |first| self.reads(first, scratch));
         while let Some(this) = tile {
             tile = self.after(this, job);
-            let ahead = tile.map_or(Rect::default(), |next| self.reads(next, scratch));
-            self.tile_at(simd, source, this, ahead, top, target, scratch);
+            let next = tile.map_or(Rect::default(), |next| self.reads(next, scratch));
+            self.tile_at(simd, source, this, [own, next], top, target, scratch);
+            own = Rect::default();
         }
     }
 
@@ -187,7 +190,7 @@ impl Tiled {
         simd: Simd,
         source: &Source<'_>,
         tile: Rect,
-        ahead: Rect,
+        [own, next]: [Rect; 2],
         top: i32,
         target: &mut Target<'_>,
         scratch: &mut Scratch,
@@ -214,7 +217,10 @@ impl Tiled {
         for step in 0..blocks {
             let b = if backwards { blocks - 1 - step } else { step };
             let wanted = &demands[b * n..(b + 1) * n];
-            source.prefetch(part(ahead, step, blocks));
+            if step + 1 < blocks {
+                source.prefetch(part(own, step + 1, blocks));
+            }
+            source.prefetch(part(next, step, blocks));
             for (i, rows) in wanted[..last].iter().enumerate() {
                 if rows.is_empty() {
                     continue;
