@@ -1,7 +1,9 @@
 //! Benchmarks of evener.
 
 pub mod dispatch;
+pub mod error;
 pub mod filters;
 pub mod memory_io;
 pub mod report;
+mod subject;
 pub mod table3;
