@@ -13,9 +13,9 @@ const HOPELESS: f64 = 4.0;
 /// Frames of the first look at a plan.
 const FEW: u64 = 3;
 /// Length of the second look, in seconds.
-const LOOK_S: f64 = 0.06;
-/// Times the second look is taken, in turns; the best counts.
-const LOOKS: usize = 2;
+const LOOK_S: f64 = 0.04;
+/// Times the second look is taken, in turns; the best counts, since other processes may hold the machine meanwhile.
+const LOOKS: usize = 4;
 
 /// A plan that was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
