@@ -50,6 +50,15 @@ print(len(results), "results, one hash for each graph")
 PY
     [ -s "$out/report.html" ]
     cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
+    cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
+        --json "$out/tuner.json" --report "$out/tuner.html"
+    python3 - "$out/tuner.json" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+for part in ["auto", "disturbance", "bad_arm", "overhead", "memory"]:
+    assert report[part], part
+PY
+    [ -s "$out/tuner.html" ]
     rm -rf "$out"
 }
 

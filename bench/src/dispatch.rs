@@ -15,6 +15,8 @@ use evener_runtime::{Batch, Dispatch, JobPanic, Pool};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::stats::median;
+
 /// Tasks in a batch, but for the round trip of two.
 const TASKS: u32 = 1000;
 /// What one measurement takes about.
@@ -228,12 +230,6 @@ fn metg(points: &[(f64, f64)], wanted: f64) -> (Option<f64>, bool) {
         low.0 * (length / low.0).powf(part)
     };
     (high.map(between), false)
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    (values[(n - 1) / 2] + values[n / 2]) / 2.0
 }
 
 /// The body of a task: a chain of dependent multiplications that nothing can shorten.
@@ -493,12 +489,6 @@ mod tests {
         // A dip counts: the length is the one from which on all is well.
         let dip = [(1.0, 0.6), (2.0, 0.4), (4.0, 0.6)];
         assert!((metg(&dip, 0.5).0.unwrap() - 8f64.sqrt()).abs() < 1e-9);
-    }
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 
     #[test]

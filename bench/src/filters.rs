@@ -6,13 +6,13 @@
 use std::time::{Duration, Instant};
 
 use evener_image::exec::service::FilterService;
-use evener_image::graph::bind::{Bound, Planes};
-use evener_image::graph::parse::Graph;
-use evener_image::{Chroma, Depth, Format, Size, ops, pipelines};
-use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Simd, Structure};
+use evener_image::{Size, ops};
+use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Structure};
 use serde::Serialize;
 
+pub use crate::error::Error;
 use crate::memory_io::{Repeat, Verify};
+use crate::subject::{Subject, bind, unusable};
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -119,107 +119,6 @@ pub struct OpsRow {
     pub stage: &'static str,
     /// Samples read per sample of the input.
     pub ops: f64,
-}
-
-/// Why nothing could be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The graph cannot be used.
-    #[error("graph '{graph}': {reason}")]
-    Graph {
-        /// As given.
-        graph: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The runtime or a run failed.
-    #[error("graph '{graph}', {size}, plan {plan}: {reason}")]
-    Run {
-        /// As given.
-        graph: String,
-        /// Width x height.
-        size: String,
-        /// As asked for.
-        plan: String,
-        /// What happened.
-        reason: String,
-    },
-    /// Two frames of the same input differ.
-    #[error("graph '{graph}', {size}, plan {plan}: frame {frame} differs from the first")]
-    Differs {
-        /// As given.
-        graph: String,
-        /// Width x height.
-        size: String,
-        /// As asked for.
-        plan: String,
-        /// The frame.
-        frame: u64,
-    },
-    /// The runtime could not start.
-    #[error("cannot start workers: {0}")]
-    Runtime(String),
-}
-
-fn unusable(graph: &str, reason: impl ToString) -> Error {
-    Error::Graph {
-        graph: graph.to_owned(),
-        reason: reason.to_string(),
-    }
-}
-
-/// A graph, or the pipeline of that letter, on frames of f32 planes.
-fn bind(graph: &str, size: Size, each: bool) -> Result<Bound, Error> {
-    let text = pipelines::find(graph).map_or(graph, |p| p.text);
-    let (chroma, planes) = if each {
-        (Chroma::C420, Planes::Each)
-    } else {
-        (Chroma::Mono, Planes::Luma)
-    };
-    let format = Format {
-        width: size.w,
-        height: size.h,
-        chroma,
-        depth: Depth::F32,
-    };
-    let parsed = Graph::parse(text).map_err(|e| unusable(graph, e))?;
-    parsed.bind(&format, planes).map_err(|e| unusable(graph, e))
-}
-
-/// A graph on frames of one size.
-struct Subject {
-    graph: String,
-    size: Size,
-    bound: Bound,
-    simd: Simd,
-    private_cache: usize,
-}
-
-impl Subject {
-    fn new(graph: &str, size: Size, each: bool, runtime: &Runtime) -> Result<Self, Error> {
-        let bound = bind(graph, size, each)?;
-        Ok(Subject {
-            graph: graph.to_owned(),
-            size,
-            bound,
-            simd: Simd::detect(),
-            private_cache: runtime.topology().private_cache(),
-        })
-    }
-
-    fn service(&self) -> FilterService {
-        let key = format!("bench {} {}", self.graph, self.bound.input);
-        FilterService::new(&self.bound, key, self.private_cache, self.simd)
-    }
-
-    fn failed(&self, plan: &str, reason: impl ToString) -> Error {
-        Error::Run {
-            graph: self.graph.clone(),
-            size: self.size.to_string(),
-            plan: plan.to_owned(),
-            reason: reason.to_string(),
-        }
-    }
 }
 
 /// Measures everything in turn; `progress` is told what is measured next.

@@ -1,7 +1,12 @@
 //! Benchmarks of evener.
 
 pub mod dispatch;
+pub mod error;
 pub mod filters;
 pub mod memory_io;
 pub mod report;
+mod stats;
+mod subject;
+pub mod table;
 pub mod table3;
+pub mod tuner;

@@ -1,10 +1,13 @@
-//! The report: one HTML page with everything in it, drawn from what was measured.
+//! Reports: HTML pages with everything in them, drawn from what was measured.
 
 mod sections;
 mod svg;
+mod tuner;
 
 use crate::filters::FilterReport;
-use svg::escape;
+use crate::tuner::TunerReport;
+use sections::Section;
+pub(crate) use svg::escape;
 
 const STYLE: &str = "
 :root { color-scheme: light dark }
@@ -19,17 +22,41 @@ td, th { padding: .15em .7em; border-bottom: 1px solid #8884; text-align: right 
 td:first-child, th:first-child, td.text, th.text { text-align: left }
 ";
 
-/// The page. Sections without measurements are left out.
+/// The page of `evener bench filters`. Sections without measurements are left out.
 pub fn html(report: &FilterReport) -> String {
+    let about = "Times are computation only, f32 planes in memory, medians after warm-up; where several dispatch \
+                 flavours ran, the fastest counts. Point at a bar or a dot for its value.";
+    page(
+        ["evener bench filters", "Filter pipelines on this machine"],
+        [&report.machine, report.version, about],
+        &sections::all(report),
+    )
+}
+
+/// The page of `evener bench tuner`. Parts that were not measured are left out.
+pub fn tuner_html(report: &TunerReport) -> String {
+    let about = format!(
+        "{} workers, {} rounds in which all that is compared takes turns; f32 planes in memory, no remembered plans.",
+        report.workers, report.rounds
+    );
+    page(
+        ["evener bench tuner", "The tuner on this machine"],
+        [&report.machine, report.version, &about],
+        &tuner::all(report),
+    )
+}
+
+fn page(
+    [title, heading]: [&str; 2],
+    [machine, version, about]: [&str; 3],
+    sections: &[Section],
+) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>evener bench filters</title><style>{STYLE}</style><h1>Filter pipelines on this machine</h1>\
-         <p>{} \u{b7} evener {}. Times are computation only, f32 planes in memory, medians after warm-up; where several \
-         dispatch flavours ran, the fastest counts. Point at a bar or a dot for its value.</p>",
-        escape(&report.machine),
-        report.version
+         <title>{title}</title><style>{STYLE}</style><h1>{heading}</h1><p>{} \u{b7} evener {version}. {about}</p>",
+        escape(machine),
     );
-    for section in sections::all(report) {
+    for section in sections {
         page.push_str(&format!(
             "<h2>{}</h2><p>{}</p>{}",
             escape(&section.title),

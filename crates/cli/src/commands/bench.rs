@@ -1,11 +1,15 @@
 //! `evener bench`
 
+mod tuner;
+
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_bench::error::Error;
 use evener_bench::filters::{FilterReport, Plans};
+use evener_bench::table::aligned;
 use evener_bench::{dispatch, filters, report};
 use evener_image::{Size, pipelines};
 use evener_runtime::dispatch::MAX_WORKERS;
@@ -27,6 +31,11 @@ pub struct Args {
 enum What {
     Filters(FiltersArgs),
     Dispatch(DispatchArgs),
+    Tuner(tuner::Args),
+    #[command(hide = true)]
+    Burn(tuner::BurnArgs),
+    #[command(hide = true)]
+    Resident(tuner::ResidentArgs),
 }
 
 /// Time filter graphs on frames in memory, without input and output
@@ -122,6 +131,9 @@ pub fn run(args: Args) -> Ended {
     match args.what {
         What::Filters(args) => filters(args),
         What::Dispatch(args) => dispatch(&args),
+        What::Tuner(args) => tuner::run(args),
+        What::Burn(args) => tuner::burn(&args),
+        What::Resident(args) => tuner::resident(&args),
     }
 }
 
@@ -147,16 +159,7 @@ fn filters(args: FiltersArgs) -> Ended {
         ops: args.ops,
         each: args.planes,
     };
-    let watched = io::stderr().is_terminal();
-    let report = filters::run(&options, &mut |what| {
-        if watched {
-            tell(what);
-        }
-    });
-    let report = report.map_err(|error| match error {
-        filters::Error::Graph { .. } => Failure::request(error),
-        other => Failure::running(other),
-    })?;
+    let report = filters::run(&options, &mut progress()).map_err(failure)?;
     if !matches!(
         (&json, &page),
         (Some(Side::Stdout), _) | (_, Some(Side::Stdout))
@@ -170,6 +173,23 @@ fn filters(args: FiltersArgs) -> Ended {
         page.write(|out| out.write_all(report::html(&report).as_bytes()))?;
     }
     Ok(DONE)
+}
+
+/// Tells somebody at a terminal what is measured next.
+fn progress() -> impl FnMut(&str) {
+    let watched = io::stderr().is_terminal();
+    move |what| {
+        if watched {
+            tell(what);
+        }
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::Graph { .. } => Failure::request(error),
+        other => Failure::running(other),
+    }
 }
 
 /// A line for each measurement.
@@ -218,26 +238,6 @@ fn table(report: &FilterReport) -> String {
         text.push_str(&aligned(&rows));
     }
     text
-}
-
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |c: usize| {
-        rows.iter()
-            .map(|row| row[c].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        line.trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
 }
 
 fn dispatch(args: &DispatchArgs) -> Ended {

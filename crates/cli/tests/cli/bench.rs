@@ -64,6 +64,57 @@ fn dispatch_is_measured() {
 }
 
 #[test]
+fn the_tuner_is_measured_in_every_part() {
+    let folder = Folder::new();
+    let line =
+        "bench tuner --graph A --size 64x48 --rounds 2 --frames 60 --json r.json --report r.html";
+    let text = folder.line(line).succeeded().text();
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    let auto = &report["auto"][0];
+    assert_eq!(auto["auto"].as_array().unwrap().len(), 2);
+    assert!(!auto["fixed"].as_array().unwrap().is_empty());
+    for figure in ["whole", "last_quarter"] {
+        assert!(auto[figure].as_f64().unwrap() > 0.0, "{auto}");
+    }
+    let disturbance = &report["disturbance"][0];
+    for change in ["taken", "given_back"] {
+        let rounds = disturbance[change].as_array().unwrap();
+        assert!(rounds.iter().all(|r| r["speed"].as_f64().unwrap() > 0.0));
+        assert_eq!(rounds.len(), 2);
+    }
+    assert_eq!(report["bad_arm"].as_array().unwrap().len(), 3);
+    let overhead = &report["overhead"][0];
+    assert_eq!(overhead["plan"]["workers"], 1);
+    assert_eq!(overhead["stream"].as_array().unwrap().len(), 8);
+    if cfg!(target_os = "linux") {
+        let process = &report["memory"][0]["processes"][0];
+        assert_eq!(process["frames"], 60);
+        assert!(process["during"].as_u64() > process["before"].as_u64());
+    }
+    assert!(
+        text.contains("auto ended on") && text.contains("beyond"),
+        "{text}"
+    );
+    let page = fs::read_to_string(folder.path("r.html")).unwrap();
+    assert!(
+        page.contains("<svg") && page.matches("<table").count() == 5,
+        "{page}"
+    );
+    assert!(!folder.path("cache").exists());
+}
+
+#[test]
+fn parts_of_the_tuner_are_measured_alone() {
+    let folder = Folder::new();
+    let line =
+        "bench tuner --part bad-arm --graph flip=h --size 32x32 --rounds 1 --frames 9 --json -";
+    let done = folder.line(line);
+    let report: Value = serde_json::from_slice(&done.succeeded().stdout).unwrap();
+    assert_eq!(report["bad_arm"][0]["graph"], "flip=h");
+    assert!(report.get("auto").is_none() && report.get("memory").is_none());
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused() {
     let folder = Folder::new();
     let graph = folder.line("bench filters --graph nothing --size 32x32 --json r.json");
@@ -73,6 +124,9 @@ fn what_cannot_be_measured_is_refused() {
         ("filters --size big", "not a size"),
         ("filters --plan tild", "unknown plan 'tild'"),
         ("dispatch --rounds 0", "0 is not in"),
+        ("tuner --part autos", "unknown part 'autos'"),
+        ("tuner --graph nothing --part memory", "nothing"),
+        ("tuner --graph nothing --part auto", "nothing"),
     ] {
         folder.line(&format!("bench {flags}")).failed(2, &[part]);
     }

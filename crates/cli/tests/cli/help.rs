@@ -32,7 +32,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("filters", &["FILTER", "Examples:"]),
     ("plans", &["Examples:"]),
     ("topology", &["--json", "EVENER_CPU"]),
-    ("bench", &["filters", "dispatch"]),
+    ("bench", &["filters", "dispatch", "tuner"]),
     (
         "bench filters",
         &[
@@ -49,6 +49,22 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("bench dispatch", &["--workers", "--rounds", "--json"]),
+    (
+        "bench tuner",
+        &[
+            "--part",
+            "--graph",
+            "--size",
+            "--rounds",
+            "--frames",
+            "--workers",
+            "--json",
+            "--report",
+            "disturbance",
+            "bad-arm",
+            "Examples:",
+        ],
+    ),
 ];
 
 #[test]

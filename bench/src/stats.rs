@@ -1,0 +1,40 @@
+//! Figures that sum measurements up.
+
+/// The middle one; 0 where there is none.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n => (values[(n - 1) / 2] + values[n / 2]) / 2.0,
+    }
+}
+
+/// The middle one of values in another order.
+pub(crate) fn median_of(values: impl IntoIterator<Item = f64>) -> f64 {
+    median(&mut values.into_iter().collect::<Vec<_>>())
+}
+
+/// The median over rounds of `above / below`, where both were measured in each round, so that what slows a round down
+/// cancels.
+pub(crate) fn paired_ratio(above: &[f64], below: &[f64]) -> f64 {
+    median_of(above.iter().zip(below).map(|(a, b)| a / b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(&mut []), 0.0);
+    }
+
+    #[test]
+    fn a_slow_round_does_not_change_a_paired_ratio() {
+        assert_eq!(paired_ratio(&[1.0, 9.0, 1.0], &[2.0, 18.0, 2.0]), 0.5);
+        // The ratio of the medians would be 2.
+        assert_eq!(paired_ratio(&[1.0, 4.0, 10.0], &[2.0, 1.0, 20.0]), 0.5);
+    }
+}

@@ -1,0 +1,401 @@
+//! A stream under one plan beside a loop written by hand over the same parts of the same kernels.
+//!
+//! The loop has neither tuner nor queue: on one worker it calls the service for one part after the other, on several
+//! each thread has its share of every frame and spins until the others are done. The making of buffers is not timed.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use evener_image::Frame;
+use evener_image::exec::service::{FilterService, Scratch};
+use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, Structure};
+use serde::Serialize;
+
+use super::still::{Gauge, OnTake, Still};
+use super::stream::Bench;
+use super::{ALL_PIPELINES, CIF, FULL_HD, Options, frame_copy, short, subjects};
+use crate::error::Error;
+use crate::stats::paired_ratio;
+use crate::table::Table;
+
+/// Most time a stream may take beyond the loop, as a share of the loop's.
+pub const TARGET: f64 = 0.02;
+/// Streams and loops of a round, in turns.
+const PAIRS: u32 = 4;
+/// Length of a stream or loop in seconds, and limits of its frames.
+const LENGTH_S: f64 = 0.15;
+const FRAMES: Range<u64> = 30..20_000;
+/// Times a thread looks before it lets others run.
+const SPINS: u32 = 20_000;
+
+/// One graph at one size on one number of workers.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverheadResult {
+    /// The graph as given.
+    pub graph: String,
+    /// Width x height.
+    pub size: String,
+    /// Frames of each stream and loop.
+    pub frames: u64,
+    /// The plan of the stream, whose parts the loop runs as well.
+    pub plan: Plan,
+    /// Time of the stream by that of the loop, less 1: the median over pairs.
+    pub overhead: f64,
+    /// The same in processor time, which other processes disturb less. On one worker, and where the operating system
+    /// tells.
+    pub processor_overhead: Option<f64>,
+    /// Each stream.
+    pub stream: Vec<Spent>,
+    /// Each loop.
+    pub by_hand: Vec<Spent>,
+}
+
+/// Time in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spent {
+    /// By the clock.
+    pub wall_s: f64,
+    /// Of the processor, by the thread that began.
+    pub processor_s: Option<f64>,
+}
+
+/// A point in time.
+#[derive(Clone, Copy)]
+struct Moment {
+    wall: Instant,
+    processor_s: Option<f64>,
+}
+
+impl Moment {
+    fn now() -> Moment {
+        Moment {
+            processor_s: processor_s(),
+            wall: Instant::now(),
+        }
+    }
+}
+
+impl Spent {
+    fn between(begin: Moment, end: Moment) -> Spent {
+        let processor = begin.processor_s.zip(end.processor_s);
+        Spent {
+            wall_s: (end.wall - begin.wall).as_secs_f64(),
+            processor_s: processor.map(|(begin, end)| end - begin),
+        }
+    }
+}
+
+/// Seconds of processor time that the calling thread has had.
+#[cfg(target_os = "linux")]
+fn processor_s() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_s() -> Option<f64> {
+    None
+}
+
+pub(super) fn run(
+    options: &Options,
+    runtime: &Runtime,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<OverheadResult>, Error> {
+    let mut workers = vec![1, runtime.workers() as u32];
+    workers.dedup();
+    let mut results = Vec::new();
+    for subject in &subjects(options, runtime, ALL_PIPELINES, &[CIF, FULL_HD])? {
+        let bench = Bench::new(runtime, subject);
+        for &workers in &workers {
+            let (graph, size) = (&subject.graph, subject.size);
+            progress(&format!("{graph} {size}, {workers} workers"));
+            results.push(measure(options, &bench, workers)?);
+        }
+    }
+    Ok(results)
+}
+
+fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<OverheadResult, Error> {
+    let (plan, items) = plan(bench, workers)
+        .ok_or_else(|| bench.subject.failed("tiled", "filters do not run this way"))?;
+    let warm = bench.fixed(&plan, options.frames.unwrap_or(FRAMES.start))?;
+    let frames = options.frames.unwrap_or_else(|| {
+        let frames = (LENGTH_S / warm.mean_s()) as u64;
+        frames.clamp(FRAMES.start, FRAMES.end)
+    });
+    let (mut streams, mut loops) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS * options.rounds {
+        if pair % 2 == 0 {
+            streams.push(stream(bench, &plan, frames)?);
+        }
+        loops.push(by_hand(bench, &plan, items, frames)?);
+        if pair % 2 == 1 {
+            streams.push(stream(bench, &plan, frames)?);
+        }
+    }
+    Ok(OverheadResult {
+        graph: bench.subject.graph.clone(),
+        size: bench.subject.size.to_string(),
+        frames,
+        plan,
+        overhead: paired_ratio(&wall(&streams), &wall(&loops)) - 1.0,
+        processor_overhead: processor(&streams)
+            .zip(processor(&loops))
+            .filter(|_| workers == 1)
+            .map(|(streams, loops)| paired_ratio(&streams, &loops) - 1.0),
+        stream: streams,
+        by_hand: loops,
+    })
+}
+
+fn wall(spent: &[Spent]) -> Vec<f64> {
+    spent.iter().map(|s| s.wall_s).collect()
+}
+
+fn processor(spent: &[Spent]) -> Option<Vec<f64>> {
+    spent.iter().map(|s| s.processor_s).collect()
+}
+
+/// A plan whose parts a loop can run as well, and the items it divides: one job after the other on one worker, on
+/// several one job for each.
+fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
+    let structure = Structure::Tiled;
+    let shape = bench.shapes.iter().find(|s| s.structure == structure)?;
+    let items = shape.passes.first().copied()?;
+    let plan = if workers == 1 {
+        bench.plan(structure, Dispatch::Fifo, 1)?
+    } else {
+        Plan {
+            structure,
+            dispatch: Dispatch::Mailbox,
+            grain: items.div_ceil(workers).max(1),
+            workers,
+        }
+    };
+    Some((plan, items))
+}
+
+/// Time of a stream, from its first unit to its end.
+fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
+    let failed = |reason: String| bench.subject.failed(plan.structure.name(), reason);
+    let gauge: Arc<Gauge> = Arc::default();
+    let (tell, told) = mpsc::channel();
+    let on_take = OnTake::at([0, frames], move |_| {
+        // Whoever waits for it lives longer than the stream.
+        let _ = tell.send(Moment::now());
+    });
+    bench
+        .runtime
+        .stream(Still::new(Arc::clone(&gauge), frames, Some(on_take)))
+        .through(bench.service(gauge))
+        .plan(Choice::Fixed {
+            structure: plan.structure,
+            dispatch: Some(plan.dispatch),
+            grain: Some(plan.grain),
+        })
+        .workers(Some(plan.workers))
+        .into(Discard)
+        .map_err(|e| failed(e.to_string()))?;
+    match (told.recv(), told.recv()) {
+        (Ok(begin), Ok(end)) => Ok(Spent::between(begin, end)),
+        _ => Err(failed("it did not come to its end".into())),
+    }
+}
+
+/// Time of a loop.
+fn by_hand(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Result<Spent, Error> {
+    let hand = Hand::new(bench, plan, items, frames);
+    let spent = match plan.workers {
+        1 => hand.alone(),
+        _ => hand.side_by_side(),
+    };
+    spent.map_err(|e| bench.subject.failed("loop", e))
+}
+
+/// The items of a unit in jobs of `grain`.
+fn parts(structure: Structure, items: u32, grain: u32) -> Vec<Part> {
+    let starts = (0..items).step_by(grain.max(1) as usize);
+    let part = |start: u32| Part {
+        structure,
+        pass: 0,
+        items: start..(start + grain).min(items),
+    };
+    starts.map(part).collect()
+}
+
+/// A loop that is about to run.
+struct Hand {
+    service: FilterService,
+    parts: Vec<Part>,
+    frames: u64,
+    input: Frame,
+    output: Frame,
+}
+
+impl Hand {
+    fn new(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Hand {
+        let service = bench.subject.service();
+        Hand {
+            parts: parts(plan.structure, items, plan.grain),
+            frames,
+            input: frame_copy(&bench.frame),
+            output: service.output(),
+            service,
+        }
+    }
+
+    fn run(&self, part: &Part, scratch: &mut Scratch) -> Result<(), String> {
+        self.service.run(part, &self.input, &self.output, scratch)
+    }
+
+    /// One part after the other.
+    fn alone(&self) -> Result<Spent, String> {
+        let begin = Moment::now();
+        let mut scratch = self.service.scratch();
+        for _ in 0..self.frames {
+            for part in &self.parts {
+                self.run(part, &mut scratch)?;
+            }
+        }
+        Ok(Spent::between(begin, Moment::now()))
+    }
+
+    /// Each part on a thread of its own, the first on this one.
+    fn side_by_side(&self) -> Result<Spent, String> {
+        let others = self.parts.len().saturating_sub(1) as u32;
+        // The frame to compute, from 1, and how many threads are done with it, or ready to begin.
+        let (frame, done) = (AtomicU64::new(0), AtomicU32::new(0));
+        let failed = AtomicBool::new(false);
+        let run = |part: &Part, scratch: &mut Scratch| {
+            failed.fetch_or(self.run(part, scratch).is_err(), Ordering::Relaxed);
+        };
+        thread::scope(|scope| {
+            for part in self.parts.iter().skip(1) {
+                let (frame, done, run) = (&frame, &done, &run);
+                scope.spawn(move || {
+                    let mut scratch = self.service.scratch();
+                    done.fetch_add(1, Ordering::Release);
+                    for number in 1..=self.frames {
+                        spin_until(|| frame.load(Ordering::Acquire) >= number);
+                        run(part, &mut scratch);
+                        done.fetch_add(1, Ordering::Release);
+                    }
+                });
+            }
+            spin_until(|| done.load(Ordering::Acquire) == others);
+            let begin = Moment::now();
+            let mut scratch = self.service.scratch();
+            for number in 1..=self.frames {
+                done.store(0, Ordering::Relaxed);
+                frame.store(number, Ordering::Release);
+                if let Some(part) = self.parts.first() {
+                    run(part, &mut scratch);
+                }
+                spin_until(|| done.load(Ordering::Acquire) == others);
+            }
+            match failed.load(Ordering::Relaxed) {
+                false => Ok(Spent::between(begin, Moment::now())),
+                true => Err("a kernel failed".to_owned()),
+            }
+        })
+    }
+}
+
+fn spin_until(mut ready: impl FnMut() -> bool) {
+    let mut spins = 0;
+    while !ready() {
+        spins += 1;
+        if spins < SPINS {
+            std::hint::spin_loop();
+        } else {
+            thread::yield_now();
+        }
+    }
+}
+
+pub(super) fn table(results: &[OverheadResult]) -> Table {
+    let row = |r: &OverheadResult| {
+        let (stream, by_hand) = (least(&wall(&r.stream)), least(&wall(&r.by_hand)));
+        vec![
+            r.graph.clone(),
+            r.size.clone(),
+            r.frames.to_string(),
+            short(&r.plan),
+            format!("{:+.1} %", 100.0 * r.overhead),
+            r.processor_overhead.map_or_else(
+                || "-".to_owned(),
+                |share| format!("{:+.1} %", 100.0 * share),
+            ),
+            format!("{:.3}", stream * 1e6 / r.frames as f64),
+            format!("{:.3}", by_hand * 1e6 / r.frames as f64),
+        ]
+    };
+    Table {
+        title: "A stream beside a loop written by hand",
+        about: format!(
+            "Time beyond the loop's by the clock, and in processor time on one worker: medians over pairs; target \
+             {:.0} %. Times of a frame are those of the fastest stream and loop.",
+            100.0 * TARGET
+        ),
+        head: vec![
+            "graph",
+            "size",
+            "frames",
+            "plan",
+            "overhead",
+            "of processor",
+            "stream us",
+            "loop us",
+        ],
+        rows: results.iter().map(row).collect(),
+    }
+}
+
+fn least(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Subject;
+
+    #[test]
+    fn parts_cover_a_unit() {
+        let items = |grain| -> Vec<Range<u32>> {
+            let parts = parts(Structure::Tiled, 10, grain);
+            parts.into_iter().map(|part| part.items).collect()
+        };
+        assert_eq!(items(4), [0..4, 4..8, 8..10]);
+        assert_eq!(items(5), [0..5, 5..10]);
+        assert_eq!(items(6), [0..6, 6..10]);
+    }
+
+    #[test]
+    fn loops_compute_what_the_runtime_computes() {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let size = evener_image::Size { w: 64, h: 48 };
+        let subject = Subject::new("blur", size, false, &runtime).unwrap();
+        let bench = Bench::new(&runtime, &subject);
+        for workers in [1, 2] {
+            let (plan, items) = plan(&bench, workers).unwrap();
+            let hand = Hand::new(&bench, &plan, items, 3);
+            let spent = match workers {
+                1 => hand.alone(),
+                _ => hand.side_by_side(),
+            };
+            assert!(spent.unwrap().wall_s > 0.0);
+            let expected = hand.service.output();
+            let mut executor = runtime.executor(&hand.service);
+            executor.run(&plan, &hand.input, &expected).unwrap();
+            assert!(hand.output.plane_bytes(0)[..] == expected.plane_bytes(0)[..]);
+            assert!(hand.output.plane_bytes(0).iter().any(|byte| *byte != 0));
+            assert!(stream(&bench, &plan, 3).unwrap().wall_s > 0.0);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which fixed plans are worth whole streams: the others are far slower.
+
+use evener_runtime::{Dispatch, Plan, Structure};
+use serde::Serialize;
+
+use super::stream::Bench;
+use crate::error::Error;
+
+/// A plan that costs more than so many times the best is left out.
+const NEAR: f64 = 1.5;
+/// The same after the first few frames, when caches are cold.
+const HOPELESS: f64 = 4.0;
+/// Frames of the first look at a plan.
+const FEW: u64 = 3;
+/// Length of the second look, in seconds.
+const LOOK_S: f64 = 0.04;
+/// Times the second look is taken, in turns; the best counts, since other processes may hold the machine meanwhile.
+const LOOKS: usize = 4;
+
+/// A plan that was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// The plan.
+    pub plan: Plan,
+    /// Its time per unit as a multiple of the best plan's, from few frames.
+    pub times_the_best: f64,
+}
+
+/// Plans that are near the best, the best first, and those that are not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Screened {
+    pub(super) near: Vec<Plan>,
+    pub(super) left_out: Vec<LeftOut>,
+    /// Seconds of a unit under the best, about.
+    pub(super) best_s: f64,
+}
+
+/// Every structure with every dispatch flavour, in the service's default grain, on each of these numbers of workers.
+pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for &workers in workers {
+        for shape in &bench.shapes {
+            // One worker alone is handed nothing, and a farm of one is `tiled`.
+            let dispatches = match workers {
+                1 if shape.structure == Structure::Farm => &[],
+                1 => &Dispatch::ALL[..1],
+                _ => &Dispatch::ALL[..],
+            };
+            let plan = |&dispatch| bench.plan(shape.structure, dispatch, workers);
+            plans.extend(dispatches.iter().filter_map(plan));
+        }
+    }
+    plans
+}
+
+/// Finds the plans that cost at most [`NEAR`] times the best, looking at no more than `most` frames at once.
+pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<Screened, Error> {
+    let mut costs = Vec::with_capacity(plans.len());
+    for plan in plans {
+        let run = bench.fixed(&plan, FEW.min(most))?;
+        costs.push((plan, run.seconds.into_iter().fold(f64::INFINITY, f64::min)));
+    }
+    let mut screened = Screened::default();
+    let costs = screened.keep(costs, HOPELESS);
+    let mut looks: Vec<(Plan, f64)> = costs.iter().map(|c| (c.0, f64::INFINITY)).collect();
+    for _ in 0..LOOKS {
+        for (look, (plan, cost)) in looks.iter_mut().zip(&costs) {
+            let frames = (LOOK_S / cost.max(1e-7)) as u64;
+            let run = bench.fixed(plan, frames.clamp(FEW, most.max(FEW)))?;
+            let warm = &run.seconds[run.seconds.len() / 2..];
+            look.1 = look.1.min(warm.iter().sum::<f64>() / warm.len() as f64);
+        }
+    }
+    screened.near = screened.keep(looks, NEAR).iter().map(|c| c.0).collect();
+    Ok(screened)
+}
+
+impl Screened {
+    /// Leaves out the plans that cost more than `limit` times the best, and gives the others, the best first.
+    fn keep(&mut self, mut costs: Vec<(Plan, f64)>, limit: f64) -> Vec<(Plan, f64)> {
+        costs.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let best = costs.first().map_or(f64::INFINITY, |c| c.1);
+        self.best_s = best;
+        let (near, far): (Vec<_>, Vec<_>) = costs.into_iter().partition(|c| c.1 <= limit * best);
+        self.left_out
+            .extend(far.into_iter().map(|(plan, cost)| LeftOut {
+                plan,
+                times_the_best: cost / best,
+            }));
+        near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_far_from_the_best_are_left_out_and_named() {
+        let plan = |grain| Plan {
+            structure: Structure::Tiled,
+            dispatch: Dispatch::Fifo,
+            grain,
+            workers: 2,
+        };
+        let mut screened = Screened::default();
+        let costs = vec![(plan(1), 3.0), (plan(2), 2.0), (plan(3), 3.1)];
+        let kept = screened.keep(costs, 1.5);
+        assert_eq!(kept, [(plan(2), 2.0), (plan(1), 3.0)]);
+        assert_eq!(screened.best_s, 2.0);
+        let far = LeftOut {
+            plan: plan(3),
+            times_the_best: 1.55,
+        };
+        assert_eq!(screened.left_out, [far]);
+    }
+}

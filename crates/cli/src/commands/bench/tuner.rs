@@ -1,0 +1,130 @@
+//! `evener bench tuner`, and the processes it starts.
+
+use std::env;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use evener_bench::report;
+use evener_bench::tuner::{self, Options, Part, burner, memory};
+use evener_image::Size;
+use evener_runtime::dispatch::MAX_WORKERS;
+
+use super::{failure, progress, size};
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::{Side, check_apart, print, print_json};
+
+/// Time plan auto beside plans that were known beforehand, and what the runtime costs
+#[derive(clap::Args)]
+#[command(after_help = "\
+Parts:
+  auto         whole streams without remembered plans, learning included, beside the best fixed plan
+  disturbance  epochs until plan auto is well again after another process came or went
+  bad-arm      time lost on a structure many times slower than the best
+  overhead     a stream under one plan beside a loop written by hand
+  memory       memory of a process beyond the frames in flight
+
+Fixed plans are every structure with every dispatch flavour, in the default grain, on all workers
+(disturbance: on 1 and on all). Those far slower than the best are left out after a few frames.
+What is compared takes turns in each round; figures are medians over rounds.
+
+Examples:
+  evener bench tuner
+  evener bench tuner --part auto --graph A --graph G --size 1920x1080 --json run.json --report run.html
+  evener bench tuner --part auto --workers 1,2 --rounds 9")]
+pub struct Args {
+    /// Parts to measure; all unless given
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    part: Vec<Part>,
+
+    /// A graph, or one of the built-in ones A to G; those of each part unless given
+    #[arg(long, value_name = "GRAPH")]
+    graph: Vec<String>,
+
+    /// Frame sizes; those of each part unless given
+    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = size)]
+    size: Vec<Size>,
+
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Frames of a stream; otherwise 300, or 3000 of small frames, or as many as it takes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(9..))]
+    frames: Option<u64>,
+
+    /// Numbers of workers of the fixed plans
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    workers: Vec<u32>,
+
+    /// Write the figures as JSON, decisions included; `-` is the standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write a page with tables and graphs
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<OsString>,
+}
+
+/// Keep one processor busy
+#[derive(clap::Args)]
+pub struct BurnArgs {
+    /// For how long
+    #[arg(long, value_name = "N")]
+    seconds: u64,
+}
+
+/// Filter test frames and tell the memory it took
+#[derive(clap::Args)]
+pub struct ResidentArgs {
+    #[arg(long)]
+    graph: String,
+
+    #[arg(long, value_parser = size)]
+    size: Size,
+
+    #[arg(long)]
+    frames: u64,
+}
+
+pub fn run(args: Args) -> Ended {
+    let sides = [
+        ("--json", args.json.as_deref()),
+        ("--report", args.report.as_deref()),
+    ];
+    check_apart(None, None, &sides)?;
+    let json = args.json.as_deref().map(Side::create).transpose()?;
+    let page = args.report.as_deref().map(Side::create).transpose()?;
+    let options = Options {
+        parts: args.part,
+        graphs: args.graph,
+        sizes: args.size,
+        rounds: args.rounds,
+        frames: args.frames,
+        workers: args.workers,
+        program: env::current_exe().map_err(Failure::running)?,
+    };
+    let report = tuner::run(&options, &mut progress()).map_err(failure)?;
+    if !matches!(
+        (&json, &page),
+        (Some(Side::Stdout), _) | (_, Some(Side::Stdout))
+    ) {
+        print(report.to_string().trim_end())?;
+    }
+    if let Some(json) = json {
+        json.write_json(&report)?;
+    }
+    if let Some(page) = page {
+        page.write(|out| out.write_all(report::tuner_html(&report).as_bytes()))?;
+    }
+    Ok(DONE)
+}
+
+pub fn burn(args: &BurnArgs) -> Ended {
+    burner::burn(Duration::from_secs(args.seconds), || print("busy"))?;
+    Ok(DONE)
+}
+
+pub fn resident(args: &ResidentArgs) -> Ended {
+    print_json(&memory::resident(&args.graph, args.size, args.frames).map_err(failure)?)?;
+    Ok(DONE)
+}
