@@ -16,14 +16,19 @@ pub struct TileSize {
     pub ops: f64,
     /// Calls and region inference, in operations per output sample.
     pub overhead: f64,
-    /// Bytes of rings that a tile keeps.
+    /// Bytes of rings that a tile keeps and reads.
     pub bytes: usize,
+    /// Bytes that its rings take, read or not: the box around what a warp reads is stored whole.
+    pub memory: usize,
 }
 
 /// Rows assumed where a tile is as high as its job.
 const JOB: i32 = 128;
 /// Largest level-1 cache counted on, so that the choice does not differ from machine to machine without need.
 const NEAREST: usize = 32 << 10;
+
+/// Most bytes that the rings of a worker take, if a smaller tile can help it.
+const MEMORY: usize = 1 << 20;
 
 /// The tile with the lowest predicted cost per output sample.
 pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize {
@@ -38,7 +43,12 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
             let tile = predict(nodes, size, columns, rows.min(JOB).min(h));
             let tile = TileSize { rows, ..tile };
             let cost = tile.ops * pressure(tile.bytes, private_cache) + tile.overhead;
-            if best.is_none_or(|(c, _)| cost < c * 0.999) {
+            let larger = |than: &TileSize| tile.memory.max(MEMORY) > than.memory.max(MEMORY);
+            let smaller = |than: &TileSize| tile.memory.max(MEMORY) < than.memory.max(MEMORY);
+            let better = best
+                .as_ref()
+                .is_none_or(|(c, b)| smaller(b) || (!larger(b) && cost < c * 0.999));
+            if better {
                 best = Some((cost, tile));
             }
         }
@@ -49,6 +59,7 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
         ops: 0.0,
         overhead: 0.0,
         bytes: 0,
+        memory: 0,
     })
 }
 
@@ -74,7 +85,8 @@ pub(super) fn scattered(nodes: &[FusedNode]) -> bool {
 fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize {
     let (w, h) = (size.w as i32, size.h as i32);
     let (mut needs, mut demands) = (Vec::new(), Vec::new());
-    let (mut ops, mut overhead, mut outputs, mut bytes) = (0.0, 0.0, 0.0, 0);
+    let (mut ops, mut overhead, mut outputs) = (0.0, 0.0, 0.0);
+    let (mut bytes, mut memory) = (0, 0);
     for (fx, fy) in [(0.5, 0.5), (0.25, 0.5), (0.5, 0.25), (0.75, 0.75)] {
         let x0 = (((w - columns) as f64) * fx) as i32;
         let y0 = (((h - rows) as f64) * fy) as i32;
@@ -87,7 +99,7 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
         demand(nodes, tile, &mut needs);
         block_demands(nodes, tile, &needs, &mut demands);
         let blocks = tile.height().div_ceil(BLOCK as usize);
-        let mut kept = 0;
+        let (mut kept, mut held) = (0, 0);
         for (i, node) in nodes.iter().enumerate() {
             let area = if i + 1 < nodes.len() {
                 let spans = (needs[i].y0..needs[i].y1).step_by(STRIP as usize).map(|y| {
@@ -105,12 +117,19 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
             if i + 1 < nodes.len() {
                 let slots = slots((0..blocks).map(|b| &demands[b * nodes.len() + i]));
                 kept += area.min(slots * needs[i].width()) * 4;
+                let rows = if node.scattered {
+                    needs[i].height()
+                } else {
+                    slots
+                };
+                held += rows * needs[i].width() * 4;
             } else {
                 kept += needs[i].width() * 4;
             }
         }
         outputs += (tile.width() * tile.height()) as f64;
         bytes = bytes.max(kept);
+        memory = memory.max(held);
     }
     TileSize {
         columns,
@@ -118,5 +137,6 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
         ops: ops / outputs,
         overhead: overhead / outputs,
         bytes,
+        memory,
     }
 }
