@@ -11,6 +11,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The frame to compute cannot be had.
+    #[error("{input}: {reason}")]
+    Picture {
+        /// As given.
+        input: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The runtime or a run failed.
     #[error("graph '{graph}', {size}, plan {plan}: {reason}")]
     Run {

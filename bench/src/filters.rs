@@ -12,6 +12,7 @@ use serde::Serialize;
 
 pub use crate::error::Error;
 use crate::memory_io::{Repeat, Verify};
+use crate::picture::Picture;
 use crate::subject::{Subject, bind, unusable};
 
 /// What to measure.
@@ -19,8 +20,10 @@ use crate::subject::{Subject, bind, unusable};
 pub struct Options {
     /// Graphs: a letter A to G, or a chain of filters.
     pub graphs: Vec<String>,
-    /// Frame sizes.
+    /// Frame sizes; that of the picture where one is given.
     pub sizes: Vec<Size>,
+    /// What the frames show.
+    pub picture: Picture,
     /// Plans.
     pub plans: Vec<Plans>,
     /// Numbers of workers; those of the machine when empty.
@@ -280,7 +283,7 @@ fn one_plan(
     let name = plan.to_string();
     let mut executor = runtime.executor(service);
     let (mut input, output) = (service.input(), service.output());
-    Repeat::fill(&mut input);
+    options.picture.fill(&mut input);
     let mut verify = Verify::default();
     let mut times: Vec<f64> = Vec::new();
     let begin = Instant::now();
@@ -335,7 +338,11 @@ fn stream(
     });
     let mut verify = Verify::default();
     let report = runtime
-        .stream(Repeat::new(frames, affinity.is_some()))
+        .stream(Repeat::new(
+            frames,
+            affinity.is_some(),
+            options.picture.clone(),
+        ))
         .through(subject.service())
         .plan(choice)
         .workers(matches!(choice, Choice::Fixed { .. }).then_some(workers))

@@ -4,6 +4,7 @@ pub mod dispatch;
 pub mod error;
 pub mod filters;
 pub mod memory_io;
+pub mod picture;
 pub mod report;
 mod stats;
 mod subject;

@@ -10,7 +10,7 @@ use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, S
 
 use super::still::{Gauge, OnTake, Prepared, Still};
 use crate::error::Error;
-use crate::memory_io::Repeat;
+use crate::picture::Picture;
 use crate::subject::Subject;
 
 /// A subject on a runtime, with its frame ready.
@@ -67,7 +67,7 @@ impl<'a> Bench<'a> {
     pub(super) fn new(runtime: &'a Runtime, subject: &'a Subject) -> Self {
         let service = subject.service();
         let mut frame = service.input();
-        Repeat::fill(&mut frame);
+        Picture::Made.fill(&mut frame);
         Bench {
             runtime,
             subject,

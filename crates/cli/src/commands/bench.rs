@@ -9,6 +9,7 @@ use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::error::Error;
 use evener_bench::filters::{FilterReport, Plans};
+use evener_bench::picture::Picture;
 use evener_bench::table::aligned;
 use evener_bench::{dispatch, filters, report};
 use evener_image::{Size, pipelines};
@@ -51,6 +52,10 @@ struct FiltersArgs {
     /// A graph, or one of the built-in ones A to G; all of these unless given
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
+
+    /// A frame of one's own: the first of what `evener filter` takes as INPUT; otherwise a made one
+    #[arg(short, long, value_name = "INPUT", conflicts_with = "size")]
+    input: Option<OsString>,
 
     /// Frame sizes
     #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = size, default_value = "352x288,1920x1080")]
@@ -145,12 +150,17 @@ fn filters(args: FiltersArgs) -> Ended {
     check_apart(None, None, &sides)?;
     let json = args.json.as_deref().map(Side::create).transpose()?;
     let page = args.report.as_deref().map(Side::create).transpose()?;
+    let picture = match &args.input {
+        Some(input) => Picture::read(input, args.planes).map_err(failure)?,
+        None => Picture::Made,
+    };
     let options = filters::Options {
         graphs: match args.graph {
             none if none.is_empty() => pipelines::PIPELINES.map(|p| p.name.to_owned()).into(),
             graphs => graphs,
         },
-        sizes: args.size,
+        sizes: picture.size().map_or(args.size, |size| vec![size]),
+        picture,
         plans: args.plan,
         workers: args.workers,
         affinities: args.affinity,
@@ -187,7 +197,7 @@ fn progress() -> impl FnMut(&str) {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::Graph { .. } => Failure::request(error),
+        Error::Graph { .. } | Error::Picture { .. } => Failure::request(error),
         other => Failure::running(other),
     }
 }
