@@ -10,6 +10,14 @@ use super::math::median;
 /// Measurements kept of one arm.
 const KEPT: usize = 8;
 
+/// The share of epochs that something else makes slower, by a factor of up to e to the power of [`FLUKE_MOST`], and from
+/// where on (log) it can be told from noise.
+const FLUKES: f64 = 0.05;
+const FLUKE_LEAST: f64 = 0.2;
+const FLUKE_MOST: f64 = 2.5;
+/// Two samples that differ by more (log) are one and a fluke.
+const DISAGREE: f64 = 0.3;
+
 /// A normal distribution of the logarithm of a plan's cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Belief {
@@ -101,10 +109,33 @@ impl Arm {
         self.len
     }
 
-    /// The middle of what was measured.
+    /// The middle of what was measured. Of two that disagree it is the lower one: what disturbs makes slower.
     pub(super) fn middle(&self) -> Option<f64> {
         let mut sorted = self.samples;
-        median(&mut sorted[..self.len])
+        let middle = median(&mut sorted[..self.len]);
+        if self.disagree() {
+            Some(sorted[0])
+        } else {
+            middle
+        }
+    }
+
+    fn disagree(&self) -> bool {
+        self.len == 2 && (self.samples[0] - self.samples[1]).abs() > DISAGREE
+    }
+
+    /// How likely it is that the only sample, slower than what was believed before, met with something else: what
+    /// share flukes have in the density of such a sample.
+    pub(super) fn fluke(&self, noise: f64) -> f64 {
+        let beyond = self.samples[0] - self.prior.mu;
+        if self.len != 1 || !(FLUKE_LEAST..FLUKE_MOST).contains(&beyond) {
+            return 0.0;
+        }
+        let sigma = self.prior.sigma.hypot(noise).hypot(0.05);
+        let usual =
+            (-0.5 * (beyond / sigma).powi(2)).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt());
+        let fluke = FLUKES / (FLUKE_MOST - FLUKE_LEAST);
+        fluke / (fluke + (1.0 - FLUKES) * usual)
     }
 
     /// What is believed now. `noise` is the deviation of the logarithm of a single unit's time.
@@ -113,10 +144,12 @@ impl Arm {
             return self.prior;
         };
         let units: u32 = self.weights[..self.len].iter().sum();
-        // The variance of a median is about 1.57 times that of a mean; what pairs leave of drift does not average out.
-        let spread = 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
+        // The variance of a median is about 1.57 times that of a mean, and that of the incumbent's two sides together
+        // is half of it; what pairs leave of drift does not average out.
+        let spread = 1.5 * 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
         // One or two epochs of few units can be nothing but a spike, and a mean has any spike in it.
-        let doubt = match (self.len, units) {
+        let agreeing = if self.disagree() { 1 } else { self.len };
+        let doubt = match (agreeing, units) {
             (1, 0) => 0.35,
             (2, 0) => 0.20,
             (_, 0) => 0.06,

@@ -155,7 +155,9 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
     }
     let belief = arm.belief(outlook.noise);
     let x = belief.mu - outlook.offset;
-    let improvement = expected_improvement(x, belief.sigma);
+    let fluke = arm.fluke(outlook.noise);
+    let hoped = expected_improvement(arm.prior.mu - outlook.offset, arm.prior.sigma);
+    let improvement = expected_improvement(x, belief.sigma).max(fluke * hoped);
     if improvement < LEAST_GAIN {
         return None;
     }

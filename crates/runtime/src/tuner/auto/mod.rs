@@ -3,11 +3,13 @@
 mod change;
 mod choose;
 mod outcome;
+mod pair;
 
 use std::time::Duration;
 
 use crate::plan::{Plan, Structure};
 
+use self::pair::Pair;
 use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
 use super::arm::{Arm, Belief, Step};
@@ -53,7 +55,12 @@ pub(super) struct Auto {
     /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
     structure_sigma: f64,
     level: Level,
+    /// The incumbent's cost (log) in the latest units of its latest epoch.
+    latest: Option<f64>,
+    pairs: Vec<Pair>,
     drift: Drift,
+    /// Units of the incumbent (log) that do not make a window of the drift test yet.
+    watched: Vec<f64>,
     budget: Budget,
     running: Option<usize>,
     fallback: Plan,
@@ -127,7 +134,10 @@ impl Auto {
             offset: 0.0,
             structure_sigma,
             level: Level::new(),
+            latest: None,
+            pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
             drift: Drift::new(),
+            watched: Vec::with_capacity(16),
             budget: Budget::default(),
             running: None,
             fallback,
@@ -182,7 +192,7 @@ impl Auto {
             epoch.units = epoch_units(&plan, trial);
             return epoch;
         }
-        self.since_recheck += 1;
+        self.since_recheck += u32::from(self.pairs.is_empty());
         if !self.drift.suspects() {
             let mut again = if self.settled {
                 None
@@ -194,6 +204,10 @@ impl Auto {
                     self.settled = false;
                     self.announce(index, &value, number, log);
                     self.trial(&mut epoch, index, cost);
+                    return epoch;
+                }
+                if !self.pairs.is_empty() {
+                    epoch.units = epoch_units(&plan, trial);
                     return epoch;
                 }
                 self.settle(number, cost, log);

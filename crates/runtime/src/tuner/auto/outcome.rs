@@ -5,10 +5,11 @@ use std::time::Duration;
 use super::super::api::{Epoch, Purpose};
 use super::super::arm::Step;
 use super::super::decision::{Log, Reason};
-use super::super::math::median;
+use super::super::math::{log_median, median};
 use super::super::model::beside_one_another;
 use super::super::search::worth;
 use super::super::{Cut, Totals, grown};
+use super::pair::Pair;
 use super::{Auto, TRIALS_IN_A_ROW, seconds, trial_units};
 
 /// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
@@ -79,7 +80,15 @@ impl Auto {
         } else {
             trial_units(cost)
         };
-        let change = self.watch(&costs, trial_units(cost));
+        let trial = trial_units(cost);
+        let few = costs.len().min(trial as usize);
+        self.close_pairs(&costs[..few], epoch.number, totals, log);
+        if index == self.incumbent {
+            self.latest = log_median(&costs[costs.len() - few..]);
+        }
+        let change = (index == self.incumbent)
+            .then(|| self.watch(&costs, trial))
+            .flatten();
         self.scratch = costs;
         if let Some(change) = change {
             self.reopen(change, epoch.number, totals, log);
@@ -191,41 +200,35 @@ impl Auto {
             let mean = many && self.scratch.len() == 1;
             let units = if mean { 0 } else { self.scratch.len() as u32 };
             if let Some(middle) = median(&mut self.scratch) {
-                let x = (middle / cost).ln();
-                if epoch.purpose == Purpose::Recheck
-                    && let Some(shift) = self.faster_than_known(index, x)
-                {
-                    let reason = Reason::Revived {
-                        plan: epoch.plan,
-                        cost: middle,
-                        incumbent: cost,
-                    };
-                    log.push(epoch.number, reason);
-                    self.revive(index, shift, totals);
-                }
-                self.arms[index].sample(x + self.offset, units);
+                self.pairs.push(Pair {
+                    arm: index,
+                    cost: middle.ln(),
+                    units,
+                    before: self.latest.unwrap_or(level),
+                    recheck: epoch.purpose == Purpose::Recheck,
+                });
             }
         }
         self.budget.lose(lost);
         if epoch.purpose == Purpose::Recheck {
             self.recheck_lost += lost;
         }
-        self.judge(index, epoch.number, totals, log);
-        if matches!(self.arms[index].step, Step::Structure | Step::Start) {
+        if cut.is_some() {
+            self.judge(index, epoch.number, totals, log);
             self.calibrate();
         }
     }
 
     /// By how much (log, negative) a plan is faster than it was known to be, if that is beyond doubt and makes it
     /// faster than the incumbent.
-    fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
+    pub(super) fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
         let known = self.arms[index].belief(self.level.noise());
         let shift = x + self.offset - known.mu;
         (shift < -(0.10_f64.max(3.0 * known.sigma)) && x < -0.04).then_some(shift)
     }
 
     /// Switches to an arm, or says that it lost.
-    fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
+    pub(super) fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
         let outlook = self.outlook(totals);
         let arm = &self.arms[index];
         let pairs = arm.measured();
@@ -284,6 +287,8 @@ impl Auto {
         self.offset = mu;
         self.switches += 1;
         self.level.restart(Some(cost.ln() + x));
+        self.latest = None;
+        self.watched.clear();
         self.drift.rebase(x);
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
