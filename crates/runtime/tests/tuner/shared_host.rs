@@ -53,6 +53,7 @@ fn ends(name: &str, world: impl Fn(&mut Rng) -> World) -> Ends {
         let beyond = world.cost(&plan, last) / least - 1.0;
         if beyond > 0.03 {
             worse += 1.0 / SEEDS as f64;
+            // `WRONG_TURNS=1 cargo test --test tuner shared_host -- --nocapture` prints the logs of these.
             if std::env::var_os("WRONG_TURNS").is_some() {
                 println!(
                     "{name}, seed {seed}: {plan} is {:.1} % worse than {best} ({:.1} us)\n{}",
@@ -90,9 +91,15 @@ fn bursts_seldom_lead_to_a_worse_plan() {
             let e = ends(&name, |rng| {
                 shared(frames(2, units, unit_s, rows, 0.3, rng), noise)
             });
-            assert!(e.worse <= 0.5, "{name}: {}", e.worse);
-            assert!(e.regret.quantile(0.5) <= 0.03, "{name}");
-            assert!(e.figures.whole.quantile(0.5) >= 0.5, "{name}");
+            let most = if units == 3000 { 0.1 } else { 0.2 };
+            assert!(e.worse <= most, "{name}: {}", e.worse);
+            assert!(e.regret.quantile(0.5) <= 0.01, "{name}");
+            let (whole, last_quarter) = (&e.figures.whole, &e.figures.last_quarter);
+            assert!(whole.quantile(0.5) >= 0.945, "{name}: {whole}");
+            assert!(
+                last_quarter.quantile(0.5) >= 0.965,
+                "{name}: {last_quarter}"
+            );
         }
     }
 }
@@ -109,24 +116,28 @@ fn cold_starts_do_not_decide() {
             }
             world
         });
-        assert!(e.worse <= 0.5, "{name}: {}", e.worse);
+        let most = if units == 3000 { 0.08 } else { 0.25 };
+        assert!(e.worse <= most, "{name}: {}", e.worse);
     }
 }
 
-/// The best structure starts in a burst.
+/// The very first unit, under the best structure, which is predicted as such, takes thirty times as long and is cut off.
 #[test]
-fn a_first_unit_in_a_burst_does_not_decide() {
+fn a_cold_first_unit_does_not_rule_out_the_best_structure() {
     for (name, units, unit_s, rows) in STREAMS {
-        let name = format!("{name}, tiled cold");
+        let name = format!("{name}, first unit cut off");
         let e = ends(&name, |rng| {
-            let mut world = shared(frames(2, units, unit_s, rows, 0.1, rng), 0.05);
+            let mut world = frames(2, units, unit_s, rows, 0.1, rng);
+            world
+                .truths
+                .retain(|t| matches!(t.structure, Structure::Sequential | Structure::Tiled));
             for t in &mut world.truths {
                 if t.structure == Structure::Tiled {
-                    t.cold = 20.0;
+                    t.cold = 30.0;
                 }
             }
             world
         });
-        assert!(e.worse <= 0.5, "{name}: {}", e.worse);
+        assert!(e.worse <= 0.15, "{name}: {}", e.worse);
     }
 }

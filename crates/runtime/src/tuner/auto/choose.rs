@@ -112,8 +112,9 @@ impl Auto {
         let spread = (squares / count - (sum / count).powi(2)).max(0.0);
         let most = self.structure_sigma;
         let sigma = ((2.0 * most * most + count * spread) / (1.0 + count)).sqrt();
-        for arm in &mut self.arms {
-            if arm.runs == 0 && arm.step == Step::Structure {
+        for (index, arm) in self.arms.iter_mut().enumerate() {
+            let first = matches!(arm.step, Step::Structure | Step::Start);
+            if first && !arm.known && index != self.incumbent {
                 let mu = self.model.seconds(&arm.plan).ln() + error - level + self.offset;
                 arm.prior = Belief {
                     mu,

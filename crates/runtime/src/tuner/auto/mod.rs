@@ -35,9 +35,12 @@ const CUTOFF_LEAST_S: f64 = 30e-6;
 /// pays for the structure's private memory.
 const PROBE_CUTOFF: f64 = 2.0;
 const PROBE_CUTOFF_LEAST_S: f64 = 100e-6;
-/// The very first unit may take this many times the predicted cost, and at least this long.
+/// The very first unit may take this many times the predicted cost, and at least this share of the stream, within
+/// limits in seconds: it pays for threads that wake and memory that is touched.
 const FIRST_CUTOFF: f64 = 5.0;
+const FIRST_CUTOFF_SHARE: f64 = 0.006;
 const FIRST_CUTOFF_LEAST_S: f64 = 0.5e-3;
+const FIRST_CUTOFF_MOST_S: f64 = 10e-3;
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
@@ -192,7 +195,7 @@ impl Auto {
             epoch.units = epoch_units(&plan, trial);
             return epoch;
         }
-        self.since_recheck += u32::from(self.pairs.is_empty());
+        self.since_recheck += u32::from(self.settled || self.pairs.is_empty());
         if !self.drift.suspects() {
             let mut again = if self.settled {
                 None
@@ -206,7 +209,7 @@ impl Auto {
                     self.trial(&mut epoch, index, cost);
                     return epoch;
                 }
-                if !self.pairs.is_empty() {
+                if !self.pairs.is_empty() && !self.settled {
                     epoch.units = epoch_units(&plan, trial);
                     return epoch;
                 }
@@ -235,10 +238,12 @@ impl Auto {
         epoch.purpose = Purpose::Probe;
         epoch.units = epoch_units(&plan, 1);
         if self.fallback != plan {
-            let limit = FIRST_CUTOFF * self.model.seconds(&plan) * self.together(plan);
-            epoch.cutoff = Some(Duration::from_secs_f64(
-                limit.clamp(FIRST_CUTOFF_LEAST_S, 1e6),
-            ));
+            let predicted = self.model.seconds(&plan);
+            let stream = predicted * self.length.unwrap_or(UNKNOWN_UNITS) as f64;
+            let least =
+                (FIRST_CUTOFF_SHARE * stream).clamp(FIRST_CUTOFF_LEAST_S, FIRST_CUTOFF_MOST_S);
+            let limit = FIRST_CUTOFF * predicted * self.together(plan);
+            epoch.cutoff = Some(Duration::from_secs_f64(limit.clamp(least, 1e6)));
             epoch.fallback = self.fallback;
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::api::{Epoch, Purpose};
-use super::super::arm::Step;
+use super::super::arm::{Belief, Step};
 use super::super::decision::{Log, Reason};
 use super::super::math::{log_median, median};
 use super::super::model::beside_one_another;
@@ -114,11 +114,11 @@ impl Auto {
         self.arms[index].runs += 1;
         self.arms[index].probed = Some(1.0);
         self.tried += 1;
-        // The first unit pays for much that no later one pays for, so the plan keeps a chance.
-        let sigma = self.arms[index].prior.sigma;
+        // What the plan is believed to cost follows from the model once the fallback's warm cost is known.
+        let sigma = self.structure_sigma;
         let arm = &mut self.arms[old];
-        arm.prior.sigma = sigma;
-        arm.cut(self.offset + (after / redo).max(1.0).ln() - 0.2, 0.7);
+        arm.prior = Belief { mu: 0.0, sigma };
+        arm.cut_cold(after / redo, self.offset);
         self.caught = after > 2.0 * redo;
         self.incumbent = index;
         self.switches += 1;
@@ -150,6 +150,7 @@ impl Auto {
         let together = self.together(epoch.plan);
         let structure = self.new_structure(index);
         let arm = &mut self.arms[index];
+        let first = probe && arm.runs == 0;
         arm.runs += costs.len() as u64 + u64::from(cut.is_some());
         arm.seen = epoch.number;
         if let Some(&Cut { after, redo }) = cut {
@@ -158,15 +159,19 @@ impl Auto {
             } else {
                 (after / together - cost).max(0.0)
             };
-            // A cold run that was too slow says less than a warm one, and the slowest of a group less than a unit.
-            let (beyond, sigma) = match (redo, probe) {
-                (None, _) => (0.0, 1.2),
-                (_, true) => (0.4, 0.9),
-                _ => (0.7, 0.7),
-            };
-            let ratio = after / (cost * together);
+            // What slowed the machine slowed the fallback as well. The slowest of a group says less than a unit.
+            let ratio = after / (cost.max(redo.unwrap_or(cost)) * together);
             let hoped = arm.prior.mu - self.offset < 0.4;
-            arm.cut(ratio.ln() + self.offset + beyond, sigma);
+            if first {
+                arm.cut_cold(ratio, self.offset);
+            } else {
+                let (beyond, sigma) = match (redo, probe) {
+                    (None, _) => (0.0, 1.2),
+                    (_, true) => (0.4, 0.9),
+                    _ => (0.7, 0.7),
+                };
+                arm.cut(ratio.ln() + self.offset + beyond, sigma);
+            }
             self.caught |= structure && hoped && arm.round >= 2;
             if !arm.rejected {
                 log.push(
