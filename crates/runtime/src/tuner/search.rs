@@ -244,6 +244,7 @@ mod tests {
                 pass_s: 2e-6,
             },
             workers,
+            cpus: f64::from(workers),
             dispatches: Dispatch::ALL.to_vec(),
             units: None,
             live,
@@ -338,13 +339,13 @@ mod tests {
         };
         let net = |mu, o: &Outlook| worth(&arm(mu), o).map_or(f64::MIN, |w| w.net());
         assert!(net(0.0, &outlook) > 30.0);
-        assert!(net(3.0f64.ln(), &outlook) > 0.0);
+        assert!(net(2.5f64.ln(), &outlook) > 0.0);
         assert!(net(6.0f64.ln(), &outlook) < 0.0);
         let short = Outlook {
             remaining: 20.0,
             ..outlook
         };
-        assert!(net(3.0f64.ln(), &short) < 0.0);
+        assert!(net(2.5f64.ln(), &short) < 0.0);
     }
 
     #[test]

@@ -222,6 +222,7 @@ impl World {
                 pass_s: PASS_S,
             },
             workers: self.workers,
+            cpus: f64::from(self.workers),
             dispatches: Dispatch::ALL.to_vec(),
             units: self.known_length.then_some(self.units),
             live: false,

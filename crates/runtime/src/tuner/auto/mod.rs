@@ -368,10 +368,11 @@ impl Auto {
                 measured: true,
             });
         }
+        // What was measured before a change of the machine counts: what is believed now follows from it.
         let measured = self
             .arms
             .iter()
-            .filter(|a| a.plan.structure == Structure::Sequential && a.measured() > 0)
+            .filter(|a| a.plan.structure == Structure::Sequential && a.known)
             .map(|a| a.belief(noise).mu)
             .min_by(f64::total_cmp);
         if let Some(mu) = measured {
@@ -385,8 +386,9 @@ impl Auto {
             .model
             .seconds(&self.model.best_plan(Structure::Sequential));
         let factor = sequential / self.model.seconds(&self.incumbent());
+        // A speed-up of more than there are cpus would have to be seen to be believed.
         Some(Gain {
-            factor,
+            factor: factor.min(self.model.cpus()),
             measured: false,
         })
     }
