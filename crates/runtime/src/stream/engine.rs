@@ -112,7 +112,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 return stop;
             }
             // Waking a thread costs some µs. With more buffers, one wake-up stands for many units.
-            if !self.live && costs.iter().min().is_some_and(|cost| *cost < TINY) {
+            let tiny = TINY * costs.len() as u32;
+            if !self.live && costs.iter().sum::<Duration>() < tiny {
                 self.grow(MANY);
             }
         }
