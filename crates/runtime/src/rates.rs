@@ -15,8 +15,8 @@ pub struct Rates {
     /// Arithmetic operations on elements one worker does in a second, on data in its first-level cache with
     /// vector instructions.
     pub ops_per_s: f64,
-    /// Bytes one worker moves to and from memory beyond its private cache in a second, read and written
-    /// bytes added.
+    /// Bytes one worker alone moves to and from memory beyond its private cache in a second, read and written bytes
+    /// added. The cost model takes it for what all workers together move, which is the least it can be.
     pub bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,

@@ -57,6 +57,15 @@ pub trait Service: Send + Sync {
     fn output(&self) -> Self::Output;
     /// Private memory for one worker.
     fn scratch(&self) -> Self::Scratch;
+    /// Makes what `structure` needs beside a unit's buffers, and touches it, so that the first unit does not wait for
+    /// memory while it is timed. Called before the first unit under a structure; the time is no unit's cost. By default
+    /// nothing is done, and what is needed may be made by the first unit.
+    ///
+    /// Buffers that [`Service::input`] and [`Service::output`] make should be touched too, as those of
+    /// [`buffer`](crate::buffer) are.
+    fn prepare(&self, structure: Structure) {
+        let _ = structure;
+    }
     /// The structures this service can run, most plain first (`sequential` where there is one).
     /// `private_cache` is the private cache of a worker in bytes.
     fn shapes(&self, private_cache: usize) -> Vec<Shape>;

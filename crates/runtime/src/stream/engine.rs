@@ -81,6 +81,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     pub(super) fn drive(&mut self, schedule: &mut dyn Schedule) -> Stop {
         let mut costs = Vec::new();
         let mut last = None;
+        let mut prepared = Vec::new();
         loop {
             let epoch = schedule.next();
             if let Err(error) = self.check(&epoch) {
@@ -92,6 +93,13 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     .instant(Track::Tuner, "plan", &epoch.plan.to_string());
             }
             last = Some(epoch.plan);
+            if !prepared.contains(&epoch.plan.structure) {
+                prepared.push(epoch.plan.structure);
+                if let Err(message) = self.exec.prepare(epoch.plan.structure) {
+                    let unit = self.intake.taken();
+                    return Stop::Unit { unit, message };
+                }
+            }
             costs.clear();
             let ended = match epoch.plan.structure {
                 Structure::Farm => farm::epoch(self, &epoch, &mut costs),
@@ -112,7 +120,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 return stop;
             }
             // Waking a thread costs some µs. With more buffers, one wake-up stands for many units.
-            if !self.live && costs.iter().min().is_some_and(|cost| *cost < TINY) {
+            let tiny = TINY * costs.len() as u32;
+            if !self.live && costs.iter().sum::<Duration>() < tiny {
                 self.grow(MANY);
             }
         }

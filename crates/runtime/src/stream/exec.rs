@@ -121,6 +121,12 @@ impl<'a, S: Service> Executor<'a, S> {
         self.scratch.iter_mut().filter(|s| s.is_some()).count()
     }
 
+    /// Has the service make what a structure needs. A panic is an error.
+    pub(super) fn prepare(&self, structure: Structure) -> Result<(), String> {
+        catch_unwind(AssertUnwindSafe(|| self.service.prepare(structure)))
+            .map_err(|payload| format!("panicked: {}", panic_text(&*payload)))
+    }
+
     /// Runs all passes of a plan that was checked. `Err` says what a kernel said.
     pub(super) fn unit(
         &self,

@@ -28,11 +28,48 @@ struct Delivery<'e, 'a, 'p, S: Service, K> {
     /// Why no more units are taken; of several failed units the earliest.
     stop: Option<Stop>,
     cut: Option<Duration>,
+    /// What each unit took on its worker, as they came.
+    took: Vec<Duration>,
 }
 
-/// Computes the units of `epoch` side by side. Every unit's cost is the time of the batch without what workers spent
-/// waiting for input and output, divided by the number of units: the true processing rate of Kalavri et al., "Three
-/// steps is all you need" (OSDI 2018).
+/// When each worker began the unit it computes, in nanoseconds since the epoch began; 0 where it computes none.
+struct Begun(Vec<AtomicU64>);
+
+impl Begun {
+    fn new(workers: usize) -> Begun {
+        Begun((0..workers).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn set(&self, worker: WorkerId, at: Duration) {
+        self.put(worker, (at.as_nanos() as u64).max(1));
+    }
+
+    fn clear(&self, worker: WorkerId) {
+        self.put(worker, 0);
+    }
+
+    fn put(&self, worker: WorkerId, value: u64) {
+        if let Some(begun) = self.0.get(worker.0) {
+            begun.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// How long the oldest unit in work has taken at `now`.
+    fn longest(&self, now: Duration) -> Duration {
+        let begun = self.0.iter().map(|begun| begun.load(Ordering::Relaxed));
+        let oldest = begun.filter(|&begun| begun > 0).min();
+        oldest.map_or(Duration::ZERO, |begun| {
+            now.saturating_sub(Duration::from_nanos(begun))
+        })
+    }
+}
+
+/// Computes the units of `epoch` side by side. A unit's cost is what it took on its worker divided by the workers, so that
+/// one that was disturbed is one of many and not part of a mean. What is reported is the time of the batch without what
+/// workers spent waiting for input and output, divided by the number of units: the true processing rate of Kalavri et
+/// al., "Three steps is all you need" (OSDI 2018).
+///
+/// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     engine: &mut Engine<'_, '_, S, Src, K>,
     epoch: &Epoch,
@@ -55,6 +92,7 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         done: 0,
         stop: None,
         cut: None,
+        took: Vec::with_capacity(epoch.units as usize),
         outlet: &mut engine.outlet,
         tally: &mut *engine.tally,
     });
@@ -62,6 +100,8 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     let cancel = engine.cancel;
     let quit = AtomicBool::new(false);
     let waited = AtomicU64::new(0);
+    let begun = Begun::new(exec.pool().workers());
+    let began = Instant::now();
 
     let job = |worker: WorkerId| {
         if cancel.is_cancelled() {
@@ -71,6 +111,14 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
             return;
         }
         let asked = Instant::now();
+        if let Some(cutoff) = epoch.cutoff {
+            let longest = begun.longest(asked - began);
+            if longest > cutoff {
+                lock(&delivery).cut.get_or_insert(longest);
+                quit.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
         let Some(output) = out_link.empty() else {
             return stop(&delivery, &quit, Stop::Stopped);
         };
@@ -88,8 +136,10 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
             }
         };
         let begin = Instant::now();
+        begun.set(worker, begin - began);
         let result = exec.whole(worker, unit.number, &unit.value, &output);
         let end = Instant::now();
+        begun.clear(worker);
         in_link.give_back(unit.value);
         if let Err(message) = result {
             stop(
@@ -107,8 +157,10 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         }
         {
             let mut delivery = lock(&delivery);
+            delivery.took.push(end - begin);
             if epoch.cutoff.is_some_and(|cutoff| end - begin > cutoff) {
-                delivery.cut.get_or_insert(end - begin);
+                let cut = delivery.cut.get_or_insert(end - begin);
+                *cut = (*cut).max(end - begin);
                 quit.store(true, Ordering::Relaxed);
             }
             if !delivery.bring(unit.number, output) {
@@ -124,7 +176,6 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         waited.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
     };
 
-    let began = Instant::now();
     let batch = Batch {
         dispatch: plan.dispatch,
         items: epoch.units.max(1),
@@ -142,6 +193,7 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         done,
         stop,
         cut,
+        took,
         next,
         ..
     } = delivery
@@ -152,7 +204,7 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
         let cost = wall.saturating_sub(waited).div_f64(done as f64);
         (0..done).for_each(|_| engine.tally.count(&plan, cost));
         if cut.is_none() {
-            costs.resize(costs.len() + done as usize, cost);
+            costs.extend(took.iter().map(|took| *took / plan.workers.max(1)));
         }
     }
     let stop = match panic {

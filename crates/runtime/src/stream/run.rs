@@ -197,6 +197,7 @@ fn tuner<'a>(
             Rates::typical()
         },
         workers: have,
+        cpus: runtime.topology().parallelism(),
         dispatches: Dispatch::ALL.to_vec(),
         units,
         live: options.live,

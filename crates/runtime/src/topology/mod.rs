@@ -137,6 +137,12 @@ impl Topology {
         }
     }
 
+    /// How many threads can compute at once on average: the allowed cpus, or the quota where that is less.
+    pub fn parallelism(&self) -> f64 {
+        let cpus = self.cpus.len().max(1) as f64;
+        self.quota.map_or(cpus, |quota| quota.min(cpus))
+    }
+
     /// Number of cores that have an allowed cpu.
     pub fn cores(&self) -> usize {
         self.cores_of(None)

@@ -15,6 +15,9 @@ pub struct TunerSetup {
     pub rates: Rates,
     /// Workers there are, at least 1.
     pub workers: u32,
+    /// Cpus that workers can run on at once: what the process may use, a quota counted as its share. More workers than
+    /// that do not compute faster.
+    pub cpus: f64,
     /// Dispatch flavours there are, the preferred first.
     pub dispatches: Vec<Dispatch>,
     /// Length of the stream in units, if known.
@@ -109,7 +112,7 @@ pub enum Measured<'a> {
 pub struct Gain {
     /// Time of a unit under `sequential` divided by its time under the incumbent.
     pub factor: f64,
-    /// Both were measured; otherwise `sequential` is the cost model's prediction.
+    /// Both were measured in this stream; otherwise the time of `sequential` is predicted.
     pub measured: bool,
 }
 

@@ -8,7 +8,20 @@ use crate::plan::Plan;
 use super::math::median;
 
 /// Measurements kept of one arm.
-const KEPT: usize = 8;
+const KEPT: usize = 16;
+
+/// The share of epochs that something else makes slower, by a factor of up to e to the power of [`FLUKE_MOST`], and from
+/// where on (log) it can be told from noise.
+const FLUKES: f64 = 0.05;
+const FLUKE_LEAST: f64 = 0.2;
+const FLUKE_MOST: f64 = 2.5;
+/// What a unit that was cut off cold says about the cost of a warm one: how many times the incumbent's counts at most,
+/// how far beyond (log) it is believed to be, and the deviation.
+const COLD_CUT_MOST: f64 = 4.0;
+const COLD_CUT_BEYOND: f64 = 1.0;
+const COLD_CUT_SIGMA: f64 = 0.9;
+/// Two samples that differ by more (log) are one and a fluke.
+const DISAGREE: f64 = 0.3;
 
 /// A normal distribution of the logarithm of a plan's cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,10 +63,14 @@ pub(super) struct Arm {
     pub(super) step: Step,
     /// What was believed before the samples below.
     pub(super) prior: Belief,
+    /// What being cut off says.
+    cuts: Option<Belief>,
     samples: [f64; KEPT],
     weights: [u32; KEPT],
     len: usize,
     at: usize,
+    /// It was measured at some time.
+    pub(super) known: bool,
     /// Units ever run, those that do not count included.
     pub(super) runs: u64,
     /// The structure went through its probe, and took this much longer than the incumbent.
@@ -74,6 +91,8 @@ impl Arm {
             plan,
             step,
             prior,
+            cuts: None,
+            known: false,
             samples: [0.0; KEPT],
             weights: [0; KEPT],
             len: 0,
@@ -94,6 +113,7 @@ impl Arm {
         self.at = (self.at + 1) % KEPT;
         self.len = (self.len + 1).min(KEPT);
         self.round += 1;
+        self.known = true;
     }
 
     /// Epochs measured.
@@ -101,22 +121,48 @@ impl Arm {
         self.len
     }
 
-    /// The middle of what was measured.
+    /// The middle of what was measured. Of two that disagree it is the lower one: what disturbs makes slower.
     pub(super) fn middle(&self) -> Option<f64> {
         let mut sorted = self.samples;
-        median(&mut sorted[..self.len])
+        let middle = median(&mut sorted[..self.len]);
+        if self.disagree() {
+            Some(sorted[0])
+        } else {
+            middle
+        }
+    }
+
+    fn disagree(&self) -> bool {
+        self.len == 2 && (self.samples[0] - self.samples[1]).abs() > DISAGREE
+    }
+
+    /// How likely it is that the only sample, slower than what was believed before, met with something else: what
+    /// share flukes have in the density of such a sample.
+    pub(super) fn fluke(&self, noise: f64) -> f64 {
+        let beyond = self.samples[0] - self.prior.mu;
+        if self.len != 1 || !(FLUKE_LEAST..FLUKE_MOST).contains(&beyond) {
+            return 0.0;
+        }
+        let sigma = self.prior.sigma.hypot(noise).hypot(0.05);
+        let usual =
+            (-0.5 * (beyond / sigma).powi(2)).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt());
+        let fluke = FLUKES / (FLUKE_MOST - FLUKE_LEAST);
+        fluke / (fluke + (1.0 - FLUKES) * usual)
     }
 
     /// What is believed now. `noise` is the deviation of the logarithm of a single unit's time.
     pub(super) fn belief(&self, noise: f64) -> Belief {
+        let before = self.cuts.map_or(self.prior, |cuts| self.prior.and(cuts));
         let Some(mu) = self.middle() else {
-            return self.prior;
+            return before;
         };
         let units: u32 = self.weights[..self.len].iter().sum();
-        // The variance of a median is about 1.57 times that of a mean; what pairs leave of drift does not average out.
-        let spread = 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
+        // The variance of a median is about 1.57 times that of a mean, and that of the incumbent's two sides together
+        // is half of it; what pairs leave of drift does not average out.
+        let spread = 1.5 * 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
         // One or two epochs of few units can be nothing but a spike, and a mean has any spike in it.
-        let doubt = match (self.len, units) {
+        let agreeing = if self.disagree() { 1 } else { self.len };
+        let doubt = match (agreeing, units) {
             (1, 0) => 0.35,
             (2, 0) => 0.20,
             (_, 0) => 0.06,
@@ -130,13 +176,14 @@ impl Arm {
             mu,
             sigma: (spread + doubt * doubt).sqrt(),
         }
-        .and(self.prior)
+        .and(before)
     }
 
     /// Forgets the samples but not what they said: the machine has changed, and the plan moved by `shift` (log) give
     /// or take `sigma`.
     pub(super) fn age(&mut self, noise: f64, shift: f64, sigma: f64) {
         let now = self.belief(noise);
+        self.cuts = None;
         self.prior = Belief {
             mu: now.mu + shift,
             sigma: (now.sigma.powi(2) + sigma.powi(2)).sqrt(),
@@ -150,10 +197,23 @@ impl Arm {
 
     /// A unit was abandoned when it had taken as long as `value` says: the cost is above that, nobody knows how far.
     pub(super) fn cut(&mut self, value: f64, sigma: f64) {
-        self.prior = self.prior.and(Belief {
+        self.evidence(Belief {
             mu: value + 0.7,
             sigma,
         });
+    }
+
+    /// The first unit of a structure was abandoned: most of its time may have gone into what no later one pays for, so
+    /// that it took very long says no more than that it took long.
+    pub(super) fn cut_cold(&mut self, ratio: f64, offset: f64) {
+        self.evidence(Belief {
+            mu: offset + ratio.clamp(1.0, COLD_CUT_MOST).ln() + COLD_CUT_BEYOND,
+            sigma: COLD_CUT_SIGMA,
+        });
+    }
+
+    fn evidence(&mut self, cut: Belief) {
+        self.cuts = Some(self.cuts.map_or(cut, |cuts| cuts.and(cut)));
         self.round += 1;
     }
 }

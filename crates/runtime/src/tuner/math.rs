@@ -14,6 +14,19 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     })
 }
 
+/// Values whose median is taken without an allocation.
+const FEW: usize = 32;
+
+/// The logarithm's median of the first values, at most [`FEW`].
+pub(super) fn log_median(values: &[f64]) -> Option<f64> {
+    let mut logs = [0.0; FEW];
+    let count = values.len().min(FEW);
+    for (log, value) in logs.iter_mut().zip(values) {
+        *log = value.ln();
+    }
+    median(&mut logs[..count])
+}
+
 /// The standard normal distribution function, to 1e-7: Abramowitz and Stegun, Handbook of Mathematical Functions,
 /// formula 7.1.26 for the error function.
 pub(super) fn normal_cdf(x: f64) -> f64 {

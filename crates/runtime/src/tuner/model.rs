@@ -1,7 +1,9 @@
 //! The cost model: what a plan should cost before anybody measured it.
 //!
 //! A unit takes the larger of its arithmetic and its memory time, and every job and every pass costs something beside:
-//! `max(ops / (ops_per_s * workers), bytes / bytes_per_s) * unevenness + jobs * job_s / workers + passes * pass_s`.
+//! `max(ops / (ops_per_s * min(workers, cpus)), bytes / bytes_per_s) * unevenness + jobs * job_s / workers + passes * pass_s`.
+//! The memory rate is one worker's and taken for that of all together: where several move more, a plan that was
+//! predicted slow turns out faster when it is tried; were it the other way, too many workers would be the start.
 //! Unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
 //! waits for them, so its passes are free.
 
@@ -18,6 +20,7 @@ pub(super) struct Model {
     rates: Rates,
     dispatches: Vec<Dispatch>,
     workers: u32,
+    cpus: f64,
     pinned_workers: bool,
     live: bool,
 }
@@ -39,6 +42,7 @@ impl Model {
                 .fixed_workers
                 .unwrap_or(setup.workers)
                 .clamp(1, setup.workers.max(1)),
+            cpus: if setup.cpus >= 1.0 { setup.cpus } else { 1.0 },
             pinned_workers: setup.fixed_workers.is_some(),
             live: setup.live,
         })
@@ -90,6 +94,11 @@ impl Model {
     /// Workers there are.
     pub(super) fn workers(&self) -> u32 {
         self.workers
+    }
+
+    /// Cpus that workers can run on at once, at least 1.
+    pub(super) fn cpus(&self) -> f64 {
+        self.cpus
     }
 
     /// The number of workers is not the tuner's to choose.
@@ -190,7 +199,8 @@ impl Model {
             return 1e-9;
         };
         let workers = f64::from(plan.workers.max(1));
-        let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * workers);
+        let at_once = workers.min(self.cpus);
+        let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * at_once);
         let memory = shape.work.bytes / positive(self.rates.bytes_per_s);
         let work = arithmetic.max(memory).max(1e-9);
         if !beside_one_another(plan.structure) {
@@ -272,6 +282,7 @@ mod tests {
                 pass_s: 5e-6,
             },
             workers,
+            cpus: f64::from(workers),
             dispatches: Dispatch::ALL.to_vec(),
             units: None,
             live: false,
@@ -299,6 +310,15 @@ mod tests {
         assert!((m.seconds(&plan) - (1e-3 + 40.0 * 1e-6 / 4.0 + 5e-6)).abs() < 1e-9);
         let m = model(4, vec![shape(Structure::Tiled, vec![400], 0.0, 1e7)]);
         assert!((m.seconds(&plan) - (1e-3 + 10e-6 + 5e-6)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn workers_beyond_the_cpus_there_are_do_not_make_arithmetic_faster() {
+        let mut m = model(8, vec![shape(Structure::Tiled, vec![400], 4e6, 0.0)]);
+        m.cpus = 2.0;
+        let seconds = |workers| m.work_seconds(&m.default_plan(Structure::Tiled, workers));
+        assert!((seconds(2) / seconds(8) - 1.0).abs() < 1e-9);
+        assert!((seconds(1) / seconds(8) - 2.0).abs() < 1e-9);
     }
 
     #[test]

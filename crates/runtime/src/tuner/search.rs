@@ -7,7 +7,7 @@
 use crate::plan::{Plan, Structure};
 
 use super::arm::{Arm, Belief, Step};
-use super::math::expected_improvement;
+use super::math::{expected_improvement, normal_cdf};
 use super::model::{Model, beside_one_another};
 
 /// Plans considered at all; a search never gets near it.
@@ -24,7 +24,9 @@ const WORKERS_SIGMA: (f64, f64) = (0.15, 0.4);
 /// Expected improvements below this share of the cost are not worth a measurement.
 const LEAST_GAIN: f64 = 0.002;
 /// Measurements of one plan in one search; one that is still undecided then is as good as the incumbent.
-pub(super) const ENOUGH: u32 = 8;
+const ENOUGH: u32 = 8;
+/// One that looks faster by so much (log) gets twice as many.
+const PROMISING: f64 = -0.01;
 /// What the first unit under a structure, and under another plan of one, costs beside its time, in units.
 const COLD_STRUCTURE: f64 = 0.6;
 const COLD_STEP: f64 = 0.15;
@@ -144,26 +146,30 @@ impl Worth {
 
     /// What is tried first: the most saved for the time put at risk, because that time is what runs out.
     pub(super) fn score(&self) -> f64 {
-        self.net() / (self.loss + 1.0)
+        self.net() / (self.loss + 2.0)
     }
 }
 
 /// Values an arm; `None` when it is certainly not worth a measurement.
 pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
-    if arm.round >= ENOUGH {
-        return None;
-    }
     let belief = arm.belief(outlook.noise);
     let x = belief.mu - outlook.offset;
-    let improvement = expected_improvement(x, belief.sigma);
+    if arm.round >= if x < PROMISING { 2 * ENOUGH } else { ENOUGH } {
+        return None;
+    }
+    let fluke = arm.fluke(outlook.noise);
+    let hoped = expected_improvement(arm.prior.mu - outlook.offset, arm.prior.sigma);
+    let improvement = expected_improvement(x, belief.sigma).max(fluke * hoped);
     if improvement < LEAST_GAIN {
         return None;
     }
     let epochs = if arm.measured() == 0 { 1.5 } else { 1.0 };
     let units = epochs * f64::from(epoch_units(&arm.plan, outlook.trial));
-    let mean = (x + 0.5 * belief.sigma * belief.sigma)
-        .exp()
-        .min(cutoff_ratio(arm, x).unwrap_or(4.0));
+    let mut mean = (x + 0.5 * belief.sigma * belief.sigma).exp();
+    let cutoff = cutoff_ratio(arm, x).unwrap_or(f64::INFINITY);
+    mean = mean.min(cutoff.min(4.0));
+    // A unit that is cut off is lost from its begin: the incumbent does it again.
+    let lost = normal_cdf((x - cutoff.ln()) / belief.sigma.max(1e-9));
     let cold = match (arm.runs, arm.step) {
         (0, Step::Structure) => COLD_STRUCTURE,
         (0, _) => COLD_STEP,
@@ -171,7 +177,7 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
     };
     Some(Worth {
         gain: improvement * (outlook.remaining - 2.0 * units).max(0.0),
-        loss: (mean - 1.0).max(0.0) * units + cold,
+        loss: (mean - 1.0).max(0.0) * units + lost + cold,
         ratio: x.exp(),
     })
 }
@@ -238,6 +244,7 @@ mod tests {
                 pass_s: 2e-6,
             },
             workers,
+            cpus: f64::from(workers),
             dispatches: Dispatch::ALL.to_vec(),
             units: None,
             live,
@@ -332,13 +339,13 @@ mod tests {
         };
         let net = |mu, o: &Outlook| worth(&arm(mu), o).map_or(f64::MIN, |w| w.net());
         assert!(net(0.0, &outlook) > 30.0);
-        assert!(net(3.0f64.ln(), &outlook) > 0.0);
+        assert!(net(2.5f64.ln(), &outlook) > 0.0);
         assert!(net(6.0f64.ln(), &outlook) < 0.0);
         let short = Outlook {
             remaining: 20.0,
             ..outlook
         };
-        assert!(net(3.0f64.ln(), &short) < 0.0);
+        assert!(net(2.5f64.ln(), &short) < 0.0);
     }
 
     #[test]

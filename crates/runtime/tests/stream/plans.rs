@@ -121,6 +121,40 @@ fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
 }
 
 #[test]
+fn a_structure_is_prepared_once_and_that_is_no_units_cost() {
+    within(|| {
+        let plans = [
+            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 3),
+            (plan(Structure::Tiled, Dispatch::Steal, 8, 2), 3),
+            (plan(Structure::Farm, Dispatch::Fifo, 1, 2), 4),
+        ];
+        let script = Script::new(&plans);
+        let log = script.log.clone();
+        let toy = Toy {
+            prepare: Duration::from_millis(60),
+            ..Toy::default()
+        };
+        let prepared = toy.prepared.clone();
+        let rt = runtime();
+        let stream = rt.stream(numbers(30)).through(toy).scheduled_by(script);
+        stream.into(Keep::default()).unwrap();
+        assert_eq!(
+            *prepared.lock().unwrap(),
+            [Structure::Tiled, Structure::Farm]
+        );
+        for recorded in log.lock().unwrap().iter() {
+            let Recorded::Units(plan, costs) = recorded else {
+                panic!("{recorded:?}")
+            };
+            assert!(
+                costs.iter().all(|cost| *cost < Duration::from_millis(50)),
+                "{plan}: {costs:?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
     fn slow_backward(_: u64, structure: Structure) -> Duration {
         Duration::from_millis(if structure == Structure::Backward {

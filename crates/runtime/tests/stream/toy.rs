@@ -54,6 +54,9 @@ pub struct Toy {
     /// Time of a unit, by its number, spent in its first item.
     pub delay: Option<fn(u64, Structure) -> Duration>,
     pub pipeline: bool,
+    /// Structures that were prepared, each taking this long.
+    pub prepared: Arc<Mutex<Vec<Structure>>>,
+    pub prepare: Duration,
     pub made: Arc<[AtomicUsize; 3]>,
 }
 
@@ -118,6 +121,11 @@ impl Service for Toy {
     fn scratch(&self) -> Vec<u32> {
         self.made[2].fetch_add(1, Ordering::Relaxed);
         Vec::new()
+    }
+
+    fn prepare(&self, structure: Structure) {
+        std::thread::sleep(self.prepare);
+        self.prepared.lock().unwrap().push(structure);
     }
 
     fn shapes(&self, _: usize) -> Vec<Shape> {

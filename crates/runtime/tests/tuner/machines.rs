@@ -85,6 +85,39 @@ fn what_the_user_pinned_stays_pinned() {
     }
 }
 
+/// What the end line says about `sequential`.
+#[test]
+fn a_gain_is_measured_if_sequential_ran_and_no_more_than_the_cpus_if_not() {
+    let mut predicted = 0;
+    for seed in 0..60 {
+        let mut world = frames(2, 3000, 1e-3, 1080, 0.2, &mut Rng::new(seed));
+        world
+            .truths
+            .retain(|t| matches!(t.structure, Structure::Sequential | Structure::Tiled));
+        // After the machine has changed, what was measured before counts as measured still.
+        world.load = Some((1000, 2000));
+        for t in &mut world.truths {
+            t.predicted = if t.structure == Structure::Sequential && seed % 2 == 0 {
+                9.0
+            } else {
+                1.0
+            };
+        }
+        let tuner = run(&world, seed).tuner;
+        let gain = tuner.summary().gain.expect("units ran");
+        let ran = tuner.decisions().iter().any(|d| {
+            let text = d.to_string();
+            text.contains(": sequential") && text.contains(" measured ")
+        });
+        assert!(gain.measured || !ran, "{gain:?}");
+        if !gain.measured {
+            predicted += 1;
+            assert!(gain.factor <= 2.0, "{gain:?}");
+        }
+    }
+    assert!((1..60).contains(&predicted), "{predicted}");
+}
+
 #[test]
 fn a_fixed_plan_runs_in_long_epochs_and_nothing_else_runs() {
     let world = frames(2, 300, 1e-3, 1080, 0.2, &mut Rng::new(3));

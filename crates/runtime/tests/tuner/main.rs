@@ -8,4 +8,5 @@ mod figures;
 mod frames;
 mod hopeless;
 mod machines;
+mod shared_host;
 mod sim;

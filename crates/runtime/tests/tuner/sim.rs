@@ -60,6 +60,15 @@ pub struct Truth {
     pub predicted: f64,
 }
 
+/// Time that the host gives to others: stretches in which everything takes longer.
+#[derive(Clone, Copy, Debug)]
+pub struct Bursts {
+    /// Mean time from the end of one to the begin of the next.
+    pub apart_s: f64,
+    pub length_s: (f64, f64),
+    pub factor: (f64, f64),
+}
+
 /// A machine with a load on it, and the stream that runs there.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -86,6 +95,8 @@ pub struct World {
     pub drift: f64,
     /// The stream reports an epoch of overlapping units by its mean only.
     pub farm_means: bool,
+    /// Another guest of the same host takes the machine now and then.
+    pub bursts: Option<Bursts>,
     /// The tuner knows the length.
     pub known_length: bool,
     pub remembered: Option<Plan>,
@@ -111,6 +122,7 @@ impl World {
             load_stalls: 0.0,
             drift: 1.0,
             farm_means: false,
+            bursts: None,
             known_length: true,
             remembered: None,
         }
@@ -210,6 +222,7 @@ impl World {
                 pass_s: PASS_S,
             },
             workers: self.workers,
+            cpus: f64::from(self.workers),
             dispatches: Dispatch::ALL.to_vec(),
             units: self.known_length.then_some(self.units),
             live: false,
@@ -345,6 +358,7 @@ pub fn run(world: &World, seed: u64) -> Run {
     let mut lucks = Vec::with_capacity(world.units as usize);
     let mut epochs = Vec::new();
     let mut costs = Vec::new();
+    let mut host = world.bursts.map(|bursts| Host::new(bursts, seed));
     while (units.len() as u64) < world.units {
         let epoch = tuner.next();
         let first_unit = units.len() as u64;
@@ -354,7 +368,11 @@ pub fn run(world: &World, seed: u64) -> Run {
         let left = (world.units - first_unit).min(u64::from(epoch.units));
         for i in 0..left {
             let unit = first_unit + i;
-            let luck = luck(world, &mut rng);
+            let mut luck = luck(world, &mut rng);
+            if let Some(host) = &mut host {
+                luck *= host.slowdown(units.iter().skip(host.seen), world.cost(&epoch.plan, unit));
+                host.seen = units.len();
+            }
             let mut cost = world.cost(&epoch.plan, unit) * luck;
             if !seen_structures.contains(&epoch.plan.structure) {
                 seen_structures.push(epoch.plan.structure);
@@ -434,5 +452,60 @@ fn luck(world: &World, rng: &mut Rng) -> f64 {
         usual * rng.between(2.0, 10.0)
     } else {
         usual
+    }
+}
+
+/// Where the stream is between two bursts.
+struct Host {
+    bursts: Bursts,
+    rng: Rng,
+    now: f64,
+    from: f64,
+    to: f64,
+    factor: f64,
+    /// Units whose time has gone by.
+    seen: usize,
+}
+
+impl Host {
+    fn new(bursts: Bursts, seed: u64) -> Host {
+        let mut host = Host {
+            bursts,
+            rng: Rng::new(seed ^ 0xb00),
+            now: 0.0,
+            from: 0.0,
+            to: 0.0,
+            factor: 1.0,
+            seen: 0,
+        };
+        host.burst();
+        host
+    }
+
+    /// The next burst: exponential distances, lengths spread evenly over their logarithms.
+    fn burst(&mut self) {
+        let Bursts {
+            apart_s,
+            length_s: (short, long),
+            factor,
+        } = self.bursts;
+        self.from = self.to - apart_s * (1.0 - self.rng.uniform()).ln();
+        self.to = self.from + short * (long / short).powf(self.rng.uniform());
+        self.factor = self.rng.between(factor.0, factor.1);
+    }
+
+    /// How many times longer `work` seconds take that begin after the units `gone`.
+    fn slowdown<'a>(&mut self, gone: impl Iterator<Item = &'a f64>, work: f64) -> f64 {
+        self.now += gone.sum::<f64>();
+        while self.to <= self.now {
+            self.burst();
+        }
+        let before = (self.from - self.now).max(0.0);
+        if work <= before {
+            return 1.0;
+        }
+        let within = (self.to - self.now.max(self.from)) / self.factor;
+        let slow = (work - before).min(within);
+        (work + slow * (self.factor - 1.0)) / work
     }
 }

@@ -26,20 +26,19 @@ impl Auto {
         values
     }
 
-    /// Splits an epoch of the incumbent into windows for the drift test.
+    /// Puts units of the incumbent into windows for the drift test. A window of fewer than three could be a spike, so
+    /// those of short epochs wait for the next.
     pub(super) fn watch(&mut self, costs: &[f64], trial: u32) -> Option<Change> {
-        let window = (trial as usize)
-            .clamp(3, WINDOW_MOST)
-            .min(costs.len().max(1));
+        let window = (trial as usize).clamp(3, WINDOW_MOST);
         let noise = 1.25 * self.level.noise() / (window as f64).sqrt();
         let mut found = None;
-        for chunk in costs.chunks(window) {
-            let mut logs = [0.0; WINDOW_MOST];
-            for (log, cost) in logs.iter_mut().zip(chunk) {
-                *log = cost.ln();
-            }
-            if let Some(x) = median(&mut logs[..chunk.len()]) {
-                found = self.drift.push(x, noise).or(found);
+        for cost in costs {
+            self.watched.push(cost.ln());
+            if self.watched.len() >= window {
+                if let Some(x) = median(&mut self.watched) {
+                    found = self.drift.push(x, noise).or(found);
+                }
+                self.watched.clear();
             }
         }
         found
@@ -58,6 +57,8 @@ impl Auto {
         );
         self.drifts += 1;
         self.level.restart(Some(change.to));
+        self.latest = None;
+        self.watched.clear();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);
         let noise = self.level.noise();

@@ -28,7 +28,7 @@ impl Auto {
         let left = self.budget.left(cost, outlook.remaining, totals.seconds);
         let mut best: Option<(usize, Worth)> = None;
         for (index, arm) in self.arms.iter().enumerate() {
-            if index == self.incumbent {
+            if index == self.incumbent || self.is_open(index) {
                 continue;
             }
             let Some(value) = worth(arm, &outlook) else {
@@ -112,8 +112,9 @@ impl Auto {
         let spread = (squares / count - (sum / count).powi(2)).max(0.0);
         let most = self.structure_sigma;
         let sigma = ((2.0 * most * most + count * spread) / (1.0 + count)).sqrt();
-        for arm in &mut self.arms {
-            if arm.runs == 0 && arm.step == Step::Structure {
+        for (index, arm) in self.arms.iter_mut().enumerate() {
+            let first = matches!(arm.step, Step::Structure | Step::Start);
+            if first && !arm.known && index != self.incumbent {
                 let mu = self.model.seconds(&arm.plan).ln() + error - level + self.offset;
                 arm.prior = Belief {
                     mu,
@@ -174,7 +175,7 @@ impl Auto {
         let turn = urgent || self.rechecks.is_multiple_of(2);
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
-            index != self.incumbent && arm.runs > 0 && {
+            index != self.incumbent && !self.is_open(index) && arm.runs > 0 && {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) * f64::from(outlook.trial);
                 loss * cost <= left && loss < 0.02 * outlook.remaining

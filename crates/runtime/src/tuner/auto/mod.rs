@@ -3,11 +3,13 @@
 mod change;
 mod choose;
 mod outcome;
+mod pair;
 
 use std::time::Duration;
 
 use crate::plan::{Plan, Structure};
 
+use self::pair::Pair;
 use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
 use super::arm::{Arm, Belief, Step};
@@ -33,9 +35,12 @@ const CUTOFF_LEAST_S: f64 = 30e-6;
 /// pays for the structure's private memory.
 const PROBE_CUTOFF: f64 = 2.0;
 const PROBE_CUTOFF_LEAST_S: f64 = 100e-6;
-/// The very first unit may take this many times the predicted cost, and at least this long.
+/// The very first unit may take this many times the predicted cost, and at least this share of the stream, within
+/// limits in seconds: it pays for threads that wake and memory that is touched.
 const FIRST_CUTOFF: f64 = 5.0;
+const FIRST_CUTOFF_SHARE: f64 = 0.006;
 const FIRST_CUTOFF_LEAST_S: f64 = 0.5e-3;
+const FIRST_CUTOFF_MOST_S: f64 = 10e-3;
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
@@ -53,7 +58,12 @@ pub(super) struct Auto {
     /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
     structure_sigma: f64,
     level: Level,
+    /// The incumbent's cost (log) in the latest units of its latest epoch.
+    latest: Option<f64>,
+    pairs: Vec<Pair>,
     drift: Drift,
+    /// Units of the incumbent (log) that do not make a window of the drift test yet.
+    watched: Vec<f64>,
     budget: Budget,
     running: Option<usize>,
     fallback: Plan,
@@ -127,7 +137,10 @@ impl Auto {
             offset: 0.0,
             structure_sigma,
             level: Level::new(),
+            latest: None,
+            pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
             drift: Drift::new(),
+            watched: Vec::with_capacity(16),
             budget: Budget::default(),
             running: None,
             fallback,
@@ -182,7 +195,7 @@ impl Auto {
             epoch.units = epoch_units(&plan, trial);
             return epoch;
         }
-        self.since_recheck += 1;
+        self.since_recheck += u32::from(self.settled || self.pairs.is_empty());
         if !self.drift.suspects() {
             let mut again = if self.settled {
                 None
@@ -194,6 +207,10 @@ impl Auto {
                     self.settled = false;
                     self.announce(index, &value, number, log);
                     self.trial(&mut epoch, index, cost);
+                    return epoch;
+                }
+                if !self.pairs.is_empty() && !self.settled {
+                    epoch.units = epoch_units(&plan, trial);
                     return epoch;
                 }
                 self.settle(number, cost, log);
@@ -221,10 +238,12 @@ impl Auto {
         epoch.purpose = Purpose::Probe;
         epoch.units = epoch_units(&plan, 1);
         if self.fallback != plan {
-            let limit = FIRST_CUTOFF * self.model.seconds(&plan) * self.together(plan);
-            epoch.cutoff = Some(Duration::from_secs_f64(
-                limit.clamp(FIRST_CUTOFF_LEAST_S, 1e6),
-            ));
+            let predicted = self.model.seconds(&plan);
+            let stream = predicted * self.length.unwrap_or(UNKNOWN_UNITS) as f64;
+            let least =
+                (FIRST_CUTOFF_SHARE * stream).clamp(FIRST_CUTOFF_LEAST_S, FIRST_CUTOFF_MOST_S);
+            let limit = FIRST_CUTOFF * predicted * self.together(plan);
+            epoch.cutoff = Some(Duration::from_secs_f64(limit.clamp(least, 1e6)));
             epoch.fallback = self.fallback;
         }
     }
@@ -349,10 +368,11 @@ impl Auto {
                 measured: true,
             });
         }
+        // What was measured before a change of the machine counts: what is believed now follows from it.
         let measured = self
             .arms
             .iter()
-            .filter(|a| a.plan.structure == Structure::Sequential && a.measured() > 0)
+            .filter(|a| a.plan.structure == Structure::Sequential && a.known)
             .map(|a| a.belief(noise).mu)
             .min_by(f64::total_cmp);
         if let Some(mu) = measured {
@@ -366,8 +386,9 @@ impl Auto {
             .model
             .seconds(&self.model.best_plan(Structure::Sequential));
         let factor = sequential / self.model.seconds(&self.incumbent());
+        // A speed-up of more than there are cpus would have to be seen to be believed.
         Some(Gain {
-            factor,
+            factor: factor.min(self.model.cpus()),
             measured: false,
         })
     }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::super::api::{Epoch, Purpose};
-use super::super::arm::Step;
+use super::super::arm::{Belief, Step};
 use super::super::decision::{Log, Reason};
-use super::super::math::median;
+use super::super::math::{log_median, median};
 use super::super::model::beside_one_another;
 use super::super::search::worth;
 use super::super::{Cut, Totals, grown};
+use super::pair::Pair;
 use super::{Auto, TRIALS_IN_A_ROW, seconds, trial_units};
 
 /// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
@@ -79,7 +80,15 @@ impl Auto {
         } else {
             trial_units(cost)
         };
-        let change = self.watch(&costs, trial_units(cost));
+        let trial = trial_units(cost);
+        let few = costs.len().min(trial as usize);
+        self.close_pairs(&costs[..few], epoch.number, totals, log);
+        if index == self.incumbent {
+            self.latest = log_median(&costs[costs.len() - few..]);
+        }
+        let change = (index == self.incumbent)
+            .then(|| self.watch(&costs, trial))
+            .flatten();
         self.scratch = costs;
         if let Some(change) = change {
             self.reopen(change, epoch.number, totals, log);
@@ -105,11 +114,11 @@ impl Auto {
         self.arms[index].runs += 1;
         self.arms[index].probed = Some(1.0);
         self.tried += 1;
-        // The first unit pays for much that no later one pays for, so the plan keeps a chance.
-        let sigma = self.arms[index].prior.sigma;
+        // What the plan is believed to cost follows from the model once the fallback's warm cost is known.
+        let sigma = self.structure_sigma;
         let arm = &mut self.arms[old];
-        arm.prior.sigma = sigma;
-        arm.cut(self.offset + (after / redo).max(1.0).ln() - 0.2, 0.7);
+        arm.prior = Belief { mu: 0.0, sigma };
+        arm.cut_cold(after / redo, self.offset);
         self.caught = after > 2.0 * redo;
         self.incumbent = index;
         self.switches += 1;
@@ -141,6 +150,7 @@ impl Auto {
         let together = self.together(epoch.plan);
         let structure = self.new_structure(index);
         let arm = &mut self.arms[index];
+        let first = probe && arm.runs == 0;
         arm.runs += costs.len() as u64 + u64::from(cut.is_some());
         arm.seen = epoch.number;
         if let Some(&Cut { after, redo }) = cut {
@@ -149,15 +159,19 @@ impl Auto {
             } else {
                 (after / together - cost).max(0.0)
             };
-            // A cold run that was too slow says less than a warm one, and the slowest of a group less than a unit.
-            let (beyond, sigma) = match (redo, probe) {
-                (None, _) => (0.0, 1.2),
-                (_, true) => (0.4, 0.9),
-                _ => (0.7, 0.7),
-            };
-            let ratio = after / (cost * together);
+            // What slowed the machine slowed the fallback as well. The slowest of a group says less than a unit.
+            let ratio = after / (cost.max(redo.unwrap_or(cost)) * together);
             let hoped = arm.prior.mu - self.offset < 0.4;
-            arm.cut(ratio.ln() + self.offset + beyond, sigma);
+            if first {
+                arm.cut_cold(ratio, self.offset);
+            } else {
+                let (beyond, sigma) = match (redo, probe) {
+                    (None, _) => (0.0, 1.2),
+                    (_, true) => (0.4, 0.9),
+                    _ => (0.7, 0.7),
+                };
+                arm.cut(ratio.ln() + self.offset + beyond, sigma);
+            }
             self.caught |= structure && hoped && arm.round >= 2;
             if !arm.rejected {
                 log.push(
@@ -191,41 +205,35 @@ impl Auto {
             let mean = many && self.scratch.len() == 1;
             let units = if mean { 0 } else { self.scratch.len() as u32 };
             if let Some(middle) = median(&mut self.scratch) {
-                let x = (middle / cost).ln();
-                if epoch.purpose == Purpose::Recheck
-                    && let Some(shift) = self.faster_than_known(index, x)
-                {
-                    let reason = Reason::Revived {
-                        plan: epoch.plan,
-                        cost: middle,
-                        incumbent: cost,
-                    };
-                    log.push(epoch.number, reason);
-                    self.revive(index, shift, totals);
-                }
-                self.arms[index].sample(x + self.offset, units);
+                self.pairs.push(Pair {
+                    arm: index,
+                    cost: middle.ln(),
+                    units,
+                    before: self.latest.unwrap_or(level),
+                    recheck: epoch.purpose == Purpose::Recheck,
+                });
             }
         }
         self.budget.lose(lost);
         if epoch.purpose == Purpose::Recheck {
             self.recheck_lost += lost;
         }
-        self.judge(index, epoch.number, totals, log);
-        if matches!(self.arms[index].step, Step::Structure | Step::Start) {
+        if cut.is_some() {
+            self.judge(index, epoch.number, totals, log);
             self.calibrate();
         }
     }
 
     /// By how much (log, negative) a plan is faster than it was known to be, if that is beyond doubt and makes it
     /// faster than the incumbent.
-    fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
+    pub(super) fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
         let known = self.arms[index].belief(self.level.noise());
         let shift = x + self.offset - known.mu;
         (shift < -(0.10_f64.max(3.0 * known.sigma)) && x < -0.04).then_some(shift)
     }
 
     /// Switches to an arm, or says that it lost.
-    fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
+    pub(super) fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
         let outlook = self.outlook(totals);
         let arm = &self.arms[index];
         let pairs = arm.measured();
@@ -284,6 +292,8 @@ impl Auto {
         self.offset = mu;
         self.switches += 1;
         self.level.restart(Some(cost.ln() + x));
+        self.latest = None;
+        self.watched.clear();
         self.drift.rebase(x);
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
