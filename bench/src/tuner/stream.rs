@@ -102,6 +102,7 @@ impl<'a> Bench<'a> {
             shapes: self.shapes.clone(),
             rates: *self.runtime.rates(),
             workers: self.workers(),
+            cpus: self.runtime.topology().parallelism(),
             dispatches: Dispatch::ALL.to_vec(),
             units: Some(frames),
             live: false,

@@ -35,6 +35,21 @@ struct Plane {
     cache: OnceLock<Cache>,
 }
 
+impl Plane {
+    fn sequential(&self, values: bool) -> &Sequential {
+        self.sequential
+            .get_or_init(|| Sequential::new(&self.graph, values))
+    }
+
+    fn backward(&self) -> &Backward {
+        self.backward.get_or_init(|| Backward::new(&self.graph))
+    }
+
+    fn cache(&self) -> &Cache {
+        self.cache.get_or_init(|| Cache::new(&self.graph))
+    }
+}
+
 /// A graph bound to a format, ready to run frames.
 ///
 /// An item is an equal share of every plane's rows: as many items as the lowest plane has rows.
@@ -158,9 +173,7 @@ impl FilterService {
                 Target::new(output.plane(p), rows).fill(value);
                 continue;
             }
-            let stages = plane
-                .sequential
-                .get_or_init(|| Sequential::new(&plane.graph, self.values()));
+            let stages = plane.sequential(self.values());
             let source = Source::new(input.plane(p), plane.graph.source);
             let mut target = stages
                 .is_last(part.pass)
@@ -181,17 +194,14 @@ impl FilterService {
         let cached = part.structure == Structure::BackwardCached;
         if cached && part.pass == 0 {
             for plane in &self.planes {
-                let cache = plane.cache.get_or_init(|| Cache::new(&plane.graph));
-                cache.clear(part.items.clone(), self.items());
+                plane.cache().clear(part.items.clone(), self.items());
             }
             return;
         }
         self.each(part, input, output, |plane, source, rows, target| {
-            let executor = plane.backward.get_or_init(|| Backward::new(&plane.graph));
+            let executor = plane.backward();
             let mode = match part.structure {
-                Structure::BackwardCached => {
-                    Mode::Cached(plane.cache.get_or_init(|| Cache::new(&plane.graph)))
-                }
+                Structure::BackwardCached => Mode::Cached(plane.cache()),
                 Structure::BackwardStore => Mode::Store,
                 _ => Mode::Plain,
             };
@@ -219,6 +229,24 @@ impl Service for FilterService {
 
     fn scratch(&self) -> Scratch {
         Scratch::default()
+    }
+
+    fn prepare(&self, structure: Structure) {
+        let computed = |plane: &&Plane| !matches!(plane.graph.result, Port::Constant(_));
+        for plane in self.planes.iter().filter(computed) {
+            match structure {
+                Structure::Sequential => {
+                    plane.sequential(self.values());
+                }
+                Structure::Backward | Structure::BackwardCached | Structure::BackwardStore => {
+                    plane.backward();
+                    if structure == Structure::BackwardCached {
+                        plane.cache();
+                    }
+                }
+                Structure::Tiled | Structure::Farm | Structure::Pipeline => {}
+            }
+        }
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
