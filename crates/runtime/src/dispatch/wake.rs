@@ -10,12 +10,12 @@ const FIRST_SPINS: u32 = 200;
 #[cfg(not(loom))]
 const SPINS: u32 = 32;
 /// A waiter spins this long, gives its processor away once, and again, then parks. Waking a parked thread on a
-/// virtual machine costs tens of microseconds, so the sum is of that order: a wait never costs more than twice
-/// what the better of spinning and parking would have cost.
+/// virtual machine costs from tens of microseconds to more than a hundred, so the sum is of that order: a wait costs not
+/// much more than twice what the better of spinning and parking would have cost.
 #[cfg(not(loom))]
 const PHASES: [std::time::Duration; 2] = [
     std::time::Duration::from_micros(10),
-    std::time::Duration::from_micros(40),
+    std::time::Duration::from_micros(150),
 ];
 
 /// Spins until `ready`, or until it is time to park (`false`).
