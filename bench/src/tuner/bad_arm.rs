@@ -59,6 +59,7 @@ impl Candidates {
                 s.work = Work {
                     ops: work.ops / 2.0,
                     bytes: work.bytes / 2.0,
+                    fresh: work.fresh,
                 }
             });
         }
@@ -281,7 +282,11 @@ mod tests {
             passes: vec![8],
             default_grain: 1,
             min_grain: 1,
-            work: Work { ops, bytes: 8.0 },
+            work: Work {
+                ops,
+                bytes: 8.0,
+                fresh: 0.0,
+            },
         };
         let shapes = [
             shape(Structure::Sequential, 30.0),

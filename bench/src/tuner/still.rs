@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use evener_image::Frame;
 use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::stream::Source;
-use evener_runtime::{Part, Service, Shape};
+use evener_runtime::{Part, Service, Shape, Structure};
 
 use super::frame_copy;
 
@@ -76,6 +76,10 @@ impl Service for Prepared {
 
     fn scratch(&self) -> Scratch {
         self.service.scratch()
+    }
+
+    fn prepare(&self, structure: Structure) {
+        self.service.prepare(structure);
     }
 
     fn shapes(&self, private_cache: usize) -> Vec<Shape> {

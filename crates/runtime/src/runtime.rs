@@ -217,7 +217,7 @@ impl Runtime {
 
     /// Rates of the machine; the first call measures them, in a few milliseconds.
     pub fn rates(&self) -> &Rates {
-        self.rates.get_or_init(Rates::measure)
+        self.rates.get_or_init(|| Rates::measure(&self.pool))
     }
 
     /// Where workers run relative to the threads that do input and output.

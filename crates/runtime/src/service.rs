@@ -11,6 +11,8 @@ pub struct Work {
     pub ops: f64,
     /// Bytes per unit that pass between memory (beyond the private cache) and workers.
     pub bytes: f64,
+    /// Bytes of memory that [`Service::prepare`] makes, once, before the first unit.
+    pub fresh: f64,
 }
 
 /// One way a service can run a unit: a structure, its passes and its limits.

@@ -6,10 +6,27 @@ use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
 
-/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic.
-const PULL: f64 = 6.0;
-/// The same with the test and setting of a valid bit.
-const PULL_CACHED: f64 = 14.0;
+/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: in rows, and in lists of
+/// elements here and there, which is how a warp pulls. Fitted to the published pipelines.
+const PULL: Pull = Pull {
+    row: 6.0,
+    list: 150.0,
+};
+/// The same with the test and setting of valid bits.
+const PULL_CACHED: Pull = Pull {
+    row: 20.0,
+    list: 550.0,
+};
+
+#[derive(Clone, Copy)]
+struct Pull {
+    row: f64,
+    list: f64,
+}
+
+/// How often a byte of an intermediate plane passes between memory and workers: it is read, and a line that is written is
+/// fetched first.
+const WRITTEN_AND_READ: f64 = 3.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;
 
@@ -47,17 +64,18 @@ impl Predicted {
         };
 
         let pulls = multiplicities(graph);
-        let pulled = |overhead: f64, at_most: f64| -> f64 {
+        let pulled = |pull: Pull, at_most: f64| -> f64 {
             let outputs = area(graph.size);
             graph
                 .nodes
                 .iter()
                 .zip(&pulls)
-                .map(|(n, &(times, direct))| {
-                    let overhead = if direct {
-                        0.0
-                    } else {
-                        overhead * taps(n.stage.as_ref())
+                .map(|(n, &(times, read))| {
+                    let taps = taps(n.stage.as_ref());
+                    let overhead = match read {
+                        Read::Direct => 0.0,
+                        Read::Row => pull.row * taps,
+                        Read::List => pull.list * taps,
                     };
                     times.min(at_most) * outputs * (n.stage.weight() + overhead)
                 })
@@ -70,24 +88,29 @@ impl Predicted {
         let backward = Work {
             ops: pulled(PULL, f64::INFINITY),
             bytes: ends,
+            fresh: 0.0,
         };
         Predicted {
             sequential: Work {
                 ops: arithmetic + load,
-                bytes: ends + 2.0 * between + 2.0 * load * SAMPLE,
+                bytes: ends + WRITTEN_AND_READ * (between + load * SAMPLE),
+                fresh: between + load * SAMPLE,
             },
             backward,
             cached: Work {
                 ops: pulled(PULL_CACHED, 1.2),
                 bytes: ends + between,
+                fresh: between,
             },
             store: Work {
                 ops: backward.ops,
                 bytes: ends + stored,
+                fresh: 0.0,
             },
             tiled: Work {
                 ops: tiled.tile().ops * area(graph.size),
                 bytes: ends,
+                fresh: 0.0,
             },
         }
     }
@@ -97,25 +120,51 @@ fn taps(stage: &dyn crate::stage::Stage) -> f64 {
     stage.offsets().map_or(4.0, |o| o.len() as f64)
 }
 
-/// How often each stage is evaluated per output of the graph when nothing is stored,
-/// and whether the stage reads the source itself, row by row.
-fn multiplicities(graph: &PlaneGraph) -> Vec<(f64, bool)> {
+/// How a stage gets its input.
+#[derive(Clone, Copy, PartialEq)]
+enum Read {
+    /// It reads the source itself, row by row, or maps what is there.
+    Direct,
+    /// Runs of rows.
+    Row,
+    /// Elements here and there.
+    List,
+}
+
+/// How often each stage is evaluated per output of the graph when nothing is stored, and how it reads.
+fn multiplicities(graph: &PlaneGraph) -> Vec<(f64, Read)> {
     let mut times = vec![0.0; graph.nodes.len()];
+    let mut listed = vec![false; graph.nodes.len()];
     if let Port::Stage(last) = graph.result {
         times[last] = 1.0;
     }
+    let resamples = |i: usize| graph.nodes[i].stage.offsets().is_none();
     for (i, node) in graph.nodes.iter().enumerate().rev() {
         for port in &node.inputs {
             if let Port::Stage(j) = port {
                 times[*j] += times[i] * taps(node.stage.as_ref());
+                listed[*j] |= listed[i] || resamples(i);
             }
         }
     }
-    let direct = |i: usize| {
+    let read = |i: usize| {
         let node = &graph.nodes[i];
-        node.stage.point().is_some() || (times[i] == 1.0 && node.inputs == [Port::Source])
+        if node.stage.point().is_some() {
+            Read::Direct
+        } else if times[i] == 1.0 && node.inputs == [Port::Source] {
+            // A warp's rows are cut into short runs.
+            if resamples(i) {
+                Read::Row
+            } else {
+                Read::Direct
+            }
+        } else if listed[i] || resamples(i) {
+            Read::List
+        } else {
+            Read::Row
+        }
     };
-    (0..times.len()).map(|i| (times[i], direct(i))).collect()
+    (0..times.len()).map(|i| (times[i], read(i))).collect()
 }
 
 /// The work of a frame: that of its planes together.
@@ -130,5 +179,6 @@ pub fn total(planes: &[Predicted], structure: Structure) -> Work {
     planes.iter().map(of).fold(Work::default(), |sum, w| Work {
         ops: sum.ops + w.ops,
         bytes: sum.bytes + w.bytes,
+        fresh: sum.fresh + w.fresh,
     })
 }

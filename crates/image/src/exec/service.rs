@@ -262,7 +262,7 @@ impl Service for FilterService {
             default_grain: if structure == Structure::Farm {
                 1
             } else {
-                (items / 16).max(1)
+                items.div_ceil(16).max(1)
             },
             min_grain: if structure == Structure::Farm {
                 1

@@ -28,7 +28,7 @@ impl Filter for Blur {
             name: "blur",
             kernel: Blur,
             size: plane.size,
-            weight: 9.0,
+            weight: 5.0,
         };
         graph.push(Arc::new(stage), &[input], size)
     }

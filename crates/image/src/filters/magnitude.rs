@@ -82,7 +82,7 @@ impl Stage for Magnitude {
             name: "sobel",
             kernel: Sobel,
             size: self.size,
-            weight: 14.0,
+            weight: 9.0,
         }))
     }
 

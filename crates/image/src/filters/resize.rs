@@ -57,7 +57,7 @@ impl Filter for Resize {
             map,
             size: plane.size,
             edge: Edge::Repeat,
-            weight: 16.0,
+            weight: 36.0,
             before: None,
             after: None,
         };

@@ -43,7 +43,7 @@ impl Filter for Rotate {
             map,
             size: plane.size,
             edge,
-            weight: 16.0,
+            weight: 36.0,
             before: None,
             after: None,
         };

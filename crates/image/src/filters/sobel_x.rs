@@ -34,7 +34,7 @@ impl SobelX {
             name: "sobel_x",
             kernel: SobelX,
             size,
-            weight: 6.0,
+            weight: 4.0,
         })
     }
 }

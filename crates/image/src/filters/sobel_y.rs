@@ -34,7 +34,7 @@ impl SobelY {
             name: "sobel_y",
             kernel: SobelY,
             size,
-            weight: 6.0,
+            weight: 4.0,
         })
     }
 }

@@ -42,7 +42,7 @@ impl Filter for Undistort {
             map: Radial::new(plane.size, self.k1, self.k2),
             size: plane.size,
             edge: Edge::Fill(plane.fill),
-            weight: 18.0,
+            weight: 38.0,
             before: None,
             after: None,
         };

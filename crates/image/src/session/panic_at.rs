@@ -1,7 +1,7 @@
 //! Makes a kernel panic on a chosen frame, for tests of what becomes of that. Not in release builds.
 
 use evener_runtime::stream::{Sink, Source};
-use evener_runtime::{Part, Service, Shape};
+use evener_runtime::{Part, Service, Shape, Structure};
 
 use crate::exec::service::{FilterService, Scratch};
 use crate::frame::Frame;
@@ -78,6 +78,10 @@ impl Service for PanicAt {
 
     fn scratch(&self) -> Scratch {
         self.service.scratch()
+    }
+
+    fn prepare(&self, structure: Structure) {
+        self.service.prepare(structure);
     }
 
     fn shapes(&self, private_cache: usize) -> Vec<Shape> {

@@ -342,6 +342,8 @@ mod tests {
                         };
                         exchange.put(unit(number, value), number % 3 == 0);
                     }
+                    // The last units are in no hurry, and nothing that comes after them would tell of them.
+                    exchange.flush();
                 });
             }
             for _ in 0..2000 {

@@ -1,9 +1,9 @@
 //! The cost model: what a plan should cost before anybody measured it.
 //!
 //! A unit takes the larger of its arithmetic and its memory time, and every job and every pass costs something beside:
-//! `max(ops / (ops_per_s * min(workers, cpus)), bytes / bytes_per_s) * unevenness + jobs * job_s / workers + passes * pass_s`.
-//! The memory rate is one worker's and taken for that of all together: where several move more, a plan that was
-//! predicted slow turns out faster when it is tried; were it the other way, too many workers would be the start.
+//! `max(ops / (ops_per_s * n), bytes / memory rate) * unevenness + jobs * job_s / workers + passes * pass_s`, where n is
+//! the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker alone, at most
+//! that of all together.
 //! Unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
 //! waits for them, so its passes are free.
 
@@ -12,6 +12,9 @@ use crate::rates::Rates;
 use crate::service::Shape;
 
 use super::api::{SetupError, TunerSetup};
+
+/// Bytes of fresh memory that the operating system clears and maps in a second, about.
+const FRESH_BYTES_PER_S: f64 = 3e9;
 
 /// Shapes and rates, and which plans they allow.
 #[derive(Debug)]
@@ -189,6 +192,12 @@ impl Model {
         self.work_seconds(plan) + self.overhead_seconds(plan)
     }
 
+    /// Predicted seconds to make the memory a structure needs.
+    pub(super) fn prepare_seconds(&self, structure: Structure) -> f64 {
+        let fresh = self.shape(structure).map_or(0.0, |s| s.work.fresh);
+        fresh.max(0.0) / FRESH_BYTES_PER_S
+    }
+
     /// The share of a unit's time that handing out jobs is predicted to take, 0 to 1.
     pub(super) fn overhead(&self, plan: &Plan) -> f64 {
         self.overhead_seconds(plan) / self.seconds(plan)
@@ -201,13 +210,19 @@ impl Model {
         let workers = f64::from(plan.workers.max(1));
         let at_once = workers.min(self.cpus);
         let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * at_once);
-        let memory = shape.work.bytes / positive(self.rates.bytes_per_s);
+        let memory = shape.work.bytes / self.memory_rate(at_once);
         let work = arithmetic.max(memory).max(1e-9);
         if !beside_one_another(plan.structure) {
             work * self.unevenness(shape, plan)
         } else {
             work
         }
+    }
+
+    /// Bytes that so many workers move in a second.
+    fn memory_rate(&self, at_once: f64) -> f64 {
+        let alone = positive(self.rates.bytes_per_s);
+        (alone * at_once).min(positive(self.rates.bytes_per_s_together).max(alone))
     }
 
     fn overhead_seconds(&self, plan: &Plan) -> f64 {
@@ -278,6 +293,7 @@ mod tests {
             rates: Rates {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
+                bytes_per_s_together: 1e10,
                 job_s: 1e-6,
                 pass_s: 5e-6,
             },
@@ -299,7 +315,11 @@ mod tests {
             passes,
             default_grain: 10,
             min_grain: 2,
-            work: Work { ops, bytes },
+            work: Work {
+                ops,
+                bytes,
+                fresh: 0.0,
+            },
         }
     }
 
@@ -354,6 +374,7 @@ mod tests {
         m.rates = Rates {
             ops_per_s: 0.0,
             bytes_per_s: f64::NAN,
+            bytes_per_s_together: f64::NAN,
             job_s: -1.0,
             pass_s: 0.0,
         };

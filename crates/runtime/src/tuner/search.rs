@@ -228,7 +228,10 @@ mod tests {
             passes,
             default_grain: 34,
             min_grain: 8,
-            work: Work { ops, bytes: 0.0 },
+            work: Work {
+                ops,
+                ..Work::default()
+            },
         };
         Model::new(&TunerSetup {
             shapes: vec![
@@ -240,6 +243,7 @@ mod tests {
             rates: Rates {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
+                bytes_per_s_together: 1e10,
                 job_s: 3e-7,
                 pass_s: 2e-6,
             },

@@ -137,6 +137,7 @@ impl Service for Toy {
             work: Work {
                 ops: 4.0 * f64::from(ITEMS),
                 bytes: 8.0 * f64::from(ITEMS),
+                fresh: 0.0,
             },
         };
         let mut shapes = vec![

@@ -207,6 +207,7 @@ impl World {
                 work: Work {
                     ops: t.work_s * t.predicted * 1e9,
                     bytes: t.memory_s * t.predicted * 1e10,
+                    fresh: 0.0,
                 },
             })
             .collect()
@@ -218,6 +219,7 @@ impl World {
             rates: Rates {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
+                bytes_per_s_together: 1e10,
                 job_s: JOB_S,
                 pass_s: PASS_S,
             },

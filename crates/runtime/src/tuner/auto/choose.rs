@@ -16,6 +16,17 @@ const RECHECK_SHARE: f64 = 0.01;
 const RISK_SHARE: f64 = 0.08;
 
 impl Auto {
+    /// Seconds that making memory for an arm's structure is predicted to take, if it was never run.
+    pub(super) fn preparing(&self, index: usize) -> f64 {
+        let structure = self.arms[index].plan.structure;
+        let made = |a: &Arm| a.plan.structure == structure && a.runs > 0;
+        if self.arms.iter().any(made) {
+            0.0
+        } else {
+            self.model.prepare_seconds(structure)
+        }
+    }
+
     /// The arm most worth a measurement, if one is worth its price and there is time left to lose.
     pub(super) fn pick(
         &mut self,
@@ -31,9 +42,10 @@ impl Auto {
             if index == self.incumbent || self.is_open(index) {
                 continue;
             }
-            let Some(value) = worth(arm, &outlook) else {
+            let Some(mut value) = worth(arm, &outlook) else {
                 continue;
             };
+            value.loss += self.preparing(index) / cost;
             if value.net() <= 0.0
                 || value.loss * cost > left
                 || best.is_some_and(|(_, b)| b.score() >= value.score())

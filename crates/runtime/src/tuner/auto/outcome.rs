@@ -144,7 +144,7 @@ impl Auto {
         let sound = self.arms[index].measured() > 0 || !self.new_structure(index);
         let most = if sound { SPIKE } else { f64::INFINITY } * cost;
         let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
-        let mut lost = (spent - costs.len() as f64 * cost).max(0.0);
+        let mut lost = (spent - costs.len() as f64 * cost).max(0.0) + self.preparing(index);
         self.tried += u32::from(self.arms[index].runs == 0);
         let probe = epoch.purpose == Purpose::Probe;
         let together = self.together(epoch.plan);
