@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import y4m
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -30,14 +32,17 @@ def version():
     return found.stdout.strip()
 
 
-def bench_filters(graph, size, frames, plan="auto", workers=2, simd=None):
-    """Time a graph on one plane in memory; one record of the command's results."""
+def bench_filters(graph, size, frames, plan="auto", workers=2, simd=None, codes=None):
+    """Time a graph on one plane in memory, that of 8-bit `codes` if given; one record of the command's results."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
+        picture = ["--size", f"{size[0]}x{size[1]}"]
+        if codes is not None:
+            y4m.write(Path(folder) / "plane.y4m", [codes])
+            picture = ["-i", Path(folder) / "plane.y4m"]
         command = [
-            binary(), "bench", "filters", "--graph", graph, "--size", f"{size[0]}x{size[1]}",
-            "--plan", plan, "--workers", str(workers), "--frames", str(frames),
-            "--no-memory", "--json", result,
+            binary(), "bench", "filters", "--graph", graph, *picture, "--plan", plan,
+            "--workers", str(workers), "--frames", str(frames), "--no-memory", "--json", result,
         ]  # fmt: skip
         run(command, simd)
         (record,) = json.loads(result.read_text())["results"]

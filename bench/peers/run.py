@@ -51,6 +51,7 @@ class Cell:
     def __init__(self, pipeline, size, options, remembered):
         self.pipeline, self.size, self.options = pipeline, size, options
         plane = pipelines.test_plane(*size)
+        self.codes = pipelines.test_codes(*size)
         self.opencv = opencv_graphs.Chain(plane, pipeline.graph)
         plain, rewrites = schedules(pipeline.letter, size, options.simd, remembered)
         self.halide = {"halide": plain, "halide_rewrite": rewrites}
@@ -72,7 +73,7 @@ class Cell:
         big = self.size[0] * self.size[1] > 1_000_000
         frames = self.options.frames or (1000 if big else 6000)
         record = evener.bench_filters(
-            self.pipeline.graph, self.size, frames, simd=self.options.simd
+            self.pipeline.graph, self.size, frames, simd=self.options.simd, codes=self.codes
         )
         # The tuner may end a round on another plan; the rounds are one variant all the same.
         self.keep("evener", "auto", {**record["ms"], "record": record})
