@@ -65,7 +65,7 @@ impl Begun {
 }
 
 /// Computes the units of `epoch` side by side. A unit's cost is what it took on its worker divided by the workers, so that
-/// one that was disturbed is one of many and not part of a mean. What is reported is the time of the batch without what
+/// one that was disturbed is one of many and not part of a mean, times what workers took beside their units. What is reported is the time of the batch without what
 /// workers spent waiting for input and output, divided by the number of units: the true processing rate of Kalavri et
 /// al., "Three steps is all you need" (OSDI 2018).
 ///
@@ -199,12 +199,14 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     } = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let waited = Duration::from_nanos(waited.into_inner()) / plan.workers.max(1);
+    let waited = Duration::from_nanos(waited.into_inner());
     if done > 0 {
-        let cost = wall.saturating_sub(waited).div_f64(done as f64);
+        let workers = plan.workers.max(1);
+        let cost = wall.saturating_sub(waited / workers).div_f64(done as f64);
         (0..done).for_each(|_| engine.tally.count(&plan, cost));
         if cut.is_none() {
-            costs.extend(took.iter().map(|took| *took / plan.workers.max(1)));
+            let present = presence(&took, (wall * workers).saturating_sub(waited), workers);
+            costs.extend(took.iter().map(|took| took.mul_f64(present) / workers));
         }
     }
     let stop = match panic {
@@ -221,6 +223,19 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
             redo: Duration::ZERO,
         }),
         stop,
+    }
+}
+
+/// What workers that were there for `present` in sum took for units that took `took`, as a multiple of that. At the end
+/// they wait for the last one, half a unit each on average; a stream does so once, so that is not counted.
+fn presence(took: &[Duration], present: Duration, workers: u32) -> f64 {
+    let busy: f64 = took.iter().map(Duration::as_secs_f64).sum();
+    let end = 0.5 * f64::from(workers - 1) * busy / took.len().max(1) as f64;
+    let share = (present.as_secs_f64() - end) / busy;
+    if share.is_finite() {
+        share.max(1.0)
+    } else {
+        1.0
     }
 }
 
@@ -268,4 +283,21 @@ impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workers_take_beside_their_units_counts_and_the_end_does_not() {
+        let ms = Duration::from_millis;
+        let took = [ms(2); 4];
+        // Two workers, two units each; half a unit is waited for at the end.
+        assert!((presence(&took, ms(9), 2) - 1.0).abs() < 1e-9);
+        assert!((presence(&took, ms(13), 2) - 1.5).abs() < 1e-9);
+        assert_eq!(presence(&took, ms(1), 2), 1.0);
+        assert_eq!(presence(&[], ms(1), 2), 1.0);
+        assert_eq!(presence(&[Duration::ZERO], Duration::ZERO, 2), 1.0);
+    }
 }
