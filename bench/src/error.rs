@@ -12,13 +12,8 @@ pub enum Error {
         reason: String,
     },
     /// The frame to compute cannot be had.
-    #[error("{input}: {reason}")]
-    Picture {
-        /// As given.
-        input: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("{0}")]
+    Picture(String),
     /// The runtime or a run failed.
     #[error("graph '{graph}', {size}, plan {plan}: {reason}")]
     Run {

@@ -37,20 +37,18 @@ impl Picture {
     /// # Errors
     /// It cannot be read, or is not 4:2:0 where all planes are wanted.
     pub fn read(input: &OsStr, each: bool) -> Result<Picture, Error> {
-        let unusable = |reason: String| Error::Picture {
-            input: input.to_string_lossy().into_owned(),
-            reason,
-        };
-        let mut source = open_input(input).map_err(|e| unusable(e.to_string()))?;
+        let unusable = |reason| Error::Picture(format!("{}: {reason}", input.to_string_lossy()));
+        let failed = |e: evener_image::io::Error| Error::Picture(e.to_string());
+        let mut source = open_input(input).map_err(failed)?;
         let format = *source.format();
         if each && format.chroma != Chroma::C420 {
-            return Err(unusable("is not 4:2:0, which --planes each takes".into()));
+            return Err(unusable("not 4:2:0, which --planes each takes"));
         }
         let mut frame = Frame::new(&format);
         match source.read(&mut frame) {
             Ok(true) => Ok(Picture::Of(Arc::new(frame))),
-            Ok(false) => Err(unusable("has no frame".into())),
-            Err(e) => Err(unusable(e.to_string())),
+            Ok(false) => Err(unusable("has no frame")),
+            Err(e) => Err(failed(e)),
         }
     }
 

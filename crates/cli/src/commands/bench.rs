@@ -197,7 +197,7 @@ fn progress() -> impl FnMut(&str) {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::Graph { .. } | Error::Picture { .. } => Failure::request(error),
+        Error::Graph { .. } => Failure::request(error),
         other => Failure::running(other),
     }
 }
