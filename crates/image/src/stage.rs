@@ -11,6 +11,9 @@ use crate::geometry::Rect;
 use crate::kernels::taps::TapRun;
 use crate::lines::Lines;
 
+/// Most rows that executors ask [`Stage::rows`] for at once.
+pub const STRIP: usize = 8;
+
 /// What a row kernel may use beside its input: the SIMD level in force and memory for intermediate rows.
 pub struct RowContext<'a> {
     /// Highest instruction set to use.
@@ -20,15 +23,12 @@ pub struct RowContext<'a> {
 }
 
 impl RowContext<'_> {
-    /// `N` temporary rows of `n` samples each, contents undefined.
-    pub fn rows<const N: usize>(&mut self, n: usize) -> [&mut [f32]; N] {
-        // Rows start at a multiple of 16 samples so that they share no cache line.
-        let stride = n.next_multiple_of(16);
-        if self.temp.len() < N * stride {
-            self.temp.resize(N * stride, 0.0);
+    /// A temporary row of `n` samples, contents undefined.
+    pub fn row(&mut self, n: usize) -> &mut [f32] {
+        if self.temp.len() < n {
+            self.temp.resize(n, 0.0);
         }
-        let mut rows = self.temp.chunks_exact_mut(stride.max(1));
-        std::array::from_fn(|_| &mut rows.next().unwrap_or_default()[..n])
+        &mut self.temp[..n]
     }
 }
 
@@ -92,7 +92,8 @@ pub trait Stage: Debug + Send + Sync {
         self.rows(context, input, y, x0, &mut [out]);
     }
 
-    /// Rows y, y + 1 and on, all from column x0 and of one length, for stages that compute several together in less time.
+    /// Rows y, y + 1 and on, at most [`STRIP`] of them, all from column x0 and of one length, for stages that compute
+    /// several together in less time.
     fn rows(
         &self,
         context: &mut RowContext<'_>,

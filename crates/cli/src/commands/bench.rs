@@ -1,5 +1,6 @@
 //! `evener bench`
 
+mod results;
 mod tuner;
 
 use std::ffi::OsString;
@@ -17,8 +18,9 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
 use crate::commands::filter::placement;
-use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, check_apart, print, tell};
+use crate::failure::{Ended, Failure};
+use crate::output::tell;
+use results::Results;
 
 /// Measure evener on this machine
 #[derive(clap::Args)]
@@ -143,13 +145,7 @@ pub fn run(args: Args) -> Ended {
 }
 
 fn filters(args: FiltersArgs) -> Ended {
-    let sides = [
-        ("--json", args.json.as_deref()),
-        ("--report", args.report.as_deref()),
-    ];
-    check_apart(None, None, &sides)?;
-    let json = args.json.as_deref().map(Side::create).transpose()?;
-    let page = args.report.as_deref().map(Side::create).transpose()?;
+    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
     let picture = match &args.input {
         Some(input) => Picture::read(input, args.planes).map_err(failure)?,
         None => Picture::Made,
@@ -170,19 +166,7 @@ fn filters(args: FiltersArgs) -> Ended {
         each: args.planes,
     };
     let report = filters::run(&options, &mut progress()).map_err(failure)?;
-    if !matches!(
-        (&json, &page),
-        (Some(Side::Stdout), _) | (_, Some(Side::Stdout))
-    ) {
-        print(table(&report).trim_end())?;
-    }
-    if let Some(json) = json {
-        json.write_json(&report)?;
-    }
-    if let Some(page) = page {
-        page.write(|out| out.write_all(report::html(&report).as_bytes()))?;
-    }
-    Ok(DONE)
+    results.write(&table(&report), &report, || report::html(&report))
 }
 
 /// Tells somebody at a terminal what is measured next.
@@ -251,7 +235,7 @@ fn table(report: &FilterReport) -> String {
 }
 
 fn dispatch(args: &DispatchArgs) -> Ended {
-    let json = args.json.as_deref().map(Side::create).transpose()?;
+    let results = Results::create(args.json.as_deref(), None)?;
     let mut options = dispatch::Options::default();
     if let Some(workers) = args.workers {
         options.workers = workers as usize;
@@ -260,11 +244,5 @@ fn dispatch(args: &DispatchArgs) -> Ended {
         options.rounds = rounds as usize;
     }
     let report = dispatch::run(&options).map_err(Failure::running)?;
-    if !matches!(json, Some(Side::Stdout)) {
-        print(report.to_string().trim_end())?;
-    }
-    if let Some(json) = json {
-        json.write_json(&report)?;
-    }
-    Ok(DONE)
+    results.write(&report.to_string(), &report, String::new)
 }

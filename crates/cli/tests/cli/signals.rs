@@ -171,6 +171,20 @@ fn the_second_signal_ends_at_once_and_leaves_nothing() {
 }
 
 #[test]
+fn a_measurement_that_is_ended_leaves_no_file() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "bench filters --graph A --size 64x48 --frames 1000000000 --json r.json";
+    let child = folder.evener(line.split(' ')).spawn().unwrap();
+    wait_for_output(&folder, 0);
+    send(&child, Signal::INT);
+    assert_eq!(ended(child).status, Some(130));
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
 fn a_signal_that_was_ignored_from_the_start_stays_so() {
     let folder = Folder::new();
     let evener = folder.evener("filter blur -i testsrc:320x240:600 -o out.y4m".split(' '));

@@ -10,12 +10,10 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::lines::Lines;
-use crate::stage::RowContext;
+use crate::stage::{RowContext, STRIP};
 
 /// Columns computed at a time, so that the temporary rows of a kernel stay in the nearest cache.
 const COLUMNS: usize = 1024;
-/// Rows computed together.
-const STRIP: usize = 8;
 
 /// Private memory of one worker.
 #[derive(Default)]

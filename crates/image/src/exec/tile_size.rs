@@ -1,9 +1,10 @@
 //! The size of a tile, from region inference: least work that fits in cache.
 
 use super::fuse::{FusedNode, Op};
-use super::tiled::{BLOCK, STRIP, block_demands, columns_of, demand, slots};
+use super::tiled::{BLOCK, block_demands, columns_of, demand, slots};
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::stage::STRIP;
 
 /// A tile of output and what it predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,11 +44,11 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
             let tile = predict(nodes, size, columns, rows.min(JOB).min(h));
             let tile = TileSize { rows, ..tile };
             let cost = tile.ops * pressure(tile.bytes, private_cache) + tile.overhead;
-            let larger = |than: &TileSize| tile.memory.max(MEMORY) > than.memory.max(MEMORY);
-            let smaller = |than: &TileSize| tile.memory.max(MEMORY) < than.memory.max(MEMORY);
-            let better = best
-                .as_ref()
-                .is_none_or(|(c, b)| smaller(b) || (!larger(b) && cost < c * 0.999));
+            let beyond = tile.memory.max(MEMORY);
+            let better = best.as_ref().is_none_or(|(least, b)| {
+                let most = b.memory.max(MEMORY);
+                beyond < most || beyond == most && cost < least * 0.999
+            });
             if better {
                 best = Some((cost, tile));
             }
@@ -102,8 +103,8 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
         let (mut kept, mut held) = (0, 0);
         for (i, node) in nodes.iter().enumerate() {
             let area = if i + 1 < nodes.len() {
-                let spans = (needs[i].y0..needs[i].y1).step_by(STRIP as usize).map(|y| {
-                    let rows = y..needs[i].y1.min(y + STRIP);
+                let spans = (needs[i].y0..needs[i].y1).step_by(STRIP).map(|y| {
+                    let rows = y..needs[i].y1.min(y + STRIP as i32);
                     columns_of(nodes, i, &needs, rows.clone()).len() * rows.len()
                 });
                 spans.sum()
@@ -112,7 +113,7 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
             };
             ops += node.weight() * area as f64;
             let calls = needs[i].height() * (1 + node.points.len());
-            let inferences = blocks + needs[i].height() / STRIP as usize;
+            let inferences = blocks + needs[i].height() / STRIP;
             overhead += CALL * calls as f64 + INFERENCE * inferences as f64;
             if i + 1 < nodes.len() {
                 let slots = slots((0..blocks).map(|b| &demands[b * nodes.len() + i]));

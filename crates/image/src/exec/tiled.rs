@@ -14,12 +14,10 @@ use super::tile_size::{self, TileSize};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::lines::Lines;
-use crate::stage::RowContext;
+use crate::stage::{RowContext, STRIP};
 
 /// Output rows between two rounds of region inference.
 pub(super) const BLOCK: i32 = 6;
-/// Rows computed over the same columns.
-pub(super) const STRIP: i32 = 8;
 /// Samples of a row between pointwise stages that are sure to stay in the nearest cache.
 const NEAR: usize = 4096;
 
@@ -66,7 +64,7 @@ impl Ring {
     }
 
     /// Rows `rows`, at most a strip, over the columns `columns` of the plane.
-    fn rows(&mut self, rows: &Range<i32>, columns: &Range<i32>) -> [&mut [f32]; STRIP as usize] {
+    fn rows(&mut self, rows: &Range<i32>, columns: &Range<i32>) -> [&mut [f32]; STRIP] {
         let first = (rows.start - self.area.y0) as usize;
         let slot = if self.whole {
             first
@@ -231,7 +229,7 @@ impl Tiled {
                 let reader = Reader::new(&self.nodes[i], source, before);
                 let mut y = missing.start;
                 while y < missing.end {
-                    let rows = y..missing.end.min(y + STRIP);
+                    let rows = y..missing.end.min(y + STRIP as i32);
                     y = rows.end;
                     let columns = columns_of(&self.nodes, i, needs, rows.clone());
                     let out = &mut ring.rows(&rows, &columns)[..rows.len()];
@@ -466,7 +464,7 @@ impl<'a> Reader<'a> {
             };
             if lies.is_none() {
                 let mut rows = computed.chunks_exact_mut(n);
-                let mut rows: [&mut [f32]; STRIP as usize] =
+                let mut rows: [&mut [f32]; STRIP] =
                     std::array::from_fn(|_| rows.next().unwrap_or_default());
                 self.op(context, y, x0, &mut rows[..out.len()]);
             }

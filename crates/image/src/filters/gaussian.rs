@@ -240,7 +240,7 @@ impl Stage for GaussianStage {
     fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let (radius, n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
-        let [temp] = cx.rows(n + 2 * radius);
+        let temp = cx.row(n + 2 * radius);
         let columns = padded(&input[0], width, x0, n, radius, temp, |columns, t| {
             let (lines, top) = (input[0], y - radius as i32);
             weigh(

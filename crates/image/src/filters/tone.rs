@@ -19,17 +19,17 @@ point_stage!(
 
 /// One stage that gives the same as `first` and then `second`, where one is known.
 pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
-    match (first.tone(), second.tone()) {
-        (Tone::Above(_), Tone::Step(_)) => match joined(first.tone(), second.tone()) {
-            Some(Tone::Step(t)) => Some(Arc::new(Step(t))),
-            _ => None,
-        },
+    let t = match (first.tone(), second.tone()) {
         (Tone::Rising, Tone::Step(u)) => {
             let above = |v: f32| first.combine(0, 0, &[v]) > u;
-            (!above(f32::MIN)).then(|| Arc::new(Step(rise(above))) as Arc<dyn Stage>)
+            (!above(f32::MIN)).then(|| rise(above))?
         }
-        _ => None,
-    }
+        (first, second) => match joined(first, second)? {
+            Tone::Step(t) => t,
+            _ => return None,
+        },
+    };
+    Some(Arc::new(Step(t)))
 }
 
 /// The tone that gives the same as `first` and then `second`, where there is one.

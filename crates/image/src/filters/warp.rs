@@ -11,7 +11,7 @@ use crate::geometry::Rect;
 use crate::kernels::bilinear::{self, Edge, Map, Sampling};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
-use crate::kernels::tones::{self, Map1, with_tone};
+use crate::kernels::tones::{self, Pointwise, with_tone};
 use crate::lines::Lines;
 use crate::stage::{Resample, RowContext, Stage, Tone};
 

@@ -1,7 +1,8 @@
 //! Row kernels: a body written once, compiled for every SIMD level.
 //!
 //! Rust never reorders floating-point arithmetic, so a loop over independent elements gives the same bits however wide
-//! the compiler makes it. Kernels whose access pattern a compiler does not vectorise (bilinear sampling) have intrinsics.
+//! the compiler makes it: [`for_each_level!`](crate::for_each_level). Kernels whose loads a compiler does not find are
+//! written in registers of [`lanes`].
 
 pub mod bilinear;
 pub mod convert;

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use crate::for_each_width;
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::lines::Lines;
+use crate::stage::STRIP;
 
 /// A function of a 3x3 neighbourhood: the samples of each row are combined, then what the three rows gave.
 pub trait Square: Copy + Debug + Send + Sync + 'static {
@@ -24,11 +25,11 @@ pub fn of_nine<K: Square>(kernel: K, s: &[f32]) -> f32 {
     kernel.down(Scalar, row(0), row(1), row(2))
 }
 
-/// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out` have one length. Beyond the plane the edge
-/// samples repeat.
+/// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out`, at most [`STRIP`], have one length. Beyond the
+/// plane the edge samples repeat.
 ///
 /// # Panics
-/// If `lines` lacks a sample that is read.
+/// If `lines` lacks a sample that is read, or there are more rows.
 pub fn rows<K: Square>(
     simd: evener_runtime::Simd,
     kernel: K,
@@ -37,7 +38,6 @@ pub fn rows<K: Square>(
     (x0, y): (i32, i32),
     out: &mut [&mut [f32]],
 ) {
-    const MOST: usize = 8;
     let n = out.first().map_or(0, |row| row.len());
     if n == 0 {
         return;
@@ -49,13 +49,12 @@ pub fn rows<K: Square>(
     let origin = lines.rect().x0;
     let from = (x0 - origin) as usize - usize::from(!ends.left);
     let to = (x0 - origin) as usize + n + usize::from(!ends.right);
-    for (out, y) in out.chunks_mut(MOST).zip((y..).step_by(MOST)) {
-        let mut input = [&[] as &[f32]; MOST + 2];
-        for (row, y) in input[..out.len() + 2].iter_mut().zip(y - 1..) {
-            *row = &lines.row(y.clamp(0, height - 1))[from..to];
-        }
-        square(simd, n, kernel, ends, &input[..out.len() + 2], out);
+    let mut input = [&[] as &[f32]; STRIP + 2];
+    let input = &mut input[..out.len() + 2];
+    for (row, y) in input.iter_mut().zip(y - 1..) {
+        *row = &lines.row(y.clamp(0, height - 1))[from..to];
     }
+    square(simd, n, kernel, ends, input, out);
 }
 
 /// Which ends of a run are ends of the plane.

@@ -4,7 +4,7 @@ use super::lanes::Lanes;
 use crate::stage::Tone;
 
 /// A pointwise function.
-pub trait Map1: Copy {
+pub trait Pointwise: Copy {
     /// Of each lane; mark it `#[inline(always)]`.
     fn of<S: Lanes>(self, s: S, v: S::V) -> S::V;
 }
@@ -21,21 +21,21 @@ pub struct Above(pub f32);
 #[derive(Clone, Copy, Debug)]
 pub struct Step(pub f32);
 
-impl Map1 for Same {
+impl Pointwise for Same {
     #[inline(always)]
     fn of<S: Lanes>(self, _s: S, v: S::V) -> S::V {
         v
     }
 }
 
-impl Map1 for Above {
+impl Pointwise for Above {
     #[inline(always)]
     fn of<S: Lanes>(self, s: S, v: S::V) -> S::V {
         s.keep_above(v, v, s.splat(self.0))
     }
 }
 
-impl Map1 for Step {
+impl Pointwise for Step {
     #[inline(always)]
     fn of<S: Lanes>(self, s: S, v: S::V) -> S::V {
         s.keep_above(s.splat(1.0), v, s.splat(self.0))

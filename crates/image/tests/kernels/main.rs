@@ -13,7 +13,7 @@ use evener_image::geometry::Rect;
 use evener_image::graph::plane::Node;
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::taps::{TapRun, blend_run};
-use evener_image::stage::{RowContext, Stage};
+use evener_image::stage::{RowContext, STRIP, Stage, Tone};
 use evener_image::{Chroma, Depth, Format, Size};
 use evener_runtime::Simd;
 use planes::{Plane, Ring, Rng, defined, defined_plane};
@@ -84,6 +84,29 @@ struct Subject {
     text: String,
 }
 
+/// Tones that stages may take in, among them one that everything is above.
+const TONES: [Tone; 4] = [
+    Tone::Above(0.25),
+    Tone::Above(-0.5),
+    Tone::Step(0.5),
+    Tone::Step(0.0),
+];
+
+fn of_tone(tone: Tone, v: f32) -> f32 {
+    match tone {
+        Tone::Above(t) if v > t => v,
+        Tone::Step(t) if v > t => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// What a stage becomes with a tone, where it takes it in, and whether that comes first.
+fn toned(stage: &dyn Stage) -> Vec<(Arc<dyn Stage>, Tone, bool)> {
+    let after = TONES.map(|tone| stage.toned(tone).map(|s| (s, tone, false)));
+    let before = TONES.map(|tone| stage.toned_source(tone).map(|s| (s, tone, true)));
+    after.into_iter().chain(before).flatten().collect()
+}
+
 /// The stages of a graph on a luma plane with fill 0 and a chroma plane with fill 0.5, and what they fuse into.
 /// None where the filter cannot work on that size.
 fn subjects(text: &str, size: Size) -> Vec<Subject> {
@@ -109,11 +132,13 @@ fn subjects(text: &str, size: Size) -> Vec<Subject> {
     let nodes = bound.planes[..2].iter().flat_map(|plane| &plane.nodes);
     nodes
         .flat_map(|node| {
-            let fused = node.stage.fused();
-            let own = subject(node, &node.stage, "stage ");
-            [Some(own), fused.map(|f| subject(node, &f, "fused "))]
-                .into_iter()
-                .flatten()
+            let own = (node.stage.clone(), "stage ");
+            let plain = [Some(own), node.stage.fused().map(|f| (f, "fused "))];
+            let plain: Vec<_> = plain.into_iter().flatten().collect();
+            let toned = plain.iter().flat_map(|(stage, _)| toned(&**stage));
+            let toned: Vec<_> = toned.map(|(t, _, _)| (t, "toned ")).collect();
+            let all = plain.into_iter().chain(toned);
+            all.map(|(stage, what)| subject(node, &stage, what))
         })
         .collect()
 }
@@ -190,7 +215,7 @@ fn check_segment(subject: &Subject, inputs: &[Plane], whole: &Plane, simd: Simd,
     } else {
         rng.range(x0 + 1, w + 1)
     };
-    let count = rng.range(1, 12).min(h - y);
+    let count = rng.range(1, STRIP as i32 + 1).min(h - y);
     let rect = Rect {
         x0,
         y0: y,
@@ -390,6 +415,39 @@ fn a_fused_stage_is_the_stages_it_replaces() {
             format!("fused sobel on {size}")
         });
     }
+}
+
+#[test]
+fn a_toned_stage_is_the_two_stages_it_replaces() {
+    let mut rng = Rng(7);
+    let mut compared = (0, 0);
+    for subject in all_subjects() {
+        let inputs = inputs(&subject, &mut rng, true);
+        for (stage, tone, first) in toned(&*subject.stage) {
+            let mapped = |plane: &Plane| Plane {
+                size: plane.size,
+                samples: plane.samples.iter().map(|&v| of_tone(tone, v)).collect(),
+            };
+            let plane =
+                |stage: &dyn Stage, inputs: &[Plane]| defined_plane(stage, inputs, subject.size);
+            let expected = if first {
+                let toned: Vec<Plane> = inputs.iter().map(mapped).collect();
+                plane(&*subject.stage, &toned)
+            } else {
+                mapped(&plane(&*subject.stage, &inputs))
+            };
+            let got = plane(&*stage, &inputs);
+            assert_same(&expected.samples, &got.samples, || {
+                format!("{} with {tone:?}, before: {first}", subject.text)
+            });
+            *(if first {
+                &mut compared.0
+            } else {
+                &mut compared.1
+            }) += 1;
+        }
+    }
+    assert!(compared.0 > 100 && compared.1 > 100, "{compared:?}");
 }
 
 /// Prints the time per sample of every kernel beside that of its definition.

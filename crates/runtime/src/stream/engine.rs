@@ -74,6 +74,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) cancel: &'a CancelToken,
     pub(super) limits: Limits,
     pub(super) live: bool,
+    /// Structures that the service has been told of.
+    pub(super) prepared: Vec<Structure>,
 }
 
 impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
@@ -81,7 +83,6 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     pub(super) fn drive(&mut self, schedule: &mut dyn Schedule) -> Stop {
         let mut costs = Vec::new();
         let mut last = None;
-        let mut prepared = Vec::new();
         loop {
             let epoch = schedule.next();
             if let Err(error) = self.check(&epoch) {
@@ -93,12 +94,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     .instant(Track::Tuner, "plan", &epoch.plan.to_string());
             }
             last = Some(epoch.plan);
-            if !prepared.contains(&epoch.plan.structure) {
-                prepared.push(epoch.plan.structure);
-                if let Err(message) = self.exec.prepare(epoch.plan.structure) {
-                    let unit = self.intake.taken();
-                    return Stop::Unit { unit, message };
-                }
+            if let Err(message) = self.prepare(epoch.plan.structure) {
+                let unit = self.intake.taken();
+                return Stop::Unit { unit, message };
             }
             costs.clear();
             let ended = match epoch.plan.structure {
@@ -125,6 +123,15 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 self.grow(MANY);
             }
         }
+    }
+
+    /// Has the service make what a structure needs, once.
+    fn prepare(&mut self, structure: Structure) -> Result<(), String> {
+        if self.prepared.contains(&structure) {
+            return Ok(());
+        }
+        self.prepared.push(structure);
+        self.exec.prepare(structure)
     }
 
     fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
@@ -166,7 +173,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 Ok(Outcome::Finished) => costs.push(cost),
                 Ok(Outcome::CutOff) => {
                     plan = &epoch.fallback;
-                    let redone = self.compute(plan, unit.number, &unit.value, &output, None);
+                    let ready = self.prepare(plan.structure);
+                    end = Instant::now();
+                    let redone = ready
+                        .and_then(|()| self.compute(plan, unit.number, &unit.value, &output, None));
                     if let Err(message) = redone {
                         return Stop::Unit {
                             unit: unit.number,

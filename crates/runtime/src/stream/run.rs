@@ -341,6 +341,7 @@ where
             cancel,
             limits,
             live,
+            prepared: Vec::new(),
         };
         engine.ensure(
             if read_inline {

@@ -9,9 +9,10 @@ use evener_bench::tuner::{self, Options, Part, burner, memory};
 use evener_image::Size;
 use evener_runtime::dispatch::MAX_WORKERS;
 
+use super::results::Results;
 use super::{failure, progress, size};
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, check_apart, print, print_json};
+use crate::output::{print, print_json};
 
 /// Time plan auto beside plans that were known beforehand, and what the runtime costs
 #[derive(clap::Args)]
@@ -87,13 +88,7 @@ pub struct ResidentArgs {
 }
 
 pub fn run(args: Args) -> Ended {
-    let sides = [
-        ("--json", args.json.as_deref()),
-        ("--report", args.report.as_deref()),
-    ];
-    check_apart(None, None, &sides)?;
-    let json = args.json.as_deref().map(Side::create).transpose()?;
-    let page = args.report.as_deref().map(Side::create).transpose()?;
+    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
     let options = Options {
         parts: args.part,
         graphs: args.graph,
@@ -104,19 +99,7 @@ pub fn run(args: Args) -> Ended {
         program: env::current_exe().map_err(Failure::running)?,
     };
     let report = tuner::run(&options, &mut progress()).map_err(failure)?;
-    if !matches!(
-        (&json, &page),
-        (Some(Side::Stdout), _) | (_, Some(Side::Stdout))
-    ) {
-        print(report.to_string().trim_end())?;
-    }
-    if let Some(json) = json {
-        json.write_json(&report)?;
-    }
-    if let Some(page) = page {
-        page.write(|out| out.write_all(report::tuner_html(&report).as_bytes()))?;
-    }
-    Ok(DONE)
+    results.write(&report.to_string(), &report, || report::tuner_html(&report))
 }
 
 pub fn burn(args: &BurnArgs) -> Ended {

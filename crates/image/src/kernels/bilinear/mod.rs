@@ -12,7 +12,7 @@ use evener_runtime::Simd;
 
 use crate::format::Size;
 use crate::kernels::lanes::{Lanes, Scalar};
-use crate::kernels::tones::Map1;
+use crate::kernels::tones::Pointwise;
 use crate::lines::Lines;
 
 /// Where an output sample reads its source: positions in samples, pixel centres at integers.
@@ -85,7 +85,7 @@ pub struct Sampling<'a, M, B, A> {
 }
 
 /// Outputs (x0, y) to (x0 + out.len(), y). `lines` covers every tap that is not fill.
-pub fn row<M: Map, B: Map1, A: Map1>(
+pub fn row<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
     lines: &Lines<'_>,
@@ -100,7 +100,7 @@ pub fn row<M: Map, B: Map1, A: Map1>(
     row_reference(sampling, lines, (x0, y), out);
 }
 
-fn row_reference<M: Map, B: Map1, A: Map1>(
+fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
     sampling: &Sampling<'_, M, B, A>,
     lines: &Lines<'_>,
     (x0, y): (i32, i32),

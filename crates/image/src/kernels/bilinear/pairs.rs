@@ -6,7 +6,7 @@ use evener_runtime::Simd;
 
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Avx512, Lanes};
-use crate::kernels::tones::Map1;
+use crate::kernels::tones::Pointwise;
 use crate::lines::{Lines, Together};
 
 /// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
@@ -14,7 +14,7 @@ use crate::lines::{Lines, Together};
 const RUN: usize = 64;
 
 /// A row, where the processor and the memory allow it; otherwise says that it was left.
-pub fn row<M: Map, B: Map1, A: Map1>(
+pub fn row<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
     lines: &Lines<'_>,
@@ -78,7 +78,7 @@ struct Run {
 }
 
 #[target_feature(enable = "avx512f,avx2,fma")]
-fn row_avx512<M: Map, B: Map1, A: Map1>(
+fn row_avx512<M: Map, B: Pointwise, A: Pointwise>(
     lanes: Avx512,
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
@@ -90,7 +90,7 @@ fn row_avx512<M: Map, B: Map1, A: Map1>(
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn row_avx2<M: Map, B: Map1, A: Map1>(
+fn row_avx2<M: Map, B: Pointwise, A: Pointwise>(
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
@@ -101,7 +101,7 @@ fn row_avx2<M: Map, B: Map1, A: Map1>(
 }
 
 #[inline(always)]
-fn row_body<S: Lanes, M: Map, B: Map1, A: Map1>(
+fn row_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
     s: S,
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
@@ -126,7 +126,7 @@ fn row_body<S: Lanes, M: Map, B: Map1, A: Map1>(
 
 /// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so.
 #[inline(always)]
-fn sampled<S: Lanes, M: Map, B: Map1, A: Map1>(
+fn sampled<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
     s: S,
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
@@ -200,7 +200,7 @@ fn locate<S: Lanes, M: Map>(
 
 /// At most eight outputs from (x, y) on, from anywhere.
 #[inline(always)]
-fn some<M: Map, B: Map1, A: Map1>(
+fn some<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
@@ -225,7 +225,7 @@ fn some<M: Map, B: Map1, A: Map1>(
 /// Outputs that read positions anywhere.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn anywhere<M: Map, B: Map1, A: Map1>(
+fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
@@ -288,7 +288,7 @@ fn anywhere<M: Map, B: Map1, A: Map1>(
 /// They must all be in the view's data.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn blend<B: Map1>(
+unsafe fn blend<B: Pointwise>(
     s: Avx2,
     view: &View<'_>,
     before: B,

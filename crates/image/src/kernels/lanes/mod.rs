@@ -113,3 +113,106 @@ macro_rules! for_each_width {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EDGES: [f32; 12] = [
+        0.0,
+        -0.0,
+        0.5,
+        -0.5,
+        1.0,
+        -3.25,
+        255.0,
+        1e-45,
+        3e9,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+    ];
+
+    /// Registers hold at most so many lanes.
+    const MOST: usize = 16;
+
+    fn lane<S: Lanes>(s: S, v: S::V, at: usize) -> u32 {
+        let mut out = [0.0; MOST];
+        // SAFETY: longer than every register.
+        unsafe { s.store(v, out.as_mut_ptr()) };
+        // Which NaN comes out is nobody's business.
+        if out[at].is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            out[at].to_bits()
+        }
+    }
+
+    fn whole_lane<S: Lanes>(s: S, v: S::I, at: usize) -> i32 {
+        let mut out = [0; MOST];
+        // SAFETY: longer than every register.
+        unsafe { s.store_whole(v, out.as_mut_ptr()) };
+        out[at]
+    }
+
+    /// Every operation gives in every lane what [`Scalar`] gives.
+    fn hold<S: Lanes>(s: S) {
+        let load = |from: usize| -> [f32; MOST] {
+            std::array::from_fn(|i| EDGES[(from + i) % EDGES.len()])
+        };
+        for (i, j) in (0..EDGES.len()).flat_map(|i| (0..EDGES.len()).map(move |j| (i, j))) {
+            let (a, b, c) = (load(i), load(j), load(i + j + 1));
+            // SAFETY: longer than every register.
+            let [va, vb, vc] = [&a, &b, &c].map(|v| unsafe { s.load(v.as_ptr()) });
+            for at in 0..S::N {
+                let (a, b, c) = (a[at], b[at], c[at]);
+                let of = |v: S::V| lane(s, v, at);
+                let one = |v: f32| lane(Scalar, v, 0);
+                assert_eq!(of(s.add(va, vb)), one(a + b));
+                assert_eq!(of(s.sub(va, vb)), one(a - b));
+                assert_eq!(of(s.mul(va, vb)), one(a * b));
+                assert_eq!(of(s.mul_add(va, vb, vc)), one(a.mul_add(b, c)));
+                assert_eq!(of(s.smooth(va, vb, vc)), one(Scalar.smooth(a, b, c)));
+                assert_eq!(of(s.sqrt(va)), one(a.sqrt()));
+                assert_eq!(
+                    of(s.keep_above(vc, va, vb)),
+                    one(Scalar.keep_above(c, a, b))
+                );
+                let ((f, w), (floor, whole)) = (s.floor(va), Scalar.floor(a));
+                assert_eq!((of(f), whole_lane(s, w, at)), (one(floor), whole), "{a}");
+                let other = s.floor(vb).1;
+                let (x, y) = (whole, Scalar.floor(b).1);
+                let seven = s.splat_whole(7);
+                assert_eq!(whole_lane(s, s.sub_whole(w, other), at), x.wrapping_sub(y));
+                assert_eq!(
+                    whole_lane(s, s.mul_add_whole(w, seven, other), at),
+                    Scalar.mul_add_whole(x, 7, y)
+                );
+                assert_eq!(
+                    whole_lane(s, s.max_unsigned(w, other), at),
+                    Scalar.max_unsigned(x, y)
+                );
+                assert_eq!(of(s.count(2.0)), one(2.0 + at as f32));
+                assert_eq!(of(s.before(va)), one(load(i)[at.saturating_sub(1)]));
+                assert_eq!(of(s.after(va)), one(load(i)[(at + 1).min(S::N - 1)]));
+            }
+            let any = (0..S::N).any(|at| a[at] > b[at]);
+            assert_eq!(s.any_above(va, vb), any);
+            let whole = s.floor(va).1;
+            let all = (0..S::N).all(|at| Scalar.floor(a[at]).1 as u32 <= 200);
+            assert_eq!(s.all_at_most(whole, 200), all);
+            assert!(s.all_at_most(whole, u32::MAX));
+        }
+    }
+
+    #[test]
+    fn every_width_gives_the_bits_of_one_lane() {
+        hold(Scalar);
+        #[cfg(target_arch = "x86_64")]
+        {
+            let simd = evener_runtime::Simd::detect();
+            Avx2::new(simd).into_iter().for_each(hold);
+            Avx512::new(simd).into_iter().for_each(hold);
+        }
+    }
+}

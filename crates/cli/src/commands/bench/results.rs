@@ -1,0 +1,50 @@
+//! Where the results of a measurement go.
+
+use std::ffi::OsStr;
+
+use serde::Serialize;
+
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::{Side, check_apart, print};
+use crate::signals::Signals;
+
+/// The files that were asked for, made before anything is measured.
+pub struct Results {
+    json: Option<Side>,
+    page: Option<Side>,
+    /// Whoever ends the measurement leaves no unfinished file.
+    _signals: Signals,
+}
+
+impl Results {
+    /// Takes the names that `--json` and `--report` give.
+    pub fn create(json: Option<&OsStr>, page: Option<&OsStr>) -> Result<Results, Failure> {
+        check_apart(None, None, &[("--json", json), ("--report", page)])?;
+        let signals = Signals::take()?;
+        Ok(Results {
+            json: json.map(Side::create).transpose()?,
+            page: page.map(Side::create).transpose()?,
+            _signals: signals,
+        })
+    }
+
+    /// Prints `table` unless the standard output is taken, and writes the files.
+    pub fn write(
+        self,
+        table: &str,
+        report: &impl Serialize,
+        page: impl FnOnce() -> String,
+    ) -> Ended {
+        let taken = |side: &Option<Side>| matches!(side, Some(Side::Stdout));
+        if !taken(&self.json) && !taken(&self.page) {
+            print(table.trim_end())?;
+        }
+        if let Some(json) = self.json {
+            json.write_json(report)?;
+        }
+        if let Some(file) = self.page {
+            file.write(|out| out.write_all(page().as_bytes()))?;
+        }
+        Ok(DONE)
+    }
+}
