@@ -202,12 +202,12 @@ fn toned_source(
 ) -> Option<Arc<dyn Stage>> {
     let (last, at) = (fused.last()?, fused.len() - 1);
     let tone = match (&last.op, &last.points[..]) {
-        (Op::Copy, [point]) if last.offset == (0, 0) && last.inputs == [Input::Source] => {
-            point.tone()
-        }
+        (Op::Copy, [point]) if last.inputs == [Input::Source] => point.tone(),
         _ => return None,
     };
-    (inputs == [Input::Node(at)]).then(|| stage.toned_source(tone))?
+    // A crop from the source's corner has no offset, yet hides samples that the stage must not see.
+    let whole = last.offset == (0, 0) && last.size == last.input_size;
+    (whole && inputs == [Input::Node(at)]).then(|| stage.toned_source(tone))?
 }
 
 type Replacement = Option<(Arc<dyn Stage>, Vec<Port>)>;

@@ -11,6 +11,7 @@ use std::fmt::Debug;
 use evener_runtime::Simd;
 
 use crate::format::Size;
+use crate::geometry::Rect;
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
 use crate::lines::Lines;
@@ -84,7 +85,7 @@ pub struct Sampling<'a, M, B, A> {
     pub after: A,
 }
 
-/// Outputs (x0, y) to (x0 + out.len(), y). `lines` covers every tap that is not fill.
+/// Outputs (x0, y) to (x0 + out.len(), y). `lines` covers every tap that is not fill, and nothing outside the plane.
 pub fn row<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
@@ -92,6 +93,7 @@ pub fn row<M: Map, B: Pointwise, A: Pointwise>(
     (x0, y): (i32, i32),
     out: &mut [f32],
 ) {
+    debug_assert!(Rect::of(sampling.plane).union(&lines.rect()) == Rect::of(sampling.plane));
     #[cfg(target_arch = "x86_64")]
     if pairs::row(simd, sampling, lines, (x0, y), out) {
         return;
