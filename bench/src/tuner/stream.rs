@@ -218,6 +218,10 @@ impl Schedule for &mut Recorder {
         self.epochs.push(Ran { first, units, plan });
     }
 
+    fn late(&mut self, costs: &[Duration]) {
+        self.tuner.late(costs);
+    }
+
     fn summary(&self) -> Option<Summary> {
         Some(self.tuner.summary())
     }

@@ -46,13 +46,15 @@ pub(super) struct Cut {
 pub(super) struct Ended {
     pub(super) cut: Option<Cut>,
     pub(super) stop: Option<Stop>,
+    /// The epoch after it, where the schedule was asked already and told what most units cost.
+    pub(super) next: Option<Epoch>,
 }
 
 impl From<Stop> for Ended {
     fn from(stop: Stop) -> Ended {
         Ended {
-            cut: None,
             stop: Some(stop),
+            ..Ended::default()
         }
     }
 }
@@ -82,9 +84,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     /// Computes units until something ends the stream.
     pub(super) fn drive(&mut self, schedule: &mut dyn Schedule) -> Stop {
         let mut costs = Vec::new();
-        let mut last = None;
+        let (mut last, mut next) = (None, None);
         loop {
-            let epoch = schedule.next();
+            let epoch = next.take().unwrap_or_else(|| schedule.next());
             if let Err(error) = self.check(&epoch) {
                 return Stop::Plan(error);
             }
@@ -100,7 +102,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             }
             costs.clear();
             let ended = match epoch.plan.structure {
-                Structure::Farm => farm::epoch(self, &epoch, &mut costs),
+                Structure::Farm => farm::epochs(self, &epoch, schedule, &mut costs),
                 _ => self.one_by_one(&epoch, &mut costs),
             };
             match ended.cut {
@@ -111,15 +113,16 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                         redo,
                     });
                 }
-                None if !costs.is_empty() => schedule.record(Measured::Units { costs: &costs }),
-                None => {}
+                None if costs.is_empty() => {}
+                None if ended.next.is_some() => schedule.late(&costs),
+                None => schedule.record(Measured::Units { costs: &costs }),
             }
             if let Some(stop) = ended.stop {
                 return stop;
             }
+            next = ended.next;
             // Waking a thread costs some µs. With more buffers, one wake-up stands for many units.
-            let tiny = TINY * costs.len() as u32;
-            if !self.live && costs.iter().sum::<Duration>() < tiny {
+            if !self.live && tiny(&costs) {
                 self.grow(MANY);
             }
         }
@@ -212,11 +215,14 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             if !brought {
                 return Ended {
                     cut,
-                    stop: Some(Stop::Stopped),
+                    ..Stop::Stopped.into()
                 };
             }
             if cut.is_some() {
-                return Ended { cut, stop: None };
+                return Ended {
+                    cut,
+                    ..Ended::default()
+                };
             }
         }
         Ended::default()
@@ -231,6 +237,15 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
         self.exec.unit(plan, unit, input, output, deadline)
+    }
+
+    /// Whether more buffers can be made where a thread reads or writes, for units that prove to be short.
+    pub(super) fn may_grow(&self) -> bool {
+        let short = |inline: bool, have: usize, most: usize| !inline && have < MANY.min(most);
+        let (intake, outlet) = (&self.intake, &self.outlet);
+        let (inputs, outputs) = (intake.link().buffers(), outlet.link().buffers());
+        short(intake.is_inline(), inputs, self.limits.inputs)
+            || short(outlet.is_inline(), outputs, self.limits.outputs)
     }
 
     /// Makes more buffers where a thread reads or writes.
@@ -251,6 +266,11 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.outlet.link().add(self.service.output());
         }
     }
+}
+
+/// Whether units that cost so much are short, on average.
+pub(super) fn tiny(costs: &[Duration]) -> bool {
+    costs.iter().sum::<Duration>() < TINY * costs.len() as u32
 }
 
 pub(super) fn live_farm() -> StreamError {

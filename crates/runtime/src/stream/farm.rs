@@ -1,21 +1,26 @@
-//! An epoch of whole units on different workers, with the results put back in order.
+//! Whole units on different workers, with the results put back in order.
 //!
-//! Every job of the batch takes the next unit. A job gets its output buffer *before* its unit, so whoever has the
-//! oldest unit in work can finish it, and waiting for an output buffer cannot be for ever.
+//! Every worker takes the next unit when it is done with its last. It gets the output buffer *before* the unit, so whoever
+//! has the oldest unit in work can finish it, and waiting for an output buffer cannot be for ever.
+//!
+//! Where an epoch ends and the next one has the same plan, nobody waits for the units still in work: they count in the
+//! next. Only another plan makes workers wait for one another.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::engine::{Cut, Ended, Engine, Stop};
+use super::engine::{Cut, Ended, Engine, Stop, tiny};
 use super::intake::{Intake, Next};
 use super::outlet::Outlet;
 use super::ports::{Sink, Source};
+use super::schedule::Schedule;
 use super::tally::Tally;
 use crate::dispatch::{Batch, WorkerId};
+use crate::plan::Plan;
 use crate::service::Service;
-use crate::tuner::Epoch;
+use crate::tuner::{Epoch, Measured};
 
 /// What jobs bring their results to, one at a time.
 struct Delivery<'e, 'a, 'p, S: Service, K> {
@@ -24,12 +29,40 @@ struct Delivery<'e, 'a, 'p, S: Service, K> {
     /// Results that wait for an earlier one; the first is that of unit `next`.
     held: VecDeque<Option<S::Output>>,
     next: u64,
+    /// Units done that the tally does not know yet.
     done: u64,
     /// Why no more units are taken; of several failed units the earliest.
     stop: Option<Stop>,
     cut: Option<Duration>,
-    /// What each unit took on its worker, as they came.
+    epoch: Times,
+}
+
+/// What the units of an epoch took.
+struct Times {
+    began: Instant,
+    /// On its worker, each that was finished, as they came.
     took: Vec<Duration>,
+    /// How long the units had been in work that were so when the epoch began.
+    ahead: Duration,
+}
+
+impl Times {
+    fn new() -> Times {
+        Times {
+            began: Instant::now(),
+            took: Vec::new(),
+            ahead: Duration::ZERO,
+        }
+    }
+}
+
+/// Who may take how many units.
+struct Order<'e> {
+    schedule: &'e mut dyn Schedule,
+    left: u32,
+    /// An epoch under another plan, which the schedule has asked for.
+    next: Option<Epoch>,
+    over: bool,
 }
 
 /// When each worker began the unit it computes, in nanoseconds since the epoch began; 0 where it computes none.
@@ -54,25 +87,28 @@ impl Begun {
         }
     }
 
-    /// How long the oldest unit in work has taken at `now`.
-    fn longest(&self, now: Duration) -> Duration {
+    /// How long each unit in work has taken at `now`.
+    fn in_work(&self, now: Duration) -> impl Iterator<Item = Duration> {
         let begun = self.0.iter().map(|begun| begun.load(Ordering::Relaxed));
-        let oldest = begun.filter(|&begun| begun > 0).min();
-        oldest.map_or(Duration::ZERO, |begun| {
-            now.saturating_sub(Duration::from_nanos(begun))
-        })
+        begun
+            .filter(|&begun| begun > 0)
+            .map(move |begun| now.saturating_sub(Duration::from_nanos(begun)))
     }
 }
 
-/// Computes the units of `epoch` side by side. A unit's cost is what it took on its worker divided by the workers, so that
-/// one that was disturbed is one of many and not part of a mean, times what workers took beside their units. What is reported is the time of the batch without what
+/// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets those of
+/// the last of them.
+///
+/// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many and
+/// not part of a mean, times what workers took beside their units. What is reported is the time of an epoch without what
 /// workers spent waiting for input and output, divided by the number of units: the true processing rate of Kalavri et
 /// al., "Three steps is all you need" (OSDI 2018).
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
-pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
+pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     engine: &mut Engine<'_, '_, S, Src, K>,
     epoch: &Epoch,
+    schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
 ) -> Ended {
     let plan = epoch.plan;
@@ -81,20 +117,26 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     let beside = |inline: bool| if inline { 0 } else { 2 };
     let outputs = workers + beside(engine.outlet.is_inline()).max(1);
     engine.ensure(workers + beside(engine.intake.is_inline()), outputs);
+    let may_grow = engine.may_grow();
 
     let exec = engine.exec;
     let in_link = engine.intake.link().clone();
     let out_link = engine.outlet.link();
-    let base = engine.tally.units();
     let delivery = Mutex::new(Delivery {
         held: VecDeque::with_capacity(out_link.buffers()),
         next: engine.intake.taken(),
         done: 0,
         stop: None,
         cut: None,
-        took: Vec::with_capacity(epoch.units as usize),
+        epoch: Times::new(),
         outlet: &mut engine.outlet,
         tally: &mut *engine.tally,
+    });
+    let order = Mutex::new(Order {
+        schedule,
+        left: epoch.units.max(1),
+        next: None,
+        over: false,
     });
     let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
     let cancel = engine.cancel;
@@ -103,24 +145,81 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     let begun = Begun::new(exec.pool().workers());
     let began = Instant::now();
 
-    let job = |worker: WorkerId| {
+    // What the units of an epoch cost that ends now.
+    let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>| {
+        let now = Instant::now();
+        let ahead = begun.in_work(now - began).sum();
+        let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
+        let times = std::mem::replace(
+            &mut delivery.epoch,
+            Times {
+                began: now,
+                took: Vec::new(),
+                ahead,
+            },
+        );
+        let present = ((now - times.began) * plan.workers + times.ahead)
+            .saturating_sub(waited)
+            .saturating_sub(ahead);
+        delivery.count(&plan, present);
+        (times.took, present)
+    };
+
+    let another = |order: &mut Order<'_>| {
+        let mut delivery = lock(&delivery);
+        let whole = delivery.stop.is_none() && delivery.cut.is_none();
+        let known = !delivery.epoch.took.is_empty();
+        if order.over || epoch.cutoff.is_some() || !whole || !known {
+            return false;
+        }
+        let (took, present) = reckon(&mut delivery);
+        drop(delivery);
+        let costs = shares(&took, present, plan.workers, Rest::InWork);
+        order.schedule.record(Measured::Units { costs: &costs });
+        let next = order.schedule.next();
+        // Between batches the engine makes more buffers.
+        let grows = may_grow && tiny(&costs);
+        let goes_on = next.plan == plan && next.cutoff.is_none() && !grows;
+        if goes_on {
+            order.left = next.units.max(1);
+        } else {
+            order.next = Some(next);
+        }
+        goes_on
+    };
+    // Whether there is a unit for another job.
+    let claimed = || {
+        let mut order = lock(&order);
+        if order.left == 0 && !another(&mut order) {
+            order.over = true;
+            return false;
+        }
+        order.left -= 1;
+        true
+    };
+
+    let job = |worker: WorkerId| -> bool {
         if cancel.is_cancelled() {
             stop(&delivery, &quit, Stop::Stopped);
         }
         if quit.load(Ordering::Relaxed) {
-            return;
+            return false;
         }
         let asked = Instant::now();
         if let Some(cutoff) = epoch.cutoff {
-            let longest = begun.longest(asked - began);
+            let longest = begun.in_work(asked - began).max().unwrap_or_default();
             if longest > cutoff {
                 lock(&delivery).cut.get_or_insert(longest);
                 quit.store(true, Ordering::Relaxed);
-                return;
+                return false;
             }
         }
+        if !claimed() {
+            return false;
+        }
         let Some(output) = out_link.empty() else {
-            return stop(&delivery, &quit, Stop::Stopped);
+            stop(&delivery, &quit, Stop::Stopped);
+            return false;
         };
         let next = lock(&turn).take(|| out_link.flush());
         let unit = match next {
@@ -132,16 +231,17 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
                     Next::Stopped => Stop::Stopped,
                     Next::End | Next::Unit(_) => Stop::End,
                 };
-                return stop(&delivery, &quit, why);
+                stop(&delivery, &quit, why);
+                return false;
             }
         };
         let begin = Instant::now();
         begun.set(worker, begin - began);
         let result = exec.whole(worker, unit.number, &unit.value, &output);
         let end = Instant::now();
-        begun.clear(worker);
         in_link.give_back(unit.value);
         if let Err(message) = result {
+            begun.clear(worker);
             stop(
                 &delivery,
                 &quit,
@@ -153,11 +253,12 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
             // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
             in_link.stop_consumer();
             out_link.stop_producers();
-            return;
+            return false;
         }
         {
             let mut delivery = lock(&delivery);
-            delivery.took.push(end - begin);
+            begun.clear(worker);
+            delivery.epoch.took.push(end - begin);
             if epoch.cutoff.is_some_and(|cutoff| end - begin > cutoff) {
                 let cut = delivery.cut.get_or_insert(end - begin);
                 *cut = (*cut).max(end - begin);
@@ -167,48 +268,41 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
                 delivery.stop.get_or_insert(Stop::Stopped);
                 quit.store(true, Ordering::Relaxed);
             }
-            let units = base + delivery.done;
+            let units = delivery.tally.units() + delivery.done;
             delivery
                 .tally
                 .progress(&plan, units, end, || in_link.dropped());
         }
         let wait = (begin - asked) + end.elapsed();
         waited.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
+        true
     };
 
     let batch = Batch {
         dispatch: plan.dispatch,
-        items: epoch.units.max(1),
+        items: plan.workers,
         grain: 1,
         workers: plan.workers,
         deadline: None,
     };
     let panic = exec
         .pool()
-        .run(&batch, &|worker, items| items.for_each(|_| job(worker)))
+        .run(&batch, &|worker, items| {
+            items.for_each(|_| while job(worker) {});
+        })
         .err();
-    let wall = began.elapsed();
 
-    let Delivery {
-        done,
-        stop,
-        cut,
-        took,
-        next,
-        ..
-    } = delivery
+    let mut delivery = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let waited = Duration::from_nanos(waited.into_inner());
-    if done > 0 {
-        let workers = plan.workers.max(1);
-        let cost = wall.saturating_sub(waited / workers).div_f64(done as f64);
-        (0..done).for_each(|_| engine.tally.count(&plan, cost));
-        if cut.is_none() {
-            let present = presence(&took, (wall * workers).saturating_sub(waited), workers);
-            costs.extend(took.iter().map(|took| took.mul_f64(present) / workers));
-        }
+    let (took, present) = reckon(&mut delivery);
+    let Delivery {
+        stop, cut, next, ..
+    } = delivery;
+    if cut.is_none() {
+        costs.extend(shares(&took, present, plan.workers, Rest::Waited));
     }
+    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
     let stop = match panic {
         // Kernels, sources and sinks are caught where they are called; this is a callback's.
         Some(panic) => Some(Stop::Unit {
@@ -223,20 +317,35 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
             redo: Duration::ZERO,
         }),
         stop,
+        next: order.next,
     }
 }
 
-/// What workers that were there for `present` in sum took for units that took `took`, as a multiple of that. At the end
-/// they wait for the last one, half a unit each on average; a stream does so once, so that is not counted.
-fn presence(took: &[Duration], present: Duration, workers: u32) -> f64 {
+/// What workers do that have no unit of an epoch any more.
+#[derive(Clone, Copy, PartialEq)]
+enum Rest {
+    /// They compute units of the next.
+    InWork,
+    /// They wait for the last one, half a unit each on average. A stream does so once, so that is not counted.
+    Waited,
+}
+
+/// The costs of units that took `took` on their workers, which were there for `present` in sum.
+fn shares(took: &[Duration], present: Duration, workers: u32, rest: Rest) -> Vec<Duration> {
     let busy: f64 = took.iter().map(Duration::as_secs_f64).sum();
-    let end = 0.5 * f64::from(workers - 1) * busy / took.len().max(1) as f64;
+    let end = match rest {
+        Rest::InWork => 0.0,
+        Rest::Waited => 0.5 * f64::from(workers - 1) * busy / took.len().max(1) as f64,
+    };
     let share = (present.as_secs_f64() - end) / busy;
-    if share.is_finite() {
+    let share = if share.is_finite() {
         share.max(1.0)
     } else {
         1.0
-    }
+    };
+    took.iter()
+        .map(|took| took.mul_f64(share) / workers)
+        .collect()
 }
 
 fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &AtomicBool, why: Stop) {
@@ -259,6 +368,13 @@ fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &Atom
 }
 
 impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
+    /// Tells the tally of the units done, for which workers were there for `present` in sum.
+    fn count(&mut self, plan: &Plan, present: Duration) {
+        let units = std::mem::take(&mut self.done);
+        let cost = (present / plan.workers).div_f64(units.max(1) as f64);
+        (0..units).for_each(|_| self.tally.count(plan, cost));
+    }
+
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
     fn bring(&mut self, number: u64, output: S::Output) -> bool {
         let place = (number - self.next) as usize;
@@ -293,11 +409,16 @@ mod tests {
     fn what_workers_take_beside_their_units_counts_and_the_end_does_not() {
         let ms = Duration::from_millis;
         let took = [ms(2); 4];
+        let cost = |present, rest| shares(&took, present, 2, rest)[0].as_secs_f64() * 1e3;
         // Two workers, two units each; half a unit is waited for at the end.
-        assert!((presence(&took, ms(9), 2) - 1.0).abs() < 1e-9);
-        assert!((presence(&took, ms(13), 2) - 1.5).abs() < 1e-9);
-        assert_eq!(presence(&took, ms(1), 2), 1.0);
-        assert_eq!(presence(&[], ms(1), 2), 1.0);
-        assert_eq!(presence(&[Duration::ZERO], Duration::ZERO, 2), 1.0);
+        assert!((cost(ms(9), Rest::Waited) - 1.0).abs() < 1e-6);
+        assert!((cost(ms(13), Rest::Waited) - 1.5).abs() < 1e-6);
+        assert!((cost(ms(12), Rest::InWork) - 1.5).abs() < 1e-6);
+        assert!((cost(ms(1), Rest::Waited) - 1.0).abs() < 1e-6);
+        assert!(shares(&[], ms(1), 2, Rest::Waited).is_empty());
+        assert_eq!(
+            shares(&[Duration::ZERO], Duration::ZERO, 2, Rest::InWork),
+            [Duration::ZERO]
+        );
     }
 }

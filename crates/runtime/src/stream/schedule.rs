@@ -1,17 +1,25 @@
 //! Who says which plan runs when.
 
+use std::time::Duration;
+
 use crate::tuner::{Epoch, Measured, Summary, Tuner};
 
 /// Gives a stream its plans, epoch by epoch: the [`Tuner`], or a script in a test or an experiment.
 ///
 /// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it
-/// ended before a unit was done.
-pub trait Schedule {
+/// ended before a unit was done. Where it runs units side by side it does so on whichever worker finds that the epoch
+/// has no units left.
+pub trait Schedule: Send {
     /// What the next epoch does.
     fn next(&mut self) -> Epoch;
 
     /// Takes the outcome of that epoch.
     fn record(&mut self, measured: Measured<'_>);
+
+    /// Takes what units of the last epoch recorded cost that were still in work then, if the next was of another plan.
+    fn late(&mut self, costs: &[Duration]) {
+        let _ = costs;
+    }
 
     /// What was found, for the report.
     fn summary(&self) -> Option<Summary> {
@@ -31,6 +39,10 @@ impl Schedule for Tuner {
 
     fn record(&mut self, measured: Measured<'_>) {
         Tuner::record(self, measured);
+    }
+
+    fn late(&mut self, costs: &[Duration]) {
+        Tuner::late(self, costs);
     }
 
     fn summary(&self) -> Option<Summary> {

@@ -163,6 +163,12 @@ impl Tuner {
         }
     }
 
+    /// Takes what units cost that were still in work when the outcome of their epoch was recorded.
+    pub fn late(&mut self, costs: &[Duration]) {
+        self.totals.units += costs.len() as u64;
+        self.totals.seconds += costs.iter().map(Duration::as_secs_f64).sum::<f64>();
+    }
+
     /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
     pub fn decisions(&self) -> &[Decision] {
         self.log.entries()

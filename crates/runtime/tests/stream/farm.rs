@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evener_runtime::{Dispatch, Structure};
+use evener_runtime::{Dispatch, Plan, Structure};
 
 use crate::toy::*;
 
@@ -69,11 +69,75 @@ fn units_overlap_and_cost_is_a_share_of_their_time() {
         let Recorded::Units(_, costs) = &log[0] else {
             panic!("{log:?}")
         };
-        assert_eq!(costs.len(), 30);
+        // Others were still in work when there were none left to take.
+        assert!((27..=30).contains(&costs.len()), "{log:?}");
+        assert_eq!(log.iter().map(Recorded::units).sum::<usize>(), 30);
         let mut costs = costs.clone();
         costs.sort_unstable();
         let (least, median) = (costs[0].as_secs_f64(), costs[15].as_secs_f64());
         assert!(least >= 2e-3 && median < 5e-3, "{costs:?}");
+    });
+}
+
+/// Pairs of a long and a short unit: where each pair had to be complete, the stream would take the long ones' time.
+#[test]
+fn the_end_of_an_epoch_stops_nobody_while_the_plan_stays() {
+    within(|| {
+        let toy = Toy {
+            delay: Some(|unit, _| Duration::from_millis(if unit % 2 == 0 { 9 } else { 1 })),
+            ..Toy::default()
+        };
+        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 2)]);
+        let log = script.log.clone();
+        let sink = Keep::default();
+        let rt = runtime();
+        let report = rt
+            .stream(numbers(40))
+            .through(toy)
+            .scheduled_by(script)
+            .into(sink.clone())
+            .unwrap();
+        assert_eq!(sink.kept().numbers, (0..40).collect::<Vec<_>>());
+        // 100 ms, not 180.
+        assert!(report.wall_s < 0.15, "{}", report.wall_s);
+        let log = log.lock().unwrap();
+        assert_eq!(log.iter().map(Recorded::units).sum::<usize>(), 40);
+        assert!(!log.iter().any(|r| matches!(r, Recorded::Late(_))));
+    });
+}
+
+#[test]
+fn units_in_work_when_the_plan_changes_are_told_late() {
+    within(|| {
+        let toy = Toy {
+            delay: Some(|_, _| Duration::from_millis(2)),
+            ..Toy::default()
+        };
+        let (farm, tiled) = (
+            plan(Structure::Farm, Dispatch::Fifo, 1, 2),
+            plan(Structure::Tiled, Dispatch::Fifo, 1, 2),
+        );
+        let script = Script::new(&[(farm, 4), (farm, 3), (tiled, 2)]);
+        let log = script.log.clone();
+        let sink = Keep::default();
+        let report = runtime()
+            .stream(numbers(45))
+            .through(toy)
+            .scheduled_by(script)
+            .into(sink.clone())
+            .unwrap();
+        assert_eq!(sink.kept().numbers, (0..45).collect::<Vec<_>>());
+        let log = log.lock().unwrap();
+        assert_eq!(log.iter().map(Recorded::units).sum::<usize>(), 45);
+        assert!(
+            log.iter().any(|r| matches!(r, Recorded::Late(_))),
+            "{log:?}"
+        );
+        let of = |wanted: Plan| {
+            let plans = report.plans.iter().filter(|p| p.plan == wanted);
+            plans.map(|p| p.units).sum::<u64>()
+        };
+        assert_eq!((of(farm), of(tiled)), (35, 10));
     });
 }
 

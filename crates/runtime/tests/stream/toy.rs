@@ -364,6 +364,7 @@ pub struct Script {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recorded {
     Units(Plan, Vec<Duration>),
+    Late(Vec<Duration>),
     CutOff {
         plan: Plan,
         done: usize,
@@ -389,6 +390,16 @@ impl Script {
     }
 }
 
+impl Recorded {
+    /// Units that were computed.
+    pub fn units(&self) -> usize {
+        match self {
+            Recorded::Units(_, costs) | Recorded::Late(costs) => costs.len(),
+            Recorded::CutOff { done, .. } => done + 1,
+        }
+    }
+}
+
 impl Schedule for Script {
     fn next(&mut self) -> Epoch {
         let (plan, units) = self.at();
@@ -400,6 +411,13 @@ impl Schedule for Script {
             fallback: self.fallback.unwrap_or(plan),
             purpose: Purpose::Fixed,
         }
+    }
+
+    fn late(&mut self, costs: &[Duration]) {
+        self.log
+            .lock()
+            .unwrap()
+            .push(Recorded::Late(costs.to_vec()));
     }
 
     fn record(&mut self, measured: Measured<'_>) {
