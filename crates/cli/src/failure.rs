@@ -92,6 +92,12 @@ impl From<evener_image::io::Error> for Failure {
     }
 }
 
+impl From<evener_files::Error> for Failure {
+    fn from(error: evener_files::Error) -> Failure {
+        Failure::running(error)
+    }
+}
+
 impl From<evener_runtime::Error> for Failure {
     fn from(error: evener_runtime::Error) -> Failure {
         Failure::running(error)

@@ -6,8 +6,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use evener_image::io::y4m::Target;
-use evener_image::io::{FileId, OutputFile};
+use evener_files::{FileId, OutputFile, Target};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use evener_files::plain;
+
 use crate::format::Format;
 use crate::io::y4m::HeaderError;
 
@@ -12,22 +14,9 @@ use crate::io::y4m::HeaderError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An input does not exist or may not be read.
-    #[error("{name}: cannot open for reading: {}", plain(reason))]
-    Open {
-        /// The input.
-        name: String,
-        /// What the system said.
-        reason: io::Error,
-    },
-    /// An output cannot be created where it was asked for.
-    #[error("{name}: cannot create: {}", plain(reason))]
-    Create {
-        /// The output, or the directory it would be in.
-        name: String,
-        /// What the system said.
-        reason: io::Error,
-    },
+    /// A file cannot be opened, created or put in place.
+    #[error(transparent)]
+    File(#[from] evener_files::Error),
     /// Reading failed in mid-stream.
     #[error("{name}: cannot read frame {frame} at byte {byte}: {}", plain(reason))]
     Read {
@@ -72,14 +61,6 @@ pub enum Error {
         name: String,
         /// Whole frames written.
         frames: u64,
-    },
-    /// The output was made but could not be given its name.
-    #[error("{name}: cannot put the finished file in place: {}", plain(reason))]
-    Commit {
-        /// The output.
-        name: String,
-        /// What the system said.
-        reason: io::Error,
     },
     /// A y4m stream header that cannot be used.
     #[error("{name}: {reason}")]
@@ -138,20 +119,6 @@ pub enum Error {
     NoFrames {
         /// The output.
         name: String,
-    },
-    /// The output would overwrite an input.
-    #[error("{name}: is an input as well; choose another output")]
-    SameFile {
-        /// The output.
-        name: String,
-    },
-    /// A name that cannot be an input or an output.
-    #[error("{name}: {reason}")]
-    Unfit {
-        /// The input or output.
-        name: String,
-        /// Why, and what to use instead.
-        reason: &'static str,
     },
     /// A `testsrc:` description that cannot be read.
     #[error(
@@ -220,44 +187,9 @@ impl Error {
     }
 }
 
-/// The system's reason without the error number that std appends.
-fn plain(reason: &io::Error) -> String {
-    let text = reason.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => one_line(&text[..end]),
-        None => one_line(&text),
-    }
-}
-
-/// Text from outside for use inside a message: control characters escaped, so that it stays one line
-/// and cannot steer a terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            line.extend(c.escape_default())
-        } else {
-            line.push(c)
-        }
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_one_line_without_error_numbers() {
-        let error = Error::Open {
-            name: one_line("a\nb\x1b[31m.y4m"),
-            reason: io::Error::from_raw_os_error(2),
-        };
-        assert_eq!(
-            error.to_string(),
-            "a\\nb\\u{1b}[31m.y4m: cannot open for reading: No such file or directory"
-        );
-    }
 
     #[test]
     fn closed_pipe_and_full_disk_are_told_apart() {

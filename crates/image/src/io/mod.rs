@@ -10,14 +10,10 @@ pub mod ffmpeg;
 mod null;
 mod open;
 mod ports;
-mod staged;
-mod sys;
 mod testsrc;
 pub mod y4m;
 
 pub use error::Error;
 pub use null::Null;
 pub use open::{Input, Output, create_output, open_input};
-pub use staged::{OutputFile, remove_unfinished};
-pub use sys::FileId;
 pub use testsrc::TestSource;

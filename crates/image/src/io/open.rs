@@ -2,22 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use evener_files::{Error as FileError, FileId, InputFile, OutputFile, Place, one_line};
+
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
-use crate::io::error::{Error, one_line};
+use crate::io::error::Error;
 use crate::io::ffmpeg::{Decoder, Encoder, Tools, is_address};
 use crate::io::null::Null;
-use crate::io::staged::{OutputFile, Place};
-use crate::io::sys::FileId;
 use crate::io::testsrc::TestSource;
 use crate::io::y4m;
-
-const STDIN: &str = "standard input";
 
 /// An open input.
 pub enum Input {
@@ -98,15 +95,16 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     let text = text.as_ref();
     let name = one_line(&text.to_string_lossy());
     match text.to_str() {
-        Some("-" | "/dev/stdin") => return stdin().map(Input::Y4m),
+        Some("-" | "/dev/stdin") => {
+            let input = InputFile::stdin("is a terminal; name a file, or pipe YUV4MPEG2 in")?;
+            return y4m::Reader::from_input(input).map(Input::Y4m);
+        }
         Some(description) if description.starts_with("testsrc:") => {
             return TestSource::parse(description).map(Input::Test);
         }
         Some(null) if null.starts_with("null:") => {
-            return Err(Error::Unfit {
-                name,
-                reason: "is an output; use testsrc: for an input",
-            });
+            let reason = "is an output; use testsrc: for an input";
+            return Err(FileError::Unfit { name, reason }.into());
         }
         _ => {}
     }
@@ -116,43 +114,14 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
             None,
         ));
     }
-    let path = Path::new(text);
-    let open = |reason| Error::Open {
-        name: name.clone(),
-        reason,
-    };
-    let file = File::open(path).map_err(open)?;
-    let metadata = file.metadata().map_err(open)?;
-    if metadata.is_dir() {
-        return Err(open(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a directory",
-        )));
-    }
+    let input = InputFile::open(Path::new(text))?;
     // What was read from a pipe could not be given to FFmpeg: those are y4m without a look.
-    if has_y4m_name(path) || !metadata.is_file() || begins_like_y4m(&file) {
-        return y4m::Reader::from_file(file, name).map(Input::Y4m);
+    if has_y4m_name(Path::new(text)) || !input.is_file() || begins_like_y4m(&input.file) {
+        return y4m::Reader::from_input(input).map(Input::Y4m);
     }
+    let id = input.id();
     let decoder = Decoder::open(&Tools::default(), text)?;
-    Ok(Input::Ffmpeg(Box::new(decoder), FileId::of(&metadata)))
-}
-
-fn stdin() -> Result<y4m::Reader<File>, Error> {
-    let stdin = io::stdin();
-    if stdin.is_terminal() {
-        let reason = "is a terminal; name a file, or pipe YUV4MPEG2 in";
-        return Err(Error::Unfit {
-            name: STDIN.to_owned(),
-            reason,
-        });
-    }
-    match stdin.as_fd().try_clone_to_owned() {
-        Ok(fd) => y4m::Reader::from_file(File::from(fd), STDIN),
-        Err(reason) => Err(Error::Open {
-            name: STDIN.to_owned(),
-            reason,
-        }),
-    }
+    Ok(Input::Ffmpeg(Box::new(decoder), id))
 }
 
 fn has_y4m_name(path: &Path) -> bool {
@@ -249,9 +218,10 @@ pub fn create_output(
         Some("-" | "/dev/stdout") => {
             let writer = y4m::Writer::stdout()?;
             return match writer.get_ref().id() {
-                Some(id) if inputs.contains(&id) => Err(Error::SameFile {
+                Some(id) if inputs.contains(&id) => Err(FileError::SameFile {
                     name: writer.name().to_owned(),
-                }),
+                }
+                .into()),
                 _ => Ok(y4m(writer)),
             };
         }
@@ -259,20 +229,18 @@ pub fn create_output(
     }
     let name = one_line(&text.to_string_lossy());
     if is_address(text) {
-        return Err(Error::Unfit {
-            name,
-            reason: "is an address; write to a file or a pipe",
-        });
+        let reason = "is an address; write to a file or a pipe";
+        return Err(FileError::Unfit { name, reason }.into());
     }
     let old = fs::metadata(path);
     if old.as_ref().is_ok_and(fs::Metadata::is_dir) {
         let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
-        return Err(Error::Create { name, reason });
+        return Err(FileError::Create { name, reason }.into());
     }
     if let Ok(old) = &old
         && FileId::of(old).is_some_and(|id| inputs.contains(&id))
     {
-        return Err(Error::SameFile { name });
+        return Err(FileError::SameFile { name }.into());
     }
     let special = matches!(Place::of(path), Ok(Place::InPlace));
     if has_y4m_name(path) || special {

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use evener_files::Target;
 use evener_runtime::Service;
 use evener_runtime::stream::{Sink, Source};
 
@@ -12,7 +13,7 @@ use crate::io::ffmpeg::{Decoder, Encoder};
 use crate::io::null::Null;
 use crate::io::open::{Input, Output};
 use crate::io::testsrc::TestSource;
-use crate::io::y4m::{Reader, Target, Writer};
+use crate::io::y4m::{Reader, Writer};
 
 impl<R: Read + Send, S: Service<Input = Frame>> Source<S> for Reader<R> {
     type Error = Error;

@@ -3,9 +3,11 @@
 //! A view pans over a scene larger than the frame, with edges, gradients, texture and noise, and a window onto another
 //! part of it moves across. Both are copies of rows of a scene drawn once, so that the source is as fast as memory.
 
+use evener_files::one_line;
+
 use crate::format::{Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
-use crate::io::error::{Error, one_line};
+use crate::io::error::Error;
 use crate::io::y4m::{Header, HeaderError, MAX_SIDE, layout};
 
 /// How far the view pans, in luma samples: a multiple of every chroma subsampling.

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use evener_files::FileId;
 use evener_image::io::y4m::{Reader, Writer};
-use evener_image::io::{Error, FileId, Input, Output, TestSource, create_output, open_input};
+use evener_image::io::{Error, Input, Output, TestSource, create_output, open_input};
 use evener_image::{Format, Frame, Ratio, Timing};
 
 use crate::{Scratch, format, text};
@@ -165,7 +166,10 @@ fn the_input_is_not_overwritten_by_any_of_its_names() {
     for name in [&path, &hard, &soft, &round] {
         let error = create_output(name, &small(), &Timing::default(), &ids).err();
         assert!(
-            matches!(error, Some(Error::SameFile { .. })),
+            matches!(
+                error,
+                Some(Error::File(evener_files::Error::SameFile { .. }))
+            ),
             "{name:?}: {error:?}"
         );
     }
@@ -232,7 +236,10 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
         return;
     }
     let error = create(&path).err().unwrap();
-    assert!(matches!(error, Error::Create { .. }), "{error}");
+    assert!(
+        matches!(error, Error::File(evener_files::Error::Create { .. })),
+        "{error}"
+    );
 }
 
 #[test]

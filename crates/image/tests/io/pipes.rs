@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use evener_files::InputFile;
 use evener_image::Frame;
 use evener_image::io::Error;
 use evener_image::io::y4m::{Reader, Writer};
@@ -26,7 +27,7 @@ fn a_frame_from_a_pipe_does_not_wait_for_the_next() {
     let (input, mut output) = pipe();
     let (sent, received) = mpsc::channel();
     let reading = std::thread::spawn(move || {
-        let mut reader = Reader::from_file(input, "pipe").unwrap();
+        let mut reader = Reader::from_input(InputFile::from_file(input, "pipe").unwrap()).unwrap();
         let mut frame = Frame::new(reader.format());
         assert_eq!(reader.frames(), None);
         while reader.read(&mut frame).unwrap() {
@@ -59,7 +60,8 @@ fn large_frames_pass_through_pipes_in_any_order_of_sizes() {
         .collect();
     let expected = frames.clone();
     let reading = std::thread::spawn(move || {
-        read_all(&mut Reader::from_file(input, "pipe").unwrap()).0 == expected
+        read_all(&mut Reader::from_input(InputFile::from_file(input, "pipe").unwrap()).unwrap()).0
+            == expected
     });
     struct Pipe(File);
     impl Write for Pipe {

@@ -2,8 +2,9 @@
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
+use evener_files::Target;
 use evener_image::io::Error;
-use evener_image::io::y4m::{HeaderError, MAX_LINE, Reader, Target, Writer};
+use evener_image::io::y4m::{HeaderError, MAX_LINE, Reader, Writer};
 use evener_image::{Format, Frame, Ratio, Timing};
 use proptest::prelude::*;
 

@@ -3,11 +3,12 @@
 use std::ffi::OsStr;
 use std::process::{ChildStdout, Stdio};
 
+use evener_files::{Error as FileError, one_line};
+
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
-use crate::io::error::{Error, one_line};
+use crate::io::error::Error;
 use crate::io::ffmpeg::{Process, Tools, file_argument, probe};
-use crate::io::sys;
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file FFmpeg can decode: `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
@@ -128,7 +129,7 @@ fn start(
     let Some(pipe) = process.child.stdout.take() else {
         return Err(process.failed(0, None));
     };
-    sys::widen_pipe(&pipe);
+    evener_files::widen_pipe(&pipe);
     match y4m::Reader::new(pipe, name) {
         Ok(reader) => Ok((process, reader)),
         Err(Error::Header {
@@ -136,10 +137,8 @@ fn start(
             reason: HeaderError::Ends(_),
         }) => {
             process.wait(0)?;
-            Err(Error::Unfit {
-                name,
-                reason: "holds no frame of video that FFmpeg can decode",
-            })
+            let reason = "holds no frame of video that FFmpeg can decode";
+            Err(FileError::Unfit { name, reason }.into())
         }
         Err(error) => Err(error),
     }

@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 
+use evener_files::{Error as FileError, Place, Staged, one_line};
+
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
-use crate::io::error::{Error, one_line};
+use crate::io::error::Error;
 use crate::io::ffmpeg::{Process, Tools, file_argument};
-use crate::io::staged::{Place, Staged};
-use crate::io::sys;
 use crate::io::y4m;
 
 /// Writes any file FFmpeg can encode, codec and container chosen by FFmpeg from the extension: `ffmpeg` encodes in a
@@ -49,10 +49,10 @@ impl Encoder {
         let path = path.as_ref();
         let name = one_line(&path.to_string_lossy());
         let unfit = |reason| {
-            Err(Error::Unfit {
+            Err(Error::from(FileError::Unfit {
                 name: name.clone(),
                 reason,
-            })
+            }))
         };
         match path.extension().and_then(OsStr::to_str) {
             None => {
@@ -74,7 +74,7 @@ impl Encoder {
         if format.depth == Depth::F32 {
             return Err(Error::FloatFrames { name });
         }
-        let (staged, _empty) = match Place::of(path).map_err(|reason| Error::Create {
+        let (staged, _empty) = match Place::of(path).map_err(|reason| FileError::Create {
             name: name.clone(),
             reason,
         })? {
@@ -103,7 +103,7 @@ impl Encoder {
         let Some(pipe) = process.child.stdin.take() else {
             return Err(process.failed(0, None));
         };
-        sys::widen_pipe(&pipe);
+        evener_files::widen_pipe(&pipe);
         let writer = y4m::Writer::new(pipe, name.as_str())
             .with_timing(timing)
             .with_format(format);
@@ -168,7 +168,7 @@ impl Encoder {
         }
         self.writer = None;
         self.process.wait(self.frames)?;
-        self.staged.commit().map_err(|reason| Error::Commit {
+        self.staged.commit().map_err(|reason| FileError::Commit {
             name: self.name.clone(),
             reason,
         })?;

@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod log;
 mod probe;
 
 pub use decode::Decoder;
@@ -13,8 +14,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
-use crate::io::error::{Error, one_line};
-use crate::io::sys::Log;
+use evener_files::one_line;
+
+use crate::io::error::Error;
+use log::Log;
 
 /// The programs that decode and encode.
 #[derive(Clone, Debug)]

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 
-use crate::io::error::{Error, one_line};
+use evener_files::{Error as FileError, one_line};
+
+use crate::io::error::Error;
 use crate::io::ffmpeg::{Tools, file_argument, output};
 
 /// What a decoding pipe needs to know.
@@ -44,9 +46,10 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
                 said,
             });
         }
-        return from_ffprobe(&String::from_utf8_lossy(&said.stdout)).ok_or(Error::Unfit {
-            name: name.to_owned(),
-            reason: "holds no video; give a file that ffprobe finds a video stream in",
+        return from_ffprobe(&String::from_utf8_lossy(&said.stdout)).ok_or_else(|| {
+            let reason = "holds no video; give a file that ffprobe finds a video stream in";
+            let name = name.to_owned();
+            FileError::Unfit { name, reason }.into()
         });
     }
     // Without an output this fails by design, after it has described the input.

@@ -1,7 +1,8 @@
 //! The stream header: one line of tags.
 
+use evener_files::one_line;
+
 use crate::format::{Chroma, Depth, Format, Ratio, Siting, Timing};
-use crate::io::error::one_line;
 
 /// Longest header line, and longest `FRAME` line, in bytes.
 pub const MAX_LINE: usize = 2048;

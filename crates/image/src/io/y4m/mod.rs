@@ -10,7 +10,7 @@ mod writer;
 
 pub use header::{Header, HeaderError, MAX_FRAME_BYTES, MAX_LINE, MAX_SIDE};
 pub use reader::Reader;
-pub use writer::{Target, Writer};
+pub use writer::Writer;
 
 pub(crate) use header::layout;
 

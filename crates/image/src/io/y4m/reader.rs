@@ -1,13 +1,14 @@
 //! Reading y4m: headers through a small buffer, samples straight into the frame.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Read, Seek};
+use std::io::{self, IoSliceMut, Read};
 use std::path::Path;
+
+use evener_files::{FileId, InputFile};
 
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
-use crate::io::error::{Error, one_line};
-use crate::io::sys::{self, FileId};
+use crate::io::error::Error;
 use crate::io::y4m::{FRAME, Header, HeaderError, MAX_LINE};
 
 /// Bytes of a `FRAME` line without parameters.
@@ -38,36 +39,21 @@ impl Reader<File> {
     /// # Errors
     /// The file cannot be opened, its header cannot be used, or it is shorter than its first frame.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let name = one_line(&path.to_string_lossy());
-        match File::open(path) {
-            Ok(file) => Reader::from_file(file, name),
-            Err(reason) => Err(Error::Open { name, reason }),
-        }
+        Reader::from_input(InputFile::open(path.as_ref())?)
     }
 
-    /// Reads an open file or pipe from where it stands. `name` is what messages call it.
+    /// Reads an open file or pipe from where it stands.
     ///
     /// # Errors
     /// As [`Reader::open`].
-    pub fn from_file(file: File, name: impl Into<String>) -> Result<Self, Error> {
-        let name = name.into();
-        let metadata = match file.metadata() {
-            Ok(metadata) => metadata,
-            Err(reason) => return Err(Error::Open { name, reason }),
-        };
-        sys::widen_pipe(&file);
-        sys::read_ahead(&file);
-        let start = if metadata.is_file() {
-            (&file).stream_position().ok()
-        } else {
-            None
-        };
-        let mut reader = Reader::new(file, name)?;
-        reader.id = FileId::of(&metadata);
-        if let Some(start) = start {
-            let frames_begin = start + reader.byte;
-            reader.count_frames(metadata.len().saturating_sub(frames_begin))?;
+    pub fn from_input(input: InputFile) -> Result<Self, Error> {
+        input.expect_sequential();
+        let (id, remaining) = (input.id(), input.remaining());
+        let mut reader = Reader::new(input.file, input.name)?;
+        reader.id = id;
+        if let Some(remaining) = remaining {
+            let header = reader.byte;
+            reader.count_frames(remaining.saturating_sub(header))?;
         }
         Ok(reader)
     }

@@ -3,29 +3,14 @@
 use std::io::{self, IoSlice, Write};
 use std::path::Path;
 
+use evener_files::{Error as FileError, OutputFile, Target};
+
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::staged::OutputFile;
 use crate::io::y4m::Header;
 
 const PLAIN_LINE: &[u8] = b"FRAME\n";
-
-/// Where a [`Writer`] writes to.
-pub trait Target: Write {
-    /// Ends the output after `bytes` good bytes; whatever was written beyond them is a part of a frame.
-    ///
-    /// # Errors
-    /// The output cannot be given its place.
-    fn commit(&mut self, bytes: u64) -> io::Result<()>;
-}
-
-impl Target for Vec<u8> {
-    fn commit(&mut self, bytes: u64) -> io::Result<()> {
-        self.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(())
-    }
-}
 
 /// Writes a y4m stream to a file, a pipe or memory.
 ///
@@ -221,7 +206,7 @@ impl<W: Target> Writer<W> {
         self.out.flush().map_err(|e| self.failed(e))?;
         self.out
             .commit(self.bytes)
-            .map_err(|reason| Error::Commit {
+            .map_err(|reason| FileError::Commit {
                 name: self.name.clone(),
                 reason,
             })?;

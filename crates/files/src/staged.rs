@@ -1,124 +1,16 @@
-//! Output files that appear under their name only when they are whole.
+//! Files that appear under their name only when they are whole.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::{self, IoSlice, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::io::error::{Error, one_line};
-use crate::io::sys::{self, FileId};
-use crate::io::y4m::Target;
-
-/// A file being written.
-///
-/// A regular file is written under a temporary name in the same directory, which [`Target::commit`] changes; dropped
-/// before that, it is removed. Pipes, devices and the standard output are written to as they are.
-pub struct OutputFile {
-    file: File,
-    staged: Option<Staged>,
-    name: String,
-}
-
-impl OutputFile {
-    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is replaced.
-    ///
-    /// # Errors
-    /// The directory is missing or not writable, or the file exists and is not writable.
-    pub fn create(path: &Path) -> Result<OutputFile, Error> {
-        let name = one_line(&path.to_string_lossy());
-        let create = |reason| Error::Create {
-            name: name.clone(),
-            reason,
-        };
-        match Place::of(path).map_err(create)? {
-            Place::InPlace => {
-                let options = File::options().write(true).truncate(true).open(path);
-                let file = options.map_err(create)?;
-                sys::widen_pipe(&file);
-                Ok(OutputFile {
-                    file,
-                    staged: None,
-                    name,
-                })
-            }
-            Place::File { path, old } => {
-                let (staged, file) = Staged::create(&path, old.as_ref())?;
-                Ok(OutputFile {
-                    file,
-                    staged: Some(staged),
-                    name,
-                })
-            }
-        }
-    }
-
-    /// The standard output.
-    ///
-    /// # Errors
-    /// It is a terminal, which video would garble, or closed.
-    pub fn stdout() -> Result<OutputFile, Error> {
-        let name = "standard output".to_owned();
-        let stdout = io::stdout();
-        if stdout.is_terminal() {
-            let reason = "is a terminal; send the video to a file or a program";
-            return Err(Error::Unfit { name, reason });
-        }
-        match stdout.as_fd().try_clone_to_owned() {
-            Ok(fd) => {
-                let file = File::from(fd);
-                sys::widen_pipe(&file);
-                Ok(OutputFile {
-                    file,
-                    staged: None,
-                    name,
-                })
-            }
-            Err(reason) => Err(Error::Create { name, reason }),
-        }
-    }
-
-    /// What messages call the output.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The identity of the file being written, which is not that of an older file it will replace.
-    pub fn id(&self) -> Option<FileId> {
-        self.file.metadata().ok().as_ref().and_then(FileId::of)
-    }
-}
-
-impl Write for OutputFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.file.write_vectored(slices)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Target for OutputFile {
-    fn commit(&mut self, bytes: u64) -> io::Result<()> {
-        if let Some(staged) = &mut self.staged {
-            if self.file.metadata()?.len() > bytes {
-                self.file.set_len(bytes)?;
-            }
-            staged.commit()?;
-        }
-        Ok(())
-    }
-}
+use crate::error::{Error, one_line};
 
 /// What an output path leads to.
-pub(crate) enum Place {
+pub enum Place {
     /// A pipe or a device: written to as it is.
     InPlace,
     /// A regular file, perhaps not there yet; `path` with links followed.
@@ -131,7 +23,11 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(crate) fn of(path: &Path) -> io::Result<Place> {
+    /// Where `path` leads, links followed.
+    ///
+    /// # Errors
+    /// It is a directory, or exists and may not be written.
+    pub fn of(path: &Path) -> io::Result<Place> {
         if path.as_os_str().is_empty() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -183,7 +79,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// A temporary name beside the one a file will have. Removed when dropped before [`Staged::commit`].
-pub(crate) struct Staged {
+pub struct Staged {
     path: PathBuf,
     temporary: PathBuf,
     committed: bool,
@@ -191,7 +87,7 @@ pub(crate) struct Staged {
 
 impl Staged {
     /// Creates an empty file under a temporary name with the same extension, and with the rights of the old file.
-    pub(crate) fn create(path: &Path, old: Option<&Metadata>) -> Result<(Staged, File), Error> {
+    pub fn create(path: &Path, old: Option<&Metadata>) -> Result<(Staged, File), Error> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -236,12 +132,12 @@ impl Staged {
     }
 
     /// Where the file is until [`Staged::commit`].
-    pub(crate) fn temporary(&self) -> &Path {
+    pub fn temporary(&self) -> &Path {
         &self.temporary
     }
 
     /// Gives the file its name, over the old file of that name.
-    pub(crate) fn commit(&mut self) -> io::Result<()> {
+    pub fn commit(&mut self) -> io::Result<()> {
         if !self.committed {
             fs::rename(&self.temporary, &self.path)?;
             self.committed = true;
@@ -273,22 +169,4 @@ pub fn remove_unfinished() {
             let _ = fs::remove_file(temporary);
         });
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_lies_behind_the_good_bytes_is_cut_off() {
-        let directory = std::env::temp_dir().join(format!("evener-staged-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("out");
-        let mut file = OutputFile::create(&path).unwrap();
-        file.write_all(b"whole framespart of one").unwrap();
-        file.commit(12).unwrap();
-        file.commit(12).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"whole frames");
-        fs::remove_dir_all(&directory).unwrap();
-    }
 }

@@ -1,47 +1,11 @@
-//! What video input and output ask of the operating system beyond `std`.
-//!
-//! Hints (pipe size, read-ahead) may fail without harm: the stream is only slower.
+//! What a program said, for the message when it fails.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
-use crate::io::error::one_line;
-
-/// Which file on which device: equal for two names of one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FileId {
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    /// The identity of something that keeps what is written to it; `None` for pipes, terminals and the like,
-    /// which may well be input and output at once.
-    pub fn of(metadata: &Metadata) -> Option<FileId> {
-        let kind = metadata.file_type();
-        (kind.is_file() || kind.is_block_device()).then(|| FileId {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        })
-    }
-}
-
-/// Asks for a pipe of 1 MiB, so that a frame passes in few system calls; no effect on other files.
-#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
-pub(crate) fn widen_pipe(pipe: impl AsFd) {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
-}
-
-/// Says that a file will be read from front to back; no effect on pipes.
-#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
-pub(crate) fn read_ahead(file: &File) {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
-}
+use evener_files::one_line;
 
 /// What a child process says on its standard error, kept in an unnamed file: the child never waits for somebody to
 /// read it, and no thread is needed.
@@ -138,6 +102,7 @@ fn unnamed_file() -> io::Result<File> {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn last_words_are_the_last_three_lines_and_short() {
@@ -165,19 +130,5 @@ mod tests {
         let held = log.file.metadata().unwrap().blocks() * 512;
         assert!(held <= 3 * LOG_KEPT, "{held} bytes held");
         assert_eq!(log.last_words(), "the end");
-    }
-
-    #[test]
-    fn two_names_of_a_file_are_one_file_and_devices_are_none() {
-        let dir = std::env::temp_dir().join(format!("evener-sys-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let (a, b) = (dir.join("a"), dir.join("b"));
-        std::fs::write(&a, "").unwrap();
-        std::fs::hard_link(&a, &b).unwrap();
-        let id = |p: &std::path::Path| FileId::of(&std::fs::metadata(p).unwrap());
-        assert_eq!(id(&a), id(&b));
-        assert!(id(&a).is_some());
-        assert_eq!(id(std::path::Path::new("/dev/null")), None);
-        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

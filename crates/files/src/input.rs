@@ -1,0 +1,134 @@
+//! Input files and pipes.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::{self, IsTerminal, Seek};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::STDIN;
+use crate::error::{Error, one_line};
+use crate::system::{FileId, read_ahead, widen_pipe};
+
+/// An open file, named pipe, or the standard input.
+#[derive(Debug)]
+pub struct InputFile {
+    /// What is read.
+    pub file: File,
+    /// What messages call it.
+    pub name: String,
+    metadata: Metadata,
+}
+
+impl InputFile {
+    /// Opens an input by its text: `-` is the standard input, `./-` a file of that name.
+    ///
+    /// # Errors
+    /// It does not exist, may not be read, is a directory, or is a terminal: `terminal` says what to do then.
+    pub fn named(text: &OsStr, terminal: &'static str) -> Result<InputFile, Error> {
+        match text.to_str() {
+            Some("-" | "/dev/stdin") => InputFile::stdin(terminal),
+            _ => InputFile::open(Path::new(text)),
+        }
+    }
+
+    /// Opens a file or a named pipe.
+    ///
+    /// # Errors
+    /// It does not exist, may not be read, or is a directory.
+    pub fn open(path: &Path) -> Result<InputFile, Error> {
+        let name = one_line(&path.to_string_lossy());
+        match File::open(path) {
+            Ok(file) => InputFile::from_file(file, name),
+            Err(reason) => Err(Error::Open { name, reason }),
+        }
+    }
+
+    /// An open file or pipe, from where it stands. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// It is a directory.
+    pub fn from_file(file: File, name: impl Into<String>) -> Result<InputFile, Error> {
+        let name = name.into();
+        match file.metadata() {
+            Ok(metadata) if metadata.is_dir() => Err(Error::Open {
+                name,
+                reason: io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"),
+            }),
+            Ok(metadata) => Ok(InputFile {
+                file,
+                name,
+                metadata,
+            }),
+            Err(reason) => Err(Error::Open { name, reason }),
+        }
+    }
+
+    /// The standard input.
+    ///
+    /// # Errors
+    /// It is a terminal, or closed.
+    pub fn stdin(terminal: &'static str) -> Result<InputFile, Error> {
+        let name = STDIN.to_owned();
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            let reason = terminal;
+            return Err(Error::Unfit { name, reason });
+        }
+        match stdin.as_fd().try_clone_to_owned() {
+            Ok(fd) => InputFile::from_file(File::from(fd), name),
+            Err(reason) => Err(Error::Open { name, reason }),
+        }
+    }
+
+    /// Whether it is a regular file, so that any place in it can be read.
+    pub fn is_file(&self) -> bool {
+        self.metadata.is_file()
+    }
+
+    /// Bytes from where it stands to the end of a regular file.
+    pub fn remaining(&self) -> Option<u64> {
+        let at = self
+            .is_file()
+            .then(|| (&self.file).stream_position().ok())??;
+        Some(self.metadata.len().saturating_sub(at))
+    }
+
+    /// The identity of a file; `None` for pipes.
+    pub fn id(&self) -> Option<FileId> {
+        FileId::of(&self.metadata)
+    }
+
+    /// Tells the system that it will be read from front to back.
+    pub fn expect_sequential(&self) {
+        widen_pipe(&self.file);
+        read_ahead(&self.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::SeekFrom;
+
+    #[test]
+    fn what_remains_counts_from_where_a_file_stands() {
+        let path = std::env::temp_dir().join(format!("evener-input-{}", std::process::id()));
+        std::fs::write(&path, b"0123456789").unwrap();
+        let input = InputFile::open(&path).unwrap();
+        (&input.file).seek(SeekFrom::Start(4)).unwrap();
+        assert_eq!(input.remaining(), Some(6));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn directories_and_missing_files_are_refused() {
+        for (path, said) in [
+            ("/", "it is a directory"),
+            ("/no/such", "No such file or directory"),
+        ] {
+            let error = InputFile::open(Path::new(path)).unwrap_err().to_string();
+            assert_eq!(error, format!("{path}: cannot open for reading: {said}"));
+        }
+    }
+}

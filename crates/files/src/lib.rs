@@ -1,0 +1,22 @@
+//! Files and pipes as the ends of streams: what every service needs and none owns.
+//!
+//! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard input
+//! ([`InputFile`]). Nothing here starts a thread.
+#![forbid(unsafe_code)]
+
+mod error;
+mod input;
+mod output;
+mod staged;
+mod system;
+
+pub use error::{Error, one_line, plain};
+pub use input::InputFile;
+pub use output::{OutputFile, Target};
+pub use staged::{Place, Staged, remove_unfinished};
+pub use system::{FileId, read_ahead, widen_pipe};
+
+/// What messages call the standard input.
+pub const STDIN: &str = "standard input";
+/// What messages call the standard output.
+pub const STDOUT: &str = "standard output";

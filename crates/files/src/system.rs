@@ -1,0 +1,59 @@
+//! What files and pipes ask of the operating system beyond `std`.
+//!
+//! Hints (pipe size, read-ahead) may fail without harm: the stream is only slower.
+
+use std::fs::{File, Metadata};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+/// Which file on which device: equal for two names of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The identity of something that keeps what is written to it; `None` for pipes, terminals and the like,
+    /// which may well be input and output at once.
+    pub fn of(metadata: &Metadata) -> Option<FileId> {
+        let kind = metadata.file_type();
+        (kind.is_file() || kind.is_block_device()).then(|| FileId {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// Asks for a pipe of 1 MiB, so that a unit passes in few system calls; no effect on other files.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub fn widen_pipe(pipe: impl AsFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
+}
+
+/// Says that a file will be read from front to back; no effect on pipes.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub fn read_ahead(file: &File) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_a_file_are_one_file_and_devices_are_none() {
+        let dir = std::env::temp_dir().join(format!("evener-sys-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let (a, b) = (dir.join("a"), dir.join("b"));
+        std::fs::write(&a, "").unwrap();
+        std::fs::hard_link(&a, &b).unwrap();
+        let id = |p: &std::path::Path| FileId::of(&std::fs::metadata(p).unwrap());
+        assert_eq!(id(&a), id(&b));
+        assert!(id(&a).is_some());
+        assert_eq!(id(std::path::Path::new("/dev/null")), None);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
