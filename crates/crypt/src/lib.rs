@@ -1,0 +1,1 @@
+//! Bulk encryption and a product cipher, as services on the evener runtime.
