@@ -1,1 +1,9 @@
 //! Bulk encryption and a product cipher, as services on the evener runtime.
+
+#[cfg(target_arch = "x86_64")]
+mod aes;
+pub mod ctr;
+pub mod gcm;
+mod variant;
+
+pub use variant::Variant;
