@@ -2,8 +2,10 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aes;
+pub mod chunked;
 pub mod ctr;
 pub mod gcm;
+pub mod keys;
 mod variant;
 
 pub use variant::Variant;

@@ -37,7 +37,8 @@ pub(crate) trait Blocks: Copy {
     fn reversed(self, v: Self::V) -> Self::V;
     /// Adds `n` to the lower 64 bits of each block taken as a number; no carry leaves them.
     fn add(self, v: Self::V, n: u64) -> Self::V;
-    /// The carry-less product of a half of each block of `a` (upper if `HALVES & 1`) and of `b` (upper if `HALVES & 16`).
+    /// The carry-less product of a half of each block of `a` and one of `b`: the upper halves if `HALVES & 1` and
+    /// `HALVES & 16`.
     fn product<const HALVES: i32>(self, a: Self::V, b: Self::V) -> Self::V;
     /// The halves of each block exchanged.
     fn swapped(self, v: Self::V) -> Self::V;

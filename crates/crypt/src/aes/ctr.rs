@@ -19,10 +19,9 @@ impl CtrKernel {
     /// # Panics
     /// The key has another length.
     pub(crate) fn new(token: Token, key: &[u8]) -> Self {
-        CtrKernel {
-            token,
-            keys: Box::new(RoundKeys::new(token, key)),
-        }
+        let mut keys = Box::new(RoundKeys::empty());
+        keys.set(token, key);
+        CtrKernel { token, keys }
     }
 
     pub(crate) fn token(&self) -> Token {

@@ -35,13 +35,14 @@ impl GcmKernel {
     /// # Panics
     /// The key has another length.
     pub(crate) fn new(token: Token, key: &[u8]) -> Self {
-        let rounds = RoundKeys::new(token, key);
+        let mut ready = Box::new(Key {
+            rounds: RoundKeys::empty(),
+            powers: Powers::empty(),
+        });
+        ready.rounds.set(token, key);
         // SAFETY: the body asks nothing of its caller but the token.
-        let powers = unsafe { powers(token, &rounds) };
-        GcmKernel {
-            token,
-            key: Box::new(Key { rounds, powers }),
-        }
+        unsafe { powers(token, &mut ready) };
+        GcmKernel { token, key: ready }
     }
 
     pub(crate) fn token(&self) -> Token {
@@ -75,12 +76,7 @@ impl GcmKernel {
     }
 }
 
-fn message<'a>(
-    nonce: &'a [u8; 12],
-    aad: &'a [u8],
-    input: &[u8],
-    output: &mut [u8],
-) -> Message<'a> {
+fn message<'a>(nonce: &'a [u8; 12], aad: &'a [u8], input: &[u8], output: &mut [u8]) -> Message<'a> {
     assert_eq!(input.len(), output.len());
     assert!(input.len() as u128 <= 16 * ((1 << 32) - 2));
     Message {
@@ -93,7 +89,7 @@ fn message<'a>(
 }
 
 compiled! {
-    unsafe fn powers(rounds: &RoundKeys) -> Powers = powers_body;
+    unsafe fn powers(key: &mut Key) = powers_body;
 }
 compiled! {
     unsafe fn seal(key: &Key, message: Message<'_>) -> [u8; 16] = seal_body;
@@ -103,9 +99,10 @@ compiled! {
 }
 
 #[inline(always)]
-unsafe fn powers_body<B: Blocks>(b: B, rounds: &RoundKeys) -> Powers {
+unsafe fn powers_body<B: Blocks>(b: B, key: &mut Key) {
     let ni = b.single();
-    Powers::new(ni, rounds.encrypt(ni, ni.counters(0)))
+    let h = key.rounds.encrypt(ni, ni.counters(0));
+    key.powers.set(ni, h);
 }
 
 /// # Safety
@@ -142,7 +139,7 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
     // SAFETY: groups lie within the length, and so do the rest's whole blocks and its last bytes. What is hashed is
     // what is sealed: when opening it is read before anything is written over it.
     unsafe {
-        let mut hash = absorb_padded(ni, &key.powers, ni.counters(0), message.aad);
+        let mut hash = absorb_padded(b, &key.powers, ni.counters(0), message.aad);
         let mut counters = b.counters(first + 1);
         let (mut at_from, mut at_to) = (from, to);
         for group in 0..groups {
@@ -157,7 +154,7 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
         }
         if SEAL && groups > 0 {
             hash = absorb(
-                ni,
+                b,
                 &key.powers,
                 hash,
                 at_to.cast_const().sub(bytes),
@@ -169,32 +166,32 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
         let (blocks, tail) = (rest / 16, rest % 16);
         let counter = first + 1 + (groups * bytes / 16) as u128;
         if !SEAL {
-            hash = absorb(ni, &key.powers, hash, at_from, blocks);
+            hash = absorb(b, &key.powers, hash, at_from, blocks);
         }
         stream(b, &key.rounds, counter, at_from, at_to, blocks);
         if SEAL {
-            hash = absorb(ni, &key.powers, hash, at_to, blocks);
+            hash = absorb(b, &key.powers, hash, at_to, blocks);
         }
         if tail > 0 {
             let at = 16 * blocks;
             let mut last = [0u8; 16];
             std::ptr::copy_nonoverlapping(at_from.add(at), last.as_mut_ptr(), tail);
             if !SEAL {
-                hash = absorb(ni, &key.powers, hash, last.as_ptr(), 1);
+                hash = absorb(b, &key.powers, hash, last.as_ptr(), 1);
             }
             let counter = counter + blocks as u128;
             stream(b, &key.rounds, counter, last.as_ptr(), last.as_mut_ptr(), 1);
             std::ptr::copy_nonoverlapping(last.as_ptr(), at_to.add(at), tail);
             if SEAL {
                 last[tail..].fill(0);
-                hash = absorb(ni, &key.powers, hash, last.as_ptr(), 1);
+                hash = absorb(b, &key.powers, hash, last.as_ptr(), 1);
             }
         }
 
         let mut tag = [0u8; 16];
         tag[..8].copy_from_slice(&(8 * message.aad.len() as u64).to_be_bytes());
         tag[8..].copy_from_slice(&(8 * message.length as u64).to_be_bytes());
-        hash = absorb(ni, &key.powers, hash, tag.as_ptr(), 1);
+        hash = absorb(b, &key.powers, hash, tag.as_ptr(), 1);
         let mask = key.rounds.encrypt(ni, ni.reversed(ni.counters(first)));
         ni.store(ni.xor(ni.reversed(hash), mask), tag.as_mut_ptr());
         tag
@@ -267,21 +264,16 @@ unsafe fn step<B: Blocks>(
 /// # Safety
 /// Nothing but that the token exists.
 #[inline(always)]
-unsafe fn absorb_padded(
-    ni: super::ni::Ni,
-    powers: &Powers,
-    hash: __m128i,
-    bytes: &[u8],
-) -> __m128i {
+unsafe fn absorb_padded<B: Blocks>(b: B, powers: &Powers, hash: __m128i, bytes: &[u8]) -> __m128i {
     let (blocks, tail) = bytes.as_chunks::<16>();
     // SAFETY: so many blocks are in the slice, and one in the array.
     unsafe {
-        let hash = absorb(ni, powers, hash, bytes.as_ptr(), blocks.len());
+        let hash = absorb(b, powers, hash, bytes.as_ptr(), blocks.len());
         if tail.is_empty() {
             return hash;
         }
         let mut last = [0u8; 16];
         last[..tail.len()].copy_from_slice(tail);
-        absorb(ni, powers, hash, last.as_ptr(), 1)
+        absorb(b, powers, hash, last.as_ptr(), 1)
     }
 }

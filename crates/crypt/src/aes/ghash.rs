@@ -1,7 +1,8 @@
 //! GHASH (NIST SP 800-38D): a polynomial in H over GF(2^128), many terms at a time.
 //!
-//! Blocks are taken with their bytes reversed, in which order a product comes out as RFC 8452's `dot` has it: divided by
-//! x^128, which multiplying H by x once for that order (its appendix A) makes up for. A sum of products is reduced once.
+//! Blocks are taken with their bytes reversed, in which order a product comes out as RFC 8452's `dot` has it: divided
+//! by x^128, which multiplying H by x once for that order (its appendix A) makes up for. A sum of products is reduced
+//! once.
 
 use std::arch::x86_64::__m128i;
 
@@ -41,13 +42,17 @@ impl<V> Factor<V> {
 }
 
 impl Powers {
-    /// Those of `h`, the encrypted zero block.
-    #[inline(always)]
-    pub(super) fn new(ni: Ni, h: __m128i) -> Self {
-        let mut powers = Powers {
+    /// Room for them.
+    pub(super) fn empty() -> Self {
+        Powers {
             whole: [[0; 16]; POWERS],
             sums: [[0; 16]; POWERS],
-        };
+        }
+    }
+
+    /// Those of `h`, the encrypted zero block.
+    #[inline(always)]
+    pub(super) fn set(&mut self, ni: Ni, h: __m128i) {
         let mut bytes = [0u8; 16];
         // SAFETY: 16 bytes are stored in and loaded from arrays of 16 bytes.
         unsafe {
@@ -58,7 +63,7 @@ impl Powers {
             bytes = by_x.to_le_bytes();
             let base = Factor::new(ni, ni.load(bytes.as_ptr()));
             let mut power = base;
-            for (whole, sum) in powers.whole.iter_mut().zip(&mut powers.sums).rev() {
+            for (whole, sum) in self.whole.iter_mut().zip(&mut self.sums).rev() {
                 ni.store(power.whole, whole.as_mut_ptr());
                 ni.store(power.sum, sum.as_mut_ptr());
                 let next = Products::new(ni).with(power.whole, base).reduced(ni);
@@ -66,7 +71,6 @@ impl Powers {
             }
         }
         bytes.zeroize();
-        powers
     }
 
     /// The powers for a register whose first block has `terms - 1` terms after it.
@@ -141,26 +145,36 @@ impl<B: Blocks> Products<B> {
 /// # Safety
 /// `16 * blocks` bytes from `at` on can be read.
 #[inline(always)]
-pub(super) unsafe fn absorb(
-    ni: Ni,
+pub(super) unsafe fn absorb<B: Blocks>(
+    b: B,
     powers: &Powers,
     mut hash: __m128i,
     mut at: *const u8,
     blocks: usize,
 ) -> __m128i {
+    let ni = b.single();
     let mut left = blocks;
     // SAFETY: all that is read lies within the `left` blocks from `at` on; `terms` runs from at most POWERS down to 1.
     unsafe {
         while left > 0 {
             let run = left.min(POWERS);
-            let mut products = Products::new(ni);
-            for terms in (1..=run).rev() {
+            let (mut wide, mut narrow) = (Products::new(b), Products::new(ni));
+            let mut terms = run;
+            while terms >= B::N {
+                let blocks = b.xor(b.reversed(b.load(at)), b.widened(hash));
+                hash = ni.xor(hash, hash);
+                wide = wide.with(blocks, powers.of(b, terms));
+                at = at.add(16 * B::N);
+                terms -= B::N;
+            }
+            while terms > 0 {
                 let block = ni.xor(ni.reversed(ni.load(at)), hash);
                 hash = ni.xor(hash, hash);
-                products = products.with(block, powers.of(ni, terms));
+                narrow = narrow.with(block, powers.of(ni, terms));
                 at = at.add(16);
+                terms -= 1;
             }
-            hash = products.reduced(ni);
+            hash = ni.xor(wide.reduced(ni), narrow.reduced(ni));
             left -= run;
         }
     }

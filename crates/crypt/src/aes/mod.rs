@@ -3,9 +3,10 @@
 //! A body is generic over [`Blocks`]. A value of an implementing type is the proof that the processor has the
 //! instructions; [`compiled!`] picks the body for the [`Token`] that was made when the key was set up.
 //!
-//! What bounds them: a core of the Zen 3 and Zen 4 kind begins 32 or 64 bytes of `aesenc` a clock, and AES-256 needs 14
-//! for each byte, so counter mode cannot pass 4.57 bytes a clock with VAES, 2.29 with AES-NI. GCM adds four carry-less
-//! products a register on the same ports: 3.56 bytes a clock.
+//! What bounds them: a core of the Zen 3 or Zen 4 kind begins two `aesenc` a clock in registers of up to 32 bytes, or
+//! one in 64, and AES-256 needs 14 for each byte: counter mode cannot pass 4.57 bytes a clock with VAES, 2.29 with
+//! AES-NI. GCM has three carry-less products a register to do as well, which keep the same units busy for longer than a
+//! round does; how much longer AMD does not say.
 
 mod blocks;
 mod ctr;

@@ -33,7 +33,8 @@ impl Ni {
     }
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Blocks for Ni {
     type V = __m128i;
     const N: usize = 1;

@@ -14,19 +14,23 @@ pub(crate) struct RoundKeys {
 }
 
 impl RoundKeys {
+    /// Room for them. They are set where they stay, since moving them would leave a copy that nobody wipes.
+    pub(crate) fn empty() -> Self {
+        RoundKeys {
+            keys: [[0; 64]; 15],
+            rounds: 0,
+        }
+    }
+
     /// Those of a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
     /// The key has another length.
-    pub(crate) fn new(token: super::Token, key: &[u8]) -> Self {
+    pub(crate) fn set(&mut self, token: super::Token, key: &[u8]) {
         assert!(matches!(key.len(), 16 | 24 | 32), "no AES key");
-        let mut expanded = RoundKeys {
-            keys: [[0; 64]; 15],
-            rounds: key.len() / 4 + 6,
-        };
+        self.rounds = key.len() / 4 + 6;
         // SAFETY: the body asks nothing of its caller but the token.
-        unsafe { expand(token, key, &mut expanded) }
-        expanded
+        unsafe { expand(token, key, self) }
     }
 
     /// The number of rounds, that is the index of the last round key.

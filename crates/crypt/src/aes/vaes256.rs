@@ -20,7 +20,8 @@ impl Vaes256 {
     }
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Blocks for Vaes256 {
     type V = __m256i;
     const N: usize = 2;

@@ -23,7 +23,8 @@ impl Vaes512 {
     }
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Blocks for Vaes512 {
     type V = __m512i;
     const N: usize = 4;
@@ -97,10 +98,8 @@ impl Blocks for Vaes512 {
     fn sum(self, v: __m512i) -> __m128i {
         // SAFETY: above.
         unsafe {
-            let half = _mm256_xor_si256(
-                _mm512_castsi512_si256(v),
-                _mm512_extracti64x4_epi64::<1>(v),
-            );
+            let half =
+                _mm256_xor_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64::<1>(v));
             self.0.sum(half)
         }
     }
