@@ -1,7 +1,8 @@
-//! Throughput of the kernels on one thread, at every SIMD level: `cargo run --release -p evener-crypt --example bulk_speed`.
+//! Throughput of the kernels on one thread, at every SIMD level.
 //!
-//! One line a measurement, `WHAT VARIANT BYTES GB/s`; arguments choose by their beginning: `ctr`, `seal`, `open`.
-//! Blocks stay in the first or second cache. A figure is the median of rounds that go over all variants in turn.
+//! `cargo run --release -p evener-crypt --example bulk_speed -- [--rounds N] [ctr] [seal] [open]` prints one line a
+//! measurement, `WHAT VARIANT BYTES GB/s`. Blocks stay in the first two caches. A figure is the median of rounds that go
+//! over all variants in turn.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +13,15 @@ use evener_runtime::Simd;
 
 const CTR_BYTES: usize = 64 << 10;
 const GCM_BYTES: usize = 16 << 10;
-const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(60);
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut rounds = 7;
+    if wanted.first().is_some_and(|first| first == "--rounds") {
+        let given = wanted.drain(..2.min(wanted.len())).nth(1);
+        rounds = given.and_then(|n| n.parse().ok()).unwrap_or(1).max(1);
+    }
     let mut cases = Vec::new();
     let mut known = Vec::new();
     for simd in Simd::levels() {
@@ -27,14 +32,14 @@ fn main() {
         }
     }
     cases.retain(|case| wanted.is_empty() || wanted.iter().any(|w| case.name.starts_with(w)));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for case in &mut cases {
             case.measure();
         }
     }
     for case in &mut cases {
         case.rates.sort_by(f64::total_cmp);
-        let median = case.rates[ROUNDS / 2];
+        let median = case.rates[rounds / 2];
         println!("{} {} {} {median:.2}", case.name, case.variant, case.bytes);
     }
 }

@@ -150,8 +150,8 @@ impl FileKey {
 
     /// Opens chunks from number `first` on: `sealed` into `plain`.
     ///
-    /// With `last` the file ends here, so the last of them has to be a short one; without, all have to be whole. On failure
-    /// `plain` holds the text of the chunks before the one that failed, and zeros.
+    /// With `last` the file ends here, so the last of them has to be a short one; without, all have to be whole. On
+    /// failure `plain` holds the text of the chunks before the one that failed, and zeros.
     ///
     /// # Errors
     /// A chunk is not what was sealed at its place, or the last of the file is missing.

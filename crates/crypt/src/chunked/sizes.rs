@@ -82,8 +82,8 @@ impl Sizes {
         from..self.sealed().min(from + SEALED_CHUNK as u64)
     }
 
-    /// What the text from byte `from` up to but without byte `to` needs. An empty range needs a chunk, too: that it lies
-    /// within the text is as much worth knowing.
+    /// What the text from byte `from` up to but without byte `to` needs. An empty range needs a chunk, too: opening it
+    /// shows whether the key fits.
     ///
     /// # Errors
     /// The range is none, or not all of it is text.

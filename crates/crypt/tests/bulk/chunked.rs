@@ -273,7 +273,11 @@ proptest! {
     }
 
     #[test]
-    fn any_division_gives_the_same_file(length in 0usize..9 * CHUNK, run in 1usize..6, level in any::<prop::sample::Index>()) {
+    fn any_division_gives_the_same_file(
+        length in 0usize..9 * CHUNK,
+        run in 1usize..6,
+        level in any::<prop::sample::Index>(),
+    ) {
         let text = bytes(length, 4);
         let levels = levels();
         let simd = *level.get(&levels);

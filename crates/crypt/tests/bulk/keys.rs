@@ -152,8 +152,8 @@ fn passphrases_give_keys() {
     assert_eq!(header.context(b"mine"), [&bytes[..], b"mine"].concat());
 }
 
-/// OpenSSL's answer, asked through pyca/cryptography: `Argon2id(salt=b"0123456789abcdef", length=32, iterations=2, lanes=2,
-/// memory_cost=64).derive(b"correct")`.
+/// OpenSSL's answer, asked through pyca/cryptography: `Argon2id(salt=b"0123456789abcdef", length=32, iterations=2,
+/// lanes=2, memory_cost=64).derive(b"correct")`.
 #[test]
 fn the_derivation_is_argon2id() {
     let mut bytes = *b"evener~\x01\0\0\0\x40\0\0\0\x02\0\0\0\x020123456789abcdef";
