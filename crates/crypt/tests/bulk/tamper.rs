@@ -3,6 +3,7 @@
 use evener_crypt::chunked::{
     CHUNK, ChunkError, HEADER, HeaderError, SALT, SEALED_CHUNK, Scheme, SizeError, Sizes,
 };
+use evener_crypt::keys::{Cost, PASSPHRASE_HEADER, PassphraseHeader};
 use evener_runtime::Simd;
 
 use crate::chunked::{Refused, opened_file, sealed_file};
@@ -165,6 +166,47 @@ fn another_key_context_or_scheme() {
         open(Scheme::Cobblestone256, &KEY[..16], b"context"),
         Err(Refused::Header(length))
     );
+}
+
+#[test]
+fn a_passphrase_header_changed_in_any_bit() {
+    let cost = Cost {
+        memory: 64,
+        passes: 1,
+        lanes: 1,
+    };
+    let header = PassphraseHeader::generate(cost).unwrap();
+    let key = header.key(b"correct").unwrap();
+    let scheme = Scheme::Cobblestone256;
+    let simd = Simd::detect();
+    let context = header.context(b"mine");
+    let file = sealed_file(scheme, key.bytes(), &context, &[9; SALT], b"text", simd);
+    let opened = |header: &PassphraseHeader, user: &[u8], passphrase: &[u8]| {
+        let key = header.key(passphrase).unwrap();
+        opened_file(scheme, key.bytes(), &header.context(user), &file, simd).1
+    };
+    let commitment = Err(Refused::Header(HeaderError::Commitment));
+    assert_eq!(opened(&header, b"mine", b"correct"), Ok(()));
+    assert_eq!(opened(&header, b"mine", b"Correct"), commitment);
+    assert_eq!(opened(&header, b"", b"correct"), commitment);
+    let mut derived = 0;
+    for bit in 0..8 * PASSPHRASE_HEADER {
+        let mut bytes = header.to_bytes();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        // What asks for much is bounded elsewhere; here it would only take long.
+        match PassphraseHeader::parse(&bytes) {
+            Ok(header) if header.cost().memory * header.cost().passes <= 1 << 16 => {
+                assert_eq!(
+                    opened(&header, b"mine", b"correct"),
+                    commitment,
+                    "bit {bit}"
+                );
+                derived += 1;
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    assert!(derived > 128, "{derived}");
 }
 
 #[test]
