@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Kernels of evener on one thread beside `openssl speed` and, with --crates, beside crates; all in one interleaved run.
+
+Every round runs each program once, a different one first; a figure is the median over the rounds. Needs cargo and
+openssl; --crates also needs what those crates need to build (a C compiler, cmake).
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+
+import machine  # noqa: E402
+
+
+def build(directory, target, *arguments):
+    command = ["cargo", "build", "--release", "--quiet", "--target-dir", str(target), *arguments]
+    subprocess.run(command, cwd=directory, check=True)
+
+
+def lines(command):
+    """What a program in the manner of bulk_speed says: (what, who) -> GB/s."""
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = {}
+    for line in output.splitlines():
+        what, who, _, rate = line.split()
+        found[what, who] = float(rate)
+    return found
+
+
+def openssl(cipher, size, what, seconds):
+    # By the wall clock as evener's is, not by processor time: on a busy machine these differ.
+    command = ["openssl", "speed", "-elapsed", "-seconds", str(seconds), "-bytes", str(size), "-evp", cipher]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # The last line is the name and thousands of bytes a second: `AES-256-CTR  6548701.35k`.
+    rate = re.search(r"([0-9.]+)k\s*$", output)
+    if rate is None:
+        sys.exit(f"cannot read what openssl said:\n{output}")
+    return {(what, "openssl"): float(rate[1]) * 1000 / 1e9}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=1, help="of each openssl speed (default: 1)")
+    parser.add_argument("--crates", action="store_true", help="measure crates as well")
+    parser.add_argument("--json", type=Path, help="write every round to this file")
+    options = parser.parse_args()
+
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    build(ROOT, target, "-p", "evener-crypt", "--example", "bulk_speed")
+    programs = [
+        lambda: lines([target / "release/examples/bulk_speed", "--rounds", "3"]),
+        # `openssl speed` works in place, from cache, as `ctr-in-place` does.
+        lambda: openssl("aes-256-ctr", 65536, "ctr-in-place", options.seconds),
+        lambda: openssl("aes-256-gcm", 16384, "seal", options.seconds),
+    ]
+    if options.crates:
+        crates = ROOT / "bench/peers/out/crates"
+        build(HERE / "crates", crates)
+        programs.append(lambda: lines([crates / "release/crypt-crates"]))
+
+    rounds = []
+    for number in range(options.rounds):
+        found = {}
+        first = number % len(programs)
+        for program in programs[first:] + programs[:first]:
+            found.update(program())
+        rounds.append(found)
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+
+    peer = {what: statistics.median(r[what, "openssl"] for r in rounds) for what in ("ctr-in-place", "seal")}
+    peer["ctr"], peer["open"] = peer["ctr-in-place"], peer["seal"]
+    print(f"{'what':14}{'who':12}{'GB/s':>8}{'best':>8}{'of openssl':>12}")
+    for what, who in sorted(rounds[0], key=lambda key: (key[0], key[1])):
+        rates = [r[what, who] for r in rounds]
+        median = statistics.median(rates)
+        print(f"{what:14}{who:12}{median:8.2f}{max(rates):8.2f}{median / peer[what]:11.2f}x")
+
+    if options.json:
+        version = subprocess.run(["openssl", "version"], check=True, capture_output=True, text=True).stdout.strip()
+        report = {
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "machine": machine.describe(),
+            "openssl": version,
+            "unit": "GB/s, one thread",
+            "rounds": [[[*key, rate] for key, rate in r.items()] for r in rounds],
+        }
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+//! Throughput of the kernels on one thread, at every SIMD level.
+//!
+//! `cargo run --release -p evener-crypt --example bulk_speed -- [--rounds N] [ctr] [seal] [open]` prints one line a
+//! measurement, `WHAT VARIANT BYTES GB/s`. Blocks stay in the first two caches. A figure is the median of rounds that go
+//! over all variants in turn.
+
+use std::time::{Duration, Instant};
+
+use evener_crypt::Variant;
+use evener_crypt::ctr::Ctr;
+use evener_crypt::gcm::{Gcm, TAG};
+use evener_runtime::Simd;
+
+const CTR_BYTES: usize = 64 << 10;
+const GCM_BYTES: usize = 16 << 10;
+const ROUND: Duration = Duration::from_millis(60);
+
+fn main() {
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut rounds = 7;
+    if wanted.first().is_some_and(|first| first == "--rounds") {
+        let given = wanted.drain(..2.min(wanted.len())).nth(1);
+        rounds = given.and_then(|n| n.parse().ok()).unwrap_or(1).max(1);
+    }
+    let mut cases = Vec::new();
+    let mut known = Vec::new();
+    for simd in Simd::levels() {
+        let variant = Variant::of(simd);
+        if !known.contains(&variant) {
+            known.push(variant);
+            cases.extend(measurements(simd));
+        }
+    }
+    cases.retain(|case| wanted.is_empty() || wanted.iter().any(|w| case.name.starts_with(w)));
+    for _ in 0..rounds {
+        for case in &mut cases {
+            case.measure();
+        }
+    }
+    for case in &mut cases {
+        case.rates.sort_by(f64::total_cmp);
+        let median = case.rates[rounds / 2];
+        println!("{} {} {} {median:.2}", case.name, case.variant, case.bytes);
+    }
+}
+
+struct Case {
+    name: &'static str,
+    variant: Variant,
+    bytes: usize,
+    run: Box<dyn FnMut()>,
+    rates: Vec<f64>,
+}
+
+impl Case {
+    fn measure(&mut self) {
+        (self.run)();
+        let (start, mut calls) = (Instant::now(), 0);
+        let elapsed = loop {
+            for _ in 0..16 {
+                (self.run)();
+            }
+            calls += 16;
+            let elapsed = start.elapsed();
+            if elapsed >= ROUND {
+                break elapsed;
+            }
+        };
+        self.rates
+            .push((calls * self.bytes) as f64 / elapsed.as_secs_f64() / 1e9);
+    }
+}
+
+fn measurements(simd: Simd) -> Vec<Case> {
+    let variant = Variant::of(simd);
+    let case = |name, bytes, run: Box<dyn FnMut()>| Case {
+        name,
+        variant,
+        bytes,
+        run,
+        rates: Vec::new(),
+    };
+    let key: [u8; 32] = std::array::from_fn(|i| i as u8);
+    let nonce = [7; 12];
+    let stream = || Ctr::new(&key, &[9; 16], simd).expect("lengths of AES-256");
+    let gcm = || Gcm::new(&key, simd);
+
+    let (ctr, mut buf) = (stream(), vec![0; CTR_BYTES]);
+    let in_place = move || ctr.apply(0, &mut buf);
+    let (ctr, input, mut output) = (stream(), vec![0; CTR_BYTES], vec![0; CTR_BYTES]);
+    let copying = move || ctr.apply_to(0, &input, &mut output);
+    let (sealer, plain) = (gcm(), vec![0; GCM_BYTES]);
+    let mut sealed = vec![0; GCM_BYTES + TAG];
+    let mut genuine = sealed.clone();
+    sealer.seal(&nonce, b"", &plain, &mut genuine);
+    let seal = move || sealer.seal(&nonce, b"", &plain, &mut sealed);
+    let (opener, mut plain) = (gcm(), vec![0; GCM_BYTES]);
+    let open = move || {
+        opener
+            .open(&nonce, b"", &genuine, &mut plain)
+            .expect("sealed above")
+    };
+    vec![
+        case("ctr-in-place", CTR_BYTES, Box::new(in_place)),
+        case("ctr", CTR_BYTES, Box::new(copying)),
+        case("seal", GCM_BYTES, Box::new(seal)),
+        case("open", GCM_BYTES, Box::new(open)),
+    ]
+}

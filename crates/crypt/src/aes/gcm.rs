@@ -1,0 +1,279 @@
+//! GCM with nonces of 96 bits: counter mode and GHASH in one pass.
+
+use std::arch::x86_64::__m128i;
+
+use super::blocks::Blocks;
+use super::ctr::{GROUP, stream};
+use super::ghash::{POWERS, Powers, Products, absorb};
+use super::schedule::RoundKeys;
+use super::{Token, compiled};
+
+/// A key, ready for GCM.
+pub(crate) struct GcmKernel {
+    token: Token,
+    key: Box<Key>,
+}
+
+struct Key {
+    rounds: RoundKeys,
+    powers: Powers,
+}
+
+/// What to do to one message. The pointers stand for `length` bytes and are the same or do not overlap.
+#[derive(Clone, Copy)]
+struct Message<'a> {
+    nonce: &'a [u8; 12],
+    aad: &'a [u8],
+    from: *const u8,
+    to: *mut u8,
+    length: usize,
+}
+
+impl GcmKernel {
+    /// Of a key of 16, 24 or 32 bytes.
+    ///
+    /// # Panics
+    /// The key has another length.
+    pub(crate) fn new(token: Token, key: &[u8]) -> Self {
+        let mut ready = Box::new(Key {
+            rounds: RoundKeys::empty(),
+            powers: Powers::empty(),
+        });
+        ready.rounds.set(token, key);
+        // SAFETY: the body asks nothing of its caller but the token.
+        unsafe { powers(token, &mut ready) };
+        GcmKernel { token, key: ready }
+    }
+
+    pub(crate) fn token(&self) -> Token {
+        self.token
+    }
+
+    /// Encrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. The tag.
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8; 12],
+        aad: &[u8],
+        input: &[u8],
+        output: &mut [u8],
+    ) -> [u8; 16] {
+        let message = message(nonce, aad, input, output);
+        // SAFETY: `message` made it from two slices of one length.
+        unsafe { seal(self.token, &self.key, message) }
+    }
+
+    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. The tag it should have.
+    pub(crate) fn open(
+        &self,
+        nonce: &[u8; 12],
+        aad: &[u8],
+        input: &[u8],
+        output: &mut [u8],
+    ) -> [u8; 16] {
+        let message = message(nonce, aad, input, output);
+        // SAFETY: `message` made it from two slices of one length.
+        unsafe { open(self.token, &self.key, message) }
+    }
+}
+
+fn message<'a>(nonce: &'a [u8; 12], aad: &'a [u8], input: &[u8], output: &mut [u8]) -> Message<'a> {
+    assert_eq!(input.len(), output.len());
+    assert!(input.len() as u128 <= 16 * ((1 << 32) - 2));
+    Message {
+        nonce,
+        aad,
+        from: input.as_ptr(),
+        to: output.as_mut_ptr(),
+        length: input.len(),
+    }
+}
+
+compiled! {
+    unsafe fn powers(key: &mut Key) = powers_body;
+}
+compiled! {
+    unsafe fn seal(key: &Key, message: Message<'_>) -> [u8; 16] = seal_body;
+}
+compiled! {
+    unsafe fn open(key: &Key, message: Message<'_>) -> [u8; 16] = open_body;
+}
+
+#[inline(always)]
+unsafe fn powers_body<B: Blocks>(b: B, key: &mut Key) {
+    let ni = b.single();
+    let h = key.rounds.encrypt(ni, ni.counters(0));
+    key.powers.set(ni, h);
+}
+
+/// # Safety
+/// `length` bytes can be read and written where the message says.
+#[inline(always)]
+unsafe fn seal_body<B: Blocks>(b: B, key: &Key, message: Message<'_>) -> [u8; 16] {
+    // SAFETY: the caller's promise.
+    unsafe { crypt::<B, true>(b, key, message) }
+}
+
+/// # Safety
+/// Of [`seal_body`].
+#[inline(always)]
+unsafe fn open_body<B: Blocks>(b: B, key: &Key, message: Message<'_>) -> [u8; 16] {
+    // SAFETY: the caller's promise.
+    unsafe { crypt::<B, false>(b, key, message) }
+}
+
+/// The message encrypted or decrypted, and its tag.
+///
+/// # Safety
+/// Of [`seal_body`].
+#[inline(always)]
+unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'_>) -> [u8; 16] {
+    let ni = b.single();
+    let Message { from, to, .. } = message;
+    let bytes = GROUP * 16 * B::N;
+    let groups = message.length / bytes;
+    // The counter stands in the last four bytes of a block and begins with 1, which is kept for the tag.
+    let mut first = [0u8; 16];
+    first[..12].copy_from_slice(message.nonce);
+    let first = u128::from_be_bytes(first) | 1;
+
+    // SAFETY: groups lie within the length, and so do the rest's whole blocks and its last bytes. What is hashed is
+    // what is sealed: when opening it is read before anything is written over it.
+    unsafe {
+        let mut hash = absorb_padded(b, &key.powers, ni.counters(0), message.aad);
+        let mut counters = b.counters(first + 1);
+        let (mut at_from, mut at_to) = (from, to);
+        for group in 0..groups {
+            let hashed = match (SEAL, group) {
+                (true, 0) => None,
+                (true, _) => Some(at_to.cast_const().sub(bytes)),
+                (false, _) => Some(at_from),
+            };
+            hash = step(b, key, &mut counters, at_from, at_to, hashed, hash);
+            at_from = at_from.add(bytes);
+            at_to = at_to.add(bytes);
+        }
+        if SEAL && groups > 0 {
+            hash = absorb(
+                b,
+                &key.powers,
+                hash,
+                at_to.cast_const().sub(bytes),
+                bytes / 16,
+            );
+        }
+
+        let rest = message.length - groups * bytes;
+        let (blocks, tail) = (rest / 16, rest % 16);
+        let counter = first + 1 + (groups * bytes / 16) as u128;
+        if !SEAL {
+            hash = absorb(b, &key.powers, hash, at_from, blocks);
+        }
+        stream(b, &key.rounds, counter, at_from, at_to, blocks);
+        if SEAL {
+            hash = absorb(b, &key.powers, hash, at_to, blocks);
+        }
+        if tail > 0 {
+            let at = 16 * blocks;
+            let mut last = [0u8; 16];
+            std::ptr::copy_nonoverlapping(at_from.add(at), last.as_mut_ptr(), tail);
+            if !SEAL {
+                hash = absorb(b, &key.powers, hash, last.as_ptr(), 1);
+            }
+            let counter = counter + blocks as u128;
+            stream(b, &key.rounds, counter, last.as_ptr(), last.as_mut_ptr(), 1);
+            std::ptr::copy_nonoverlapping(last.as_ptr(), at_to.add(at), tail);
+            if SEAL {
+                last[tail..].fill(0);
+                hash = absorb(b, &key.powers, hash, last.as_ptr(), 1);
+            }
+        }
+
+        let mut tag = [0u8; 16];
+        tag[..8].copy_from_slice(&(8 * message.aad.len() as u64).to_be_bytes());
+        tag[8..].copy_from_slice(&(8 * message.length as u64).to_be_bytes());
+        hash = absorb(b, &key.powers, hash, tag.as_ptr(), 1);
+        let mask = key.rounds.encrypt(ni, ni.reversed(ni.counters(first)));
+        ni.store(ni.xor(ni.reversed(hash), mask), tag.as_mut_ptr());
+        tag
+    }
+}
+
+/// One group encrypted, and in the same rounds another group's bytes from `hashed` on added to the hash: `aesenc` has a
+/// long latency, and products fit in between.
+///
+/// # Safety
+/// A group can be read from `from` and `hashed` and written to `to`.
+#[inline(always)]
+unsafe fn step<B: Blocks>(
+    b: B,
+    key: &Key,
+    counters: &mut B::V,
+    from: *const u8,
+    to: *mut u8,
+    hashed: Option<*const u8>,
+    hash: __m128i,
+) -> __m128i {
+    let width = 16 * B::N;
+    let rounds = key.rounds.rounds();
+    const { assert!(GROUP * B::N <= POWERS) };
+    // SAFETY: GROUP registers are a group; a key has more rounds than a group has registers.
+    unsafe {
+        let first = key.rounds.of(b, 0);
+        let mut states = [first; GROUP];
+        for state in &mut states {
+            *state = b.xor(b.reversed(*counters), first);
+            *counters = b.add(*counters, B::N as u64);
+        }
+        let mut products = Products::new(b);
+        for round in 1..=GROUP {
+            let round_key = key.rounds.of(b, round);
+            for state in &mut states {
+                *state = b.round(*state, round_key);
+            }
+            if let Some(hashed) = hashed {
+                // The first register comes last: it alone waits for the hash of the group before.
+                let i = round % GROUP;
+                let mut terms = b.reversed(b.load(hashed.add(i * width)));
+                if i == 0 {
+                    terms = b.xor(terms, b.widened(hash));
+                }
+                products = products.with(terms, key.powers.of(b, (GROUP - i) * B::N));
+            }
+        }
+        for round in GROUP + 1..rounds {
+            let round_key = key.rounds.of(b, round);
+            for state in &mut states {
+                *state = b.round(*state, round_key);
+            }
+        }
+        let last = key.rounds.of(b, rounds);
+        for (i, state) in states.iter().enumerate() {
+            let input = b.load(from.add(i * width));
+            let output = b.last_round(*state, b.xor(last, input));
+            b.store(output, to.add(i * width));
+        }
+        match hashed {
+            Some(_) => products.reduced(b.single()),
+            None => hash,
+        }
+    }
+}
+
+/// Adds bytes, filled up with zeros to whole blocks.
+///
+/// # Safety
+/// Nothing but that the token exists.
+#[inline(always)]
+unsafe fn absorb_padded<B: Blocks>(b: B, powers: &Powers, hash: __m128i, bytes: &[u8]) -> __m128i {
+    let (blocks, tail) = bytes.as_chunks::<16>();
+    // SAFETY: so many blocks are in the slice, and one in the array.
+    unsafe {
+        let hash = absorb(b, powers, hash, bytes.as_ptr(), blocks.len());
+        if tail.is_empty() {
+            return hash;
+        }
+        let mut last = [0u8; 16];
+        last[..tail.len()].copy_from_slice(tail);
+        absorb(b, powers, hash, last.as_ptr(), 1)
+    }
+}

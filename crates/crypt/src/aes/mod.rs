@@ -1,0 +1,87 @@
+//! AES kernels in the processor's own instructions: one body, compiled for registers of one, two and four blocks.
+//!
+//! A body is generic over [`Blocks`]. A value of an implementing type is the proof that the processor has the
+//! instructions; [`compiled!`] picks the body for the [`Token`] that was made when the key was set up.
+//!
+//! What bounds them: a core of the Zen 3 or Zen 4 kind begins two `aesenc` a clock in registers of up to 32 bytes, or
+//! one in 64, and AES-256 needs 14 for each byte: counter mode cannot pass 4.57 bytes a clock with VAES, 2.29 with
+//! AES-NI. GCM has three carry-less products a register to do as well, which keep the same units busy for longer than a
+//! round does; how much longer AMD does not say.
+
+mod blocks;
+mod ctr;
+mod gcm;
+mod ghash;
+mod ni;
+mod schedule;
+mod vaes256;
+mod vaes512;
+
+pub(crate) use ctr::CtrKernel;
+pub(crate) use gcm::GcmKernel;
+
+use evener_runtime::Simd;
+
+use crate::variant::Variant;
+
+/// The widest registers of blocks that may be used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Token {
+    Ni(ni::Ni),
+    Vaes256(vaes256::Vaes256),
+    Vaes512(vaes512::Vaes512),
+}
+
+impl Token {
+    /// The widest that `simd` allows and the processor has. None: only the portable code is left.
+    pub(crate) fn new(simd: Simd) -> Option<Token> {
+        let ni = ni::Ni::new(simd)?;
+        let wide = vaes512::Vaes512::new(simd).map(Token::Vaes512);
+        let wide = wide.or_else(|| vaes256::Vaes256::new(simd).map(Token::Vaes256));
+        Some(wide.unwrap_or(Token::Ni(ni)))
+    }
+
+    pub(crate) fn variant(self) -> Variant {
+        match self {
+            Token::Ni(_) => Variant::AesNi,
+            Token::Vaes256(_) => Variant::Vaes256,
+            Token::Vaes512(_) => Variant::Vaes512,
+        }
+    }
+}
+
+/// Defines `unsafe fn $name(token, …)` which runs `$body(token, …)` compiled for the instructions of the token.
+///
+/// The body is `#[inline(always)]`, and what it asks of its caller is asked of the caller of `$name`.
+macro_rules! compiled {
+    ($vis:vis unsafe fn $name:ident($($arg:ident : $type:ty),* $(,)?) $(-> $result:ty)? = $body:path;) => {
+        $vis unsafe fn $name(token: $crate::aes::Token, $($arg: $type),*) $(-> $result)? {
+            use $crate::aes::{Token, ni::Ni, vaes256::Vaes256, vaes512::Vaes512};
+
+            #[target_feature(enable = "sse4.1,aes,pclmulqdq")]
+            unsafe fn ni(token: Ni, $($arg: $type),*) $(-> $result)? {
+                // SAFETY: the caller's promise.
+                unsafe { $body(token, $($arg),*) }
+            }
+            #[target_feature(enable = "avx2,aes,pclmulqdq,vaes,vpclmulqdq")]
+            unsafe fn vaes256(token: Vaes256, $($arg: $type),*) $(-> $result)? {
+                // SAFETY: the caller's promise.
+                unsafe { $body(token, $($arg),*) }
+            }
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,aes,pclmulqdq,vaes,vpclmulqdq")]
+            unsafe fn vaes512(token: Vaes512, $($arg: $type),*) $(-> $result)? {
+                // SAFETY: the caller's promise.
+                unsafe { $body(token, $($arg),*) }
+            }
+            // SAFETY: the token exists, so the processor has the instructions; the rest is the caller's promise.
+            unsafe {
+                match token {
+                    Token::Ni(token) => ni(token, $($arg),*),
+                    Token::Vaes256(token) => vaes256(token, $($arg),*),
+                    Token::Vaes512(token) => vaes512(token, $($arg),*),
+                }
+            }
+        }
+    };
+}
+use compiled;

@@ -1,0 +1,74 @@
+//! From the key of many files to the key of one.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha512;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{HeaderError, SALT, Scheme};
+
+/// Bytes of the commitment.
+pub(super) const COMMITMENT: usize = 32;
+const NONCE: usize = 12;
+/// Bytes of two blocks of SHA-512, as many as the longest derivation takes.
+const ROOM: usize = 128;
+
+/// Key, base nonce and commitment of a file. Wiped after use.
+pub(super) struct Derived {
+    bytes: Zeroizing<[u8; ROOM]>,
+    key_len: usize,
+}
+
+impl Derived {
+    pub(super) fn key(&self) -> &[u8] {
+        &self.bytes[..self.key_len]
+    }
+
+    pub(super) fn base_nonce(&self) -> &[u8; NONCE] {
+        let from = self.key_len;
+        self.bytes[from..from + NONCE].try_into().expect("a nonce")
+    }
+
+    pub(super) fn commitment(&self) -> &[u8] {
+        let from = self.key_len + NONCE;
+        &self.bytes[from..from + COMMITMENT]
+    }
+
+    pub(super) fn commits_to(&self, commitment: &[u8]) -> bool {
+        self.commitment().ct_eq(commitment).into()
+    }
+}
+
+/// HKDF-Expand (RFC 5869) with SHA-512, over the format's name, the AEAD's, the salt and the context.
+pub(super) fn derive(
+    scheme: Scheme,
+    key: &[u8],
+    salt: &[u8; SALT],
+    context: &[u8],
+) -> Result<Derived, HeaderError> {
+    if key.len() != scheme.key_len() {
+        return Err(HeaderError::KeyLength {
+            got: key.len(),
+            wanted: scheme.key_len(),
+        });
+    }
+    let mut bytes = Zeroizing::new([0; ROOM]);
+    for number in 1..=(ROOM / 64) as u8 {
+        // The crate `hkdf` refuses keys shorter than the hash, which here all are.
+        let mut mac = Hmac::<Sha512>::new_from_slice(key).expect("HMAC takes keys of any length");
+        let done = 64 * usize::from(number - 1);
+        mac.update(&bytes[done.saturating_sub(64)..done]);
+        mac.update(b"c2sp.org/chunked-encryption@v1+");
+        mac.update(scheme.aead().as_bytes());
+        mac.update(&[0]);
+        mac.update(salt);
+        mac.update(context);
+        mac.update(&[number]);
+        let block = Zeroizing::new(<[u8; 64]>::from(mac.finalize().into_bytes()));
+        bytes[done..done + 64].copy_from_slice(&*block);
+    }
+    Ok(Derived {
+        bytes,
+        key_len: key.len(),
+    })
+}

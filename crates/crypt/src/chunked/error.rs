@@ -1,0 +1,105 @@
+//! Why a sealed file is refused. Every message is one line, to stand after the file's name.
+
+use super::{CHUNK, HEADER, MAX_CHUNKS, SEALED_CHUNK};
+
+/// The file's key cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// The key is none of the scheme's.
+    #[error("the key has {got} bytes, the format takes {wanted}")]
+    KeyLength {
+        /// Bytes of the key.
+        got: usize,
+        /// Bytes the scheme takes.
+        wanted: usize,
+    },
+    /// The file ends within the header.
+    #[error(
+        "is no encrypted file: it ends after {got} of the {HEADER} bytes of a header; fetch or make it again"
+    )]
+    Short {
+        /// Bytes there are.
+        got: usize,
+    },
+    /// The commitment is another key's. Which of the reasons it is cannot be told.
+    #[error(
+        "cannot be decrypted: the key (or passphrase) or the context is another than it was encrypted with, \
+         or its header is damaged"
+    )]
+    Commitment,
+}
+
+/// A chunk cannot be opened. Chunks are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChunkError {
+    /// The chunk is not what was sealed at its place.
+    #[error(
+        "was altered: chunk {chunk}, from byte {} on, is not what was encrypted there (changed, moved, cut or with \
+         bytes added); fetch it again", at(*chunk)
+    )]
+    Altered {
+        /// The chunk.
+        chunk: u64,
+    },
+    /// The file ends where it cannot: before its last chunk, or inside the tag of one.
+    #[error(
+        "was cut: it ends before the end of chunk {chunk}, which begins at byte {}; fetch it again", at(*chunk)
+    )]
+    Truncated {
+        /// The chunk that is missing.
+        chunk: u64,
+    },
+    /// The file has more chunks than the format allows.
+    #[error("goes on after {MAX_CHUNKS} chunks, more than the format allows")]
+    Extra {
+        /// The chunk.
+        chunk: u64,
+    },
+}
+
+/// A size or a range that no file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SizeError {
+    /// The file ends within the header.
+    #[error("is no encrypted file: it has {size} bytes, fewer than the header's {HEADER}")]
+    Header {
+        /// Bytes of the file.
+        size: u64,
+    },
+    /// The file ends before its last chunk, or inside the tag of one.
+    #[error(
+        "has {size} bytes, a size no encrypted file has: it was cut or has bytes added; fetch it again"
+    )]
+    Impossible {
+        /// Bytes of the file.
+        size: u64,
+    },
+    /// There would be more chunks than the format allows.
+    #[error("is too long: the format holds less than {} bytes", MAX_CHUNKS * CHUNK as u64)]
+    TooLong,
+    /// The range begins after its end.
+    #[error("the range {from}-{to} begins after its end")]
+    Backward {
+        /// First byte wanted.
+        from: u64,
+        /// The byte after the last wanted.
+        to: u64,
+    },
+    /// The range reaches beyond the text.
+    #[error("the range {from}-{to} reaches beyond the {plain} bytes there are")]
+    Beyond {
+        /// First byte wanted.
+        from: u64,
+        /// The byte after the last wanted.
+        to: u64,
+        /// Bytes of text in the file.
+        plain: u64,
+    },
+}
+
+fn at(chunk: u64) -> u64 {
+    (HEADER as u64).saturating_add(chunk.saturating_mul(SEALED_CHUNK as u64))
+}

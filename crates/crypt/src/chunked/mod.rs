@@ -1,0 +1,222 @@
+//! Files of independently sealed chunks: the C2SP specification "chunked encryption",
+//! <https://c2sp.org/chunked-encryption>.
+//!
+//! A sealed file is a header of [`HEADER`] bytes (salt, commitment to the key) and chunks of [`CHUNK`] bytes of text,
+//! each followed by a tag. The last chunk is shorter than the others, if need be empty, so a file that was cut is not a
+//! file. Any chunk can be sealed and opened by itself, on any thread. [`Sizes`] knows where what lies.
+
+mod derive;
+mod error;
+mod sizes;
+
+use evener_runtime::Simd;
+use zeroize::Zeroizing;
+
+use crate::gcm::{Gcm, TAG};
+
+pub use error::{ChunkError, HeaderError, SizeError};
+pub use sizes::{Needed, Sizes};
+
+/// Bytes of text in every chunk but the last.
+pub const CHUNK: usize = 16 << 10;
+/// Bytes of such a chunk in a sealed file.
+pub const SEALED_CHUNK: usize = CHUNK + TAG;
+/// Bytes of the salt.
+pub const SALT: usize = 24;
+/// Bytes before the first chunk: salt and commitment.
+pub const HEADER: usize = SALT + derive::COMMITMENT;
+/// Chunks a file can have.
+pub const MAX_CHUNKS: u64 = 1 << 38;
+
+/// An instantiation of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// SHA-512 and AES-128-GCM, keys of 16 bytes.
+    Cobblestone128,
+    /// SHA-512 and AES-256-GCM, keys of 32 bytes.
+    Cobblestone256,
+}
+
+impl Scheme {
+    /// Bytes of a key.
+    pub fn key_len(self) -> usize {
+        match self {
+            Scheme::Cobblestone128 => 16,
+            Scheme::Cobblestone256 => 32,
+        }
+    }
+
+    /// The AEAD's name in IANA's registry, which goes into the derivation of keys.
+    fn aead(self) -> &'static str {
+        match self {
+            Scheme::Cobblestone128 => "AEAD_AES_128_GCM",
+            Scheme::Cobblestone256 => "AEAD_AES_256_GCM",
+        }
+    }
+}
+
+/// The key of one file, derived and ready. It can be used on any number of threads at once.
+pub struct FileKey {
+    gcm: Gcm,
+    base_nonce: Zeroizing<[u8; 12]>,
+}
+
+impl FileKey {
+    /// For a new file: its key, and the header to write first.
+    ///
+    /// `salt` must never serve twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data that
+    /// whoever opens the file has to know too.
+    ///
+    /// # Errors
+    /// The key is not one of the scheme's.
+    pub fn create(
+        scheme: Scheme,
+        key: &[u8],
+        context: &[u8],
+        salt: &[u8; SALT],
+        simd: Simd,
+    ) -> Result<(FileKey, [u8; HEADER]), HeaderError> {
+        let derived = derive::derive(scheme, key, salt, context)?;
+        let mut header = [0; HEADER];
+        header[..SALT].copy_from_slice(salt);
+        header[SALT..].copy_from_slice(derived.commitment());
+        Ok((FileKey::new(&derived, simd), header))
+    }
+
+    /// For a file that begins with `header`.
+    ///
+    /// # Errors
+    /// Key, context or header are not those of the file.
+    pub fn open(
+        scheme: Scheme,
+        key: &[u8],
+        context: &[u8],
+        header: &[u8],
+        simd: Simd,
+    ) -> Result<FileKey, HeaderError> {
+        let header: &[u8; HEADER] = header
+            .get(..HEADER)
+            .and_then(|header| header.try_into().ok())
+            .ok_or(HeaderError::Short { got: header.len() })?;
+        let (salt, commitment) = header
+            .split_first_chunk()
+            .expect("a header begins with a salt");
+        let derived = derive::derive(scheme, key, salt, context)?;
+        match derived.commits_to(commitment) {
+            true => Ok(FileKey::new(&derived, simd)),
+            false => Err(HeaderError::Commitment),
+        }
+    }
+
+    fn new(derived: &derive::Derived, simd: Simd) -> FileKey {
+        FileKey {
+            gcm: Gcm::new(derived.key(), simd),
+            base_nonce: Zeroizing::new(*derived.base_nonce()),
+        }
+    }
+
+    /// Seals chunks from number `first` on: `plain` into `sealed`.
+    ///
+    /// Whole chunks are sealed as long as there are any. With `last` the file ends here, so what is left over, fewer
+    /// than [`CHUNK`] bytes or none, is its last chunk; without, nothing may be left over. A chunk must not be sealed
+    /// twice with different text.
+    ///
+    /// # Errors
+    /// There would be more than [`MAX_CHUNKS`].
+    ///
+    /// # Panics
+    /// Text is left over that is not the last, or `sealed` is not of [`sealed_len`] bytes.
+    pub fn seal(
+        &self,
+        first: u64,
+        plain: &[u8],
+        last: bool,
+        sealed: &mut [u8],
+    ) -> Result<(), SizeError> {
+        assert!(last || plain.len().is_multiple_of(CHUNK), "half a chunk");
+        assert_eq!(sealed.len(), sealed_len(plain.len(), last), "no room");
+        let chunks = sealed.len().div_ceil(SEALED_CHUNK) as u64;
+        if first.checked_add(chunks).is_none_or(|end| end > MAX_CHUNKS) {
+            return Err(SizeError::TooLong);
+        }
+        for (i, sealed) in sealed.chunks_mut(SEALED_CHUNK).enumerate() {
+            let from = i * CHUNK;
+            let plain = &plain[from..from + sealed.len() - TAG];
+            self.gcm
+                .seal(&self.nonce(first + i as u64), &[], plain, sealed);
+        }
+        Ok(())
+    }
+
+    /// Opens chunks from number `first` on: `sealed` into `plain`.
+    ///
+    /// With `last` the file ends here, so the last of them has to be a short one; without, all have to be whole. On
+    /// failure `plain` holds the text of the chunks before the one that failed, and zeros.
+    ///
+    /// # Errors
+    /// A chunk is not what was sealed at its place, or the last of the file is missing.
+    ///
+    /// # Panics
+    /// `sealed` holds half a chunk that is not the last, or `plain` is not of the length of the text, [`plain_len`].
+    pub fn open_chunks(
+        &self,
+        first: u64,
+        sealed: &[u8],
+        last: bool,
+        plain: &mut [u8],
+    ) -> Result<(), ChunkError> {
+        assert_eq!(plain.len(), plain_len(sealed.len()), "no room");
+        assert!(
+            last || sealed.len().is_multiple_of(SEALED_CHUNK),
+            "half a chunk"
+        );
+        let mut result = Ok(());
+        for (i, sealed) in sealed.chunks(SEALED_CHUNK).enumerate() {
+            let chunk = first + i as u64;
+            let from = i * CHUNK;
+            if chunk >= MAX_CHUNKS {
+                result = Err(ChunkError::Extra { chunk });
+            } else if sealed.len() < TAG {
+                result = Err(ChunkError::Truncated { chunk });
+            } else {
+                let plain = &mut plain[from..from + sealed.len() - TAG];
+                let opened = self.gcm.open(&self.nonce(chunk), &[], sealed, plain);
+                result = opened.map_err(|_| ChunkError::Altered { chunk });
+            }
+            if result.is_err() {
+                plain[from..].fill(0);
+                return result;
+            }
+        }
+        if last && sealed.len().is_multiple_of(SEALED_CHUNK) {
+            let chunk = first + (sealed.len() / SEALED_CHUNK) as u64;
+            result = Err(ChunkError::Truncated { chunk });
+        }
+        result
+    }
+
+    fn nonce(&self, chunk: u64) -> [u8; 12] {
+        let mut nonce = *self.base_nonce;
+        for (byte, number) in nonce[4..].iter_mut().zip(chunk.to_be_bytes()) {
+            *byte ^= number;
+        }
+        nonce
+    }
+}
+
+impl std::fmt::Debug for FileKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FileKey({})", self.gcm.variant())
+    }
+}
+
+/// Bytes that `plain` bytes of text take when sealed as whole chunks and, with `last`, a short one.
+pub fn sealed_len(plain: usize, last: bool) -> usize {
+    let chunks = plain / CHUNK + usize::from(last);
+    plain + chunks * TAG
+}
+
+/// Bytes of text in `sealed` bytes of chunks; what is too short to be a chunk holds none.
+pub fn plain_len(sealed: usize) -> usize {
+    sealed / SEALED_CHUNK * CHUNK + (sealed % SEALED_CHUNK).saturating_sub(TAG)
+}

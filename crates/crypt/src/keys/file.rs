@@ -1,0 +1,150 @@
+//! Key files: one line of 64 hexadecimal digits.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::Key;
+
+const DIGITS: usize = 64;
+/// Bytes read at most: digits, a line end, and more than enough to see that there is more.
+const READ: usize = 4 * DIGITS;
+
+/// Text that is no key. No message repeats any of it, since it may be most of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The line has not as many characters as a key.
+    #[error("a key is one line of {DIGITS} hexadecimal digits, this line has {0}")]
+    Length(usize),
+    /// A character is no hexadecimal digit.
+    #[error("a key is one line of {DIGITS} hexadecimal digits; character {0} is none")]
+    Digit(usize),
+    /// More follows the line.
+    #[error("a key is one line of {DIGITS} hexadecimal digits; something follows after it")]
+    Lines,
+}
+
+/// A key file that cannot be used or made. Every message is one line, to stand after the file's name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// It cannot be read.
+    #[error("cannot read the key: {0}")]
+    Read(io::Error),
+    /// It holds no key.
+    #[error("is no key file: {0}")]
+    Parse(#[from] ParseError),
+    /// There is a file of this name, which may be the only key to something.
+    #[error(
+        "exists already and is not overwritten: it may be the only key to something; choose another name"
+    )]
+    Exists,
+    /// It cannot be written.
+    #[error("cannot write the key: {0}")]
+    Write(io::Error),
+}
+
+/// Others than its owner may read or change a key file. A reason for a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exposed {
+    /// The permission bits, as `chmod` takes them.
+    pub mode: u32,
+}
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = self.mode;
+        write!(
+            f,
+            "others than its owner may read or change this key (mode {mode:03o}); chmod 600 closes it to them"
+        )
+    }
+}
+
+impl Key {
+    /// The key that `text` spells: 64 hexadecimal digits in either case, then at most the end of the line.
+    ///
+    /// # Errors
+    /// It spells none.
+    pub fn parse(text: &[u8]) -> Result<Key, ParseError> {
+        let end = text.iter().position(|&c| c == b'\n').unwrap_or(text.len());
+        let (line, rest) = text.split_at(end);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() != DIGITS {
+            return Err(ParseError::Length(line.len()));
+        }
+        if rest.len() > 1 {
+            return Err(ParseError::Lines);
+        }
+        let mut key = Key([0; 32]);
+        for (i, &c) in line.iter().enumerate() {
+            let digit = char::from(c).to_digit(16).ok_or(ParseError::Digit(i + 1))?;
+            key.0[i / 2] = key.0[i / 2] << 4 | digit as u8;
+        }
+        Ok(key)
+    }
+
+    /// The key as a key file has it, its line end included. Wiped when dropped.
+    pub fn to_line(&self) -> Zeroizing<Vec<u8>> {
+        // Room for all from the start: a vector that grows leaves copies behind.
+        let mut line = Zeroizing::new(Vec::with_capacity(DIGITS + 1));
+        for byte in self.0 {
+            line.extend(
+                [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]),
+            );
+        }
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The key in the file at `path`, and a warning if others may read it.
+///
+/// # Errors
+/// It cannot be read or holds no key.
+pub fn read(path: &Path) -> Result<(Key, Option<Exposed>), KeyFileError> {
+    let file = File::open(path).map_err(KeyFileError::Read)?;
+    let exposed = exposed(&file.metadata().map_err(KeyFileError::Read)?);
+    let mut text = Zeroizing::new(Vec::with_capacity(READ));
+    let mut part = file.take(READ as u64 - 1);
+    part.read_to_end(&mut text).map_err(KeyFileError::Read)?;
+    Ok((Key::parse(&text)?, exposed))
+}
+
+/// Writes `key` to a new file at `path` that only its owner may read and write.
+///
+/// # Errors
+/// There is a file already, or it cannot be written; then none is left behind.
+pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(|reason| match reason.kind() {
+        io::ErrorKind::AlreadyExists => KeyFileError::Exists,
+        _ => KeyFileError::Write(reason),
+    })?;
+    let written = file
+        .write_all(&key.to_line())
+        .and_then(|()| file.sync_all());
+    written.map_err(|reason| {
+        // The write's failure is what matters.
+        let _ = fs::remove_file(path);
+        KeyFileError::Write(reason)
+    })
+}
+
+#[cfg(unix)]
+fn exposed(metadata: &fs::Metadata) -> Option<Exposed> {
+    let mode = std::os::unix::fs::MetadataExt::mode(metadata) & 0o777;
+    (metadata.is_file() && mode & 0o077 != 0).then_some(Exposed { mode })
+}
+
+#[cfg(not(unix))]
+fn exposed(_: &fs::Metadata) -> Option<Exposed> {
+    None
+}

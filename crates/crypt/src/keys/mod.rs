@@ -1,0 +1,55 @@
+//! Keys: random ones, files of them, and keys made from passphrases.
+//!
+//! All of them are wiped from memory when they are dropped, and none is ever printed.
+
+mod file;
+mod passphrase;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+pub use file::{Exposed, KeyFileError, ParseError, read, write_new};
+pub use passphrase::{Cost, HEADER as PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
+
+use crate::chunked::SALT;
+
+/// A key of 256 bits.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// A new key from the operating system's randomness.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn generate() -> Result<Key, RandomError> {
+        let mut key = Key([0; 32]);
+        getrandom::fill(&mut key.0).map_err(RandomError)?;
+        Ok(key)
+    }
+
+    /// The 32 bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// A new salt for a file, from the operating system's randomness: the chance that two of 2^80 files share one is 2^-32.
+///
+/// # Errors
+/// The system has none.
+pub fn salt() -> Result<[u8; SALT], RandomError> {
+    let mut salt = [0; SALT];
+    getrandom::fill(&mut salt).map_err(RandomError)?;
+    Ok(salt)
+}
+
+/// The operating system gives no randomness.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the system gives no random numbers, so no key or salt can be made: {0}")]
+pub struct RandomError(getrandom::Error);

@@ -1,0 +1,11 @@
+//! Bulk encryption and a product cipher, as services on the evener runtime.
+
+#[cfg(target_arch = "x86_64")]
+mod aes;
+pub mod chunked;
+pub mod ctr;
+pub mod gcm;
+pub mod keys;
+mod variant;
+
+pub use variant::Variant;

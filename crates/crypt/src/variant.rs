@@ -1,0 +1,46 @@
+//! The ways AES can be computed here.
+
+use std::fmt;
+
+use evener_runtime::Simd;
+
+/// A way to compute AES. Which one a key uses follows from the [`Simd`] level it was made for and from the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// The crates `aes` and `aes-gcm`, which run everywhere and choose instructions by themselves.
+    Portable,
+    /// x86 with AES-NI and PCLMULQDQ, a block at a time.
+    AesNi,
+    /// x86 with VAES and VPCLMULQDQ, two blocks at a time.
+    Vaes256,
+    /// x86 with VAES, VPCLMULQDQ and AVX-512, four blocks at a time.
+    Vaes512,
+}
+
+impl Variant {
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Portable => "portable",
+            Variant::AesNi => "aes-ni",
+            Variant::Vaes256 => "vaes-256",
+            Variant::Vaes512 => "vaes-512",
+        }
+    }
+
+    /// The fastest that `simd` allows on this processor.
+    pub fn of(simd: Simd) -> Variant {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = crate::aes::Token::new(simd) {
+            return token.variant();
+        }
+        let _ = simd;
+        Variant::Portable
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

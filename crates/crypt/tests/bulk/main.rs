@@ -1,0 +1,8 @@
+//! Bulk encryption against published vectors, against crates, and against who would change what it wrote.
+
+mod chunked;
+mod ctr;
+mod gcm;
+mod keys;
+mod tamper;
+mod vectors;
