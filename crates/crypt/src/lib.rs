@@ -1,1 +1,3 @@
 //! Bulk encryption and a product cipher, as services on the evener runtime.
+
+pub mod product;
