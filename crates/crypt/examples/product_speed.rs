@@ -1,45 +1,64 @@
-use evener_crypt::product::{Cipher, PASSES, Product};
-use evener_runtime::Simd;
+//! Times the product cipher on one thread: a line for each cipher, SIMD level and direction.
+//!
+//! `product_speed [BLOCKS]`; 1024 blocks unless said otherwise, which stay in the nearest cache. A line is
+//! `CIPHER LEVEL DIRECTION NS`, nanoseconds for a block: for one pass of a cipher, for all 64 in the last lines, `product`.
+//! Levels as far as the processor has them and `EVENER_CPU` allows. `bench/peers/crypt/run.sh` runs it beside Crypto++.
+
 use std::hint::black_box;
-use std::time::Instant;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use evener_crypt::product::{Block, Cipher, PASSES, Product};
+use evener_runtime::Simd;
+
+/// What a figure takes at least.
+const ENOUGH: Duration = Duration::from_millis(40);
+
 fn main() {
-    let p = Product::new(b"0123456789abcdef");
-    let n: usize = std::env::args().nth(1).map_or(1024, |a| a.parse().unwrap());
-    let mut blocks = vec![[7u8; 8]; n];
-    for (i, b) in blocks.iter_mut().enumerate() {
-        *b = (i as u64).wrapping_mul(0x9E3779B97F4A7C15).to_le_bytes();
+    let count = std::env::args()
+        .nth(1)
+        .map_or(1024, |text| text.parse().expect("a number of blocks"));
+    let product = Product::new(b"0123456789abcdef");
+    let mut blocks: Vec<Block> = (1..=count)
+        .map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
+        .collect();
+    let mut first = 0;
+    let mut subjects: Vec<(&str, Range<usize>, usize)> = Vec::new();
+    for (cipher, passes) in Cipher::ALL {
+        subjects.push((cipher.name(), first..first + passes, passes));
+        first += passes;
     }
-    for (name, r) in [
-        ("idea", 0..20),
-        ("skipjack", 20..44),
-        ("raiden", 44..64),
-        ("all", 0..64),
-    ] {
-        for simd in Simd::levels() {
-            if simd == Simd::Sse2 {
-                continue;
-            }
-            for dec in [false, true] {
-                let mut best = f64::MAX;
-                for _ in 0..15 {
-                    let t = Instant::now();
-                    let reps = 1;
-                    for _ in 0..reps {
-                        if dec {
-                            p.decrypt(simd, r.clone(), black_box(&mut blocks))
-                        } else {
-                            p.encrypt(simd, r.clone(), black_box(&mut blocks))
-                        }
-                    }
-                    best = best.min(t.elapsed().as_secs_f64() / reps as f64);
-                }
-                println!(
-                    "{name} {simd} {} {:.1} ns/block",
-                    if dec { "dec" } else { "enc" },
-                    best * 1e9 / n as f64
-                );
-            }
+    subjects.push(("product", 0..PASSES, 1));
+    for (name, passes, share) in subjects {
+        // Nothing is written for SSE2; it is the reference again.
+        for simd in Simd::levels()
+            .into_iter()
+            .filter(|&level| level != Simd::Sse2)
+        {
+            let way = |blocks: &mut [Block]| product.encrypt(simd, passes.clone(), blocks);
+            println!(
+                "{name} {simd} encrypt {:.3}",
+                time(&mut blocks, way) / share as f64
+            );
+            let way = |blocks: &mut [Block]| product.decrypt(simd, passes.clone(), blocks);
+            println!(
+                "{name} {simd} decrypt {:.3}",
+                time(&mut blocks, way) / share as f64
+            );
         }
     }
-    let _ = (Cipher::ALL, PASSES);
+}
+
+/// Median time for a block, in nanoseconds.
+fn time(blocks: &mut [Block], way: impl Fn(&mut [Block])) -> f64 {
+    way(blocks);
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while begin.elapsed() < ENOUGH || times.len() < 5 {
+        let begin = Instant::now();
+        way(black_box(blocks));
+        times.push(begin.elapsed());
+    }
+    times.sort_unstable();
+    times[times.len() / 2].as_nanos() as f64 / blocks.len() as f64
 }

@@ -76,7 +76,7 @@ fn avx512(lanes: Avx512, job: &Job<'_>, blocks: &mut [Block]) -> usize {
 
 #[target_feature(enable = "avx2")]
 fn avx2(lanes: Avx2, job: &Job<'_>, blocks: &mut [Block]) -> usize {
-    all::<_, 1>(lanes, job, 3, blocks)
+    all::<_, 4>(lanes, job, 3, blocks)
 }
 
 /// `U` groups side by side as long as there are so many, then one group at a time; what is left is filled up to a group

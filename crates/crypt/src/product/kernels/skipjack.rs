@@ -1,17 +1,17 @@
-//! Skipjack on lanes of a byte. Bound: the 128 substitutions of a pass, of which the next one needs the result; several
-//! groups side by side fill the time.
+//! Skipjack on lanes of a byte. Bound: the 128 substitutions of a pass, each of which needs the result of the one before;
+//! several groups side by side fill the time.
+//!
+//! A round is a loop's body, though four rounds in line would need no moves: so much code runs slower than it decodes.
 
 use super::lanes::Lanes;
 use super::layout::Group;
+use crate::product::skipjack::KEY_BYTES;
 
-/// The key's bytes, each four times in 32 bits, repeated until four rounds may begin at any of them.
-pub const KEYS: usize = 24;
+/// The key's bytes, each four times in 32 bits, repeated until the four of a round follow wherever they begin.
+pub const KEYS: usize = KEY_BYTES + 2;
 
-/// The first byte of the key in rounds 4 · i to 4 · i + 3.
-#[inline(always)]
-fn first_key(i: usize) -> usize {
-    16 * i % 10
-}
+/// Rounds of a pass.
+const ROUNDS: usize = 32;
 
 /// Encrypts `count` times.
 #[inline(always)]
@@ -19,27 +19,31 @@ pub fn encrypt<S: Lanes, const U: usize>(
     s: S,
     key: &[u32; KEYS],
     count: usize,
-    groups: &mut [Group<S>; U],
+    w: &mut [Group<S>; U],
 ) {
-    let mut w = *groups;
     for _ in 0..count {
-        for i in 0..8 {
-            let key: &[u32; 16] = key[first_key(i)..].first_chunk().expect("KEYS are enough");
-            let number = 4 * i as u32 + 1;
-            if i & 2 == 0 {
-                encrypt_a::<S, U, 0>(s, key, number, &mut w);
-                encrypt_a::<S, U, 1>(s, key, number, &mut w);
-                encrypt_a::<S, U, 2>(s, key, number, &mut w);
-                encrypt_a::<S, U, 3>(s, key, number, &mut w);
-            } else {
-                encrypt_b::<S, U, 0>(s, key, number, &mut w);
-                encrypt_b::<S, U, 1>(s, key, number, &mut w);
-                encrypt_b::<S, U, 2>(s, key, number, &mut w);
-                encrypt_b::<S, U, 3>(s, key, number, &mut w);
+        for round in 0..ROUNDS {
+            let Round {
+                first,
+                before,
+                after,
+                rule_a,
+            } = Round::new(round);
+            if !rule_a {
+                stir::<S, U>(s, round, after, first, w);
+            }
+            let [a, b, c, d] = keys::<S>(s, key, round);
+            let (high, low) = planes::<S, U>(first, w);
+            let high = step::<S, U>(s, a, low, high);
+            let low = step::<S, U>(s, b, high, low);
+            let high = step::<S, U>(s, c, low, high);
+            let low = step::<S, U>(s, d, high, low);
+            put::<S, U>(first, high, low, w);
+            if rule_a {
+                stir::<S, U>(s, round, before, first, w);
             }
         }
     }
-    *groups = w;
 }
 
 /// Undoes [`encrypt`].
@@ -48,96 +52,71 @@ pub fn decrypt<S: Lanes, const U: usize>(
     s: S,
     key: &[u32; KEYS],
     count: usize,
-    groups: &mut [Group<S>; U],
+    w: &mut [Group<S>; U],
 ) {
-    let mut w = *groups;
     for _ in 0..count {
-        for i in (0..8).rev() {
-            let key: &[u32; 16] = key[first_key(i)..].first_chunk().expect("KEYS are enough");
-            let number = 4 * i as u32 + 1;
-            if i & 2 == 0 {
-                decrypt_a::<S, U, 3>(s, key, number, &mut w);
-                decrypt_a::<S, U, 2>(s, key, number, &mut w);
-                decrypt_a::<S, U, 1>(s, key, number, &mut w);
-                decrypt_a::<S, U, 0>(s, key, number, &mut w);
-            } else {
-                decrypt_b::<S, U, 3>(s, key, number, &mut w);
-                decrypt_b::<S, U, 2>(s, key, number, &mut w);
-                decrypt_b::<S, U, 1>(s, key, number, &mut w);
-                decrypt_b::<S, U, 0>(s, key, number, &mut w);
+        for round in (0..ROUNDS).rev() {
+            let Round {
+                first,
+                before,
+                after,
+                rule_a,
+            } = Round::new(round);
+            if rule_a {
+                stir::<S, U>(s, round, before, first, w);
+            }
+            let [a, b, c, d] = keys::<S>(s, key, round);
+            let (high, low) = planes::<S, U>(first, w);
+            let low = step::<S, U>(s, d, high, low);
+            let high = step::<S, U>(s, c, low, high);
+            let low = step::<S, U>(s, b, high, low);
+            let high = step::<S, U>(s, a, low, high);
+            put::<S, U>(first, high, low, w);
+            if !rule_a {
+                stir::<S, U>(s, round, after, first, w);
             }
         }
     }
-    *groups = w;
 }
 
-/// The planes of the word named first in the `R`th of four rounds, and of the words before and after it.
-const fn places(round: usize) -> [usize; 3] {
-    [
-        2 * (3 - (round + 3) % 4),
-        2 * (3 - round % 4),
-        2 * (3 - (round + 2) % 4),
-    ]
+/// The high planes of the word named first in a round and of the words before and after it, and the stepping rule. Low
+/// planes are one further on.
+struct Round {
+    first: usize,
+    before: usize,
+    after: usize,
+    rule_a: bool,
 }
 
+impl Round {
+    #[inline(always)]
+    fn new(round: usize) -> Self {
+        Round {
+            first: 2 * (3 - (round + 3) % 4),
+            before: 2 * (3 - round % 4),
+            after: 2 * (3 - (round + 2) % 4),
+            rule_a: round & 8 == 0,
+        }
+    }
+}
+
+/// The four bytes of the key in a round.
 #[inline(always)]
-fn encrypt_a<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    key: &[u32; 16],
-    number: u32,
-    w: &mut [Group<S>; U],
-) {
-    let [first, before, _] = places(R);
-    g::<S, U, R>(s, key, first, w);
-    stir::<S, U, R>(s, number, before, first, w);
+fn keys<S: Lanes>(s: S, key: &[u32; KEYS], round: usize) -> [S::V; 4] {
+    let from = 4 * round % KEY_BYTES;
+    [0, 1, 2, 3].map(|i| s.splat(key[from + i]))
 }
 
+/// The word at `with` and the round's number, counted from one, into the word at `at`.
 #[inline(always)]
-fn encrypt_b<S: Lanes, const U: usize, const R: usize>(
+fn stir<S: Lanes, const U: usize>(
     s: S,
-    key: &[u32; 16],
-    number: u32,
-    w: &mut [Group<S>; U],
-) {
-    let [first, _, after] = places(R);
-    stir::<S, U, R>(s, number, after, first, w);
-    g::<S, U, R>(s, key, first, w);
-}
-
-#[inline(always)]
-fn decrypt_a<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    key: &[u32; 16],
-    number: u32,
-    w: &mut [Group<S>; U],
-) {
-    let [first, before, _] = places(R);
-    stir::<S, U, R>(s, number, before, first, w);
-    g_inverse::<S, U, R>(s, key, first, w);
-}
-
-#[inline(always)]
-fn decrypt_b<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    key: &[u32; 16],
-    number: u32,
-    w: &mut [Group<S>; U],
-) {
-    let [first, _, after] = places(R);
-    g_inverse::<S, U, R>(s, key, first, w);
-    stir::<S, U, R>(s, number, after, first, w);
-}
-
-/// The word at `with` and the round's number into the word at `at`.
-#[inline(always)]
-fn stir<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    number: u32,
+    round: usize,
     at: usize,
     with: usize,
     w: &mut [Group<S>; U],
 ) {
-    let number = s.splat((number + R as u32) * 0x0101_0101);
+    let number = s.splat((round as u32 + 1) * 0x0101_0101);
     for w in w {
         w[at] = s.xor(w[at], w[with]);
         w[at + 1] = s.xor3(w[at + 1], w[with + 1], number);
@@ -145,36 +124,36 @@ fn stir<S: Lanes, const U: usize, const R: usize>(
 }
 
 #[inline(always)]
-fn g<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    key: &[u32; 16],
-    at: usize,
-    w: &mut [Group<S>; U],
-) {
-    step(s, key[4 * R], at + 1, at, w);
-    step(s, key[4 * R + 1], at, at + 1, w);
-    step(s, key[4 * R + 2], at + 1, at, w);
-    step(s, key[4 * R + 3], at, at + 1, w);
-}
-
-#[inline(always)]
-fn g_inverse<S: Lanes, const U: usize, const R: usize>(
-    s: S,
-    key: &[u32; 16],
-    at: usize,
-    w: &mut [Group<S>; U],
-) {
-    step(s, key[4 * R + 3], at, at + 1, w);
-    step(s, key[4 * R + 2], at + 1, at, w);
-    step(s, key[4 * R + 1], at, at + 1, w);
-    step(s, key[4 * R], at + 1, at, w);
-}
-
-/// F of one plane and a byte of the key, into the other plane.
-#[inline(always)]
-fn step<S: Lanes, const U: usize>(s: S, key: u32, from: usize, to: usize, w: &mut [Group<S>; U]) {
-    let key = s.splat(key);
-    for w in w {
-        w[to] = s.substitute(s.xor(w[from], key), w[to]);
+fn planes<S: Lanes, const U: usize>(at: usize, w: &[Group<S>; U]) -> ([S::V; U], [S::V; U]) {
+    let (mut high, mut low) = ([w[0][at]; U], [w[0][at + 1]; U]);
+    for u in 1..U {
+        (high[u], low[u]) = (w[u][at], w[u][at + 1]);
     }
+    (high, low)
+}
+
+#[inline(always)]
+fn put<S: Lanes, const U: usize>(
+    at: usize,
+    high: [S::V; U],
+    low: [S::V; U],
+    w: &mut [Group<S>; U],
+) {
+    for u in 0..U {
+        (w[u][at], w[u][at + 1]) = (high[u], low[u]);
+    }
+}
+
+/// F of `from` and a byte of the key, into `to`.
+#[inline(always)]
+fn step<S: Lanes, const U: usize>(
+    s: S,
+    key: S::V,
+    mut from: [S::V; U],
+    to: [S::V; U],
+) -> [S::V; U] {
+    for x in &mut from {
+        *x = s.xor(*x, key);
+    }
+    s.substitute(from, to)
 }

@@ -107,15 +107,18 @@ impl Lanes for Avx512 {
     ///
     /// Bound: two shuffles of two registers, which one pipe of 512 bits does one after the other.
     #[inline(always)]
-    fn substitute(self, x: __m512i, to: __m512i) -> __m512i {
+    fn substitute<const U: usize>(self, x: [__m512i; U], mut to: [__m512i; U]) -> [__m512i; U] {
         // SAFETY: above; each half of F has 128 bytes.
         unsafe {
             let at = HALVES.0.as_ptr().cast::<u8>();
             let part = |n: usize| _mm512_load_si512(at.add(64 * n).cast());
-            let lower = _mm512_permutex2var_epi8(part(0), x, part(1));
-            let upper = _mm512_movepi8_mask(x);
-            let change = _mm512_maskz_permutex2var_epi8(upper, part(2), x, part(3));
-            self.xor3(to, lower, change)
+            for u in 0..U {
+                let lower = _mm512_permutex2var_epi8(part(0), x[u], part(1));
+                let upper = _mm512_movepi8_mask(x[u]);
+                let change = _mm512_maskz_permutex2var_epi8(upper, part(2), x[u], part(3));
+                to[u] = self.xor3(to[u], lower, change);
+            }
+            to
         }
     }
     #[inline(always)]

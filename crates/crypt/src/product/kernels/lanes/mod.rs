@@ -47,8 +47,8 @@ pub trait Lanes: Copy {
     fn sub32(self, a: Self::V, b: Self::V) -> Self::V;
     /// Raiden's (a << 9) ^ b ^ (a >> 14) in 32 bits.
     fn shifted(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Skipjack's F of every byte, exclusive or'd into `to`.
-    fn substitute(self, x: Self::V, to: Self::V) -> Self::V;
+    /// Skipjack's F of every byte of `x`, exclusive or'd into `to`, for registers that do not depend on each other.
+    fn substitute<const U: usize>(self, x: [Self::V; U], to: [Self::V; U]) -> [Self::V; U];
 
     /// In each 128 bits: bytes 0, 8, 1, 9 and so on to 7, 15.
     fn pair_bytes(self, v: Self::V) -> Self::V;
