@@ -6,6 +6,7 @@ pub mod chunked;
 pub mod ctr;
 pub mod gcm;
 pub mod keys;
+pub mod product;
 mod variant;
 
 pub use variant::Variant;

@@ -1,0 +1,68 @@
+"""The product cipher beside Crypto++: both programs in turn, round after round, and ratios of their medians."""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import machine  # noqa: E402
+
+
+def lines(program, blocks):
+    """What a program measured: (cipher, level, direction) and nanoseconds for a block."""
+    done = subprocess.run([program, str(blocks)], check=True, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        cipher, level, direction, ns = line.split()
+        yield (cipher, level, direction), float(ns)
+
+
+def measure(programs, rounds, blocks):
+    """All figures of all rounds; the program that comes first changes from round to round."""
+    found = {}
+    for at in range(rounds):
+        for program in programs if at % 2 == 0 else reversed(programs):
+            for what, ns in lines(program, blocks):
+                found.setdefault(what, []).append(ns)
+    return found
+
+
+def table(medians):
+    """Per cipher and direction: nanoseconds of everybody, and how many times faster than the reference."""
+    levels = list(dict.fromkeys(level for _, level, _ in medians))
+    levels.sort(key=lambda level: level != "cryptopp")
+    out = ["| ns a block | " + " | ".join(levels) + " | " + " | ".join(f"x {v}" for v in levels) + " |"]
+    out.append("| --- |" + " --- |" * 2 * len(levels))
+    for cipher, direction in dict.fromkeys((c, d) for c, _, d in medians):
+        own = [medians.get((cipher, level, direction)) for level in levels]
+        scalar = medians[cipher, "scalar", direction]
+        cells = ["" if ns is None else f"{ns:.2f}" for ns in own]
+        cells += ["" if ns is None else f"{scalar / ns:.2f}" for ns in own]
+        out.append(f"| {cipher} {direction} | " + " | ".join(cells) + " |")
+    return "\n".join(out)
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument("programs", nargs=2, help="Crypto++'s and evener's")
+    args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--blocks", type=int, default=1024)
+    args.add_argument("--json", type=Path)
+    args = args.parse_args()
+    found = measure(args.programs, args.rounds, args.blocks)
+    medians = {what: statistics.median(times) for what, times in found.items()}
+    print(table(medians))
+    print("\nx: how many times faster than our scalar reference; below 1 for Crypto++ means that the reference wins.")
+    if args.json:
+        results = [
+            {"cipher": c, "level": v, "direction": d, "ns": medians[c, v, d], "rounds": found[c, v, d]}
+            for c, v, d in medians
+        ]
+        record = {"machine": machine.describe(), "blocks": args.blocks, "results": results}
+        args.json.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

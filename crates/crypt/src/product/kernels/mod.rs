@@ -1,0 +1,170 @@
+//! Many blocks at once: a range of passes over groups of blocks that stay in registers, or in the nearest cache.
+
+mod idea;
+mod lanes;
+mod layout;
+mod raiden;
+mod skipjack;
+
+use evener_runtime::Simd;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use self::lanes::{Avx2, Avx512, Lanes};
+use self::layout::Group;
+use super::{Block, Direction};
+use crate::product;
+
+/// Subkeys as they go into every lane: repeated to fill 32 bits.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Keys {
+    /// To encrypt and to decrypt.
+    idea: [[u32; product::idea::SUBKEYS]; 2],
+    /// Whether a factor among IDEA's subkeys is 0, which takes other instructions.
+    zeros: bool,
+    skipjack: [u32; skipjack::KEYS],
+    raiden: [u32; product::raiden::CYCLES],
+}
+
+impl Keys {
+    /// From what the references use.
+    pub fn new(
+        idea: &product::idea::Schedule,
+        skipjack: &product::skipjack::Schedule,
+        raiden: &product::raiden::Schedule,
+    ) -> Self {
+        let factor = |at: usize| !matches!(at % 6, 1 | 2);
+        let mut zeros = idea.encrypt.iter().enumerate();
+        Keys {
+            idea: [&idea.encrypt, &idea.decrypt].map(|k| k.map(|k| u32::from(k) * 0x0001_0001)),
+            zeros: zeros.any(|(at, &subkey)| factor(at) && subkey == 0),
+            skipjack: std::array::from_fn(|at| {
+                u32::from(skipjack.key[at % product::skipjack::KEY_BYTES]) * 0x0101_0101
+            }),
+            raiden: raiden.subkeys,
+        }
+    }
+}
+
+/// What is to be done with every block.
+pub struct Job<'a> {
+    /// Subkeys.
+    pub keys: &'a Keys,
+    /// Which way.
+    pub direction: Direction,
+    /// Passes of IDEA, Skipjack and Raiden.
+    pub work: [usize; 3],
+}
+
+/// Does the job for blocks from the first on, and says for how many: the reference is for those left, all of them where
+/// the level or the processor has nothing better.
+pub fn run(simd: Simd, job: &Job<'_>, blocks: &mut [Block]) -> usize {
+    if let Some(lanes) = Avx512::new(simd) {
+        // SAFETY: `lanes` exists, so the processor has these instructions.
+        return unsafe { avx512(lanes, job, blocks) };
+    }
+    if let Some(lanes) = Avx2::new(simd) {
+        // SAFETY: as above.
+        return unsafe { avx2(lanes, job, blocks) };
+    }
+    0
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn avx512(lanes: Avx512, job: &Job<'_>, blocks: &mut [Block]) -> usize {
+    all::<_, 4>(lanes, job, 2, blocks)
+}
+
+#[target_feature(enable = "avx2")]
+fn avx2(lanes: Avx2, job: &Job<'_>, blocks: &mut [Block]) -> usize {
+    all::<_, 4>(lanes, job, 3, blocks)
+}
+
+/// `U` groups side by side as long as there are so many, then one group at a time; what is left is filled up to a group
+/// if it has `worth` blocks, fewer of which the reference does sooner.
+#[inline(always)]
+fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut [Block]) -> usize {
+    let whole = blocks.len();
+    let mut sets = blocks.chunks_exact_mut(U * S::BYTES);
+    for set in &mut sets {
+        groups::<S, U>(s, job, set);
+    }
+    let mut sets = sets.into_remainder().chunks_exact_mut(S::BYTES);
+    for set in &mut sets {
+        groups::<S, 1>(s, job, set);
+    }
+    let rest = sets.into_remainder();
+    if rest.len() < worth {
+        return whole - rest.len();
+    }
+    let mut filled = [[0; 8]; MOST];
+    filled[..rest.len()].copy_from_slice(rest);
+    groups::<S, 1>(s, job, &mut filled[..S::BYTES]);
+    rest.copy_from_slice(&filled[..rest.len()]);
+    whole
+}
+
+/// Blocks of the largest group.
+const MOST: usize = Avx512::BYTES;
+
+/// `U` groups through all passes of the job.
+#[inline(always)]
+fn groups<S: Lanes, const U: usize>(s: S, job: &Job<'_>, blocks: &mut [Block]) {
+    assert_eq!(blocks.len(), U * S::BYTES);
+    let at = blocks.as_mut_ptr().cast::<u8>();
+    let group = 8 * S::BYTES;
+    // SAFETY: a group has `BYTES` blocks of 8 bytes, and `blocks` has `U` groups.
+    let mut state = unsafe { [layout::load(s, at); U] };
+    for (i, planes) in state.iter_mut().enumerate().skip(1) {
+        // SAFETY: as above.
+        *planes = unsafe { layout::load(s, at.add(i * group)) };
+    }
+    let (keys, [idea, skipjack, raiden]) = (job.keys, job.work);
+    match job.direction {
+        Direction::Encrypt => {
+            ideas(s, keys, 0, idea, &mut state);
+            if skipjack > 0 {
+                skipjack::encrypt(s, &keys.skipjack, skipjack, &mut state);
+            }
+            if raiden > 0 {
+                for planes in &mut state {
+                    raiden::encrypt(s, &keys.raiden, raiden, planes);
+                }
+            }
+        }
+        Direction::Decrypt => {
+            if raiden > 0 {
+                for planes in &mut state {
+                    raiden::decrypt(s, &keys.raiden, raiden, planes);
+                }
+            }
+            if skipjack > 0 {
+                skipjack::decrypt(s, &keys.skipjack, skipjack, &mut state);
+            }
+            ideas(s, keys, 1, idea, &mut state);
+        }
+    }
+    for (i, planes) in state.into_iter().enumerate() {
+        // SAFETY: as above.
+        unsafe { layout::store(s, planes, at.add(i * group)) };
+    }
+}
+
+#[inline(always)]
+fn ideas<S: Lanes, const U: usize>(
+    s: S,
+    keys: &Keys,
+    direction: usize,
+    count: usize,
+    state: &mut [Group<S>; U],
+) {
+    if count == 0 {
+        return;
+    }
+    for planes in state {
+        if keys.zeros {
+            idea::passes::<S, true>(s, &keys.idea[direction], count, planes);
+        } else {
+            idea::passes::<S, false>(s, &keys.idea[direction], count, planes);
+        }
+    }
+}
