@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aes;
+pub mod bulk;
 pub mod chunked;
 pub mod ctr;
 pub mod gcm;

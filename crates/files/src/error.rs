@@ -32,6 +32,44 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
+    /// Reading failed in the middle.
+    #[error("{name}: cannot read at byte {byte}: {}", plain(reason))]
+    Read {
+        /// The input.
+        name: String,
+        /// Bytes read before.
+        byte: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Writing failed in the middle.
+    #[error("{name}: cannot write at byte {byte}: {}", plain(reason))]
+    Write {
+        /// The output.
+        name: String,
+        /// Bytes written before.
+        byte: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The disk, the quota or the file system's largest file is full.
+    #[error("{name}: {} after {bytes} bytes; free some space or write elsewhere", plain(reason))]
+    NoSpace {
+        /// The output.
+        name: String,
+        /// Bytes written before.
+        bytes: u64,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// Whoever read the output went away (`EPIPE`), as `head` does: usually a reason to end quietly.
+    #[error("{name}: the reader closed the pipe after {bytes} bytes")]
+    ClosedPipe {
+        /// The output.
+        name: String,
+        /// Bytes written before.
+        bytes: u64,
+    },
     /// The output would overwrite an input.
     #[error("{name}: is an input as well; choose another output")]
     SameFile {
@@ -46,6 +84,27 @@ pub enum Error {
         /// Why, and what to use instead.
         reason: &'static str,
     },
+}
+
+impl Error {
+    /// The error of a write that failed after `bytes` bytes: a closed pipe and a full disk are told from the rest.
+    pub fn of_write(name: &str, bytes: u64, reason: io::Error) -> Error {
+        use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
+        let name = name.to_owned();
+        match reason.kind() {
+            BrokenPipe => Error::ClosedPipe { name, bytes },
+            StorageFull | QuotaExceeded | FileTooLarge => Error::NoSpace {
+                name,
+                bytes,
+                reason,
+            },
+            _ => Error::Write {
+                name,
+                byte: bytes,
+                reason,
+            },
+        }
+    }
 }
 
 /// The system's reason without the error number that std appends.

@@ -1,0 +1,22 @@
+//! Bulk encryption as a service of the runtime: long files in units of a MiB, each of rows that can be computed on any
+//! worker.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `operation.rs` | what is done to rows: sealing, opening, counter mode |
+//! | `unit.rs` | a unit as it is read and as it is written |
+//! | `service.rs` | how a unit is divided |
+//! | `source.rs`, `sink.rs` | units from files and pipes, and to them |
+#![forbid(unsafe_code)]
+
+mod operation;
+mod service;
+mod sink;
+mod source;
+mod unit;
+
+pub use operation::{Counter, Failure, Open, Operation, Seal};
+pub use service::{Bulk, Fault};
+pub use sink::BulkSink;
+pub use source::BulkSource;
+pub use unit::{UNIT_ROWS, UnitIn, UnitOut};

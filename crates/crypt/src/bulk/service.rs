@@ -1,0 +1,121 @@
+//! Units of a file as work for the runtime.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evener_runtime::{Part, Service, Shape, Structure, Work};
+
+use super::operation::{Failure, Operation};
+use super::unit::{UNIT_ROWS, UnitIn, UnitOut};
+
+/// Why a file cannot go on, for whoever ran the stream: the stream itself knows only text.
+#[derive(Clone, Debug, Default)]
+pub struct Fault(Arc<Mutex<Option<(u64, Failure)>>>);
+
+impl Fault {
+    /// The failure of the first row that failed.
+    pub fn get(&self) -> Option<Failure> {
+        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.map(|(_, failure)| failure)
+    }
+
+    fn put(&self, row: u64, failure: Failure) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none_or(|(at, _)| row < at) {
+            *first = Some((row, failure));
+        }
+    }
+}
+
+/// An operation on a file. An item is a row.
+pub struct Bulk<O> {
+    operation: O,
+    fault: Fault,
+}
+
+impl<O: Operation> Bulk<O> {
+    /// What to do to a file.
+    pub fn new(operation: O) -> Bulk<O> {
+        Bulk {
+            operation,
+            fault: Fault::default(),
+        }
+    }
+
+    /// Where a failure will be found.
+    pub fn fault(&self) -> Fault {
+        self.fault.clone()
+    }
+}
+
+impl<O: Operation> Service for Bulk<O> {
+    type Input = UnitIn;
+    type Output = UnitOut;
+    type Scratch = ();
+
+    fn key(&self) -> String {
+        format!("{}, units of {UNIT_ROWS} rows", self.operation.name())
+    }
+
+    fn input(&self) -> UnitIn {
+        UnitIn::new::<O>()
+    }
+
+    fn output(&self) -> UnitOut {
+        UnitOut::new::<O>()
+    }
+
+    fn scratch(&self) {}
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let bytes = (UNIT_ROWS * O::READ) as f64;
+        let work = Work {
+            ops: self.operation.weight() * bytes,
+            bytes: bytes + (UNIT_ROWS * O::WRITTEN) as f64,
+            fresh: 0.0,
+        };
+        let shape = |structure, items, default_grain| Shape {
+            structure,
+            passes: vec![items],
+            default_grain,
+            min_grain: 1,
+            work,
+        };
+        vec![
+            shape(Structure::Sequential, UNIT_ROWS as u32, 8),
+            shape(Structure::Farm, 1, 1),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &UnitIn,
+        output: &UnitOut,
+        (): &mut (),
+    ) -> Result<(), String> {
+        let (bytes, last) = (input.bytes(), input.last);
+        let (len, rows) = (O::written(bytes.len(), last), O::rows(bytes.len(), last));
+        output.describe(len, last);
+        let items = match part.structure {
+            Structure::Farm => 0..rows,
+            _ => part.items.start as usize..rows.min(part.items.end as usize),
+        };
+        if items.is_empty() {
+            return Ok(());
+        }
+        let ends = last && items.end == rows;
+        let from = bytes.len().min(items.start * O::READ);
+        let read = &bytes[from..bytes.len().min(items.end * O::READ)];
+        let from = items.start * O::WRITTEN;
+        let written = len.min(items.end * O::WRITTEN).saturating_sub(from);
+        let first = input.first + items.start as u64;
+        let mut rows = output.rows.write(items);
+        let done = self
+            .operation
+            .run(first, read, ends, &mut rows[..written]);
+        done.map_err(|failure| {
+            self.fault.put(first, failure);
+            failure.to_string()
+        })
+    }
+}

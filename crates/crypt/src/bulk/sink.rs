@@ -1,0 +1,96 @@
+//! Units to a file or a pipe.
+
+use std::io::{self, Write};
+
+use evener_files::{Error, OutputFile, Target};
+use evener_runtime::{Service, Sink};
+
+use super::unit::UnitOut;
+
+/// Writes units. A file appears under its name only if all of it was written: half of one that was encrypted is of no
+/// use, and half of a text may be taken for all of it.
+pub struct BulkSink {
+    output: OutputFile,
+    /// Written first.
+    header: Vec<u8>,
+    /// Bytes to leave out in front, and to write after them at most.
+    skip: u64,
+    take: u64,
+    bytes: u64,
+    /// All was written.
+    complete: bool,
+}
+
+impl BulkSink {
+    /// All units, after `header`.
+    pub fn new(output: OutputFile, header: Vec<u8>) -> BulkSink {
+        BulkSink {
+            output,
+            header,
+            skip: 0,
+            take: u64::MAX,
+            bytes: 0,
+            complete: false,
+        }
+    }
+
+    /// Of all units together the `take` bytes after the first `skip`.
+    pub fn part(output: OutputFile, skip: u64, take: u64) -> BulkSink {
+        BulkSink {
+            skip,
+            take,
+            complete: take == 0,
+            ..BulkSink::new(output, Vec::new())
+        }
+    }
+
+    /// What messages call the output.
+    pub fn name(&self) -> &str {
+        self.output.name()
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.output.write_all(bytes);
+        written.map_err(|reason| self.failed(reason))?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn failed(&self, reason: io::Error) -> Error {
+        Error::of_write(self.output.name(), self.bytes, reason)
+    }
+}
+
+impl<S: Service<Output = UnitOut>> Sink<S> for BulkSink {
+    type Error = Error;
+
+    fn start(&mut self, _: &S) -> Result<(), Error> {
+        let header = std::mem::take(&mut self.header);
+        self.put(&header)
+    }
+
+    fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
+        let bytes = unit.bytes();
+        let skip = self.skip.min(unit.len() as u64);
+        let take = self.take.min(unit.len() as u64 - skip);
+        self.skip -= skip;
+        self.take -= take;
+        self.put(&bytes[skip as usize..(skip + take) as usize])?;
+        self.complete |= unit.is_last() || self.take == 0;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        if !self.complete {
+            return Ok(());
+        }
+        let done = self
+            .output
+            .flush()
+            .and_then(|()| self.output.commit(self.bytes));
+        done.map_err(|reason| Error::Commit {
+            name: self.output.name().to_owned(),
+            reason,
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Units from a file or a pipe.
+
+use std::io::{self, Read};
+
+use evener_files::{Error, InputFile};
+use evener_runtime::{Service, Source};
+
+use super::Operation;
+use super::unit::{UNIT_ROWS, UnitIn};
+
+/// The rows of a file, or some of them. The last unit says so, and may be empty.
+pub struct BulkSource {
+    input: InputFile,
+    /// Bytes read before the first unit, and since.
+    byte: u64,
+    next: u64,
+    /// Bytes still wanted, where not all are, and whether the file ends with them.
+    left: Option<(u64, bool)>,
+    units: Option<u64>,
+    done: bool,
+}
+
+impl BulkSource {
+    /// The rows of `O` from row `first` on that lie in `input` from where it stands, after `byte` bytes, to its end.
+    pub fn to_end<O: Operation>(input: InputFile, byte: u64, first: u64) -> BulkSource {
+        let bytes = input.remaining();
+        BulkSource {
+            input,
+            byte,
+            next: first,
+            left: None,
+            units: bytes.map(|bytes| bytes / unit::<O>() + 1),
+            done: false,
+        }
+    }
+
+    /// The next `bytes` bytes; `last` says that the file ends with them.
+    pub fn limited<O: Operation>(
+        input: InputFile,
+        byte: u64,
+        first: u64,
+        (bytes, last): (u64, bool),
+    ) -> BulkSource {
+        BulkSource {
+            input,
+            byte,
+            next: first,
+            left: Some((bytes, last)),
+            units: Some(bytes.div_ceil(unit::<O>()).max(1)),
+            done: false,
+        }
+    }
+
+    /// What messages call the input.
+    pub fn name(&self) -> &str {
+        &self.input.name
+    }
+
+    /// Units there will be, where that is known.
+    pub fn count(&self) -> Option<u64> {
+        self.units
+    }
+
+    fn fill(&mut self, room: &mut [u8]) -> Result<usize, Error> {
+        let mut got = 0;
+        while got < room.len() {
+            match self.input.file.read(&mut room[got..]) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(reason) => {
+                    return Err(Error::Read {
+                        name: self.input.name.clone(),
+                        byte: self.byte + got as u64,
+                        reason,
+                    });
+                }
+            }
+        }
+        self.byte += got as u64;
+        Ok(got)
+    }
+}
+
+fn unit<O: Operation>() -> u64 {
+    (UNIT_ROWS * O::READ) as u64
+}
+
+impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
+    type Error = Error;
+
+    fn read(&mut self, unit: &mut UnitIn) -> Result<bool, Error> {
+        if self.done {
+            return Ok(false);
+        }
+        let all = unit.room().len();
+        let wanted = match self.left {
+            Some((left, _)) => all.min(usize::try_from(left).unwrap_or(all)),
+            None => all,
+        };
+        let got = self.fill(&mut unit.room()[..wanted])?;
+        unit.keep(got);
+        unit.first = self.next;
+        self.next += UNIT_ROWS as u64;
+        // A file that became shorter meanwhile ends where it ends.
+        let short = got < wanted;
+        unit.last = match &mut self.left {
+            None => short,
+            Some((left, last)) => {
+                *left -= got as u64;
+                short || *left == 0 && *last
+            }
+        };
+        self.done = unit.last || self.left.is_some_and(|(left, _)| left == 0);
+        Ok(true)
+    }
+
+    fn units(&self) -> Option<u64> {
+        self.units
+    }
+}
