@@ -2,6 +2,9 @@
 
 use std::arch::x86_64::__m128i;
 
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
 use super::blocks::Blocks;
 use super::ctr::{GROUP, stream};
 use super::ghash::{POWERS, Powers, Products, absorb};
@@ -62,17 +65,23 @@ impl GcmKernel {
         unsafe { seal(self.token, &self.key, message) }
     }
 
-    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. The tag it should have.
+    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. Whether `tag` is that of the
+    /// message; if not, `output` holds what nobody may see.
     pub(crate) fn open(
         &self,
         nonce: &[u8; 12],
         aad: &[u8],
         input: &[u8],
+        tag: &[u8],
         output: &mut [u8],
-    ) -> [u8; 16] {
+    ) -> bool {
         let message = message(nonce, aad, input, output);
         // SAFETY: `message` made it from two slices of one length.
-        unsafe { open(self.token, &self.key, message) }
+        let mut computed = unsafe { open(self.token, &self.key, message) };
+        let genuine = computed.ct_eq(tag).into();
+        // For an altered message this is the tag that would make it pass.
+        computed.zeroize();
+        genuine
     }
 }
 
