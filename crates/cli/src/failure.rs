@@ -86,6 +86,16 @@ impl From<session::Error> for Failure {
     }
 }
 
+impl From<evener_crypt::session::Error> for Failure {
+    fn from(error: evener_crypt::session::Error) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
+
 impl From<evener_image::io::Error> for Failure {
     fn from(error: evener_image::io::Error) -> Failure {
         Failure::running(error)

@@ -11,6 +11,7 @@ mod output;
 mod panics;
 mod progress;
 mod signals;
+mod stream;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ Examples:
   evener filter \"undistort,rotate=6,crop=0.8\" -i in.mkv -o out.mkv
   evener filter blur,sobel -i testsrc:1920x1080:300 -o null: --explain
   evener filters
+  evener keygen -o key && evener encrypt -k key disk.img -o disk.img.sealed
   evener topology
 
 Environment:

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use evener_files::{FileId, OutputFile, Target};
@@ -20,6 +21,13 @@ pub fn tell(line: &str) {
 pub fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     quiet(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// A line that nobody is to see twice, as it is: no copy of it stays in a buffer.
+pub fn print_secret(line: &[u8]) -> Result<(), Failure> {
+    let stdout = io::stdout().lock().as_fd().try_clone_to_owned();
+    let written = stdout.and_then(|fd| fs::File::from(fd).write_all(line));
+    quiet(written)
 }
 
 /// JSON on the standard output.

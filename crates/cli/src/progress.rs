@@ -1,4 +1,4 @@
-//! The progress bar: frames, rate, time left and the plan, on a terminal only.
+//! The progress bar: units, rate, time left and the plan, on a terminal only.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -24,39 +24,43 @@ pub fn beside(print: impl FnOnce()) {
 /// A bar on the standard error.
 pub struct Bar {
     bar: &'static ProgressBar,
+    units: &'static str,
+    rate: &'static str,
 }
 
 impl Bar {
-    /// A bar for so many units, if their number is known. `None` where the standard error is no terminal that can
-    /// draw one.
-    pub fn start(units: Option<u64>) -> Option<Bar> {
+    /// A bar for `count` units, if their number is known; units and units a second are called `units` and `rate`. `None`
+    /// where the standard error is no terminal that can draw one.
+    pub fn start(count: Option<u64>, units: &'static str, rate: &'static str) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || !io::stderr().is_terminal() {
             return None;
         }
-        let template = match units {
+        let template = match count {
             Some(_) => "{bar:24} {percent:>3} %  {msg}",
             None => "{spinner} {msg}",
         };
         let target = ProgressDrawTarget::stderr();
-        let bar = ProgressBar::with_draw_target(units, target);
+        let bar = ProgressBar::with_draw_target(count, target);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("\u{2501}\u{2578}\u{2500}"));
         }
         Some(Bar {
             bar: BAR.get_or_init(|| bar),
+            units,
+            rate,
         })
     }
 
     /// What a stream calls with its progress.
     pub fn updater(&self) -> impl FnMut(&Progress) + Send + use<> {
-        let bar = self.bar;
-        let mut rate = Rate::default();
+        let &Bar { bar, units, rate } = self;
+        let mut smooth = Rate::default();
         move |progress| {
-            let rate = rate.smooth(progress.rate);
+            let now = smooth.smooth(progress.rate);
             let mut text = match progress.total {
-                Some(total) => format!("{}/{total} frames, {rate:.0} fps, ", progress.units),
-                None => format!("{} frames, {rate:.0} fps, ", progress.units),
+                Some(total) => format!("{}/{total} {units}, {now:.0} {rate}, ", progress.units),
+                None => format!("{} {units}, {now:.0} {rate}, ", progress.units),
             };
             if let Some(total) = progress.total
                 && progress.units > 0

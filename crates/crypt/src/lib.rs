@@ -8,6 +8,7 @@ pub mod ctr;
 pub mod gcm;
 pub mod keys;
 pub mod product;
+pub mod session;
 mod variant;
 
 pub use variant::Variant;

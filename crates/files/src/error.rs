@@ -53,7 +53,10 @@ pub enum Error {
         reason: io::Error,
     },
     /// The disk, the quota or the file system's largest file is full.
-    #[error("{name}: {} after {bytes} bytes; free some space or write elsewhere", plain(reason))]
+    #[error(
+        "{name}: {} after {bytes} bytes; free some space or write elsewhere",
+        plain(reason)
+    )]
     NoSpace {
         /// The output.
         name: String,
@@ -69,6 +72,14 @@ pub enum Error {
         name: String,
         /// Bytes written before.
         bytes: u64,
+    },
+    /// The input ended before all that was asked for was there.
+    #[error("{name}: not written, the input ends {missing} bytes before the end of the range")]
+    Short {
+        /// The output.
+        name: String,
+        /// Bytes that are not there.
+        missing: u64,
     },
     /// The output would overwrite an input.
     #[error("{name}: is an input as well; choose another output")]

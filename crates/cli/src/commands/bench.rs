@@ -17,9 +17,9 @@ use evener_image::{Size, pipelines};
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
-use crate::commands::filter::placement;
 use crate::failure::{Ended, Failure};
 use crate::output::tell;
+use crate::stream::placement;
 use results::Results;
 
 /// Measure evener on this machine

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_image::graph::{Graph, Planes};
 use evener_image::session::{self, Options, Session};
-use evener_runtime::dispatch::MAX_WORKERS;
-use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
+use evener_runtime::Topology;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, check_apart, file_id, tell};
+use crate::output::{file_id, tell};
 use crate::progress::Bar;
 use crate::signals::Signals;
+use crate::stream::StreamArgs;
 
 /// Run the frames of a video through filters
 #[derive(clap::Args)]
@@ -47,14 +47,6 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: OsString,
 
-    /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
-    #[arg(long, default_value = "auto")]
-    plan: Choice,
-
-    /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
-    workers: Option<u32>,
-
     /// The input cannot wait (a camera, a game): when computing is too slow, drop the oldest frames
     #[arg(long)]
     live: bool,
@@ -63,29 +55,12 @@ pub struct Args {
     #[arg(long, default_value = "auto", value_parser = planes())]
     planes: Planes,
 
-    /// Where workers run relative to the threads for input and output
-    #[arg(long, default_value = "none", value_parser = placement())]
-    affinity: Placement,
-
-    /// Tell what is computed, and which plans were tried and why
-    #[arg(long)]
-    explain: bool,
-
-    /// Write a report as JSON; `-` is the standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
-
-    /// Write what ran where and when, for ui.perfetto.dev
-    #[arg(long, value_name = "FILE")]
-    trace: Option<OsString>,
-
-    /// Neither use nor keep plans of earlier runs
-    #[arg(long)]
-    no_memory: bool,
-
     /// When a run fails, keep the frames before the failure
     #[arg(long)]
     keep_partial: bool,
+
+    #[command(flatten)]
+    stream: StreamArgs,
 }
 
 fn planes() -> impl TypedValueParser<Value = Planes> {
@@ -95,46 +70,26 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
     })
 }
 
-pub fn placement() -> impl TypedValueParser<Value = Placement> {
-    PossibleValuesParser::new(Placement::ALL.map(Placement::name))
-        .try_map(|name| name.parse::<Placement>())
-}
-
 pub fn run(args: Args) -> Ended {
     let graph =
         Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
-    let (json, trace) = (args.json.as_deref(), args.trace.as_deref());
-    let sides = [("--json", json), ("--trace", trace)];
-    check_apart(None, Some(&args.output), &sides)?;
+    args.stream.check_apart(None, &args.output)?;
 
     let signals = Signals::take()?;
     let session = Session::open(&graph, args.planes, &args.input, &args.output)?;
-    check_apart(session.input().id(), Some(&args.output), &sides)?;
-    let json = json.map(Side::create).transpose()?;
-    let trace = trace.map(Side::create).transpose()?;
-    signals.streaming();
+    args.stream
+        .check_apart(session.input().id(), &args.output)?;
+    let started = args.stream.start(&signals)?;
     let old = file_id(&args.output);
 
-    let topology = Topology::detect();
-    let workers = args.workers.map_or(topology.workers(), |n| n as usize);
-    let recorder = if trace.is_some() {
-        Trace::on(workers)
-    } else {
-        Trace::off()
-    };
-    let runtime = Runtime::builder()
-        .workers(workers)
-        .placement(args.affinity)
-        .memory(!args.no_memory)
-        .trace(recorder.clone())
-        .build()?;
-    if args.explain {
-        tell(&session.explain(topology.private_cache()).to_string());
+    if args.stream.explain {
+        let private_cache = Topology::detect().private_cache();
+        tell(&session.explain(private_cache).to_string());
     }
-    let bar = Bar::start(session.input().frames());
+    let bar = Bar::start(session.input().frames(), "frames", "fps");
     let options = Options {
-        plan: args.plan,
-        workers: args.workers,
+        plan: args.stream.plan,
+        workers: args.stream.workers,
         live: args.live,
         keep_partial: args.keep_partial,
         cancel: signals.token(),
@@ -142,24 +97,12 @@ pub fn run(args: Args) -> Ended {
         #[cfg(debug_assertions)]
         panic_at: panic_at()?,
     };
-    let result = session.run(&runtime, options);
+    let result = session.run(&started.runtime, options);
     if let Some(bar) = bar {
         bar.end();
     }
     match result {
-        Ok(report) => {
-            let written = write(json, |side| side.write_json(&report))
-                .and_then(|()| write(trace, |side| side.write(|out| recorder.write(out))));
-            written.map_err(|failure| failure.and("the video itself is complete"))?;
-            if args.explain {
-                report.decisions.iter().for_each(|decision| tell(decision));
-            }
-            if let Some(note) = &report.placement_note {
-                tell(&format!("evener: note: {note}"));
-            }
-            tell(&report.to_string());
-            Ok(status(&report, &signals))
-        }
+        Ok(report) => started.done(&report, &signals, "the video itself is complete"),
         Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),
         Err(error) => {
             let written = error.written();
@@ -175,20 +118,6 @@ pub fn run(args: Args) -> Ended {
                 None => failure,
             })
         }
-    }
-}
-
-fn write(
-    side: Option<Side>,
-    write: impl FnOnce(Side) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    side.map_or(Ok(()), write)
-}
-
-fn status(report: &Report, signals: &Signals) -> u8 {
-    match signals.status() {
-        Some(status) if report.cancelled => status,
-        _ => DONE,
     }
 }
 

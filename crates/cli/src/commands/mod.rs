@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 mod bench;
+mod crypt;
 mod filter;
 mod filters;
 mod plans;
@@ -15,6 +16,10 @@ use crate::failure::Ended;
 pub enum Command {
     Filter(filter::Args),
     Filters(filters::Args),
+    Keygen(crypt::keygen::Args),
+    Encrypt(crypt::encrypt::Args),
+    Decrypt(crypt::decrypt::Args),
+    Ctr(crypt::ctr::Args),
     Plans(plans::Args),
     Topology(topology::Args),
     Bench(bench::Args),
@@ -26,6 +31,10 @@ impl Command {
         match self {
             Command::Filter(args) => filter::run(args),
             Command::Filters(args) => filters::run(&args),
+            Command::Keygen(args) => crypt::keygen::run(&args),
+            Command::Encrypt(args) => crypt::encrypt::run(&args),
+            Command::Decrypt(args) => crypt::decrypt::run(&args),
+            Command::Ctr(args) => crypt::ctr::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
             Command::Bench(args) => bench::run(args),

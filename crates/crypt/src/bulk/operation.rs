@@ -38,13 +38,7 @@ pub trait Operation: Send + Sync {
     ///
     /// # Errors
     /// The rows are not what they should be.
-    fn run(
-        &self,
-        first: u64,
-        input: &[u8],
-        last: bool,
-        output: &mut [u8],
-    ) -> Result<(), Failure>;
+    fn run(&self, first: u64, input: &[u8], last: bool, output: &mut [u8]) -> Result<(), Failure>;
 }
 
 /// Seals chunks.
@@ -71,13 +65,7 @@ impl Operation for Seal {
         chunked::sealed_len(bytes, last)
     }
 
-    fn run(
-        &self,
-        first: u64,
-        input: &[u8],
-        last: bool,
-        output: &mut [u8],
-    ) -> Result<(), Failure> {
+    fn run(&self, first: u64, input: &[u8], last: bool, output: &mut [u8]) -> Result<(), Failure> {
         Ok(self.0.seal(first, input, last, output)?)
     }
 }
@@ -107,13 +95,7 @@ impl Operation for Open {
         chunked::plain_len(bytes)
     }
 
-    fn run(
-        &self,
-        first: u64,
-        input: &[u8],
-        last: bool,
-        output: &mut [u8],
-    ) -> Result<(), Failure> {
+    fn run(&self, first: u64, input: &[u8], last: bool, output: &mut [u8]) -> Result<(), Failure> {
         Ok(self.0.open_chunks(first, input, last, output)?)
     }
 }

@@ -110,9 +110,7 @@ impl<O: Operation> Service for Bulk<O> {
         let written = len.min(items.end * O::WRITTEN).saturating_sub(from);
         let first = input.first + items.start as u64;
         let mut rows = output.rows.write(items);
-        let done = self
-            .operation
-            .run(first, read, ends, &mut rows[..written]);
+        let done = self.operation.run(first, read, ends, &mut rows[..written]);
         done.map_err(|failure| {
             self.fault.put(first, failure);
             failure.to_string()

@@ -15,7 +15,7 @@ pub struct BulkSink {
     header: Vec<u8>,
     /// Bytes to leave out in front, and to write after them at most.
     skip: u64,
-    take: u64,
+    take: Option<u64>,
     bytes: u64,
     /// All was written.
     complete: bool,
@@ -28,18 +28,17 @@ impl BulkSink {
             output,
             header,
             skip: 0,
-            take: u64::MAX,
+            take: None,
             bytes: 0,
             complete: false,
         }
     }
 
-    /// Of all units together the `take` bytes after the first `skip`.
-    pub fn part(output: OutputFile, skip: u64, take: u64) -> BulkSink {
+    /// Of all units together the `take` bytes after the first `skip`, or all of them after those.
+    pub fn part(output: OutputFile, skip: u64, take: Option<u64>) -> BulkSink {
         BulkSink {
             skip,
             take,
-            complete: take == 0,
             ..BulkSink::new(output, Vec::new())
         }
     }
@@ -72,11 +71,20 @@ impl<S: Service<Output = UnitOut>> Sink<S> for BulkSink {
     fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
         let bytes = unit.bytes();
         let skip = self.skip.min(unit.len() as u64);
-        let take = self.take.min(unit.len() as u64 - skip);
+        let rest = unit.len() as u64 - skip;
+        let take = self.take.map_or(rest, |wanted| wanted.min(rest));
         self.skip -= skip;
-        self.take -= take;
+        self.take = self.take.map(|wanted| wanted - take);
         self.put(&bytes[skip as usize..(skip + take) as usize])?;
-        self.complete |= unit.is_last() || self.take == 0;
+        if unit.is_last()
+            && let Some(missing @ 1..) = self.take
+        {
+            return Err(Error::Short {
+                name: self.output.name().to_owned(),
+                missing,
+            });
+        }
+        self.complete |= unit.is_last() || self.take == Some(0);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use evener_files::{Error, InputFile};
+use evener_files::{Error, FileId, InputFile};
 use evener_runtime::{Service, Source};
 
 use super::Operation;
@@ -54,6 +54,11 @@ impl BulkSource {
     /// What messages call the input.
     pub fn name(&self) -> &str {
         &self.input.name
+    }
+
+    /// The identity of the input, where it is a file.
+    pub fn id(&self) -> Option<FileId> {
+        self.input.id()
     }
 
     /// Units there will be, where that is known.

@@ -3,11 +3,13 @@
 //! All of them are wiped from memory when they are dropped, and none is ever printed.
 
 mod file;
+mod hex;
 mod passphrase;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub use file::{Exposed, KeyFileError, ParseError, read, write_new};
+pub use hex::{Hex, HexError};
 pub use passphrase::{Cost, HEADER as PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 use crate::chunked::SALT;

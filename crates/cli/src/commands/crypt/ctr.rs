@@ -1,0 +1,53 @@
+//! `evener ctr`
+
+use std::io::{self, IsTerminal};
+
+use evener_crypt::session::counter;
+
+use super::Files;
+use crate::failure::{Ended, Failure};
+use crate::output::tell;
+use crate::stream::StreamArgs;
+
+/// Encrypt or decrypt with AES in counter mode, as `openssl enc -aes-256-ctr` does; nothing is authenticated
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener ctr --key $KEY --iv $IV disk.img -o disk.img.ctr
+  evener ctr --key $KEY --iv $IV --at 1048576 part -o part.ctr      a part that lies 1 MiB into the stream
+
+Encrypting and decrypting are the same. The result is not protected from changes, and two texts under one key and counter
+betray each other: for anything but exchange with other programs use `evener encrypt`.")]
+pub struct Args {
+    /// The key in hexadecimal: 32, 48 or 64 digits for AES-128, AES-192 or AES-256
+    #[arg(long, value_name = "HEX")]
+    key: Hex,
+
+    /// The first counter in hexadecimal, 32 digits
+    #[arg(long, value_name = "HEX")]
+    iv: Hex,
+
+    /// How many bytes of the stream lie before the input
+    #[arg(long, value_name = "OFFSET", default_value_t = 0)]
+    at: u64,
+
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+}
+
+type Hex = evener_crypt::keys::Hex;
+
+pub fn run(args: &Args) -> Ended {
+    if io::stderr().is_terminal() {
+        tell(
+            "evener: note: counter mode does not show whether anybody changed the data; evener encrypt does",
+        );
+    }
+    super::run(&args.files, &args.stream, |input, output| {
+        let session = counter(input, output, (args.key.bytes(), args.iv.bytes()), args.at);
+        session.map_err(Failure::from)
+    })
+}

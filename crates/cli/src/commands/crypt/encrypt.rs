@@ -1,0 +1,48 @@
+//! `evener encrypt`
+
+use evener_crypt::session::encrypt;
+
+use super::Files;
+use super::secret::SecretArgs;
+use crate::failure::Ended;
+use crate::stream::StreamArgs;
+
+/// Encrypt a file or a pipe with all cores, in a standard format
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener keygen -o key
+  evener encrypt -k key backup.tar -o backup.tar.sealed
+  tar c photos | evener encrypt -p -o photos.tar.sealed
+  evener decrypt -k key backup.tar.sealed -o backup.tar
+
+The format is that of c2sp.org/chunked-encryption, Cobblestone-256 (AES-256-GCM): whoever holds the key sees whether a byte
+was changed, moved, cut off or added, and can decrypt any part without the rest. With -k the file is just that, and other
+implementations read it; with -p a header in front says how Argon2id makes the key.
+A file appears when it is complete; a run that fails or is interrupted leaves none.")]
+pub struct Args {
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// Whoever decrypts has to give the same text; it is not in the file
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    context: String,
+
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+}
+
+pub fn run(args: &Args) -> Ended {
+    let secret = args.secret.read(true)?;
+    super::run(&args.files, &args.stream, |input, output| {
+        Ok(encrypt(input, output, &secret, args.context.as_bytes())?)
+    })
+}

@@ -1,0 +1,32 @@
+//! `evener keygen`
+
+use std::path::PathBuf;
+
+use evener_crypt::keys::Key;
+use evener_crypt::session::{Error, new_key_file};
+
+use crate::failure::{DONE, Ended};
+use crate::output::print_secret;
+
+/// Make a key for `evener encrypt`
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener keygen -o backup.key
+  evener encrypt -k backup.key backup.tar -o backup.tar.sealed
+
+The key is one line of 64 hexadecimal digits. The file is new and only its owner may read it; whoever has it can decrypt
+all that was encrypted with it, and without it nobody can.")]
+pub struct Args {
+    /// The file to make; otherwise the key is printed
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Ended {
+    match &args.output {
+        Some(path) => new_key_file(path)?,
+        None => print_secret(&Key::generate().map_err(Error::from)?.to_line())?,
+    }
+    Ok(DONE)
+}

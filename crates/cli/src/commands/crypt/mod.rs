@@ -1,0 +1,74 @@
+//! The commands that encrypt and decrypt, a file each.
+
+pub mod ctr;
+pub mod decrypt;
+pub mod encrypt;
+pub mod keygen;
+mod secret;
+
+use std::ffi::{OsStr, OsString};
+
+use evener_crypt::bulk::Operation;
+use evener_crypt::session::{Options, Session};
+
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::tell;
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::stream::StreamArgs;
+
+/// What is read and what is written.
+#[derive(clap::Args)]
+pub struct Files {
+    /// What to read; - or nothing is the standard input
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
+    input: OsString,
+
+    /// What to write; - or nothing is the standard output
+    #[arg(
+        short,
+        long,
+        value_name = "OUT",
+        default_value = "-",
+        hide_default_value = true
+    )]
+    output: OsString,
+}
+
+/// Opens a session and runs it.
+fn run<O: Operation + 'static>(
+    files: &Files,
+    args: &StreamArgs,
+    open: impl FnOnce(&OsStr, &OsStr) -> Result<Session<O>, Failure>,
+) -> Ended {
+    args.check_apart(None, &files.output)?;
+    let signals = Signals::take()?;
+    let session = open(&files.input, &files.output)?;
+    args.check_apart(session.input_id(), &files.output)?;
+    let started = args.start(&signals)?;
+    if args.explain {
+        tell(&session.to_string());
+    }
+    let bar = Bar::start(session.units(), "MiB", "MiB/s");
+    let options = Options {
+        plan: args.plan,
+        workers: args.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    };
+    let result = session.run(&started.runtime, options);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    match result {
+        Ok(report) => started.done(&report, &signals, "the output itself is complete"),
+        Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),
+        Err(error) => {
+            let failure = Failure::from(error);
+            Err(match signals.status() {
+                Some(status) => failure.with_status(status),
+                None => failure,
+            })
+        }
+    }
+}

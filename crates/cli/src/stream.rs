@@ -1,0 +1,123 @@
+//! What all commands that run a stream have in common: their flags, the runtime, and what is told at the end.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_files::FileId;
+use evener_runtime::dispatch::MAX_WORKERS;
+use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
+
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::{Side, check_apart, tell};
+use crate::signals::Signals;
+
+/// How a stream is run, and what is told of it.
+#[derive(clap::Args)]
+pub struct StreamArgs {
+    /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    #[arg(long, default_value = "auto")]
+    pub plan: Choice,
+
+    /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    pub workers: Option<u32>,
+
+    /// Where workers run relative to the threads for input and output
+    #[arg(long, default_value = "none", value_parser = placement())]
+    pub affinity: Placement,
+
+    /// Tell what is computed, and which plans were tried and why
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Write a report as JSON; `-` is the standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<OsString>,
+
+    /// Write what ran where and when, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<OsString>,
+
+    /// Neither use nor keep plans of earlier runs
+    #[arg(long)]
+    pub no_memory: bool,
+}
+
+/// The values of `--affinity`.
+pub fn placement() -> impl TypedValueParser<Value = Placement> {
+    PossibleValuesParser::new(Placement::ALL.map(Placement::name))
+        .try_map(|name| name.parse::<Placement>())
+}
+
+impl StreamArgs {
+    /// Refuses files that would overwrite one another.
+    pub fn check_apart(&self, input: Option<FileId>, output: &OsStr) -> Result<(), Failure> {
+        let sides = [
+            ("--json", self.json.as_deref()),
+            ("--trace", self.trace.as_deref()),
+        ];
+        check_apart(input, Some(output), &sides)
+    }
+
+    /// Makes the runtime, and the files that will hold report and trace. From now on the first signal ends the stream, not
+    /// the process.
+    pub fn start(&self, signals: &Signals) -> Result<Started, Failure> {
+        let json = self.json.as_deref().map(Side::create).transpose()?;
+        let trace = self.trace.as_deref().map(Side::create).transpose()?;
+        signals.streaming();
+        let topology = Topology::detect();
+        let workers = self.workers.map_or(topology.workers(), |n| n as usize);
+        let recorder = if trace.is_some() {
+            Trace::on(workers)
+        } else {
+            Trace::off()
+        };
+        let runtime = Runtime::builder()
+            .workers(workers)
+            .placement(self.affinity)
+            .memory(!self.no_memory)
+            .trace(recorder.clone())
+            .build()?;
+        Ok(Started {
+            json,
+            trace,
+            recorder,
+            runtime,
+            explain: self.explain,
+        })
+    }
+}
+
+/// A stream that can run.
+pub struct Started {
+    json: Option<Side>,
+    trace: Option<Side>,
+    recorder: Trace,
+    /// What it runs on.
+    pub runtime: Runtime,
+    explain: bool,
+}
+
+impl Started {
+    /// Writes and tells what the stream did. `complete` says what is well even if that fails.
+    pub fn done(self, report: &Report, signals: &Signals, complete: &str) -> Ended {
+        let recorder = self.recorder;
+        let json = self.json.map_or(Ok(()), |side| side.write_json(report));
+        let written = json.and_then(|()| match self.trace {
+            Some(side) => side.write(|out| recorder.write(out)),
+            None => Ok(()),
+        });
+        written.map_err(|failure| failure.and(complete))?;
+        if self.explain {
+            report.decisions.iter().for_each(|decision| tell(decision));
+        }
+        if let Some(note) = &report.placement_note {
+            tell(&format!("evener: note: {note}"));
+        }
+        tell(&report.to_string());
+        Ok(match signals.status() {
+            Some(status) if report.cancelled => status,
+            _ => DONE,
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! Counter mode over a file.
+
+use std::ffi::OsStr;
+
+use evener_runtime::Topology;
+
+use super::{Error, Session, create, open};
+use crate::bulk::{Bulk, BulkSink, BulkSource, Counter};
+use crate::ctr::Ctr;
+
+/// Encrypts or decrypts `input` into `output`, both names of files or `-`, as `openssl enc -aes-256-ctr` does: `key` of
+/// 16, 24 or 32 bytes, the first counter `iv` of 16. The input's first byte is byte `at` of the stream.
+///
+/// # Errors
+/// Key or counter have other lengths, the input cannot be read, or the output cannot be written.
+pub fn counter(
+    input: &OsStr,
+    output: &OsStr,
+    (key, iv): (&[u8], &[u8]),
+    at: u64,
+) -> Result<Session<Counter>, Error> {
+    let ctr = Ctr::new(key, iv, Topology::detect().simd)?;
+    let file = open(input)?;
+    let sink = BulkSink::new(create(output, &file)?, Vec::new());
+    Ok(Session {
+        source: BulkSource::to_end::<Counter>(file, 0, 0),
+        service: Bulk::new(Counter { ctr, at }),
+        sink,
+    })
+}

@@ -1,0 +1,201 @@
+//! Decrypting a file, or a part of it.
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::str::FromStr;
+
+use evener_files::InputFile;
+use evener_runtime::Topology;
+
+use super::{Error, Secret, Session, create, open};
+use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
+use crate::chunked::{CHUNK, FileKey, HEADER, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes};
+use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
+
+/// Bytes of a text, counted from 0: from the first up to but without the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first byte.
+    pub from: u64,
+    /// The byte after the last; `None` for all there are.
+    pub to: Option<u64>,
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    /// `FROM-TO`, or `FROM-` for the rest.
+    fn from_str(text: &str) -> Result<Range, String> {
+        let unclear = || format!("'{text}' is no range; write FROM-TO or FROM-, as 0-100 or 4096-");
+        let (from, to) = text.split_once('-').ok_or_else(unclear)?;
+        let number = |text: &str| text.parse::<u64>().map_err(|_| unclear());
+        let range = Range {
+            from: number(from)?,
+            to: if to.is_empty() {
+                None
+            } else {
+                Some(number(to)?)
+            },
+        };
+        match range.to {
+            Some(to) if to < range.from => {
+                Err(format!("'{text}' begins after its end; write FROM-TO"))
+            }
+            _ => Ok(range),
+        }
+    }
+}
+
+/// Decrypts `input` into `output`, both names of files or `-`; of its text only `range`, if one is given, without reading
+/// the rest of a file that has a size.
+///
+/// # Errors
+/// The input cannot be read, is no encrypted file, or the secret or `context` are not its own; the range is not in it;
+/// the output cannot be written.
+pub fn decrypt(
+    input: &OsStr,
+    output: &OsStr,
+    secret: &Secret,
+    context: &[u8],
+    range: Option<Range>,
+) -> Result<Session<Open>, Error> {
+    let mut file = open(input)?;
+    let size = file.remaining();
+    let name = file.name.clone();
+    let simd = Topology::detect().simd;
+    let scheme = Scheme::Cobblestone256;
+    let opened = |key: &[u8], context: &[u8], header: &[u8]| {
+        FileKey::open(scheme, key, context, header, simd).map_err(|cause| Error::Header {
+            name: name.clone(),
+            cause,
+        })
+    };
+    let mut front = [0; PASSPHRASE_HEADER];
+    let got = fill(&mut file, &mut front, 0)?;
+    let front = &front[..got];
+    let parsed = PassphraseHeader::parse(front);
+    let wrong = |cause| Error::Passphrase {
+        name: name.clone(),
+        cause,
+    };
+    let (key, before) = match secret {
+        Secret::Key(_) if !matches!(parsed, Err(PassphraseError::NoHeader)) => {
+            return Err(Error::NeedsPassphrase { name });
+        }
+        Secret::Key(key) => {
+            let mut header = [0; HEADER];
+            header[..got].copy_from_slice(front);
+            let got = got + fill(&mut file, &mut header[got..], got)?;
+            (opened(key.bytes(), context, &header[..got])?, HEADER)
+        }
+        Secret::Passphrase(passphrase) => {
+            let front = parsed.map_err(wrong)?;
+            let mut header = [0; HEADER];
+            let got = fill(&mut file, &mut header, PASSPHRASE_HEADER)?;
+            if got < HEADER {
+                let cause = crate::chunked::HeaderError::Short { got };
+                return Err(Error::Header { name, cause });
+            }
+            let key = front.key(passphrase).map_err(wrong)?;
+            let key = opened(key.bytes(), &front.context(context), &header)?;
+            (key, PASSPHRASE_HEADER + HEADER)
+        }
+    };
+    let of_size = |cause| Error::Size {
+        name: name.clone(),
+        cause,
+    };
+    // The sizes of the sealed file, without a header in front of it.
+    let sizes = match size {
+        Some(size) => {
+            let sealed = (size + HEADER as u64).saturating_sub(before as u64);
+            Some(Sizes::of_sealed(sealed).map_err(of_size)?)
+        }
+        None => None,
+    };
+    let before = before as u64;
+    let Some(range) = range else {
+        let sink = BulkSink::new(create(output, &file)?, Vec::new());
+        return Ok(Session {
+            source: BulkSource::to_end::<Open>(file, before, 0),
+            service: Bulk::new(Open(key)),
+            sink,
+        });
+    };
+    let source = |mut file: InputFile, needed: &Needed| -> Result<BulkSource, Error> {
+        let skip = needed.sealed.start - HEADER as u64;
+        pass(&mut file, before, skip)?;
+        let bytes = needed.sealed.end - needed.sealed.start;
+        let first = needed.chunks.start;
+        let limit = (bytes, needed.last);
+        Ok(BulkSource::limited::<Open>(
+            file,
+            before + skip,
+            first,
+            limit,
+        ))
+    };
+    let (source, skip, take, out) = match (sizes, range.to) {
+        (Some(sizes), to) => {
+            let to = to.unwrap_or_else(|| sizes.plain().max(range.from));
+            let needed = sizes.needed(range.from, to).map_err(of_size)?;
+            let out = create(output, &file)?;
+            (source(file, &needed)?, needed.skip, Some(needed.take), out)
+        }
+        // Of a pipe nobody knows how long it is; whether the range was all there shows at its end.
+        (None, to) => {
+            let first = range.from / CHUNK as u64;
+            let out = create(output, &file)?;
+            let skip = first * SEALED_CHUNK as u64;
+            pass(&mut file, before, skip)?;
+            let inside = (range.from % CHUNK as u64) as usize;
+            let source = match to {
+                Some(to) => {
+                    let chunks = to.div_ceil(CHUNK as u64).max(first + 1) - first;
+                    let limit = (chunks * SEALED_CHUNK as u64, false);
+                    BulkSource::limited::<Open>(file, before + skip, first, limit)
+                }
+                None => BulkSource::to_end::<Open>(file, before + skip, first),
+            };
+            (source, inside, to.map(|to| to - range.from), out)
+        }
+    };
+    Ok(Session {
+        source,
+        service: Bulk::new(Open(key)),
+        sink: BulkSink::part(out, skip as u64, take),
+    })
+}
+
+/// Reads until `room` is full or the file ends.
+fn fill(file: &mut InputFile, room: &mut [u8], byte: usize) -> Result<usize, Error> {
+    let mut got = 0;
+    while got < room.len() {
+        match file.file.read(&mut room[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(reason) => return Err(failed(file, (byte + got) as u64, reason)),
+        }
+    }
+    Ok(got)
+}
+
+/// Goes `bytes` bytes ahead: by seeking where that can be done.
+fn pass(file: &mut InputFile, at: u64, bytes: u64) -> Result<(), Error> {
+    if file.is_file() {
+        let ahead = i64::try_from(bytes).map_err(|_| Error::Size {
+            name: file.name.clone(),
+            cause: SizeError::TooLong,
+        })?;
+        let moved = file.file.seek(SeekFrom::Current(ahead));
+        return moved.map(drop).map_err(|e| failed(file, at, e));
+    }
+    let read = io::copy(&mut (&mut file.file).take(bytes), &mut io::sink());
+    read.map(drop).map_err(|e| failed(file, at, e))
+}
+
+fn failed(file: &InputFile, byte: u64, reason: io::Error) -> Error {
+    let name = file.name.clone();
+    evener_files::Error::Read { name, byte, reason }.into()
+}

@@ -1,0 +1,55 @@
+//! Encrypting a file.
+
+use std::ffi::OsStr;
+
+use evener_runtime::Topology;
+
+use super::{Error, Secret, Session, create, open};
+use crate::bulk::{Bulk, BulkSink, BulkSource, Seal};
+use crate::chunked::{FileKey, Scheme};
+use crate::keys::{self, Cost, PassphraseHeader};
+
+/// Encrypts `input` into `output`, both names of files or `-`, as Cobblestone-256; whoever decrypts it has to know
+/// `context` too. With a passphrase the file begins with a [`PassphraseHeader`].
+///
+/// # Errors
+/// The input cannot be read or the output not be written, or there is no randomness or memory for a key.
+pub fn encrypt(
+    input: &OsStr,
+    output: &OsStr,
+    secret: &Secret,
+    context: &[u8],
+) -> Result<Session<Seal>, Error> {
+    let file = open(input)?;
+    let simd = Topology::detect().simd;
+    let salt = keys::salt()?;
+    let scheme = Scheme::Cobblestone256;
+    let made = |key: &[u8], context: &[u8]| {
+        FileKey::create(scheme, key, context, &salt, simd).map_err(|cause| Error::Header {
+            name: file.name.clone(),
+            cause,
+        })
+    };
+    let (key, header) = match secret {
+        Secret::Key(key) => {
+            let (key, header) = made(key.bytes(), context)?;
+            (key, header.to_vec())
+        }
+        Secret::Passphrase(passphrase) => {
+            let wrong = |cause| Error::Passphrase {
+                name: file.name.clone(),
+                cause,
+            };
+            let front = PassphraseHeader::generate(Cost::DEFAULT).map_err(wrong)?;
+            let key = front.key(passphrase).map_err(wrong)?;
+            let (key, header) = made(key.bytes(), &front.context(context))?;
+            (key, [&front.to_bytes()[..], &header].concat())
+        }
+    };
+    let sink = BulkSink::new(create(output, &file)?, header);
+    Ok(Session {
+        source: BulkSource::to_end::<Seal>(file, 0, 0),
+        service: Bulk::new(Seal(key)),
+        sink,
+    })
+}

@@ -1,0 +1,140 @@
+//! Files and pipes encrypted and decrypted: what a command line asks for.
+//!
+//! ```no_run
+//! use evener_crypt::keys::Key;
+//! use evener_crypt::session::{self, Options, Secret};
+//! use evener_runtime::Runtime;
+//!
+//! let secret = Secret::Key(Key::generate()?);
+//! let session = session::encrypt("disk.img".as_ref(), "disk.img.evener".as_ref(), &secret, b"")?;
+//! println!("{}", session.run(&Runtime::new()?, Options::default())?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod counter;
+mod decrypt;
+mod encrypt;
+mod error;
+mod secret;
+
+use std::fmt;
+
+use evener_files::{FileId, InputFile, OutputFile};
+use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
+use evener_runtime::{Choice, Runtime, Service};
+
+use crate::bulk::{Bulk, BulkSink, BulkSource, Operation};
+
+pub use counter::counter;
+pub use decrypt::{Range, decrypt};
+pub use encrypt::encrypt;
+pub use error::Error;
+pub use secret::{Secret, key_file, new_key_file, passphrase_file};
+
+/// An input, an operation and an output that fit together, ready to run.
+///
+/// Dropped before it has run it leaves no output behind.
+pub struct Session<O> {
+    source: BulkSource,
+    service: Bulk<O>,
+    sink: BulkSink,
+}
+
+/// What can be chosen about a run; everything has a default.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Which plan.
+    pub plan: Choice,
+    /// Pins the number of workers.
+    pub workers: Option<u32>,
+    /// Ends the run early. No file is left then.
+    pub cancel: CancelToken,
+    /// Called now and then with how far the run is.
+    pub on_progress: Option<OnProgress<'a>>,
+}
+
+/// What is called with the progress of a run.
+pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+impl<O: Operation> Session<O> {
+    /// Units of a MiB that will be read, where that is known.
+    pub fn units(&self) -> Option<u64> {
+        self.source.count()
+    }
+
+    /// The identity of the input, where it is a file.
+    pub fn input_id(&self) -> Option<FileId> {
+        self.source.id()
+    }
+
+    /// Runs until the input ends, or is cancelled.
+    ///
+    /// # Errors
+    /// What could not be read, computed or written; above all an input that is not what was encrypted.
+    pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error>
+    where
+        O: 'static,
+    {
+        let Session {
+            source,
+            service,
+            sink,
+        } = self;
+        let (fault, name) = (service.fault(), source.name().to_owned());
+        let mut stream = runtime
+            .stream(source)
+            .through(service)
+            .plan(options.plan)
+            .workers(options.workers)
+            .cancel(options.cancel)
+            .named("MiB", "chunks")
+            .rate_named("MiB/s");
+        if let Some(on_progress) = options.on_progress {
+            stream = stream.on_progress(on_progress);
+        }
+        stream
+            .into(sink)
+            .map_err(|error| match (&error, fault.get()) {
+                (StreamError::Unit { .. }, Some(cause)) => Error::Refused { name, cause },
+                _ => error.into(),
+            })
+    }
+}
+
+impl<O: Operation> fmt::Display for Session<O> {
+    /// A few lines: what is read, done and written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input   {}", self.source.name())?;
+        if let Some(units) = self.units() {
+            write!(f, ", {units} MiB or a little less")?;
+        }
+        writeln!(f, "\nkernel  {}", self.service.key())?;
+        write!(f, "output  {}", self.sink.name())
+    }
+}
+
+/// Creates an output, which may not be the input: `-` is the standard output.
+fn create(output: &std::ffi::OsStr, input: &InputFile) -> Result<OutputFile, Error> {
+    let same = |name: String| evener_files::Error::SameFile { name };
+    if matches!(output.to_str(), Some("-" | "/dev/stdout")) {
+        let file = OutputFile::stdout()?;
+        return match file.id() {
+            Some(id) if input.id() == Some(id) => Err(same(file.name().to_owned()).into()),
+            _ => Ok(file),
+        };
+    }
+    let old = std::fs::metadata(output).ok();
+    let id = old.as_ref().and_then(evener_files::FileId::of);
+    if id.is_some() && id == input.id() {
+        return Err(same(evener_files::one_line(&output.to_string_lossy())).into());
+    }
+    Ok(OutputFile::create(std::path::Path::new(output))?)
+}
+
+/// Opens an input: `-` is the standard input.
+fn open(input: &std::ffi::OsStr) -> Result<InputFile, Error> {
+    let file = InputFile::named(input, "is a terminal; name a file, or pipe something in")?;
+    file.expect_sequential();
+    Ok(file)
+}
