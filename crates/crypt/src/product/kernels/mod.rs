@@ -160,11 +160,18 @@ fn ideas<S: Lanes, const U: usize>(
     if count == 0 {
         return;
     }
-    for planes in state {
-        if keys.zeros {
-            idea::passes::<S, true>(s, &keys.idea[direction], count, planes);
-        } else {
-            idea::passes::<S, false>(s, &keys.idea[direction], count, planes);
+    let keyed = &keys.idea[direction];
+    if keys.zeros {
+        for group in state {
+            idea::one::<S, true>(s, keyed, count, group);
         }
+        return;
+    }
+    let (pairs, single) = state.as_chunks_mut();
+    for pair in pairs {
+        idea::two::<S, false>(s, keyed, count, pair);
+    }
+    for group in single {
+        idea::one::<S, false>(s, keyed, count, group);
     }
 }
