@@ -1,5 +1,8 @@
-//! IDEA on sixteen-bit lanes. Bound: arithmetic, about 34 products of eight operations and 120 others for a register of
-//! words.
+//! IDEA on sixteen-bit lanes.
+//!
+//! Bound: for a register of each of the four words, 34 products of eight operations (six where comparisons give masks)
+//! and 82 other operations, four a clock in registers of 256 bits and two in those of 512. A product needs the one
+//! before it, so registers go side by side: two of each word take 1.7 times as long as that, four 1.4 times.
 
 use super::lanes::Lanes;
 use super::layout::{Group, from_words, to_words};
