@@ -2,7 +2,8 @@
 //!
 //! **A workload, not protection.** Three old ciphers that all take the same 128-bit key, in codebook or chained mode,
 //! with tables read at secret places. It is here because its 64 passes can be cut anywhere into the stages of a
-//! pipeline, as in the work by Nawinne and others that it is taken from. To protect something, encrypt it with AES-GCM.
+//! pipeline, as in the work by Nawinne and others that it is taken from. To protect something, encrypt it with
+//! AES-GCM.
 //!
 //! A pass is one whole encryption of a block by one of the ciphers. All passes of a cipher use the same subkeys;
 //! Skipjack takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that

@@ -70,7 +70,8 @@ const fn rows() -> [[[u8; 16]; 4]; 4] {
     rows
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Lanes for Avx2 {
     type V = __m256i;
     const BYTES: usize = 32;
@@ -140,9 +141,9 @@ impl Lanes for Avx2 {
     /// A shuffle looks up one row of sixteen by the low four bits, and gives 0 where the highest bit is set. So bits 4
     /// and 7 need no blend: each of four rows changes the entry, or does not. Bits 5 and 6 ^ 7 blend.
     ///
-    /// Bound: 16 shuffles and 3 blends on two pipes, 39 operations on four, so 9.8 clocks for 32 bytes. Tried: a tree of
-    /// blends (fewer operations, but blends take the pipes of shuffles), no blends (50 operations), gathers (three
-    /// loads a clock are 11 clocks without anything else), rows for each byte of the key with the byte in them (more loads).
+    /// Bound: 16 shuffles and 3 blends on two pipes, 39 operations on four, so 9.8 clocks for 32 bytes. Tried and no
+    /// faster: rows for each byte of the key with the byte in them (more loads). Worse by count: more blends (they take
+    /// the pipes of shuffles), no blends (50 operations), gathers (at three loads a clock 11 clocks for nothing else).
     #[inline(always)]
     fn substitute<const U: usize>(self, x: [__m256i; U], mut to: [__m256i; U]) -> [__m256i; U] {
         // SAFETY: above; a row has 16 bytes, a constant 32.
