@@ -1,8 +1,9 @@
 //! Times the product cipher on one thread: a line for each cipher, SIMD level and direction.
 //!
 //! `product_speed [BLOCKS]`; 1024 blocks unless said otherwise, which stay in the nearest cache. A line is
-//! `CIPHER LEVEL DIRECTION NS`, nanoseconds for a block: for one pass of a cipher, for all 64 in the last lines, `product`.
-//! Levels as far as the processor has them and `EVENER_CPU` allows. `bench/peers/crypt/run.sh` runs it beside Crypto++.
+//! `CIPHER LEVEL DIRECTION NS`, nanoseconds for a block: for one pass of a cipher, for all 64 in the last lines,
+//! `product`. Levels as far as the processor has them and `EVENER_CPU` allows. `bench/peers/crypt/run.sh` runs it
+//! beside Crypto++.
 
 use std::hint::black_box;
 use std::ops::Range;

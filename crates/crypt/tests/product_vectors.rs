@@ -130,7 +130,8 @@ fn idea_and_skipjack_give_what_other_crates_give() {
     }
 }
 
-/// All passes before Raiden's, which others have no implementation of as a crate; its own twenty passes are in its vectors.
+/// All passes before Raiden's, which others have no implementation of as a crate; its own twenty passes are in its
+/// vectors.
 #[test]
 fn twenty_and_twenty_four_passes_are_the_ciphers_one_after_the_other() {
     let mut next = numbers(2);

@@ -1,7 +1,8 @@
 //! Cipher block chaining over the whole product cipher.
 //!
 //! A block of a chain needs the encrypted block before it, so a single chain is encrypted one block after the other.
-//! Independent chains go side by side, one in each lane. Decrypting needs encrypted blocks only, all of which are there.
+//! Independent chains go side by side, one in each lane. Decrypting needs encrypted blocks only, all of which are
+//! there.
 
 use evener_runtime::Simd;
 

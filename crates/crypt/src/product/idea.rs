@@ -1,7 +1,7 @@
 //! IDEA: 64-bit blocks, 128-bit key, eight rounds and an output transformation.
 //!
-//! Source: X. Lai, "On the Design and Security of Block Ciphers", 1992; the same as ISO/IEC 18033's earlier registers
-//! and the NESSIE submission have it. A block and a key are words of 16 bits, the first byte of a word the high one.
+//! Source: X. Lai, "On the Design and Security of Block Ciphers", 1992; NESSIE's vectors are of the same cipher. A
+//! block and a key are words of 16 bits, the first byte of a word the high one.
 //!
 //! Words are joined by addition modulo 2¹⁶, exclusive or, and multiplication modulo 2¹⁶ + 1 where the word 0 stands
 //! for 2¹⁶.

@@ -90,18 +90,30 @@ impl Schedule {
     }
 }
 
-/// A word as its high and low byte.
-type Word = [u8; 2];
+/// A word as its high and low byte, each in a register of its own.
+type Word = [usize; 2];
 
 #[inline(always)]
 fn words(block: &Block) -> [Word; 4] {
-    [0, 2, 4, 6].map(|at| [block[at], block[at + 1]])
+    let byte = |at: usize| usize::from(block[at]);
+    let word = |at: usize| [byte(at), byte(at + 1)];
+    [word(0), word(2), word(4), word(6)]
 }
 
 #[inline(always)]
 fn bytes(w: [Word; 4]) -> Block {
-    let [[a, b], [c, d], [e, f], [g, h]] = w;
-    [a, b, c, d, e, f, g, h]
+    let byte = |word: usize, half: usize| w[word][half] as u8;
+    let (high, low) = (|word| byte(word, 0), |word| byte(word, 1));
+    [
+        high(0),
+        low(0),
+        high(1),
+        low(1),
+        high(2),
+        low(2),
+        high(3),
+        low(3),
+    ]
 }
 
 /// Where the word named first lies in a round, and the words before and after it.
@@ -113,7 +125,7 @@ const fn places(round: usize) -> (usize, usize, usize) {
 #[inline(always)]
 fn stir<const R: usize>(w: &mut [Word; 4], at: usize, with: usize) {
     w[at][0] ^= w[with][0];
-    w[at][1] ^= w[with][1] ^ (R + 1) as u8;
+    w[at][1] ^= w[with][1] ^ (R + 1);
 }
 
 /// Stepping rule A.
@@ -151,19 +163,19 @@ fn decrypt_b<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
 /// The permutation G of a round.
 #[inline(always)]
 fn g<const R: usize>(tables: &Tables, [mut high, mut low]: Word) -> Word {
-    high ^= tables[4 * R % KEY_BYTES][usize::from(low)];
-    low ^= tables[(4 * R + 1) % KEY_BYTES][usize::from(high)];
-    high ^= tables[(4 * R + 2) % KEY_BYTES][usize::from(low)];
-    low ^= tables[(4 * R + 3) % KEY_BYTES][usize::from(high)];
+    high ^= usize::from(tables[4 * R % KEY_BYTES][low]);
+    low ^= usize::from(tables[(4 * R + 1) % KEY_BYTES][high]);
+    high ^= usize::from(tables[(4 * R + 2) % KEY_BYTES][low]);
+    low ^= usize::from(tables[(4 * R + 3) % KEY_BYTES][high]);
     [high, low]
 }
 
 #[inline(always)]
 fn g_inverse<const R: usize>(tables: &Tables, [mut high, mut low]: Word) -> Word {
-    low ^= tables[(4 * R + 3) % KEY_BYTES][usize::from(high)];
-    high ^= tables[(4 * R + 2) % KEY_BYTES][usize::from(low)];
-    low ^= tables[(4 * R + 1) % KEY_BYTES][usize::from(high)];
-    high ^= tables[4 * R % KEY_BYTES][usize::from(low)];
+    low ^= usize::from(tables[(4 * R + 3) % KEY_BYTES][high]);
+    high ^= usize::from(tables[(4 * R + 2) % KEY_BYTES][low]);
+    low ^= usize::from(tables[(4 * R + 1) % KEY_BYTES][high]);
+    high ^= usize::from(tables[4 * R % KEY_BYTES][low]);
     [high, low]
 }
 

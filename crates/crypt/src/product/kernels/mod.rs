@@ -55,8 +55,8 @@ pub struct Job<'a> {
     pub work: [usize; 3],
 }
 
-/// Does the job for blocks from the first on, and says for how many: the reference is for those left, all of them where
-/// the level or the processor has nothing better.
+/// Does the job for blocks from the first on, and says for how many: the reference is for those left, all of them
+/// where the level or the processor has nothing better.
 pub fn run(simd: Simd, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     if let Some(lanes) = Avx512::new(simd) {
         // SAFETY: `lanes` exists, so the processor has these instructions.
@@ -79,8 +79,8 @@ fn avx2(lanes: Avx2, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     all::<_, 4>(lanes, job, 3, blocks)
 }
 
-/// `U` groups side by side as long as there are so many, then one group at a time; what is left is filled up to a group
-/// if it has `worth` blocks, fewer of which the reference does sooner.
+/// `U` groups side by side as long as there are so many, then one group at a time; what is left is filled up to a
+/// group if it has `worth` blocks, fewer of which the reference does sooner.
 #[inline(always)]
 fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut [Block]) -> usize {
     let whole = blocks.len();
@@ -160,11 +160,18 @@ fn ideas<S: Lanes, const U: usize>(
     if count == 0 {
         return;
     }
-    for planes in state {
-        if keys.zeros {
-            idea::passes::<S, true>(s, &keys.idea[direction], count, planes);
-        } else {
-            idea::passes::<S, false>(s, &keys.idea[direction], count, planes);
+    let keyed = &keys.idea[direction];
+    if keys.zeros {
+        for group in state {
+            idea::one::<S, true>(s, keyed, count, group);
         }
+        return;
+    }
+    let (pairs, single) = state.as_chunks_mut();
+    for pair in pairs {
+        idea::two::<S, false>(s, keyed, count, pair);
+    }
+    for group in single {
+        idea::one::<S, false>(s, keyed, count, group);
     }
 }

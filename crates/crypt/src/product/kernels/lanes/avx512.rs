@@ -5,7 +5,8 @@ use evener_runtime::Simd;
 use super::Lanes;
 use crate::product::skipjack::F;
 
-/// 64 bytes. Exists only where the processor has AVX-512 F, BW and VBMI; the last is what looks up tables of 128 bytes.
+/// 64 bytes. Exists only where the processor has AVX-512 F, BW and VBMI; the last is what looks up tables of 128
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
 
@@ -35,7 +36,8 @@ const fn halves() -> Halves {
     halves
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Lanes for Avx512 {
     type V = __m512i;
     const BYTES: usize = 64;
@@ -105,7 +107,7 @@ impl Lanes for Avx512 {
     }
     /// The lower half of F by the low seven bits, changed into the upper half where the highest bit is set.
     ///
-    /// Bound: two shuffles of two registers, which one pipe of 512 bits does one after the other.
+    /// Bound: two shuffles of two registers on one pipe, and three operations: 2.5 clocks for 64 bytes on a Zen 4, by count.
     #[inline(always)]
     fn substitute<const U: usize>(self, x: [__m512i; U], mut to: [__m512i; U]) -> [__m512i; U] {
         // SAFETY: above; each half of F has 128 bytes.
