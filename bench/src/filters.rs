@@ -136,7 +136,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
         ops: Vec::new(),
     };
     let placements: Vec<Option<Placement>> = match options.affinities.as_slice() {
-        [] => vec![None],
+        // Placements are compared where there are several.
+        [] | [Placement::None] => vec![None],
         some => some.iter().copied().map(Some).collect(),
     };
     let all = [evener_runtime::Topology::detect().workers() as u32];

@@ -144,8 +144,9 @@ impl Data<'_> {
         (series.len() > 1).then(|| Section {
             title: format!("Structures, {} (their figures 4 and 6)", self.size),
             about: format!(
-                "Time with {last} workers relative to sequential with {first}; lower is better. Bars beyond the axis \
-                 are cut and carry their value."
+                "Time with {} relative to sequential with {first}; lower is better. Bars beyond the axis \
+                 are cut and carry their value.",
+                of_workers(last)
             ),
             body: svg::bars(&graphs, &series, "relative time", Some(1.0)),
         })
@@ -165,16 +166,17 @@ impl Data<'_> {
             })
             .filter(|s| s.values.iter().any(Option::is_some))
             .collect();
+        let names: Vec<String> = workers.iter().map(|&w| of_workers(w)).collect();
         (workers.len() > 1 && !series.is_empty()).then(|| Section {
             title: format!(
                 "Scaling of pipeline B, {} (their figures 2 and 3)",
                 self.size
             ),
             about: format!(
-                "Speed-up, each structure relative to itself with {} worker(s).",
-                workers[0]
+                "Speed-up, each structure relative to itself with {}.",
+                of_workers(workers[0])
             ),
-            body: svg::lines(&workers, &series, "speed-up", "workers"),
+            body: svg::lines(&names, &series, "speed-up"),
         })
     }
 
@@ -190,7 +192,7 @@ impl Data<'_> {
             .flat_map(|g| {
                 workers
                     .iter()
-                    .map(move |&w| (format!("{g}, {w} workers"), g, w))
+                    .map(move |&w| (format!("{g}, {}", of_workers(w)), g, w))
             })
             .collect();
         let series: Vec<Series> = shown
@@ -232,7 +234,7 @@ impl Data<'_> {
             })
             .filter(|s| s.values.iter().any(Option::is_some))
             .collect();
-        let names: Vec<String> = workers.iter().map(|w| format!("{w} workers")).collect();
+        let names: Vec<String> = workers.iter().map(|&w| of_workers(w)).collect();
         (!series.is_empty()).then(|| Section {
             title: format!(
                 "Where the frame was written, {} (their figure 7)",
@@ -242,6 +244,13 @@ impl Data<'_> {
                 .into(),
             body: svg::bars(&names, &series, "ms a frame", None),
         })
+    }
+}
+
+fn of_workers(workers: u32) -> String {
+    match workers {
+        1 => "1 worker".into(),
+        more => format!("{more} workers"),
     }
 }
 

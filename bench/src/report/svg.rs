@@ -57,13 +57,13 @@ pub fn bars(groups: &[String], series: &[Series], unit: &str, reference: Option<
     svg.finish()
 }
 
-/// Lines over numbered positions.
-pub fn lines(positions: &[u32], series: &[Series], unit: &str, across: &str) -> String {
+/// Lines over positions.
+pub fn lines(positions: &[String], series: &[Series], unit: &str) -> String {
     let mut svg = Chart::new(series, unit, None);
     let last = positions.len().saturating_sub(1).max(1) as f64;
     let x = |i: usize| LEFT + 20.0 + (WIDTH - LEFT - 60.0) * i as f64 / last;
     for (i, position) in positions.iter().enumerate() {
-        svg.label(x(i), &format!("{position} {across}"));
+        svg.label(x(i), position);
     }
     for (i, s) in series.iter().enumerate() {
         let colour = COLOURS[i % COLOURS.len()];
@@ -114,7 +114,12 @@ impl Chart {
             .unwrap_or(1.0)
             .max(reference.unwrap_or(0.0));
         // A bar many times the others would flatten them: it is cut, and its value written above.
-        let typical = values.get(values.len() * 3 / 4).copied().unwrap_or(1.0);
+        let typical = match reference {
+            Some(reference) => values
+                .get(values.len() / 2)
+                .map_or(reference, |middle| middle.max(reference)),
+            None => values.get(values.len() * 3 / 4).copied().unwrap_or(1.0),
+        };
         let top = nice(if largest > 6.0 * typical {
             3.0 * typical
         } else {
