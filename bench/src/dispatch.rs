@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use evener_runtime::{Batch, Dispatch, JobPanic, Pool};
+use evener_runtime::{Batch, Caller, Dispatch, JobPanic, Pool};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -324,6 +324,7 @@ impl Contestant for Evener {
             grain: 1,
             workers: self.pool.workers() as u32,
             deadline: None,
+            caller: Caller::Works,
         };
         let start = Instant::now();
         for _ in 0..batches {

@@ -16,7 +16,7 @@ pub mod topology;
 pub mod trace;
 pub mod tuner;
 
-pub use dispatch::{Batch, JobPanic, Outcome, Pool, WorkerId};
+pub use dispatch::{Batch, Caller, JobPanic, Outcome, Pool, WorkerId};
 pub use error::Error;
 pub use plan::{Choice, Dispatch, Placement, Plan, Structure};
 pub use rates::Rates;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::dispatch::{Batch, Pool};
+use crate::dispatch::{Batch, Caller, Pool};
 use crate::plan::Dispatch;
 use crate::topology::Simd;
 
@@ -87,6 +87,7 @@ fn measure_bytes_together(pool: &Pool) -> Option<f64> {
         grain: 1,
         workers,
         deadline: None,
+        caller: Caller::Works,
     };
     // Workers wake within the first touch of their memory, which is not timed.
     let outcome = pool.run(&batch, &|_, jobs| {

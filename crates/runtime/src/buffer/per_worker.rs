@@ -143,7 +143,7 @@ impl<T: fmt::Debug> fmt::Debug for Held<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::{Batch, Pool};
+    use crate::dispatch::{Batch, Caller, Pool};
     use crate::plan::Dispatch;
 
     #[test]
@@ -191,6 +191,7 @@ mod tests {
                 grain: 3,
                 workers: 4,
                 deadline: None,
+                caller: Caller::Works,
             };
             pool.run(&batch, &|worker, items| {
                 *sums.hold(worker).unwrap() += items.map(u64::from).sum::<u64>();

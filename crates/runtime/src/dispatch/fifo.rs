@@ -6,11 +6,11 @@
 //! The ring is Vyukov's bounded queue (a sequence number in each slot says whose turn it is) with one producer at
 //! a time: the caller that has the pool's turn.
 
-use super::WorkerId;
 use super::batch::{Header, Job};
-use super::sync::{AtomicUsize, Ordering, Padded, UnsafeCell, spin_loop};
+use super::sync::{AtomicUsize, Ordering, Padded, UnsafeCell, spin_loop, thread};
 use super::wake::Call;
 use super::worker::Team;
+use super::{Caller, WorkerId};
 
 /// Descriptors the ring holds; a power of two.
 #[cfg(not(loom))]
@@ -37,7 +37,7 @@ impl Fifo {
     }
 
     /// Runs a batch as its caller. The caller has the pool's turn.
-    pub(crate) fn lead(&self, header: &Header, team: &Team<'_>) {
+    pub(crate) fn lead(&self, header: &Header, team: &Team<'_>, caller: Caller) {
         let jobs = header.jobs();
         let divisor = RUN_DIVISOR * team.size() as u32;
         let mut next = 0;
@@ -59,6 +59,18 @@ impl Fifo {
             // Workers leave when they find the ring empty, so each refill calls them again.
             if pushed != HEAD_START {
                 team.call_all(Call::RING);
+            }
+
+            if caller == Caller::Waits {
+                if next == jobs {
+                    return;
+                }
+                if header.stopped() {
+                    return header.finish(jobs - next);
+                }
+                // Nothing tells when the ring has room again, and nobody gains from knowing at once.
+                thread::yield_now();
+                continue;
             }
 
             // As many as keep the ring from running dry if all workers are as fast as this one.

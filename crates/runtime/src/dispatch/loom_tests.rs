@@ -14,7 +14,7 @@ use super::mailbox::Mail;
 use super::steal::Span;
 use super::wake::{Call, Countdown, Token};
 use super::worker::Pass;
-use super::{Batch, Outcome, Pool, WorkerId};
+use super::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Dispatch;
 
 /// Explores a model with at most `preemptions` switches away from a thread that could go on.
@@ -32,6 +32,7 @@ fn batch(dispatch: Dispatch, items: u32, workers: u32) -> Batch {
         grain: 1,
         workers,
         deadline: None,
+        caller: Caller::Works,
     }
 }
 
@@ -187,12 +188,25 @@ fn a_span_gives_each_job_to_its_owner_or_to_one_thief() {
 
 /// Whole batches on a pool: no job twice, none left out, none after `run`, and everybody comes home.
 fn batches(workers: usize, preemptions: usize, sequence: &'static [(Dispatch, u32, u32)]) {
+    batches_of(Caller::Works, workers, preemptions, sequence);
+}
+
+fn batches_of(
+    caller: Caller,
+    workers: usize,
+    preemptions: usize,
+    sequence: &'static [(Dispatch, u32, u32)],
+) {
     let helped = &*Box::leak(Box::new(Plain::new(0)));
     model(preemptions, move || {
         let pool = Pool::new(workers).unwrap();
         for &(dispatch, items, limit) in sequence {
             let runs: Vec<_> = (0..items).map(|_| AtomicU32::new(0)).collect();
-            let outcome = pool.run(&batch(dispatch, items, limit), &|worker, range| {
+            let batch = Batch {
+                caller,
+                ..batch(dispatch, items, limit)
+            };
+            let outcome = pool.run(&batch, &|worker, range| {
                 assert!(worker.0 < limit as usize);
                 helped.fetch_add(worker.0, Ordering::Relaxed);
                 for item in range {
@@ -260,6 +274,14 @@ fn nobody_is_inside_with_a_withdrawn_pass() {
         }
         worker.join().unwrap();
     });
+}
+
+#[test]
+fn callers_that_wait() {
+    batches_of(Caller::Waits, 2, 2, &[(Dispatch::Fifo, 3, 2)]);
+    batches_of(Caller::Waits, 2, 2, &[(Dispatch::Mailbox, 2, 2)]);
+    batches_of(Caller::Waits, 2, 2, &[(Dispatch::Steal, 2, 2)]);
+    batches_of(Caller::Waits, 3, 1, &[(Dispatch::Steal, 2, 3)]);
 }
 
 #[test]

@@ -4,22 +4,26 @@
 //! which its worker cuts by grain; nobody takes from another's mailbox. One slot is enough, since a batch puts one
 //! share into it and the next batch begins when that has been worked off.
 
-use super::WorkerId;
 use super::batch::{Header, Job};
 use super::sync::{AtomicU32, Ordering, UnsafeCell};
 use super::wake::Call;
 use super::worker::Team;
+use super::{Caller, WorkerId};
 
 /// Runs a batch as its caller. The caller has the pool's turn.
-pub(crate) fn lead(header: &Header, team: &Team<'_>) {
-    let size = team.size() as u64;
+pub(crate) fn lead(header: &Header, team: &Team<'_>, caller: Caller) {
+    let first = usize::from(caller == Caller::Waits);
+    let size = (team.size() - first) as u64;
     let jobs = u64::from(header.jobs());
     let share = |i: u64| (jobs * i / size) as u32..(jobs * (i + 1) / size) as u32;
     for worker in 1..team.size() {
-        let job = Job::new(header, share(worker as u64));
+        let job = Job::new(header, share((worker - first) as u64));
         // SAFETY: this thread has the turn, and a turn ends when all shares placed in it have been worked off.
         unsafe { team.desk(worker).mail.put(job) };
         team.call(worker, Call::MAIL);
+    }
+    if caller == Caller::Waits {
+        return;
     }
     let mine = share(0);
     let count = mine.len() as u32;

@@ -48,6 +48,19 @@ pub struct Batch {
     pub workers: u32,
     /// No job begins after this.
     pub deadline: Option<Instant>,
+    /// What the calling thread does meanwhile.
+    pub caller: Caller,
+}
+
+/// What the thread that calls [`Pool::run`] does until the batch has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// It hands jobs out and runs some itself, as worker 0.
+    #[default]
+    Works,
+    /// It hands jobs out and waits, so that workers `1..workers` run them all: for whoever wants to know what helping
+    /// brings or costs. A batch of one job it runs all the same.
+    Waits,
 }
 
 /// How a batch ended.
@@ -200,8 +213,10 @@ impl Pool {
         }
         let _seat = Seat::take(&self.crew, WorkerId(0));
         let limit = self.workers().min(batch.workers as usize);
-        let size = limit.min(header.jobs() as usize);
-        if size < 2 {
+        // A caller that waits has no job, and so one worker more can have one.
+        let waits = usize::from(batch.caller == Caller::Waits);
+        let size = limit.min((header.jobs() as usize).saturating_add(waits));
+        if size < 2 || header.jobs() < 2 {
             return alone(WorkerId(0));
         }
 
@@ -217,12 +232,12 @@ impl Pool {
         match batch.dispatch {
             Dispatch::Fifo => {
                 team.admit(limit);
-                self.crew.fifo.lead(header, &team);
+                self.crew.fifo.lead(header, &team, batch.caller);
             }
-            Dispatch::Mailbox => mailbox::lead(header, &team),
+            Dispatch::Mailbox => mailbox::lead(header, &team, batch.caller),
             Dispatch::Steal => {
                 team.admit(limit);
-                self.crew.steal.lead(header, &team);
+                self.crew.steal.lead(header, &team, batch.caller);
             }
         }
         header.wait();

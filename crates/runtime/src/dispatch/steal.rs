@@ -5,11 +5,11 @@
 //! There is one batch at a time (the pool's turn), so a span needs not say whose jobs it holds: a job taken out of
 //! any span, at any time, is a job of the batch under way, and that batch cannot end before the job is reported.
 
-use super::WorkerId;
 use super::batch::Header;
 use super::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Padded, spin_loop};
 use super::wake::Call;
 use super::worker::Team;
+use super::{Caller, WorkerId};
 
 /// Looks around for something to steal before a worker gives up: a range on its way from one span to another is
 /// in neither for a moment.
@@ -35,7 +35,7 @@ impl Steal {
     }
 
     /// Runs a batch as its caller. The caller has the pool's turn.
-    pub(crate) fn lead(&self, header: &Header, team: &Team<'_>) {
+    pub(crate) fn lead(&self, header: &Header, team: &Team<'_>, caller: Caller) {
         self.header
             .store(std::ptr::from_ref(header).cast_mut(), Ordering::Relaxed);
         self.size.store(team.size(), Ordering::Relaxed);
@@ -43,7 +43,9 @@ impl Steal {
         // second store into a span of its own would overwrite what it has stolen.
         self.spans[0].put(0, header.jobs());
         team.call_all(Call::SPANS);
-        self.follow(WorkerId(0));
+        if caller == Caller::Works {
+            self.follow(WorkerId(0));
+        }
     }
 
     /// Takes jobs of its own span, then of others', until there are none.

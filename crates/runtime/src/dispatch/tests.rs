@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{Batch, Error, MAX_WORKERS, Outcome, Pool, WorkerId};
+use super::{Batch, Caller, Error, MAX_WORKERS, Outcome, Pool, WorkerId};
 use crate::plan::Dispatch;
 
 fn batch(dispatch: Dispatch, items: u32, grain: u32, workers: usize) -> Batch {
@@ -17,6 +17,7 @@ fn batch(dispatch: Dispatch, items: u32, grain: u32, workers: usize) -> Batch {
         grain,
         workers: workers as u32,
         deadline: None,
+        caller: Caller::Works,
     }
 }
 
@@ -27,6 +28,8 @@ fn run_checked(pool: &Pool, batch: &Batch) -> Outcome {
     let grain = batch.grain.max(1);
     let body = |worker: WorkerId, items: Range<u32>| {
         assert!(worker.0 < limit, "{worker:?} of {limit}");
+        let alone = limit < 2 || batch.items <= grain;
+        assert!(worker.0 > 0 || alone || batch.caller == Caller::Works);
         assert_eq!(items.start % grain, 0);
         assert_eq!(
             items.end,
@@ -61,8 +64,13 @@ fn each_item_once_in_every_combination() {
             for workers in [0, 1, 2, pool_size, pool_size + 3] {
                 for items in [0, 1, 2, 3, 7, 8, 64, 65, 1000, 5000] {
                     for grain in [0, 1, 2, 7, 64, 1000, u32::MAX] {
-                        let batch = batch(dispatch, items, grain, workers);
-                        assert_eq!(run_checked(&pool, &batch), Outcome::Finished);
+                        for caller in [Caller::Works, Caller::Waits] {
+                            let batch = Batch {
+                                caller,
+                                ..batch(dispatch, items, grain, workers)
+                            };
+                            assert_eq!(run_checked(&pool, &batch), Outcome::Finished);
+                        }
                     }
                 }
             }

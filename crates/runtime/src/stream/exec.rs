@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::error::{StreamError, panic_text};
 use crate::buffer::per_worker::PerWorker;
-use crate::dispatch::{Batch, Outcome, Pool, WorkerId};
+use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::{Plan, Structure};
 use crate::service::{Part, Service, Shape};
 use crate::trace::{Trace, Track};
@@ -146,6 +146,7 @@ impl<'a, S: Service> Executor<'a, S> {
                 grain,
                 workers: plan.workers,
                 deadline,
+                caller: Caller::Works,
             };
             let body = |worker: WorkerId, items: Range<u32>| {
                 if self.failed.load(Ordering::Relaxed) {

@@ -17,7 +17,7 @@ use super::outlet::Outlet;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use super::tally::Tally;
-use crate::dispatch::{Batch, WorkerId};
+use crate::dispatch::{Batch, Caller, WorkerId};
 use crate::plan::Plan;
 use crate::service::Service;
 use crate::tuner::{Epoch, Measured};
@@ -284,6 +284,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         grain: 1,
         workers: plan.workers,
         deadline: None,
+        caller: Caller::Works,
     };
     let panic = exec
         .pool()
