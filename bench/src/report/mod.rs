@@ -1,9 +1,11 @@
 //! Reports: HTML pages with everything in them, drawn from what was measured.
 
+mod crypt;
 mod sections;
 mod svg;
 mod tuner;
 
+use crate::crypt::CryptReport;
 use crate::filters::FilterReport;
 use crate::tuner::TunerReport;
 use sections::Section;
@@ -43,6 +45,19 @@ pub fn tuner_html(report: &TunerReport) -> String {
         ["evener bench tuner", "The tuner on this machine"],
         [&report.machine, report.version, &about],
         &tuner::all(report),
+    )
+}
+
+/// The page of `evener bench crypt`: throughput by size of jobs for each number of workers, and the table.
+pub fn crypt_html(report: &CryptReport) -> String {
+    page(
+        ["evener bench crypt", "Encryption on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "How jobs reach workers, measured on AES in counter mode.",
+        ],
+        &crypt::all(report),
     )
 }
 

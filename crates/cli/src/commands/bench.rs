@@ -1,5 +1,6 @@
 //! `evener bench`
 
+mod crypt;
 mod results;
 mod tuner;
 
@@ -35,6 +36,7 @@ enum What {
     Filters(FiltersArgs),
     Dispatch(DispatchArgs),
     Tuner(tuner::Args),
+    Crypt(crypt::Args),
     #[command(hide = true)]
     Burn(tuner::BurnArgs),
     #[command(hide = true)]
@@ -139,6 +141,7 @@ pub fn run(args: Args) -> Ended {
         What::Filters(args) => filters(args),
         What::Dispatch(args) => dispatch(&args),
         What::Tuner(args) => tuner::run(args),
+        What::Crypt(args) => crypt::run(args),
         What::Burn(args) => tuner::burn(&args),
         What::Resident(args) => tuner::resident(&args),
     }

@@ -37,6 +37,24 @@ impl<T: Sample> Rows<T> {
         }
     }
 
+    /// The same samples in rows of another width.
+    ///
+    /// # Panics
+    /// If `width` does not divide their number.
+    #[must_use]
+    pub fn reshaped(self, width: usize) -> Self {
+        let len = self.data.len();
+        let rows = len.checked_div(width).unwrap_or(0);
+        assert_eq!(rows * width, len, "{len} samples in rows of {width}");
+        Rows {
+            width,
+            rows,
+            state: AtomicU64::new(0),
+            taken: (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            data: self.data,
+        }
+    }
+
     /// Samples in a row.
     pub fn width(&self) -> usize {
         self.width
@@ -212,6 +230,16 @@ mod tests {
         let again = rows.read();
         assert!((0..200).all(|r| all[r * 3..r * 3 + 3] == [r as u8; 3]));
         assert_eq!(again.len(), 600);
+    }
+
+    #[test]
+    fn another_shape_has_the_same_samples() {
+        let mut rows = Rows::<u8>::zeroed(6, 100);
+        rows.as_mut_slice()[599] = 7;
+        let rows = rows.reshaped(2);
+        assert_eq!((rows.width(), rows.rows()), (2, 300));
+        assert_eq!(*rows.write(299..300), [0, 7]);
+        assert!(refused(|| drop(rows.reshaped(7))));
     }
 
     #[test]
