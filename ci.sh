@@ -50,6 +50,7 @@ print(len(results), "results, one hash for each graph")
 PY
     [ -s "$out/report.html" ]
     cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
+    cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 --report "$out/crypt.html"
     cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
     python3 - "$out/tuner.json" <<'PY'
