@@ -67,7 +67,7 @@ interop() {
     local wanted
     for wanted in "python3 -m venv --help" "python3 -m ensurepip --version" "openssl version"; do
         if ! $wanted >/dev/null 2>&1; then
-            echo "skipped: '$wanted' does not work; install python3-venv, python3-pip and openssl"
+            echo "skipped: '$wanted' does not work; install python3-venv and openssl"
             return
         fi
     done
