@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke
+# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop
 # Without a name: all that a change must pass, in the order that fails soonest.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -63,15 +63,27 @@ PY
     rm -rf "$out"
 }
 
+# Files exchanged with pyca/cryptography and openssl. The first time it fetches the former into bench/peers/out/.
+interop() {
+    local wanted
+    for wanted in "python3 -m venv --help" "python3 -m ensurepip --version" "openssl version"; do
+        if ! $wanted >/dev/null 2>&1; then
+            echo "skipped: '$wanted' does not work; install python3-venv and openssl"
+            return
+        fi
+    done
+    bench/peers/crypt/interop.py
+}
+
 if [ $# -eq 0 ]; then
-    set -- fmt lint test doc bench-smoke loom fuzz
+    set -- fmt lint test doc bench-smoke interop loom fuzz
 fi
 for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     case $verb in
-        fmt | lint | test | doc | loom | fuzz | bench-smoke) "$verb" ;;
+        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop" >&2
             exit 2
             ;;
     esac

@@ -44,7 +44,8 @@ def evener_binary():
     if len(sys.argv) > 1:
         return Path(sys.argv[1]).resolve()
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--target-dir", target], cwd=ROOT, check=True)
+    build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "evener", "--target-dir", target]
+    subprocess.run(build, cwd=ROOT, check=True)
     return target / "release/evener"
 
 

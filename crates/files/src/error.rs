@@ -74,7 +74,7 @@ pub enum Error {
         bytes: u64,
     },
     /// The input ended before all that was asked for was there.
-    #[error("{name}: not written, the input ends {missing} bytes before the end of the range")]
+    #[error("{name}: the input ends {missing} bytes before the end of the range")]
     Short {
         /// The output.
         name: String,

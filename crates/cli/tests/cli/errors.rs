@@ -144,7 +144,7 @@ fn a_full_disk_says_how_much_fitted() {
 }
 
 /// Runs a command line of `evener` with a resource limit of the shell's.
-fn under_limit(folder: &Folder, limit: &str, line: &str) -> Done {
+pub fn under_limit(folder: &Folder, limit: &str, line: &str) -> Done {
     let evener = folder.evener(line.split_whitespace());
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "sh"]);

@@ -10,12 +10,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::{Done, Folder, frames_of};
 
-fn send(child: &Child, signal: Signal) {
+pub fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// Whether this process ignores a signal, and so do those it starts; see proc_pid_status(5).
-fn is_ignored(signal: Signal) -> bool {
+pub fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     let ignored = mask
@@ -30,7 +30,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 /// Waits until the temporary file that is being written has `bytes`.
-fn wait_for_output(folder: &Folder, bytes: u64) {
+pub fn wait_for_output(folder: &Folder, bytes: u64) {
     let begin = Instant::now();
     let written = || {
         let names = folder.names();
@@ -46,7 +46,7 @@ fn wait_for_output(folder: &Folder, bytes: u64) {
     }
 }
 
-fn ended(mut child: Child) -> Done {
+pub fn ended(mut child: Child) -> Done {
     let begin = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begin.elapsed() > Duration::from_secs(60) {

@@ -10,7 +10,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::run::Folder;
 
 /// What `evener` writes to a terminal of `columns`.
-fn on_terminal(line: &str, term: &str, columns: u16) -> String {
+pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
     let folder = Folder::new();
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();

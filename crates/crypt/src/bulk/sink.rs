@@ -76,9 +76,9 @@ impl<S: Service<Output = UnitOut>> Sink<S> for BulkSink {
         self.skip -= skip;
         self.take = self.take.map(|wanted| wanted - take);
         self.put(&bytes[skip as usize..(skip + take) as usize])?;
-        if unit.is_last()
-            && let Some(missing @ 1..) = self.take
-        {
+        // A part that begins after the end is missing too, if nothing of it was wanted as well.
+        let missing = self.skip.saturating_add(self.take.unwrap_or(0));
+        if unit.is_last() && missing > 0 {
             return Err(Error::Short {
                 name: self.output.name().to_owned(),
                 missing,

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use evener_files::plain;
 use zeroize::Zeroizing;
 
 use super::Key;
@@ -33,7 +34,7 @@ pub enum ParseError {
 #[non_exhaustive]
 pub enum KeyFileError {
     /// It cannot be read.
-    #[error("cannot read the key: {0}")]
+    #[error("cannot read the key: {}", plain(.0))]
     Read(io::Error),
     /// It holds no key.
     #[error("is no key file: {0}")]
@@ -44,7 +45,7 @@ pub enum KeyFileError {
     )]
     Exists,
     /// It cannot be written.
-    #[error("cannot write the key: {0}")]
+    #[error("cannot write the key: {}", plain(.0))]
     Write(io::Error),
 }
 

@@ -100,7 +100,7 @@ pub enum PassphraseError {
     /// The passphrase has no characters.
     #[error("the passphrase is empty")]
     Empty,
-    /// The passphrase has 4 GiB or more.
+    /// The passphrase is longer than whoever reads it takes, or has 4 GiB or more.
     #[error("the passphrase is too long")]
     TooLong,
     /// There is no memory for the derivation.

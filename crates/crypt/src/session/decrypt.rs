@@ -9,7 +9,9 @@ use evener_runtime::Topology;
 
 use super::{Error, Secret, Session, create, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
-use crate::chunked::{CHUNK, FileKey, HEADER, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes};
+use crate::chunked::{
+    CHUNK, FileKey, HEADER, MAX_CHUNKS, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes,
+};
 use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 /// Bytes of a text, counted from 0: from the first up to but without the second.
@@ -62,6 +64,12 @@ pub fn decrypt(
     let mut file = open(input)?;
     let size = file.remaining();
     let name = file.name.clone();
+    if let Some(Range { from, to: Some(to) }) = range
+        && to < from
+    {
+        let cause = SizeError::Backward { from, to };
+        return Err(Error::Size { name, cause });
+    }
     let simd = Topology::detect().simd;
     let scheme = Scheme::Cobblestone256;
     let opened = |key: &[u8], context: &[u8], header: &[u8]| {
@@ -101,19 +109,20 @@ pub fn decrypt(
             (key, PASSPHRASE_HEADER + HEADER)
         }
     };
+    let before = before as u64;
     let of_size = |cause| Error::Size {
         name: name.clone(),
         cause,
     };
-    // The sizes of the sealed file, without a header in front of it.
-    let sizes = match size {
-        Some(size) => {
-            let sealed = (size + HEADER as u64).saturating_sub(before as u64);
-            Some(Sizes::of_sealed(sealed).map_err(of_size)?)
-        }
-        None => None,
+    // The sizes of the sealed file, without a header in front of it. Messages count that one too.
+    let sizes_of = |size: u64| {
+        let sealed = (size + HEADER as u64).saturating_sub(before);
+        Sizes::of_sealed(sealed).map_err(|cause| match cause {
+            SizeError::Impossible { .. } => of_size(SizeError::Impossible { size }),
+            other => of_size(other),
+        })
     };
-    let before = before as u64;
+    let sizes = size.map(sizes_of).transpose()?;
     let Some(range) = range else {
         let sink = BulkSink::new(create(output, &file)?, Vec::new());
         return Ok(Session {
@@ -144,14 +153,20 @@ pub fn decrypt(
         }
         // Of a pipe nobody knows how long it is; whether the range was all there shows at its end.
         (None, to) => {
-            let first = range.from / CHUNK as u64;
+            let first = (range.from / CHUNK as u64).min(MAX_CHUNKS);
             let out = create(output, &file)?;
             let skip = first * SEALED_CHUNK as u64;
-            pass(&mut file, before, skip)?;
+            let passed = pass(&mut file, before, skip)?;
+            if passed < skip {
+                let (from, plain) = (range.from, sizes_of(before + passed)?.plain());
+                let to = to.unwrap_or(from);
+                return Err(of_size(SizeError::Beyond { from, to, plain }));
+            }
             let inside = (range.from % CHUNK as u64) as usize;
             let source = match to {
                 Some(to) => {
-                    let chunks = to.div_ceil(CHUNK as u64).max(first + 1) - first;
+                    let end = to.div_ceil(CHUNK as u64).min(MAX_CHUNKS);
+                    let chunks = end.max(first + 1) - first;
                     let limit = (chunks * SEALED_CHUNK as u64, false);
                     BulkSource::limited::<Open>(file, before + skip, first, limit)
                 }
@@ -181,18 +196,18 @@ fn fill(file: &mut InputFile, room: &mut [u8], byte: usize) -> Result<usize, Err
     Ok(got)
 }
 
-/// Goes `bytes` bytes ahead: by seeking where that can be done.
-fn pass(file: &mut InputFile, at: u64, bytes: u64) -> Result<(), Error> {
+/// Goes `bytes` bytes ahead: by seeking where that can be done. Gives how many there were.
+fn pass(file: &mut InputFile, at: u64, bytes: u64) -> Result<u64, Error> {
     if file.is_file() {
         let ahead = i64::try_from(bytes).map_err(|_| Error::Size {
             name: file.name.clone(),
             cause: SizeError::TooLong,
         })?;
         let moved = file.file.seek(SeekFrom::Current(ahead));
-        return moved.map(drop).map_err(|e| failed(file, at, e));
+        return moved.map(|_| bytes).map_err(|e| failed(file, at, e));
     }
     let read = io::copy(&mut (&mut file.file).take(bytes), &mut io::sink());
-    read.map(drop).map_err(|e| failed(file, at, e))
+    read.map_err(|e| failed(file, at, e))
 }
 
 fn failed(file: &InputFile, byte: u64, reason: io::Error) -> Error {

@@ -2,7 +2,9 @@
 
 mod chunked;
 mod ctr;
+mod ends;
 mod gcm;
 mod keys;
+mod service;
 mod tamper;
 mod vectors;

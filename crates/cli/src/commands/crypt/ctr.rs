@@ -29,6 +29,7 @@ pub struct Args {
 
     /// How many bytes of the stream lie before the input
     #[arg(long, value_name = "OFFSET", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     at: u64,
 
     #[command(flatten)]

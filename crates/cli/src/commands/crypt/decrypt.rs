@@ -42,6 +42,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Ended {
+    args.secret.check_apart(&args.files, &args.stream)?;
     let secret = args.secret.read(false)?;
     super::run(&args.files, &args.stream, |input, output| {
         let context = args.context.as_bytes();

@@ -41,6 +41,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Ended {
+    args.secret.check_apart(&args.files, &args.stream)?;
     let secret = args.secret.read(true)?;
     super::run(&args.files, &args.stream, |input, output| {
         Ok(encrypt(input, output, &secret, args.context.as_bytes())?)

@@ -18,15 +18,15 @@ Examples:
 The key is one line of 64 hexadecimal digits. The file is new and only its owner may read it; whoever has it can decrypt
 all that was encrypted with it, and without it nobody can.")]
 pub struct Args {
-    /// The file to make; otherwise the key is printed
+    /// The file to make; - or nothing prints the key
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Ended {
     match &args.output {
-        Some(path) => new_key_file(path)?,
-        None => print_secret(&Key::generate().map_err(Error::from)?.to_line())?,
+        Some(path) if path.as_os_str() != "-" => new_key_file(path)?,
+        _ => print_secret(&Key::generate().map_err(Error::from)?.to_line())?,
     }
     Ok(DONE)
 }

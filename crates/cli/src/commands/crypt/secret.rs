@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use evener_crypt::session::{Error, Secret, key_file, passphrase_file};
 use zeroize::Zeroizing;
 
+use super::Files;
 use crate::failure::Failure;
-use crate::output::tell;
+use crate::output::{file_id, tell};
+use crate::stream::StreamArgs;
 
 /// Where the key or the passphrase comes from; never from the command line itself, which others can see.
 #[derive(clap::Args)]
@@ -26,6 +28,27 @@ pub struct SecretArgs {
 }
 
 impl SecretArgs {
+    /// Refuses to write over the key or the passphrase, which may be the only one.
+    pub fn check_apart(&self, files: &Files, stream: &StreamArgs) -> Result<(), Failure> {
+        let path = self.key.as_ref().or(self.passphrase_file.as_ref());
+        let Some(id) = path.and_then(|path| file_id(path.as_os_str())) else {
+            return Ok(());
+        };
+        let outputs = [
+            Some(&files.output),
+            stream.json.as_ref(),
+            stream.trace.as_ref(),
+        ];
+        let mut named = outputs.into_iter().flatten().filter(|name| *name != "-");
+        match named.find(|name| file_id(name) == Some(id)) {
+            Some(name) => Err(Failure::request(format!(
+                "{}: is the key or passphrase as well; choose another output",
+                name.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Reads the key or the passphrase; a new passphrase is asked for twice.
     pub fn read(&self, new: bool) -> Result<Secret, Failure> {
         if let Some(path) = &self.key {
