@@ -55,7 +55,10 @@ fn encryption_is_measured() {
     let folder = Folder::new();
     let line = "bench crypt --bytes 1M --job 4K,64K --workers 1,2 --rounds 1 --json r.json --report r.html";
     let text = folder.line(line).succeeded().text();
-    assert!(text.contains("mailbox") && text.contains("64 KiB"), "{text}");
+    assert!(
+        text.contains("mailbox") && text.contains("64 KiB"),
+        "{text}"
+    );
     let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
     let results = report["results"].as_array().unwrap();
     assert_eq!(results.len(), 2 * 2 * 10);

@@ -18,7 +18,7 @@ use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
 
 /// Units that take less are handed over several at a time, in so many buffers.
-const TINY: Duration = Duration::from_micros(100);
+const TINY: Duration = Duration::from_micros(50);
 pub(super) const MANY: usize = 32;
 
 /// Why no further unit is computed.
