@@ -100,9 +100,9 @@ impl Begun {
 /// the last of them.
 ///
 /// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many and
-/// not part of a mean, times what workers took beside their units. What is reported is the time of an epoch without what
-/// workers spent waiting for input and output, divided by the number of units: the true processing rate of Kalavri et
-/// al., "Three steps is all you need" (OSDI 2018).
+/// not part of a mean, times what workers took beside their units, without what they spent waiting for input and output. What
+/// is reported of an epoch's units is their mean: the true processing rate of Kalavri et al., "Three steps is all you need"
+/// (OSDI 2018).
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -146,7 +146,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let began = Instant::now();
 
     // What the units of an epoch cost that ends now.
-    let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>| {
+    let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>, rest: Rest| {
         let now = Instant::now();
         let ahead = begun.in_work(now - began).sum();
         let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
@@ -161,8 +161,9 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         let present = ((now - times.began) * plan.workers + times.ahead)
             .saturating_sub(waited)
             .saturating_sub(ahead);
-        delivery.count(&plan, present);
-        (times.took, present)
+        let costs = shares(&times.took, present, plan.workers, rest);
+        delivery.count(&plan, &costs);
+        costs
     };
 
     let another = |order: &mut Order<'_>| {
@@ -172,9 +173,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if order.over || epoch.cutoff.is_some() || !whole || !known {
             return false;
         }
-        let (took, present) = reckon(&mut delivery);
+        let costs = reckon(&mut delivery, Rest::InWork);
         drop(delivery);
-        let costs = shares(&took, present, plan.workers, Rest::InWork);
         order.schedule.record(Measured::Units { costs: &costs });
         let next = order.schedule.next();
         // Between batches the engine makes more buffers.
@@ -296,12 +296,12 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let mut delivery = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let (took, present) = reckon(&mut delivery);
+    let last = reckon(&mut delivery, Rest::Waited);
     let Delivery {
         stop, cut, next, ..
     } = delivery;
     if cut.is_none() {
-        costs.extend(shares(&took, present, plan.workers, Rest::Waited));
+        costs.extend(last);
     }
     let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
     let stop = match panic {
@@ -369,11 +369,12 @@ fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &Atom
 }
 
 impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
-    /// Tells the tally of the units done, for which workers were there for `present` in sum.
-    fn count(&mut self, plan: &Plan, present: Duration) {
+    /// Tells the tally of the units done, which cost so much on average.
+    fn count(&mut self, plan: &Plan, costs: &[Duration]) {
         let units = std::mem::take(&mut self.done);
-        let cost = (present / plan.workers).div_f64(units.max(1) as f64);
-        (0..units).for_each(|_| self.tally.count(plan, cost));
+        let sum: Duration = costs.iter().sum();
+        let mean = sum.div_f64(units.max(1) as f64);
+        (0..units).for_each(|_| self.tally.count(plan, mean));
     }
 
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
