@@ -121,8 +121,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 return stop;
             }
             next = ended.next;
-            // Waking a thread costs some µs. With more buffers, one wake-up stands for many units.
-            if !self.live && tiny(&costs) {
+            // Waking a thread costs some µs. With more buffers, one wake-up stands for many units; a stream that has
+            // but few is over before they are made.
+            let many = self.tally.units() >= MANY as u64;
+            if !self.live && many && tiny(&costs) {
                 self.grow(MANY);
             }
         }

@@ -16,8 +16,9 @@ Examples:
   evener ctr --key $KEY --iv $IV disk.img -o disk.img.ctr
   evener ctr --key $KEY --iv $IV --at 1048576 part -o part.ctr      a part that lies 1 MiB into the stream
 
-Encrypting and decrypting are the same. The result is not protected from changes, and two texts under one key and counter
-betray each other: for anything but exchange with other programs use `evener encrypt`.")]
+Encrypting and decrypting are the same. The result is not protected from changes, and two texts
+under one key and counter betray each other: for anything but exchange with other programs use
+`evener encrypt`.")]
 pub struct Args {
     /// The key in hexadecimal: 32, 48 or 64 digits for AES-128, AES-192 or AES-256
     #[arg(long, value_name = "HEX")]

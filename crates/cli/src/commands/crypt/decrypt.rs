@@ -15,8 +15,9 @@ Examples:
   evener decrypt -p photos.tar.sealed | tar x
   evener decrypt -k key --range 0-512 disk.img.sealed | file -
 
-Nothing is written that was not verified. A file appears when all of it was; a pipe gets the text as it is verified, so
-that whoever reads it learns only at the end, by the exit status, whether the rest was whole.")]
+Nothing is written that was not verified. A file appears when all of it was; a pipe gets the text
+as it is verified, so that whoever reads it learns only at the end, by the exit status, whether
+the rest was whole.")]
 pub struct Args {
     #[command(flatten)]
     secret: SecretArgs,

@@ -15,8 +15,8 @@ Examples:
   evener keygen -o backup.key
   evener encrypt -k backup.key backup.tar -o backup.tar.sealed
 
-The key is one line of 64 hexadecimal digits. The file is new and only its owner may read it; whoever has it can decrypt
-all that was encrypted with it, and without it nobody can.")]
+The key is one line of 64 hexadecimal digits. The file is new and only its owner may read it;
+whoever has it can decrypt all that was encrypted with it, and without it nobody can.")]
 pub struct Args {
     /// The file to make; - or nothing prints the key
     #[arg(short, long, value_name = "FILE")]
