@@ -99,7 +99,7 @@ fn the_end_of_an_epoch_stops_nobody_while_the_plan_stays() {
             .unwrap();
         assert_eq!(sink.kept().numbers, (0..40).collect::<Vec<_>>());
         // 100 ms, not 180.
-        assert!(report.wall_s < 0.15, "{}", report.wall_s);
+        assert!(report.wall_s < 0.17, "{}", report.wall_s);
         let log = log.lock().unwrap();
         assert_eq!(log.iter().map(Recorded::units).sum::<usize>(), 40);
         assert!(!log.iter().any(|r| matches!(r, Recorded::Late(_))));
