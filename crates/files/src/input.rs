@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Seek};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -99,6 +99,30 @@ impl InputFile {
         FileId::of(&self.metadata)
     }
 
+    /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin, for
+    /// the message.
+    ///
+    /// # Errors
+    /// The system cannot read on.
+    pub fn fill(&mut self, room: &mut [u8], byte: u64) -> Result<usize, Error> {
+        let mut got = 0;
+        while got < room.len() {
+            match self.file.read(&mut room[got..]) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(reason) => {
+                    return Err(Error::Read {
+                        name: self.name.clone(),
+                        byte: byte + got as u64,
+                        reason,
+                    });
+                }
+            }
+        }
+        Ok(got)
+    }
+
     /// Tells the system that it will be read from front to back.
     pub fn expect_sequential(&self) {
         widen_pipe(&self.file);
@@ -115,9 +139,12 @@ mod tests {
     fn what_remains_counts_from_where_a_file_stands() {
         let path = std::env::temp_dir().join(format!("evener-input-{}", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
-        let input = InputFile::open(&path).unwrap();
+        let mut input = InputFile::open(&path).unwrap();
         (&input.file).seek(SeekFrom::Start(4)).unwrap();
         assert_eq!(input.remaining(), Some(6));
+        let mut room = [0; 8];
+        assert_eq!(input.fill(&mut room, 4).unwrap(), 6);
+        assert_eq!(&room[..6], b"456789");
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -1,7 +1,5 @@
 //! Units from a file or a pipe.
 
-use std::io::{self, Read};
-
 use evener_files::{Error, FileId, InputFile};
 use evener_runtime::{Service, Source};
 
@@ -65,26 +63,6 @@ impl BulkSource {
     pub fn count(&self) -> Option<u64> {
         self.units
     }
-
-    fn fill(&mut self, room: &mut [u8]) -> Result<usize, Error> {
-        let mut got = 0;
-        while got < room.len() {
-            match self.input.file.read(&mut room[got..]) {
-                Ok(0) => break,
-                Ok(n) => got += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(reason) => {
-                    return Err(Error::Read {
-                        name: self.input.name.clone(),
-                        byte: self.byte + got as u64,
-                        reason,
-                    });
-                }
-            }
-        }
-        self.byte += got as u64;
-        Ok(got)
-    }
 }
 
 fn unit<O: Operation>() -> u64 {
@@ -103,7 +81,8 @@ impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
             Some((left, _)) => all.min(usize::try_from(left).unwrap_or(all)),
             None => all,
         };
-        let got = self.fill(&mut unit.room()[..wanted])?;
+        let got = self.input.fill(&mut unit.room()[..wanted], self.byte)?;
+        self.byte += got as u64;
         unit.keep(got);
         unit.first = self.next;
         self.next += UNIT_ROWS as u64;

@@ -10,9 +10,9 @@ use evener_runtime::Topology;
 use super::{Error, Secret, Session, create, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
 use crate::chunked::{
-    CHUNK, FileKey, HEADER, MAX_CHUNKS, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes,
+    CHUNK, FileKey, HEADER, HeaderError, MAX_CHUNKS, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes,
 };
-use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
+use crate::keys::{Key, PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 /// Bytes of a text, counted from 0: from the first up to but without the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,46 +70,7 @@ pub fn decrypt(
         let cause = SizeError::Backward { from, to };
         return Err(Error::Size { name, cause });
     }
-    let simd = Topology::detect().simd;
-    let scheme = Scheme::Cobblestone256;
-    let opened = |key: &[u8], context: &[u8], header: &[u8]| {
-        FileKey::open(scheme, key, context, header, simd).map_err(|cause| Error::Header {
-            name: name.clone(),
-            cause,
-        })
-    };
-    let mut front = [0; PASSPHRASE_HEADER];
-    let got = fill(&mut file, &mut front, 0)?;
-    let front = &front[..got];
-    let parsed = PassphraseHeader::parse(front);
-    let wrong = |cause| Error::Passphrase {
-        name: name.clone(),
-        cause,
-    };
-    let (key, before) = match secret {
-        Secret::Key(_) if !matches!(parsed, Err(PassphraseError::NoHeader)) => {
-            return Err(Error::NeedsPassphrase { name });
-        }
-        Secret::Key(key) => {
-            let mut header = [0; HEADER];
-            header[..got].copy_from_slice(front);
-            let got = got + fill(&mut file, &mut header[got..], got)?;
-            (opened(key.bytes(), context, &header[..got])?, HEADER)
-        }
-        Secret::Passphrase(passphrase) => {
-            let front = parsed.map_err(wrong)?;
-            let mut header = [0; HEADER];
-            let got = fill(&mut file, &mut header, PASSPHRASE_HEADER)?;
-            if got < HEADER {
-                let cause = crate::chunked::HeaderError::Short { got };
-                return Err(Error::Header { name, cause });
-            }
-            let key = front.key(passphrase).map_err(wrong)?;
-            let key = opened(key.bytes(), &front.context(context), &header)?;
-            (key, PASSPHRASE_HEADER + HEADER)
-        }
-    };
-    let before = before as u64;
+    let (key, before) = unlock(&mut file, secret, context)?;
     let of_size = |cause| Error::Size {
         name: name.clone(),
         cause,
@@ -182,18 +143,46 @@ pub fn decrypt(
     })
 }
 
-/// Reads until `room` is full or the file ends.
-fn fill(file: &mut InputFile, room: &mut [u8], byte: usize) -> Result<usize, Error> {
-    let mut got = 0;
-    while got < room.len() {
-        match file.file.read(&mut room[got..]) {
-            Ok(0) => break,
-            Ok(n) => got += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(reason) => return Err(failed(file, (byte + got) as u64, reason)),
+/// The key of the file, and how many bytes its header has.
+fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(FileKey, u64), Error> {
+    let name = file.name.clone();
+    let simd = Topology::detect().simd;
+    let opened = |key: &Key, context: &[u8], header: &[u8]| {
+        let opened = FileKey::open(Scheme::Cobblestone256, key.bytes(), context, header, simd);
+        opened.map_err(|cause| Error::Header {
+            name: name.clone(),
+            cause,
+        })
+    };
+    let mut front = [0; PASSPHRASE_HEADER];
+    let got = file.fill(&mut front, 0)?;
+    let parsed = PassphraseHeader::parse(&front[..got]);
+    let mut header = [0; HEADER];
+    match secret {
+        Secret::Key(_) if !matches!(parsed, Err(PassphraseError::NoHeader)) => {
+            Err(Error::NeedsPassphrase { name })
+        }
+        Secret::Key(key) => {
+            header[..got].copy_from_slice(&front[..got]);
+            let got = got + file.fill(&mut header[got..], got as u64)?;
+            Ok((opened(key, context, &header[..got])?, HEADER as u64))
+        }
+        Secret::Passphrase(passphrase) => {
+            let wrong = |cause| Error::Passphrase {
+                name: name.clone(),
+                cause,
+            };
+            let front = parsed.map_err(wrong)?;
+            let got = file.fill(&mut header, PASSPHRASE_HEADER as u64)?;
+            if got < HEADER {
+                let cause = HeaderError::Short { got };
+                return Err(Error::Header { name, cause });
+            }
+            let key = front.key(passphrase).map_err(wrong)?;
+            let key = opened(&key, &front.context(context), &header)?;
+            Ok((key, (PASSPHRASE_HEADER + HEADER) as u64))
         }
     }
-    Ok(got)
 }
 
 /// Goes `bytes` bytes ahead: by seeking where that can be done. Gives how many there were.

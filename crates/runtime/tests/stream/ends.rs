@@ -109,11 +109,13 @@ fn the_report_is_one_line() {
 #[test]
 fn buffers_are_made_once_and_within_the_limit() {
     let slow: fn(u64, Structure) -> Duration = |_, _| Duration::from_micros(500);
-    for (in_flight, delay, inputs, outputs) in [
-        (None, Some(slow), 4, 3),
-        (None, None, 32, 32),
-        (Some(1), None, 1, 1),
-        (Some(2), None, 2, 2),
+    for (units, in_flight, delay, inputs, outputs) in [
+        (500, None, Some(slow), 4, 3),
+        (500, None, None, 32, 32),
+        (500, Some(1), None, 1, 1),
+        (500, Some(2), None, 2, 2),
+        // Over before more would be of use.
+        (8, None, None, 4, 3),
     ] {
         let (report, made) = within(move || {
             let toy = Toy {
@@ -123,7 +125,7 @@ fn buffers_are_made_once_and_within_the_limit() {
             let made = Arc::clone(&toy.made);
             let rt = runtime();
             let mut stream = rt
-                .stream(numbers(500))
+                .stream(numbers(units))
                 .through(toy)
                 .plan("sequential/fifo/8".parse().unwrap())
                 .workers(Some(2));

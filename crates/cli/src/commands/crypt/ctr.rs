@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
+use evener_crypt::keys::Hex;
 use evener_crypt::session::counter;
 
 use super::Files;
@@ -39,8 +40,6 @@ pub struct Args {
     #[command(flatten)]
     stream: StreamArgs,
 }
-
-type Hex = evener_crypt::keys::Hex;
 
 pub fn run(args: &Args) -> Ended {
     if io::stderr().is_terminal() {

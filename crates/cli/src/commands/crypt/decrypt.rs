@@ -2,10 +2,8 @@
 
 use evener_crypt::session::{Range, decrypt};
 
-use super::Files;
-use super::secret::SecretArgs;
+use super::SealedArgs;
 use crate::failure::Ended;
-use crate::stream::StreamArgs;
 
 /// Decrypt what `evener encrypt` made, or a part of it
 #[derive(clap::Args)]
@@ -20,33 +18,15 @@ as it is verified, so that whoever reads it learns only at the end, by the exit 
 the rest was whole.")]
 pub struct Args {
     #[command(flatten)]
-    secret: SecretArgs,
-
-    /// The text given when it was encrypted
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
-    context: String,
+    sealed: SealedArgs,
 
     /// Only the bytes from FROM up to but without TO, counted from 0; FROM- for all from there on
     #[arg(long, value_name = "FROM-TO")]
     range: Option<Range>,
-
-    #[command(flatten)]
-    files: Files,
-
-    #[command(flatten)]
-    stream: StreamArgs,
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.secret.check_apart(&args.files, &args.stream)?;
-    let secret = args.secret.read(false)?;
-    super::run(&args.files, &args.stream, |input, output| {
-        let context = args.context.as_bytes();
-        Ok(decrypt(input, output, &secret, context, args.range)?)
+    args.sealed.run(false, |input, output, secret, context| {
+        decrypt(input, output, secret, context, args.range)
     })
 }

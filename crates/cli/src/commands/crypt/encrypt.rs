@@ -2,10 +2,8 @@
 
 use evener_crypt::session::encrypt;
 
-use super::Files;
-use super::secret::SecretArgs;
+use super::SealedArgs;
 use crate::failure::Ended;
-use crate::stream::StreamArgs;
 
 /// Encrypt a file or a pipe with all cores, in a standard format
 #[derive(clap::Args)]
@@ -23,28 +21,9 @@ front says how Argon2id makes the key.
 A file appears when it is complete; a run that fails or is interrupted leaves none.")]
 pub struct Args {
     #[command(flatten)]
-    secret: SecretArgs,
-
-    /// Whoever decrypts has to give the same text; it is not in the file
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
-    context: String,
-
-    #[command(flatten)]
-    files: Files,
-
-    #[command(flatten)]
-    stream: StreamArgs,
+    sealed: SealedArgs,
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.secret.check_apart(&args.files, &args.stream)?;
-    let secret = args.secret.read(true)?;
-    super::run(&args.files, &args.stream, |input, output| {
-        Ok(encrypt(input, output, &secret, args.context.as_bytes())?)
-    })
+    args.sealed.run(true, encrypt)
 }

@@ -9,13 +9,14 @@ mod secret;
 use std::ffi::{OsStr, OsString};
 
 use evener_crypt::bulk::Operation;
-use evener_crypt::session::{Options, Session};
+use evener_crypt::session::{Error, Options, Secret, Session};
 
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::tell;
 use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
+use secret::SecretArgs;
 
 /// What is read and what is written.
 #[derive(clap::Args)]
@@ -33,6 +34,43 @@ pub struct Files {
         hide_default_value = true
     )]
     output: OsString,
+}
+
+/// What encrypting and decrypting a file take alike.
+#[derive(clap::Args)]
+pub struct SealedArgs {
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// A text that is not in the file: whoever decrypts has to give the same as whoever encrypted
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    context: String,
+
+    #[command(flatten)]
+    files: Files,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+}
+
+impl SealedArgs {
+    /// Reads the secret, a new one twice, opens a session with it and runs that.
+    fn run<O: Operation + 'static>(
+        &self,
+        new: bool,
+        open: impl FnOnce(&OsStr, &OsStr, &Secret, &[u8]) -> Result<Session<O>, Error>,
+    ) -> Ended {
+        self.secret.check_apart(&self.files, &self.stream)?;
+        let secret = self.secret.read(new)?;
+        run(&self.files, &self.stream, |input, output| {
+            Ok(open(input, output, &secret, self.context.as_bytes())?)
+        })
+    }
 }
 
 /// Opens a session and runs it.
