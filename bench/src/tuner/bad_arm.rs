@@ -280,6 +280,7 @@ mod tests {
         let shape = |structure, ops| Shape {
             structure,
             passes: vec![8],
+            steps: Vec::new(),
             default_grain: 1,
             min_grain: 1,
             work: Work {

@@ -11,6 +11,7 @@ pub mod plan;
 pub mod rates;
 pub mod runtime;
 pub mod service;
+mod stages;
 pub mod stream;
 pub mod topology;
 pub mod trace;

@@ -147,7 +147,8 @@ pub struct Plan {
     pub structure: Structure,
     /// How jobs reach workers.
     pub dispatch: Dispatch,
-    /// Items in one job; what an item is, the service says (a row of output, a block, a node).
+    /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the fewest
+    /// steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side.
     pub grain: u32,
     /// Workers that take part, at least 1.
     pub workers: u32,

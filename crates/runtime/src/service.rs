@@ -20,8 +20,12 @@ pub struct Work {
 pub struct Shape {
     /// The structure this is about.
     pub structure: Structure,
-    /// Items of each pass; passes run in order with a barrier between. `Farm` has one pass of one item.
+    /// Items of each pass; passes run in order with a barrier between. `Farm` has one pass of one item. `Pipeline` has
+    /// one pass whose items are *steps*, which run on a unit in their order.
     pub passes: Vec<u32>,
+    /// What the steps of a `Pipeline` cost beside one another, one figure each; where nobody knows, empty. Only where
+    /// stages begin depends on it, and the stream corrects it by what it measures.
+    pub steps: Vec<f64>,
     /// Grain a plan has when nobody names or tunes it.
     pub default_grain: u32,
     /// Smallest grain worth trying.
@@ -71,7 +75,9 @@ pub trait Service: Send + Sync {
     /// The structures this service can run, most plain first (`sequential` where there is one).
     /// `private_cache` is the private cache of a worker in bytes.
     fn shapes(&self, private_cache: usize) -> Vec<Shape>;
-    /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap.
+    /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap, except those of a
+    /// `Pipeline`: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on whichever
+    /// workers, so that the one that begins at 0 reads the input and the others go on where it left the output.
     /// A failure (`Err`, or a panic) fails the unit.
     fn run(
         &self,

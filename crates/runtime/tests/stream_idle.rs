@@ -30,6 +30,7 @@ impl Service for Nothing {
         let shape = |structure, items| Shape {
             structure,
             passes: vec![items],
+            steps: Vec::new(),
             default_grain: 1,
             min_grain: 1,
             work: Work::default(),

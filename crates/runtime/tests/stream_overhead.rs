@@ -32,6 +32,7 @@ impl Service for Nothing {
         vec![Shape {
             structure: Structure::Sequential,
             passes: vec![1],
+            steps: Vec::new(),
             default_grain: 1,
             min_grain: 1,
             work: Work::default(),

@@ -41,7 +41,16 @@ pub fn run() -> Ended {
         line(&mut text, dispatch.name(), dispatch.about());
     }
     text.push_str("\nGRAIN\n");
-    line(&mut text, "N", "rows of output in one job");
+    line(
+        &mut text,
+        "N",
+        "items in one job; for filters, rows of output",
+    );
+    line(
+        &mut text,
+        "",
+        "pipeline: the fewest steps in a stage; workers beyond that make pipelines side by side",
+    );
     print(text.trim_end())?;
     Ok(DONE)
 }

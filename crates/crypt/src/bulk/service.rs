@@ -76,6 +76,7 @@ impl<O: Operation> Service for Bulk<O> {
         let shape = |structure, items, default_grain| Shape {
             structure,
             passes: vec![items],
+            steps: Vec::new(),
             default_grain,
             min_grain: 1,
             work,

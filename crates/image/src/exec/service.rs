@@ -270,6 +270,7 @@ impl Service for FilterService {
                 (items / 256).max(1)
             },
             passes,
+            steps: Vec::new(),
             work: cost::total(&predicted, structure),
         };
         vec![

@@ -10,6 +10,7 @@ use loom::thread;
 
 use super::batch::{Header, Job};
 use super::fifo::Ring;
+use super::lane::{Bell, lane};
 use super::mailbox::Mail;
 use super::steal::Span;
 use super::wake::{Call, Countdown, Token};
@@ -305,4 +306,42 @@ fn callers_at_once() {
             other.join().unwrap();
         });
     }
+}
+
+/// Two stages of a pipeline: values through a ring of one slot, each side waiting for the other by its bell.
+#[test]
+fn a_lane_and_its_bells_lose_nothing() {
+    model(3, || {
+        let (mut giver, mut taker) = lane(1);
+        let bells = Arc::new((Bell::new(), Bell::new()));
+        let producer = thread::spawn({
+            let bells = Arc::clone(&bells);
+            move || {
+                let (room, news) = &*bells;
+                room.sit();
+                for value in 0..3 {
+                    // Parks for ever if a ring is lost, which loom reports as a deadlock.
+                    while giver.is_full() {
+                        room.wait();
+                    }
+                    assert!(giver.push(Box::new(value)).is_ok());
+                    news.ring();
+                }
+            }
+        });
+        let (room, news) = &*bells;
+        news.sit();
+        for expected in 0..2 {
+            let value = loop {
+                match taker.pop() {
+                    Some(value) => break value,
+                    None => news.wait(),
+                }
+            };
+            assert_eq!(*value, expected);
+            room.ring();
+        }
+        producer.join().unwrap();
+        // The last one is dropped with the lane.
+    });
 }

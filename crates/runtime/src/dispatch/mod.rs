@@ -7,6 +7,7 @@
 
 mod batch;
 mod fifo;
+pub(crate) mod lane;
 mod mailbox;
 pub(crate) mod place;
 mod steal;

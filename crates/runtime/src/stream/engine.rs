@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use super::balance::Balance;
 use super::cancel::CancelToken;
 use super::error::{BoxError, StreamError};
 use super::exec::Executor;
 use super::farm;
 use super::intake::{Intake, Next};
 use super::outlet::Outlet;
+use super::pipeline;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use super::tally::Tally;
@@ -78,6 +80,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) live: bool,
     /// Structures that the service has been told of.
     pub(super) prepared: Vec<Structure>,
+    /// What is known of the steps of a pipeline.
+    pub(super) balance: Option<Balance>,
 }
 
 impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
@@ -103,6 +107,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             costs.clear();
             let ended = match epoch.plan.structure {
                 Structure::Farm => farm::epochs(self, &epoch, schedule, &mut costs),
+                Structure::Pipeline => pipeline::epochs(self, &epoch, schedule, &mut costs),
                 _ => self.one_by_one(&epoch, &mut costs),
             };
             match ended.cut {
@@ -142,8 +147,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
         for plan in [&epoch.plan, &epoch.fallback] {
             self.exec.check(plan)?;
-            if self.live && plan.structure == Structure::Farm {
-                return Err(live_farm());
+            if self.live && waits(plan.structure) {
+                return Err(not_live(plan.structure));
             }
         }
         Ok(())
@@ -275,9 +280,14 @@ pub(super) fn tiny(costs: &[Duration]) -> bool {
     costs.iter().sum::<Duration>() < TINY * costs.len() as u32
 }
 
-pub(super) fn live_farm() -> StreamError {
+/// Units of this structure wait for one another.
+pub(super) fn waits(structure: Structure) -> bool {
+    matches!(structure, Structure::Farm | Structure::Pipeline)
+}
+
+pub(super) fn not_live(structure: Structure) -> StreamError {
     StreamError::Unsupported {
-        structure: Structure::Farm,
+        structure,
         why: "in a live stream, where units cannot wait for one another; name another structure",
     }
 }

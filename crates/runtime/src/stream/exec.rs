@@ -11,6 +11,7 @@ use crate::buffer::per_worker::PerWorker;
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::{Plan, Structure};
 use crate::service::{Part, Service, Shape};
+use crate::stages;
 use crate::trace::{Trace, Track};
 
 /// Runs units of one service, keeping the private memory of workers between them.
@@ -81,9 +82,6 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Whether `plan` can be run.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), StreamError> {
-        if plan.structure == Structure::Pipeline {
-            return Err(pipeline());
-        }
         if plan.workers == 0 || plan.grain == 0 {
             return Err(StreamError::EmptyPlan { plan: *plan });
         }
@@ -104,7 +102,7 @@ impl<'a, S: Service> Executor<'a, S> {
         Ok(())
     }
 
-    fn shape(&self, structure: Structure) -> Option<&Shape> {
+    pub(super) fn shape(&self, structure: Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
     }
 
@@ -136,6 +134,9 @@ impl<'a, S: Service> Executor<'a, S> {
         output: &S::Output,
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
+        if plan.structure == Structure::Pipeline {
+            return self.alone(plan, unit, input, output);
+        }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
         for (pass, &items) in passes.iter().enumerate() {
@@ -204,15 +205,68 @@ impl<'a, S: Service> Executor<'a, S> {
         input: &S::Input,
         output: &S::Output,
     ) -> Result<(), String> {
+        self.caught(worker, unit, (Structure::Farm, 0..1), input, output)
+    }
+
+    /// Runs some steps of a pipeline on a unit, on the worker that calls this. A panic is an error like any other.
+    pub(super) fn steps(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        steps: Range<u32>,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        self.caught(worker, unit, (Structure::Pipeline, steps), input, output)
+    }
+
+    fn caught(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        (structure, items): (Structure, Range<u32>),
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
         let part = Part {
-            structure: Structure::Farm,
+            structure,
             pass: 0,
-            items: 0..1,
+            items,
         };
         catch_unwind(AssertUnwindSafe(|| {
             self.part(worker, unit, &part, input, output)
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
+    }
+
+    /// Steps of a unit in a pipeline, and what they cost beside one another.
+    pub(super) fn step_costs(&self) -> Vec<f64> {
+        let shape = self.shape(Structure::Pipeline);
+        shape.map_or(Vec::new(), |shape| {
+            let steps = shape.passes.first().copied().unwrap_or(0);
+            stages::costs(&shape.steps, steps)
+        })
+    }
+
+    /// Runs the stages of a pipeline one after the other on the calling thread: a unit by itself has nothing to overlap
+    /// with.
+    fn alone(
+        &self,
+        plan: &Plan,
+        unit: u64,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<Outcome, String> {
+        let costs = self.step_costs();
+        let stages = stages::pipelines(plan, costs.len() as u32)[0];
+        let mut begin = 0;
+        for end in stages::divide(&costs, stages as usize) {
+            if end > begin {
+                self.steps(WorkerId(0), unit, begin..end, input, output)?;
+            }
+            begin = end;
+        }
+        Ok(Outcome::Finished)
     }
 
     /// Keeps the first message; jobs that have not begun are skipped.
@@ -226,13 +280,6 @@ impl<'a, S: Service> Executor<'a, S> {
         self.failed.store(false, Ordering::Relaxed);
         let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
         first.take().unwrap_or_default()
-    }
-}
-
-pub(super) fn pipeline() -> StreamError {
-    StreamError::Unsupported {
-        structure: Structure::Pipeline,
-        why: "by this runtime; name another structure",
     }
 }
 

@@ -1,100 +1,23 @@
 //! Whole units on different workers, with the results put back in order.
 //!
-//! Every worker takes the next unit when it is done with its last. It gets the output buffer *before* the unit, so whoever
-//! has the oldest unit in work can finish it, and waiting for an output buffer cannot be for ever.
+//! Every worker takes the next unit when it is done with its last.
 //!
 //! Where an epoch ends and the next one has the same plan, nobody waits for the units still in work: they count in the
 //! next. Only another plan makes workers wait for one another.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::delivery::{Begun, Delivery, Order, Times, lock, stop, take};
 use super::engine::{Cut, Ended, Engine, Stop, tiny};
-use super::intake::{Intake, Next};
-use super::outlet::Outlet;
+use super::intake::Intake;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
-use super::tally::Tally;
 use crate::dispatch::{Batch, Caller, WorkerId};
-use crate::plan::Plan;
 use crate::service::Service;
 use crate::tuner::{Epoch, Measured};
-
-/// What jobs bring their results to, one at a time.
-struct Delivery<'e, 'a, 'p, S: Service, K> {
-    outlet: &'e mut Outlet<'a, S, K>,
-    tally: &'e mut Tally<'p>,
-    /// Results that wait for an earlier one; the first is that of unit `next`.
-    held: VecDeque<Option<S::Output>>,
-    next: u64,
-    /// Units done that the tally does not know yet.
-    done: u64,
-    /// Why no more units are taken; of several failed units the earliest.
-    stop: Option<Stop>,
-    cut: Option<Duration>,
-    epoch: Times,
-}
-
-/// What the units of an epoch took.
-struct Times {
-    began: Instant,
-    /// On its worker, each that was finished, as they came.
-    took: Vec<Duration>,
-    /// How long the units had been in work that were so when the epoch began.
-    ahead: Duration,
-}
-
-impl Times {
-    fn new() -> Times {
-        Times {
-            began: Instant::now(),
-            took: Vec::new(),
-            ahead: Duration::ZERO,
-        }
-    }
-}
-
-/// Who may take how many units.
-struct Order<'e> {
-    schedule: &'e mut dyn Schedule,
-    left: u32,
-    /// An epoch under another plan, which the schedule has asked for.
-    next: Option<Epoch>,
-    over: bool,
-}
-
-/// When each worker began the unit it computes, in nanoseconds since the epoch began; 0 where it computes none.
-struct Begun(Vec<AtomicU64>);
-
-impl Begun {
-    fn new(workers: usize) -> Begun {
-        Begun((0..workers).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    fn set(&self, worker: WorkerId, at: Duration) {
-        self.put(worker, (at.as_nanos() as u64).max(1));
-    }
-
-    fn clear(&self, worker: WorkerId) {
-        self.put(worker, 0);
-    }
-
-    fn put(&self, worker: WorkerId, value: u64) {
-        if let Some(begun) = self.0.get(worker.0) {
-            begun.store(value, Ordering::Relaxed);
-        }
-    }
-
-    /// How long each unit in work has taken at `now`.
-    fn in_work(&self, now: Duration) -> impl Iterator<Item = Duration> {
-        let begun = self.0.iter().map(|begun| begun.load(Ordering::Relaxed));
-        begun
-            .filter(|&begun| begun > 0)
-            .map(move |begun| now.saturating_sub(Duration::from_nanos(begun)))
-    }
-}
 
 /// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets those of
 /// the last of them.
@@ -217,23 +140,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if !claimed() {
             return false;
         }
-        let Some(output) = out_link.empty() else {
-            stop(&delivery, &quit, Stop::Stopped);
+        let Some((unit, output)) = take(out_link, &turn, &delivery, &quit) else {
             return false;
-        };
-        let next = lock(&turn).take(|| out_link.flush());
-        let unit = match next {
-            Next::Unit(unit) => unit,
-            over => {
-                out_link.give_back(output);
-                let why = match over {
-                    Next::Failed((unit, cause)) => Stop::Source { unit, cause },
-                    Next::Stopped => Stop::Stopped,
-                    Next::End | Next::Unit(_) => Stop::End,
-                };
-                stop(&delivery, &quit, why);
-                return false;
-            }
         };
         let begin = Instant::now();
         begun.set(worker, begin - began);
@@ -347,60 +255,6 @@ fn shares(took: &[Duration], present: Duration, workers: u32, rest: Rest) -> Vec
     took.iter()
         .map(|took| took.mul_f64(share) / workers)
         .collect()
-}
-
-fn stop<S: Service, K>(delivery: &Mutex<Delivery<'_, '_, '_, S, K>>, quit: &AtomicBool, why: Stop) {
-    let mut delivery = lock(delivery);
-    // Units are read before they are computed, so one that failed there was before the one that could not be read;
-    // and after either, other jobs find the source at its end.
-    let rank = |stop: &Stop| match stop {
-        Stop::Unit { unit, .. } => (0, *unit),
-        Stop::Source { unit, .. } => (1, *unit),
-        Stop::End | Stop::Stopped | Stop::Plan(_) => (2, 0),
-    };
-    let earlier = delivery
-        .stop
-        .as_ref()
-        .is_none_or(|known| rank(&why) < rank(known));
-    if earlier {
-        delivery.stop = Some(why);
-    }
-    quit.store(true, Ordering::Relaxed);
-}
-
-impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
-    /// Tells the tally of the units done, which cost so much on average.
-    fn count(&mut self, plan: &Plan, costs: &[Duration]) {
-        let units = std::mem::take(&mut self.done);
-        let sum: Duration = costs.iter().sum();
-        let mean = sum.div_f64(units.max(1) as f64);
-        (0..units).for_each(|_| self.tally.count(plan, mean));
-    }
-
-    /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
-    fn bring(&mut self, number: u64, output: S::Output) -> bool {
-        let place = (number - self.next) as usize;
-        while self.held.len() <= place {
-            self.held.push_back(None);
-        }
-        self.held[place] = Some(output);
-        self.done += 1;
-        while let Some(Some(_)) = self.held.front() {
-            let Some(Some(output)) = self.held.pop_front() else {
-                break;
-            };
-            let number = self.next;
-            self.next += 1;
-            if !self.outlet.bring(number, output, true) {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

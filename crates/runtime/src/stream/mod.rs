@@ -16,22 +16,28 @@
 //! | `run.rs` | both sides set up and taken down |
 //! | `exchange.rs` | buffers going round between two threads |
 //! | `intake.rs`, `outlet.rs` | the reading and the writing side |
-//! | `engine.rs`, `farm.rs` | the compute side: epochs of units divided, or side by side |
+//! | `engine.rs`, `farm.rs`, `pipeline.rs` | the compute side: epochs of units divided, side by side, or in stages |
+//! | `delivery.rs` | what overlapping units are taken from and brought to |
+//! | `line.rs`, `balance.rs` | the stages of a pipeline: who works at which, and where each begins |
 //! | `exec.rs` | one unit under one plan |
 //! | `schedule.rs` | who gives the plans |
 //! | `tally.rs`, `samples.rs`, `report.rs` | what is counted and told |
 //! | `cancel.rs`, `error.rs` | how streams end early |
 #![forbid(unsafe_code)]
 
+mod balance;
 mod build;
 mod cancel;
+mod delivery;
 mod engine;
 mod error;
 mod exchange;
 mod exec;
 mod farm;
 mod intake;
+mod line;
 mod outlet;
+mod pipeline;
 mod ports;
 mod report;
 mod run;

@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::thread;
 
 use super::build::{Options, Stream};
-use super::engine::{Engine, Limits, MANY, Stop, live_farm};
+use super::engine::{Engine, Limits, MANY, Stop, not_live, waits};
 use super::error::{BoxError, Panicked, StreamError, panic_text};
 use super::exchange::Exchange;
-use super::exec::{Executor, pipeline};
+use super::exec::Executor;
 use super::intake::{InLink, Intake, read_all};
 use super::outlet::{OutLink, Outlet, Writer, Written, guarded};
+use super::pipeline::ROOM;
 use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::Tally;
 use crate::error::Error;
-use crate::plan::{Choice, Dispatch, Structure};
+use crate::plan::{Choice, Dispatch};
 use crate::rates::Rates;
 use crate::runtime::{Runtime, Seats};
 use crate::service::{Service, Shape};
@@ -171,15 +172,11 @@ fn tuner<'a>(
             have,
         });
     }
-    if shapes.iter().any(|s| s.structure == Structure::Pipeline) {
-        return Err(pipeline());
-    }
     let auto = match options.choice {
         Choice::Auto => true,
-        Choice::Fixed {
-            structure: Structure::Farm,
-            ..
-        } if options.live => return Err(live_farm()),
+        Choice::Fixed { structure, .. } if options.live && waits(structure) => {
+            return Err(not_live(structure));
+        }
         Choice::Fixed { .. } => false,
     };
     let memory = runtime.memory().filter(|_| auto).map(|memory| {
@@ -277,12 +274,13 @@ where
     } = *site.options;
     let trace = site.runtime.trace();
     let (read_inline, write_inline) = (source.inline() && !live, sink.inline());
-    let farm = site.runtime.workers() + 2;
+    // A farm has a unit for each worker in work, a pipeline some more between its stages.
+    let overlapping = (1 + ROOM) * site.runtime.workers() + 2;
     let limits = Limits {
         inputs: in_flight
-            .unwrap_or(INPUTS.max(farm).max(MANY))
+            .unwrap_or(INPUTS.max(overlapping).max(MANY))
             .max(if live { LIVE_INPUTS } else { 1 }),
-        outputs: in_flight.unwrap_or(OUTPUTS.max(farm).max(MANY)),
+        outputs: in_flight.unwrap_or(OUTPUTS.max(overlapping).max(MANY)),
     };
     let in_link: Arc<InLink<S>> = Arc::new(Exchange::new(limits.inputs));
     let out_link: OutLink<S> = Exchange::new(limits.outputs);
@@ -342,6 +340,7 @@ where
             limits,
             live,
             prepared: Vec::new(),
+            balance: None,
         };
         engine.ensure(
             if read_inline {

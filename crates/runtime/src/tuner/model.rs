@@ -4,12 +4,14 @@
 //! `max(ops / (ops_per_s * n), bytes / memory rate) * unevenness + jobs * job_s / workers + passes * pass_s`, where n is
 //! the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker alone, at most
 //! that of all together.
-//! Unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
+//! Where whole units run side by side nothing waits for a pass; in a pipeline the largest stage, by what the service says
+//! of its steps, sets the pace. Else unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
 //! waits for them, so its passes are free.
 
 use crate::plan::{Dispatch, Plan, Structure};
 use crate::rates::Rates;
 use crate::service::Shape;
+use crate::stages;
 
 use super::api::{SetupError, TunerSetup};
 
@@ -86,6 +88,8 @@ impl Model {
         self.shapes.iter().map(|s| s.structure).filter(|s| match s {
             Structure::BackwardStore => false,
             Structure::Farm => !self.live,
+            // One worker alone has all stages, which is what a farm of one does.
+            Structure::Pipeline => !self.live && self.workers > 1,
             _ => true,
         })
     }
@@ -122,6 +126,12 @@ impl Model {
         let least = self.shape(structure).map_or(1, |s| s.min_grain.max(1));
         let most = match structure {
             Structure::Farm => self.items(structure),
+            // From a stage for each worker to two stages, which is the least that makes a pipeline.
+            Structure::Pipeline => {
+                let items = self.items(structure);
+                let least = least.max(items.div_ceil(workers.max(1)));
+                return (least, items.div_ceil(2).max(least));
+            }
             _ => self.items(structure).div_ceil(workers.max(1)),
         };
         (least, most.max(least))
@@ -159,7 +169,7 @@ impl Model {
         }
         let mut best = full;
         let mut workers = self.workers;
-        while workers > 1 {
+        while workers / 2 >= self.least_workers(structure) {
             workers /= 2;
             let plan = self.default_plan(structure, workers);
             // A tie goes to more workers: they are the ones that help when the model is wrong.
@@ -168,6 +178,14 @@ impl Model {
             }
         }
         best
+    }
+
+    /// Fewest workers that are worth trying.
+    pub(super) fn least_workers(&self, structure: Structure) -> u32 {
+        match structure {
+            Structure::Pipeline => 2.min(self.workers),
+            _ => 1,
+        }
     }
 
     /// The plan can be run by this service on these workers.
@@ -181,6 +199,10 @@ impl Model {
 
     /// Jobs that one worker runs one after the other in a unit. A job that runs is not interrupted.
     pub(super) fn rounds(&self, plan: &Plan) -> f64 {
+        // A unit that is in a pipeline goes through it to the end.
+        if plan.structure == Structure::Pipeline {
+            return 1.0;
+        }
         let jobs = self
             .shape(plan.structure)
             .map_or(1.0, |shape| jobs(shape, plan.grain));
@@ -212,10 +234,10 @@ impl Model {
         let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * at_once);
         let memory = shape.work.bytes / self.memory_rate(at_once);
         let work = arithmetic.max(memory).max(1e-9);
-        if !beside_one_another(plan.structure) {
-            work * self.unevenness(shape, plan)
-        } else {
-            work
+        match plan.structure {
+            Structure::Pipeline => work * largest_stage(shape, plan),
+            _ if beside_one_another(plan.structure) => work,
+            _ => work * self.unevenness(shape, plan),
         }
     }
 
@@ -230,7 +252,11 @@ impl Model {
             return 0.0;
         };
         let workers = f64::from(plan.workers.max(1));
-        let jobs = jobs(shape, plan.grain);
+        // Each stage of a pipeline takes a unit from one ring and puts it into another, which is about what a job costs.
+        let jobs = match plan.structure {
+            Structure::Pipeline => f64::from(stages_of(shape, plan)),
+            _ => jobs(shape, plan.grain),
+        };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
         let alone = plan.workers <= 1 || beside_one_another(plan.structure);
         let barriers = if alone {
@@ -265,6 +291,35 @@ fn jobs(shape: &Shape, grain: u32) -> f64 {
         .iter()
         .map(|&items| f64::from(items.div_ceil(grain.max(1)).max(1)))
         .sum()
+}
+
+/// Stages that a unit goes through, in the longest of the pipelines side by side.
+fn stages_of(shape: &Shape, plan: &Plan) -> u32 {
+    let steps = shape.passes.first().copied().unwrap_or(1);
+    let pipes = stages::pipelines(plan, steps);
+    pipes.into_iter().max().unwrap_or(1)
+}
+
+/// Time of the largest stage as a multiple of an even division, by what the service says of the steps; of pipelines of
+/// different lengths side by side, what they come to together.
+fn largest_stage(shape: &Shape, plan: &Plan) -> f64 {
+    let steps = shape.passes.first().copied().unwrap_or(1);
+    let costs = stages::costs(&shape.steps, steps);
+    let whole: f64 = costs.iter().sum();
+    let units_per_time = |count: u32| {
+        let ends = stages::divide(&costs, count as usize);
+        whole / stages::largest(&costs, &ends).max(f64::MIN_POSITIVE)
+    };
+    let together: f64 = stages::pipelines(plan, steps)
+        .into_iter()
+        .map(units_per_time)
+        .sum();
+    let uneven = f64::from(plan.workers.max(1)) / together;
+    if uneven.is_finite() {
+        uneven.max(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// Units of this structure overlap, so no unit waits for the last job of the one before.
@@ -313,6 +368,7 @@ mod tests {
         Shape {
             structure,
             passes,
+            steps: Vec::new(),
             default_grain: 10,
             min_grain: 2,
             work: Work {
@@ -339,6 +395,26 @@ mod tests {
         let seconds = |workers| m.work_seconds(&m.default_plan(Structure::Tiled, workers));
         assert!((seconds(2) / seconds(8) - 1.0).abs() < 1e-9);
         assert!((seconds(1) / seconds(8) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_pipeline_goes_at_the_pace_of_its_largest_stage() {
+        let mut pipeline = shape(Structure::Pipeline, vec![4], 4e6, 0.0);
+        (pipeline.min_grain, pipeline.default_grain) = (1, 1);
+        let mut m = model(2, vec![pipeline]);
+        let plan = m.default_plan(Structure::Pipeline, 2);
+        assert_eq!(plan.grain, 2);
+        // Two hand-overs of a unit, beside one another.
+        assert!((m.seconds(&plan) - (2e-3 + 1e-6)).abs() < 1e-9);
+        m.shapes[0].steps = vec![5.0, 1.0, 1.0, 1.0];
+        assert!((m.work_seconds(&plan) - 4e-3 * 5.0 / 8.0).abs() < 1e-9);
+        assert_eq!(m.rounds(&plan), 1.0);
+        assert_eq!(m.best_plan(Structure::Pipeline).workers, 2);
+        assert!(m.structures().any(|s| s == Structure::Pipeline));
+        m.live = true;
+        assert!(!m.structures().any(|s| s == Structure::Pipeline));
+        (m.live, m.workers) = (false, 1);
+        assert!(!m.structures().any(|s| s == Structure::Pipeline));
     }
 
     #[test]

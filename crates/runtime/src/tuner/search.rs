@@ -4,7 +4,7 @@
 //! expected price of trying. Dispatch, grain and workers are searched around plans that have proved good, one step at
 //! a time: another dispatch, half or twice the grain, half or twice or one more or one fewer workers.
 
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 
 use super::arm::{Arm, Belief, Step};
 use super::math::{expected_improvement, normal_cdf};
@@ -59,7 +59,7 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
             },
         );
     };
-    if from.workers > 1 && from.structure != Structure::Farm {
+    if from.workers > 1 && !beside_one_another(from.structure) {
         for &dispatch in model.dispatches() {
             step(Plan { dispatch, ..from }, Step::Dispatch, DISPATCH_SIGMA);
         }
@@ -73,7 +73,7 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
     if !model.pinned_workers() {
         let w = from.workers;
         for workers in [w / 2, w - 1, w + 1, w.saturating_mul(2), 1, model.workers()] {
-            let workers = workers.clamp(1, model.workers());
+            let workers = workers.clamp(model.least_workers(from.structure), model.workers());
             // One worker alone is handed nothing: all dispatches are the same to it.
             let dispatch = if workers == 1 {
                 model.dispatches()[0]
@@ -206,6 +206,10 @@ pub(super) fn cutoff_ratio(arm: &Arm, x: f64) -> Option<f64> {
 /// The plan that a structure is run under the first time: jobs small enough that a hopeless one is soon given up.
 pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
     const ROUNDS: u32 = 32;
+    // Smaller jobs would be more stages, and be no sooner given up.
+    if beside_one_another(plan.structure) {
+        return plan;
+    }
     let (least, _) = model.grains(plan.structure, plan.workers);
     let small = model.items(plan.structure) / (ROUNDS * plan.workers);
     Plan {
@@ -217,7 +221,7 @@ pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Choice, Dispatch};
+    use crate::plan::{Choice, Dispatch, Structure};
     use crate::rates::Rates;
     use crate::service::{Shape, Work};
     use crate::tuner::api::TunerSetup;
@@ -226,6 +230,7 @@ mod tests {
         let shape = |structure, passes: Vec<u32>, ops| Shape {
             structure,
             passes,
+            steps: Vec::new(),
             default_grain: 34,
             min_grain: 8,
             work: Work {

@@ -429,6 +429,7 @@ fn what_cannot_be_run_is_said_before_anything_starts() {
             pipeline: true,
             ..Toy::default()
         });
+        let stream = stream.plan("pipeline".parse().unwrap()).live(true);
         let error = stream.into(sink.clone()).unwrap_err();
         assert!(
             matches!(

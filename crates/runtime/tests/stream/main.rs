@@ -6,5 +6,6 @@ mod ends;
 mod failures;
 mod farm;
 mod live;
+mod pipeline;
 mod plans;
 mod toy;

@@ -1,7 +1,9 @@
 //! A service whose result shows every mistake of a stream, and sources and sinks that fail on demand.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
@@ -11,6 +13,9 @@ use evener_runtime::{
 
 /// Items of a unit.
 pub const ITEMS: u32 = 97;
+
+/// Steps of a unit in a pipeline.
+pub const STEPS: u32 = 6;
 
 /// Runs `f` on a thread of its own and fails if it takes too long: a stream must never hang.
 pub fn within<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
@@ -47,6 +52,9 @@ pub enum Fail {
     Panic,
 }
 
+/// A unit, some of its steps, and where they ran.
+pub type Ran = (u64, Range<u32>, ThreadId);
+
 /// Item i of a unit is a mix of items i and i + 1 of the one before, twice.
 #[derive(Clone, Default)]
 pub struct Toy {
@@ -54,6 +62,11 @@ pub struct Toy {
     /// Time of a unit, by its number, spent in its first item.
     pub delay: Option<fn(u64, Structure) -> Duration>,
     pub pipeline: bool,
+    /// Time of a step, by the unit's number, and the step that fails.
+    pub step: Option<fn(u64, u32) -> Duration>,
+    pub fail_step: u32,
+    /// Which thread ran which steps of a unit.
+    pub ran: Arc<Mutex<Vec<Ran>>>,
     /// Structures that were prepared, each taking this long.
     pub prepared: Arc<Mutex<Vec<Structure>>>,
     pub prepare: Duration,
@@ -70,6 +83,9 @@ pub struct Out {
     pub number: AtomicU32,
     middle: Vec<AtomicU32>,
     pub data: Vec<AtomicU32>,
+    /// Steps done, and whether one is being done.
+    steps: AtomicU32,
+    busy: AtomicBool,
 }
 
 fn mix(a: u32, b: u32) -> u32 {
@@ -115,6 +131,8 @@ impl Service for Toy {
             number: AtomicU32::new(u32::MAX),
             middle: zeros(),
             data: zeros(),
+            steps: AtomicU32::new(0),
+            busy: AtomicBool::new(false),
         }
     }
 
@@ -132,6 +150,7 @@ impl Service for Toy {
         let shape = |structure, passes: &[u32]| Shape {
             structure,
             passes: passes.to_vec(),
+            steps: Vec::new(),
             default_grain: 8,
             min_grain: 1,
             work: Work {
@@ -147,7 +166,7 @@ impl Service for Toy {
             shape(Structure::Farm, &[1]),
         ];
         if self.pipeline {
-            shapes.push(shape(Structure::Pipeline, &[1]));
+            shapes.push(shape(Structure::Pipeline, &[STEPS]));
         }
         shapes
     }
@@ -159,6 +178,9 @@ impl Service for Toy {
         output: &Out,
         scratch: &mut Vec<u32>,
     ) -> Result<(), String> {
+        if part.structure == Structure::Pipeline {
+            return self.steps(part.items.clone(), input, output);
+        }
         let n = ITEMS as usize;
         let (items, last) = match part.structure {
             Structure::Farm => (0..n, true),
@@ -206,6 +228,49 @@ impl Service for Toy {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl Toy {
+    /// Step 1 mixes once and step 4 again; the others do nothing but be counted.
+    fn steps(&self, steps: Range<u32>, input: &In, output: &Out) -> Result<(), String> {
+        let n = ITEMS as usize;
+        assert!(!output.busy.swap(true, Ordering::Acquire), "two at once");
+        assert!(!steps.is_empty() && steps.end <= STEPS, "{steps:?}");
+        if steps.start == 0 {
+            output.steps.store(0, Ordering::Relaxed);
+            output.number.store(input.number as u32, Ordering::Relaxed);
+        }
+        let thread = std::thread::current().id();
+        let ran = (input.number, steps.clone(), thread);
+        self.ran.lock().unwrap().push(ran);
+        for step in steps {
+            let done = output.steps.swap(step + 1, Ordering::Relaxed);
+            assert_eq!(done, step, "unit {}", input.number);
+            if let Some(delay) = self.step {
+                std::thread::sleep(delay(input.number, step));
+            }
+            if let Some((unit, how)) = self.fail
+                && (unit, self.fail_step) == (input.number, step)
+            {
+                output.busy.store(false, Ordering::Release);
+                match how {
+                    Fail::Error => return Err("the toy broke".into()),
+                    Fail::Panic => panic!("the toy fell"),
+                }
+            }
+            for i in 0..n {
+                if step == 1 {
+                    let mixed = mix(input.data[i], input.data[(i + 1) % n]);
+                    output.middle[i].store(mixed, Ordering::Relaxed);
+                } else if step == 4 {
+                    let at = |i: usize| output.middle[i % n].load(Ordering::Relaxed);
+                    output.data[i].store(mix(at(i), at(i + 1)), Ordering::Relaxed);
+                }
+            }
+        }
+        output.busy.store(false, Ordering::Release);
         Ok(())
     }
 }

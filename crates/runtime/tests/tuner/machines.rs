@@ -25,6 +25,44 @@ fn plain(structure: Structure, work_s: f64, memory_s: f64, items: u32) -> Truth 
     }
 }
 
+/// What cannot be divided any other way runs in stages, on as many workers as there are. The stream is long, because a
+/// pipeline that were a hundred times slower could not be cut off.
+#[test]
+fn a_pipeline_is_found_where_nothing_else_uses_all_workers() {
+    for seed in 0..30 {
+        let mut truths = vec![
+            plain(Structure::Sequential, 2e-3, 0.0, 1),
+            plain(Structure::Pipeline, 2e-3, 0.0, 64),
+        ];
+        truths[1].predicted = Rng::new(seed).between(0.7, 1.4);
+        let world = World::new(4, 12_000, truths);
+        let ran = run(&world, seed);
+        let plan = ran.tuner.incumbent();
+        let full = (plan.structure, plan.workers) == (Structure::Pipeline, 4);
+        assert!(full, "{plan}\n{}", ran.log());
+        assert!(ran.efficiency(&world, 0, 12_000) > 0.85, "{}", ran.log());
+        assert!((1..=32).contains(&plan.grain), "{plan}");
+    }
+}
+
+/// A farm of equal speed is as good, and the tuner stays with one of the two.
+#[test]
+fn a_pipeline_and_a_farm_compete() {
+    for (factor, best) in [(1.3, Structure::Farm), (0.7, Structure::Pipeline)] {
+        for seed in 0..20 {
+            let mut truths = vec![
+                plain(Structure::Sequential, 2e-3, 0.0, 64),
+                plain(Structure::Farm, 1.5e-3, 0.0, 1),
+                plain(Structure::Pipeline, 1.5e-3 * factor, 0.0, 64),
+            ];
+            truths[2].predicted = 1.0 / factor;
+            let world = World::new(2, 4000, truths);
+            let ran = run(&world, seed);
+            assert_eq!(ran.tuner.incumbent().structure, best, "{}", ran.log());
+        }
+    }
+}
+
 /// Memory is the limit from the second worker on, and every further worker makes it worse.
 #[test]
 fn sixteen_workers_are_too_many_where_memory_is_the_limit() {

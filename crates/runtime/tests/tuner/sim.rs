@@ -201,6 +201,7 @@ impl World {
             .map(|t| Shape {
                 structure: t.structure,
                 passes: t.passes.clone(),
+                steps: Vec::new(),
                 default_grain: t.default_grain,
                 min_grain: t.min_grain,
                 // One operation a nanosecond, ten bytes a nanosecond.

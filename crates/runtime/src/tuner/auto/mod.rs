@@ -126,7 +126,9 @@ impl Auto {
         let fallback = arms
             .iter()
             .skip(1)
-            .filter(|a| a.plan.structure != start.structure && a.plan.structure != Structure::Farm)
+            .filter(|a| {
+                a.plan.structure != start.structure && !beside_one_another(a.plan.structure)
+            })
             .min_by(|a, b| a.prior.mu.total_cmp(&b.prior.mu))
             .map_or(start, |a| a.plan);
         Ok(Auto {
@@ -399,7 +401,7 @@ fn safest_best(model: &Model) -> Option<Plan> {
     let plans = || model.structures().map(|s| model.best_plan(s));
     let least = |a: &Plan, b: &Plan| model.seconds(a).total_cmp(&model.seconds(b));
     plans()
-        .filter(|p| p.structure != Structure::Farm)
+        .filter(|p| !beside_one_another(p.structure))
         .min_by(least)
         .or_else(|| plans().min_by(least))
 }

@@ -1,0 +1,459 @@
+//! Units in stages on different workers: each worker has some steps, units go from one to the next.
+//!
+//! Workers take units at the first stages of as many pipelines as the plan makes, and results are put back in order, as
+//! those of a farm are. A unit carries how many of its steps are done, and a stage runs from there to where it ends at that
+//! moment. So boundaries can move at any time, while units are under way, and each step is still run once and in order.
+//!
+//! Where an epoch ends and the next one has the same plan, the pipeline is not drained. Only another plan makes workers
+//! wait for the last unit.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::balance::{Balance, Medians, Window};
+use super::delivery::{Begun, Delivery, Order, Times, lock, stop, take};
+use super::engine::{Cut, Ended, Engine, Stop, tiny};
+use super::error::panic_text;
+use super::intake::Intake;
+use super::line::{Line, Work};
+use super::ports::{Sink, Source};
+use super::schedule::Schedule;
+use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
+use crate::service::Service;
+use crate::stages::pipelines;
+use crate::trace::Track;
+use crate::tuner::{Epoch, Measured};
+
+/// Units that may wait between two stages: one for what stages differ by, one for what units do.
+pub(super) const ROOM: usize = 2;
+
+/// A unit on its way.
+struct Travel<I, O> {
+    number: u64,
+    input: I,
+    output: O,
+    /// Steps done.
+    at: u32,
+    took: Duration,
+}
+
+/// What is measured of one stage.
+struct Meter {
+    /// The step it ends before.
+    end: AtomicU32,
+    /// Nanoseconds it computed in this epoch.
+    busy: AtomicU64,
+    /// Its first unit has come.
+    filled: AtomicBool,
+    window: Mutex<Window>,
+}
+
+/// The stages of one pipeline and what is measured of them.
+struct Pipe<I, O> {
+    line: Line<Travel<I, O>>,
+    meters: Vec<Meter>,
+    medians: Mutex<Medians>,
+}
+
+impl<I: Send, O: Send> Pipe<I, O> {
+    fn new(ends: Vec<u32>) -> Pipe<I, O> {
+        let meter = |&end: &u32| Meter {
+            end: AtomicU32::new(end),
+            busy: AtomicU64::new(0),
+            filled: AtomicBool::new(false),
+            window: Mutex::default(),
+        };
+        Pipe {
+            line: Line::new(ends.len(), ROOM),
+            meters: ends.iter().map(meter).collect(),
+            medians: Mutex::new(Medians::new(ends)),
+        }
+    }
+
+    fn stages(&self) -> u32 {
+        self.meters.len() as u32
+    }
+
+    /// Counts a unit that a stage computed. Where stages end from now on, if that changes.
+    fn count(
+        &self,
+        place: usize,
+        steps: &Range<u32>,
+        took: Duration,
+        balance: &Mutex<Balance>,
+    ) -> Option<Vec<u32>> {
+        let meter = &self.meters[place];
+        meter.busy.fetch_add(nanos(took), Ordering::Relaxed);
+        let median = lock(&meter.window).add(steps, took)?;
+        let mut medians = lock(&self.medians);
+        let ends = medians.put(place, steps, median, |ends, took| {
+            lock(balance).learn(ends, took)
+        })?;
+        for (meter, &end) in self.meters.iter().zip(ends) {
+            meter.end.store(end, Ordering::Relaxed);
+        }
+        Some(ends.to_vec())
+    }
+
+    /// Nanoseconds that its stages computed since the last call: all of them together, and the busiest for each.
+    fn busy(&self) -> (u64, u64) {
+        let busy = self.meters.iter();
+        let busy = busy.map(|meter| meter.busy.swap(0, Ordering::Relaxed));
+        let (sum, most) = busy.fold((0, 0), |(sum, most), busy| (sum + busy, busy.max(most)));
+        (sum, most * self.meters.len() as u64)
+    }
+}
+
+/// What a job does at its stage.
+struct Tending<T, C, B> {
+    take: T,
+    compute: C,
+    bring: B,
+}
+
+impl<U, T, C, B> Work<U> for Tending<T, C, B>
+where
+    T: Fn() -> Option<U>,
+    C: Fn(usize, U) -> Option<U>,
+    B: Fn(U),
+{
+    fn take(&self) -> Option<U> {
+        (self.take)()
+    }
+
+    fn stage(&self, place: usize, unit: U) -> Option<U> {
+        (self.compute)(place, unit)
+    }
+
+    fn bring(&self, unit: U) {
+        (self.bring)(unit);
+    }
+}
+
+/// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets those of
+/// the last of them.
+///
+/// A unit's cost is what it took on all its workers together, divided by the workers, times what workers were there for
+/// beside computing: where stages are uneven they wait for the largest, and that counts. What the first stage waits for input
+/// and output, and what the others wait for meanwhile, does not; but a pipeline is never counted as faster than its
+/// busiest stage. Filling and draining, which a stream does once, do not count either.
+///
+/// When a unit takes longer than the epoch allows, those in work are finished, and no more are begun.
+pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    epoch: &Epoch,
+    schedule: &mut dyn Schedule,
+    costs: &mut Vec<Duration>,
+) -> Ended {
+    let plan = epoch.plan;
+    let exec = engine.exec;
+    let known = exec.step_costs();
+    let steps = known.len() as u32;
+    let balance = engine.balance.take();
+    let balance = Mutex::new(balance.unwrap_or_else(|| Balance::new(known)));
+    let pipes: Vec<Pipe<S::Input, S::Output>> = pipelines(&plan, steps)
+        .into_iter()
+        .map(|stages| Pipe::new(lock(&balance).ends(stages as usize)))
+        .collect();
+    let places: Vec<(usize, usize)> = pipes
+        .iter()
+        .enumerate()
+        .flat_map(|(pipe, stages)| (0..stages.meters.len()).map(move |place| (pipe, place)))
+        .collect();
+    let workers = places.len() as u32;
+
+    let inside = places.len() + ROOM * (places.len() - pipes.len());
+    let beside = |inline: bool| if inline { 0 } else { 2 };
+    engine.ensure(
+        inside + beside(engine.intake.is_inline()),
+        inside + beside(engine.outlet.is_inline()).max(1),
+    );
+    let may_grow = engine.may_grow();
+
+    let in_link = engine.intake.link().clone();
+    let out_link = engine.outlet.link();
+    let delivery = Mutex::new(Delivery {
+        held: std::collections::VecDeque::with_capacity(out_link.buffers()),
+        next: engine.intake.taken(),
+        done: 0,
+        stop: None,
+        cut: None,
+        epoch: Times::new(),
+        outlet: &mut engine.outlet,
+        tally: &mut *engine.tally,
+    });
+    let order = Mutex::new(Order {
+        schedule,
+        left: epoch.units.max(1),
+        next: None,
+        over: false,
+    });
+    let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
+    let cancel = engine.cancel;
+    let quit = AtomicBool::new(false);
+    // Units from this one on are of no use any more.
+    let failed = AtomicU64::new(u64::MAX);
+    let waited = AtomicU64::new(0);
+    let begun = Begun::new(exec.pool().workers());
+    let began = Instant::now();
+    let wait = |time: Duration, stages: u32| {
+        waited.fetch_add(nanos(time) * u64::from(stages), Ordering::Relaxed);
+    };
+
+    // What the units of an epoch cost that ends now.
+    let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>| {
+        let now = Instant::now();
+        let ahead: Duration = begun.in_work(now - began).sum();
+        let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
+        let times = Times {
+            began: now,
+            took: Vec::new(),
+            ahead,
+        };
+        let times = std::mem::replace(&mut delivery.epoch, times);
+        let (mut busy, mut least) = (0, 0);
+        for pipe in &pipes {
+            let (all, most) = pipe.busy();
+            busy += all;
+            least += most;
+        }
+        let work = (Duration::from_nanos(busy) + ahead).saturating_sub(times.ahead);
+        let present = ((now - times.began) * workers)
+            .saturating_sub(waited)
+            .max(Duration::from_nanos(least))
+            .max(work);
+        // Units under way were worked at and are not done.
+        let share = present.as_secs_f64() / work.as_secs_f64();
+        let share = if share.is_finite() { share } else { 1.0 };
+        let costs: Vec<Duration> = times
+            .took
+            .iter()
+            .map(|took| took.mul_f64(share) / workers)
+            .collect();
+        delivery.count(&plan, &costs);
+        costs
+    };
+
+    let another = |order: &mut Order<'_>| {
+        let mut delivery = lock(&delivery);
+        let whole = delivery.stop.is_none() && delivery.cut.is_none();
+        let known = !delivery.epoch.took.is_empty();
+        if order.over || epoch.cutoff.is_some() || !whole || !known {
+            return false;
+        }
+        let costs = reckon(&mut delivery);
+        drop(delivery);
+        order.schedule.record(Measured::Units { costs: &costs });
+        let next = order.schedule.next();
+        // Between batches the engine makes more buffers.
+        let grows = may_grow && tiny(&costs);
+        let goes_on = next.plan == plan && next.cutoff.is_none() && !grows;
+        if goes_on {
+            order.left = next.units.max(1);
+        } else {
+            order.next = Some(next);
+        }
+        goes_on
+    };
+    // Whether there is a unit for another pipeline.
+    let claimed = || {
+        let mut order = lock(&order);
+        if order.left == 0 && !another(&mut order) {
+            order.over = true;
+            return false;
+        }
+        order.left -= 1;
+        true
+    };
+    let cut = |after: Duration| {
+        let mut delivery = lock(&delivery);
+        let cut = delivery.cut.get_or_insert(after);
+        *cut = (*cut).max(after);
+        quit.store(true, Ordering::Relaxed);
+    };
+
+    let taken = |pipe: &Pipe<S::Input, S::Output>| {
+        if cancel.is_cancelled() {
+            stop(&delivery, &quit, Stop::Stopped);
+        }
+        if quit.load(Ordering::Relaxed) {
+            return None;
+        }
+        let asked = Instant::now();
+        if let Some(cutoff) = epoch.cutoff {
+            let longest = begun.in_work(asked - began).max().unwrap_or_default();
+            if longest > cutoff {
+                cut(longest);
+                return None;
+            }
+        }
+        if !claimed() {
+            return None;
+        }
+        let (unit, output) = take(out_link, &turn, &delivery, &quit)?;
+        wait(asked.elapsed(), pipe.stages());
+        Some(Travel {
+            number: unit.number,
+            input: unit.value,
+            output,
+            at: 0,
+            took: Duration::ZERO,
+        })
+    };
+    let computed = |pipe: &Pipe<_, _>,
+                    worker: WorkerId,
+                    place: usize,
+                    mut unit: Travel<S::Input, S::Output>| {
+        if unit.number >= failed.load(Ordering::Relaxed) {
+            in_link.give_back(unit.input);
+            return None;
+        }
+        let meter = &pipe.meters[place];
+        let begin = Instant::now();
+        if !meter.filled.swap(true, Ordering::Relaxed) {
+            wait(begin - began, u32::from(place > 0));
+        }
+        let last = place + 1 == pipe.meters.len();
+        let end = if last {
+            steps
+        } else {
+            meter.end.load(Ordering::Relaxed).min(steps)
+        };
+        let steps = unit.at..end;
+        if steps.is_empty() {
+            return Some(unit);
+        }
+        begun.set(worker, begin - began);
+        let result = exec.steps(
+            worker,
+            unit.number,
+            steps.clone(),
+            &unit.input,
+            &unit.output,
+        );
+        let took = begin.elapsed();
+        if let Err(message) = result {
+            begun.clear(worker);
+            failed.fetch_min(unit.number, Ordering::Relaxed);
+            let why = Stop::Unit {
+                unit: unit.number,
+                message,
+            };
+            stop(&delivery, &quit, why);
+            in_link.give_back(unit.input);
+            // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
+            in_link.stop_consumer();
+            out_link.stop_producers();
+            return None;
+        }
+        let moved = pipe.count(place, &steps, took, &balance);
+        begun.clear(worker);
+        if let Some(ends) = moved
+            && exec.trace().is_on()
+        {
+            let text = format!("stages end at {ends:?}");
+            exec.trace().instant(Track::Tuner, "stages", &text);
+        }
+        unit.at = steps.end;
+        unit.took += took;
+        if epoch.cutoff.is_some_and(|cutoff| unit.took > cutoff) {
+            cut(unit.took);
+        }
+        Some(unit)
+    };
+    let brought = |pipe: &Pipe<S::Input, S::Output>, unit: Travel<S::Input, S::Output>| {
+        let now = Instant::now();
+        in_link.give_back(unit.input);
+        let mut delivery = lock(&delivery);
+        delivery.epoch.took.push(unit.took);
+        if !delivery.bring(unit.number, unit.output) {
+            delivery.stop.get_or_insert(Stop::Stopped);
+            quit.store(true, Ordering::Relaxed);
+        }
+        let units = delivery.tally.units() + delivery.done;
+        delivery
+            .tally
+            .progress(&plan, units, now, || in_link.dropped());
+        drop(delivery);
+        wait(now.elapsed(), pipe.stages());
+    };
+
+    let batch = Batch {
+        dispatch: plan.dispatch,
+        items: workers,
+        grain: 1,
+        workers,
+        deadline: None,
+        caller: Caller::Works,
+    };
+    let ended: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
+    let panic: Mutex<Option<String>> = Mutex::new(None);
+    // Kernels, sources and sinks are caught where they are called, so this is a callback's. Its stage must still be tended
+    // to the end, or others would wait for it.
+    let fell = |payload: Box<dyn std::any::Any + Send>| {
+        lock(&panic).get_or_insert_with(|| panic_text(&*payload));
+        failed.store(0, Ordering::Relaxed);
+        stop(&delivery, &quit, Stop::Stopped);
+        in_link.stop_consumer();
+        out_link.stop_producers();
+    };
+    let outcome = exec.pool().run(&batch, &|worker, jobs| {
+        for job in jobs {
+            let (pipe, place) = places[job as usize];
+            let pipe = &pipes[pipe];
+            let work = Tending {
+                take: || taken(pipe),
+                compute: |place, unit| computed(pipe, worker, place, unit),
+                bring: |unit| brought(pipe, unit),
+            };
+            while let Err(payload) = catch_unwind(AssertUnwindSafe(|| pipe.line.tend(place, &work)))
+            {
+                fell(payload);
+            }
+            if !pipe.meters[place].filled.load(Ordering::Relaxed) {
+                wait(began.elapsed(), 1);
+            } else {
+                lock(&ended).push(Instant::now());
+            }
+        }
+    });
+    let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ended.iter().for_each(|ended| wait(ended.elapsed(), 1));
+
+    let mut delivery = delivery
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let last = reckon(&mut delivery);
+    let Delivery {
+        stop, cut, next, ..
+    } = delivery;
+    if cut.is_none() {
+        costs.extend(last);
+    }
+    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    engine.balance = Some(balance.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let panic = panic.map(|message| JobPanic { message });
+    let stop = match panic.or(outcome.err()) {
+        Some(panic) => Some(Stop::Unit {
+            unit: next,
+            message: panic.to_string(),
+        }),
+        None => stop,
+    };
+    Ended {
+        cut: cut.map(|after| Cut {
+            after,
+            redo: Duration::ZERO,
+        }),
+        stop,
+        next: order.next,
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
