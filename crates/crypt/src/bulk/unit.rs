@@ -48,7 +48,7 @@ impl UnitIn {
 
 /// A unit as it is written.
 pub struct UnitOut {
-    pub(super) rows: Rows<u8>,
+    pub(crate) rows: Rows<u8>,
     len: AtomicUsize,
     last: AtomicBool,
 }
@@ -64,7 +64,7 @@ impl UnitOut {
     }
 
     /// What all jobs of a unit say alike.
-    pub(super) fn describe(&self, len: usize, last: bool) {
+    pub(crate) fn describe(&self, len: usize, last: bool) {
         self.len.store(len, Ordering::Relaxed);
         self.last.store(last, Ordering::Relaxed);
     }

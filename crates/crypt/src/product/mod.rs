@@ -8,19 +8,33 @@
 //! A pass is one whole encryption of a block by one of the ciphers. All passes of a cipher use the same subkeys;
 //! Skipjack takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that
 //! stages which together run all 64 in order give what one call gives.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `idea.rs`, `skipjack.rs`, `raiden.rs` | the ciphers, one block after the other |
+//! | `kernels/` | the same for many blocks at once |
+//! | `chain.rs` | chains in memory |
+//! | `batch.rs` | batches of a file, and how chains lie in it |
+//! | `service.rs` | how a batch is divided, and run in stages |
+//! | `session.rs` | files and pipes: what a command line asks for |
 
+mod batch;
 mod chain;
 mod idea;
 #[cfg(target_arch = "x86_64")]
 mod kernels;
 mod raiden;
+mod service;
+pub mod session;
 mod skipjack;
 
 use std::ops::Range;
 
 use evener_runtime::Simd;
 
+pub use batch::{Batch, BatchSource, Chain, ChainError, LengthError, ReadError};
 pub use chain::Stream;
+pub use service::{Batches, Codebook, MOST_STREAMS};
 
 /// 64 bits: what every pass takes and gives.
 pub type Block = [u8; 8];
@@ -78,8 +92,10 @@ pub const fn passes() -> [Cipher; PASSES] {
 
 /// Which way blocks go through passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub enum Direction {
+    /// From plain to encrypted blocks.
     Encrypt,
+    /// Back.
     Decrypt,
 }
 

@@ -115,7 +115,7 @@ impl<O: Operation> fmt::Display for Session<O> {
 }
 
 /// Creates an output, which may not be the input: `-` is the standard output.
-fn create(output: &std::ffi::OsStr, input: &InputFile) -> Result<OutputFile, Error> {
+pub(crate) fn create(output: &std::ffi::OsStr, input: &InputFile) -> Result<OutputFile, Error> {
     let same = |name: String| evener_files::Error::SameFile { name };
     if matches!(output.to_str(), Some("-" | "/dev/stdout")) {
         let file = OutputFile::stdout()?;
@@ -133,7 +133,7 @@ fn create(output: &std::ffi::OsStr, input: &InputFile) -> Result<OutputFile, Err
 }
 
 /// Opens an input: `-` is the standard input.
-fn open(input: &std::ffi::OsStr) -> Result<InputFile, Error> {
+pub(crate) fn open(input: &std::ffi::OsStr) -> Result<InputFile, Error> {
     let file = InputFile::named(input, "is a terminal; name a file, or pipe something in")?;
     file.expect_sequential();
     Ok(file)

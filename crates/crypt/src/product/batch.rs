@@ -1,0 +1,145 @@
+//! Batches of blocks as they are read, and the chains in them.
+
+use evener_files::{FileId, InputFile};
+use evener_runtime::{Simd, Source};
+
+use super::service::{Batches, Codebook, MOST_STREAMS};
+use super::{Block, PASSES, Product};
+use crate::bulk::{Bulk, BulkSource, UnitIn};
+
+/// Chains of a file: how many streams lie in it, interleaved block by block.
+///
+/// Block i of the file belongs to stream i mod S. Each stream is one chain from the beginning of the file to its end: a
+/// block is mixed (XOR) with the encrypted block before it in its stream, S blocks before it in the file, and then
+/// encrypted by the whole product cipher. The first block of stream s is mixed with the encryption of the number s, as 64
+/// bits with the first byte the most significant. So a file keeps its length, and has no header: whoever decrypts it has to
+/// know S.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain(usize);
+
+/// A number of streams that a file cannot have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} streams in a chain; choose a power of two from 1 to {MOST_STREAMS}")]
+pub struct ChainError(pub usize);
+
+impl Chain {
+    /// So many streams, a power of two, so that every unit has the same number of blocks of each.
+    ///
+    /// # Errors
+    /// It is none, or more than [`MOST_STREAMS`].
+    pub fn new(streams: usize) -> Result<Chain, ChainError> {
+        match streams.is_power_of_two() && streams <= MOST_STREAMS {
+            true => Ok(Chain(streams)),
+            false => Err(ChainError(streams)),
+        }
+    }
+
+    /// How many there are.
+    pub fn streams(self) -> usize {
+        self.0
+    }
+
+    /// What the first block of each stream is mixed with.
+    pub(super) fn first(self, product: &Product) -> Vec<Block> {
+        let mut blocks: Vec<Block> = (0..self.0 as u64).map(u64::to_be_bytes).collect();
+        product.encrypt(Simd::Scalar, 0..PASSES, &mut blocks);
+        blocks
+    }
+}
+
+/// A unit as it is read.
+pub struct Batch {
+    pub(super) unit: UnitIn,
+    /// The encrypted blocks before its first one, where a chained file is decrypted.
+    pub(super) before: Vec<Block>,
+}
+
+/// An input that does not consist of whole blocks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {bytes} bytes, which is no multiple of 8; pad it to whole blocks")]
+pub struct LengthError {
+    /// The input.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl LengthError {
+    /// Whether so many bytes are whole blocks.
+    pub(super) fn check(name: &str, bytes: u64) -> Result<(), LengthError> {
+        match bytes % size_of::<Block>() as u64 {
+            0 => Ok(()),
+            _ => Err(LengthError {
+                name: name.to_owned(),
+                bytes,
+            }),
+        }
+    }
+}
+
+/// Why a batch could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The input cannot be read.
+    #[error(transparent)]
+    File(#[from] evener_files::Error),
+    /// It ends within a block.
+    #[error(transparent)]
+    Length(#[from] LengthError),
+}
+
+/// Batches of a file or a pipe.
+pub struct BatchSource {
+    bytes: BulkSource,
+    read: u64,
+    /// The last encrypted block of each stream so far, where a chained file is decrypted.
+    last: Vec<Block>,
+}
+
+impl BatchSource {
+    /// All of `input`, for `service`.
+    pub fn new(input: InputFile, service: &Batches) -> BatchSource {
+        BatchSource {
+            bytes: BulkSource::to_end::<Codebook>(input, 0, 0),
+            read: 0,
+            last: service.first(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.bytes.name()
+    }
+
+    pub(super) fn id(&self) -> Option<FileId> {
+        self.bytes.id()
+    }
+
+    pub(super) fn count(&self) -> Option<u64> {
+        self.bytes.count()
+    }
+}
+
+impl Source<Batches> for BatchSource {
+    type Error = ReadError;
+
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, ReadError> {
+        let source: &mut dyn Source<Bulk<Codebook>, Error = evener_files::Error> = &mut self.bytes;
+        if !source.read(&mut batch.unit)? {
+            return Ok(false);
+        }
+        let bytes = batch.unit.bytes();
+        self.read += bytes.len() as u64;
+        LengthError::check(self.bytes.name(), self.read)?;
+        batch.before.clone_from(&self.last);
+        let blocks: &[Block] = bytes.as_chunks().0;
+        // Only the last unit can have fewer blocks than there are streams.
+        if let Some(from) = blocks.len().checked_sub(self.last.len()) {
+            self.last.copy_from_slice(&blocks[from..]);
+        }
+        Ok(true)
+    }
+
+    fn units(&self) -> Option<u64> {
+        self.count()
+    }
+}

@@ -1,0 +1,295 @@
+//! Batches of blocks as work for the runtime.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
+
+use super::batch::{Batch, Chain};
+use super::{Block, Cipher, Direction, KEY_BYTES, PASSES, Product, passes};
+use crate::bulk::{Failure, Operation, UNIT_ROWS, UnitIn, UnitOut};
+
+/// Blocks of a row, the least that is worth a job: half a register of the widest kernels.
+const ROW: usize = 32;
+/// Blocks of a unit: 16 KiB, which stay in the nearest cache on their way through a stage, and a whole number of the sets
+/// of 256 that kernels like best.
+pub(super) const UNIT: usize = UNIT_ROWS * ROW;
+
+/// Streams of a chained file: at most one for each block of a unit.
+pub const MOST_STREAMS: usize = UNIT;
+
+/// Nanoseconds that a pass takes for a block, of each cipher, with AVX2 on a Zen 4; only their ratios matter, and the
+/// runtime measures its own.
+const fn nanoseconds(cipher: Cipher) -> f64 {
+    match cipher {
+        Cipher::Idea => 2.4,
+        Cipher::Skipjack => 16.6,
+        Cipher::Raiden => 2.8,
+    }
+}
+
+/// All passes over blocks, each block by itself.
+pub struct Codebook {
+    product: Product,
+    direction: Direction,
+    simd: Simd,
+}
+
+impl Codebook {
+    /// Under a key, with the instructions that `simd` allows.
+    pub fn new(key: &[u8; KEY_BYTES], direction: Direction, simd: Simd) -> Codebook {
+        Codebook {
+            product: Product::new(key),
+            direction,
+            simd,
+        }
+    }
+
+    /// Runs some steps. Step i is pass i, or the i-th from the end where it is decrypted.
+    fn steps(&self, steps: Range<u32>, blocks: &mut [Block]) {
+        let (begin, end) = (steps.start as usize, steps.end as usize);
+        let (product, simd) = (&self.product, self.simd);
+        match self.direction {
+            Direction::Encrypt => product.encrypt(simd, begin..end, blocks),
+            Direction::Decrypt => product.decrypt(simd, PASSES - end..PASSES - begin, blocks),
+        }
+    }
+
+    fn all(&self, blocks: &mut [Block]) {
+        self.steps(0..PASSES as u32, blocks);
+    }
+
+    /// What steps cost beside one another.
+    fn costs(&self) -> Vec<f64> {
+        let mut costs: Vec<f64> = passes().into_iter().map(nanoseconds).collect();
+        if self.direction == Direction::Decrypt {
+            costs.reverse();
+        }
+        costs
+    }
+}
+
+impl Operation for Codebook {
+    const READ: usize = ROW * size_of::<Block>();
+    const WRITTEN: usize = Self::READ;
+
+    fn name(&self) -> String {
+        let direction = match self.direction {
+            Direction::Encrypt => "encrypt",
+            Direction::Decrypt => "decrypt",
+        };
+        format!("product cipher, {direction}, {}", self.simd)
+    }
+
+    fn weight(&self) -> f64 {
+        // A nanosecond is about four vectorised operations on an element.
+        let pass = |cipher| 4.0 * nanoseconds(cipher) / size_of::<Block>() as f64;
+        passes().into_iter().map(pass).sum()
+    }
+
+    fn rows(bytes: usize, _: bool) -> usize {
+        bytes.div_ceil(Self::READ)
+    }
+
+    fn written(bytes: usize, _: bool) -> usize {
+        bytes
+    }
+
+    fn run(&self, _: u64, input: &[u8], _: bool, output: &mut [u8]) -> Result<(), Failure> {
+        output.copy_from_slice(input);
+        self.all(output.as_chunks_mut().0);
+        Ok(())
+    }
+}
+
+/// The product cipher on a file.
+///
+/// Without chains, and where chains are decrypted, every block depends on what was read alone: units are divided, go
+/// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so units
+/// go one by one; they are divided by streams, [`ROW`] to a job, and not at all if there are no more than that.
+pub struct Batches {
+    codebook: Codebook,
+    chain: Option<Chain>,
+    /// The last block of each stream after units of even and of odd number: a unit reads the one and writes the other, so
+    /// that one that is run again finds what it found the first time.
+    ends: [Vec<AtomicU64>; 2],
+}
+
+impl Batches {
+    /// Each block by itself, or in chains.
+    pub fn new(codebook: Codebook, chain: Option<Chain>) -> Batches {
+        let first = chain.map_or(Vec::new(), |chain| chain.first(&codebook.product));
+        let of = |blocks: &[Block]| {
+            let words = blocks.iter().map(|&block| u64::from_ne_bytes(block));
+            words.map(AtomicU64::new).collect()
+        };
+        Batches {
+            ends: [of(&first), of(&first)],
+            codebook,
+            chain,
+        }
+    }
+
+    /// What the streams of a file that is read for this begin with.
+    pub(super) fn first(&self) -> Vec<Block> {
+        match (self.chain, self.codebook.direction) {
+            (Some(chain), Direction::Decrypt) => chain.first(&self.codebook.product),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The chain, where each unit needs the one before.
+    fn serial(&self) -> Option<Chain> {
+        self.chain
+            .filter(|_| self.codebook.direction == Direction::Encrypt)
+    }
+
+    /// Encrypts some of the streams of a unit.
+    fn encrypt_chains(
+        &self,
+        chain: Chain,
+        groups: Range<usize>,
+        input: &Batch,
+        output: &UnitOut,
+        last: &mut Vec<Block>,
+    ) {
+        let number = (input.unit.first / UNIT_ROWS as u64) as usize;
+        let (before, after) = (&self.ends[(number + 1) % 2], &self.ends[number % 2]);
+        let streams = groups.start * ROW..chain.streams().min(groups.end * ROW);
+        last.clear();
+        let word = |end: &AtomicU64| end.load(Ordering::Relaxed).to_ne_bytes();
+        last.extend(before[streams.clone()].iter().map(word));
+        let blocks: &[Block] = input.unit.bytes().as_chunks().0;
+        for first in (0..blocks.len()).step_by(chain.streams()) {
+            let (from, to) = (first + streams.start, first + streams.end);
+            let to = to.min(blocks.len());
+            if from >= to {
+                break;
+            }
+            let rows = from / ROW..to.div_ceil(ROW);
+            let begin = from - rows.start * ROW;
+            let mut written = output.rows.write(rows);
+            let own = &mut written.as_chunks_mut().0[begin..begin + to - from];
+            for ((own, text), last) in own.iter_mut().zip(&blocks[from..to]).zip(&*last) {
+                *own = xor(*text, *last);
+            }
+            self.codebook.all(own);
+            last[..own.len()].copy_from_slice(own);
+        }
+        for (end, last) in after[streams].iter().zip(last) {
+            end.store(u64::from_ne_bytes(*last), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes off what blocks were mixed with before they were encrypted. `first` is the number of the first in the unit.
+    fn unchain(&self, input: &Batch, first: usize, blocks: &mut [Block]) {
+        let Some(chain) = self.chain else {
+            return;
+        };
+        let encrypted: &[Block] = input.unit.bytes().as_chunks().0;
+        for (block, at) in blocks.iter_mut().zip(first..) {
+            let previous = match at.checked_sub(chain.streams()) {
+                Some(before) => encrypted[before],
+                None => input.before[at],
+            };
+            *block = xor(*block, previous);
+        }
+    }
+}
+
+fn xor(a: Block, b: Block) -> Block {
+    (u64::from_ne_bytes(a) ^ u64::from_ne_bytes(b)).to_ne_bytes()
+}
+
+impl Service for Batches {
+    type Input = Batch;
+    type Output = UnitOut;
+    type Scratch = Vec<Block>;
+
+    fn key(&self) -> String {
+        let name = self.codebook.name();
+        match self.chain {
+            Some(chain) => format!("{name}, {} chains, units of {UNIT} blocks", chain.streams()),
+            None => format!("{name}, units of {UNIT} blocks"),
+        }
+    }
+
+    fn input(&self) -> Batch {
+        Batch {
+            unit: UnitIn::new::<Codebook>(),
+            before: Vec::new(),
+        }
+    }
+
+    fn output(&self) -> UnitOut {
+        UnitOut::new::<Codebook>()
+    }
+
+    fn scratch(&self) -> Vec<Block> {
+        Vec::new()
+    }
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let bytes = (UNIT * size_of::<Block>()) as f64;
+        let work = Work {
+            ops: self.codebook.weight() * bytes,
+            bytes: 2.0 * bytes,
+            fresh: 0.0,
+        };
+        let shape = |structure, items: usize, (min_grain, default_grain), steps| Shape {
+            structure,
+            passes: vec![items as u32],
+            steps,
+            default_grain,
+            min_grain,
+            work,
+        };
+        if let Some(chain) = self.serial() {
+            let groups = chain.streams().div_ceil(ROW);
+            return vec![shape(Structure::Sequential, groups, (1, 2), Vec::new())];
+        }
+        vec![
+            shape(Structure::Sequential, UNIT_ROWS, (4, 8), Vec::new()),
+            shape(Structure::Pipeline, PASSES, (1, 1), self.codebook.costs()),
+            shape(Structure::Farm, 1, (1, 1), Vec::new()),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &Batch,
+        output: &UnitOut,
+        scratch: &mut Vec<Block>,
+    ) -> Result<(), String> {
+        let bytes = input.unit.bytes();
+        let rows = Codebook::rows(bytes.len(), input.unit.last);
+        output.describe(bytes.len(), input.unit.last);
+        let items = part.items.start as usize..part.items.end as usize;
+        if let Some(chain) = self.serial() {
+            self.encrypt_chains(chain, items, input, output, scratch);
+            return Ok(());
+        }
+        let (rows, steps) = match part.structure {
+            Structure::Pipeline => (0..rows, part.items.clone()),
+            Structure::Farm => (0..rows, 0..PASSES as u32),
+            _ => (items.start..rows.min(items.end), 0..PASSES as u32),
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let first = rows.start;
+        let read = &bytes[first * Codebook::READ..bytes.len().min(rows.end * Codebook::READ)];
+        let mut written = output.rows.write(rows);
+        let own = &mut written[..read.len()];
+        if steps.start == 0 {
+            own.copy_from_slice(read);
+        }
+        let own = own.as_chunks_mut().0;
+        self.codebook.steps(steps.clone(), own);
+        if steps.end as usize == PASSES {
+            self.unchain(input, first * ROW, own);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! The product cipher over files and pipes: what a command line asks for.
+
+use std::ffi::OsStr;
+use std::fmt;
+
+use evener_files::FileId;
+use evener_runtime::stream::{Report, StreamError};
+use evener_runtime::{Runtime, Service, Topology};
+
+use super::batch::{BatchSource, Chain, ChainError, LengthError, ReadError};
+use super::service::{Batches, Codebook};
+use super::{Direction, KEY_BYTES};
+use crate::bulk::BulkSink;
+use crate::session::{self, Options, create};
+
+/// A session that could not be opened or did not run to its end. Every message is one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The key has another length.
+    #[error("a key of {0} bytes; the product cipher takes 16, which are 32 hexadecimal digits")]
+    Key(usize),
+    /// There cannot be so many streams.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// The input is no whole number of blocks.
+    #[error(transparent)]
+    Length(#[from] LengthError),
+    /// A file cannot be used, or the run failed.
+    #[error(transparent)]
+    Session(#[from] session::Error),
+}
+
+impl Error {
+    /// Whether what was asked for can never work, whatever the files hold.
+    pub fn is_request(&self) -> bool {
+        match self {
+            Error::Key(_) | Error::Chain(_) => true,
+            Error::Length(_) => false,
+            Error::Session(error) => error.is_request(),
+        }
+    }
+
+    /// Whether all that happened is that the reader of the output went away.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Error::Session(error) if error.is_closed_pipe())
+    }
+}
+
+/// An input, the cipher and an output, ready to run. Dropped before it has run it leaves no output behind.
+pub struct Session {
+    source: BatchSource,
+    service: Batches,
+    sink: BulkSink,
+}
+
+/// Encrypts `input` into `output`, both names of files or `-`, under a key of 16 bytes; with `chain`, in so many chains.
+///
+/// **A workload, not protection**; see [the module](super).
+///
+/// # Errors
+/// Key or chains are none, the input cannot be read or is no whole number of blocks, or the output cannot be written.
+pub fn encrypt(
+    input: &OsStr,
+    output: &OsStr,
+    key: &[u8],
+    chain: Option<usize>,
+) -> Result<Session, Error> {
+    open(input, output, (key, chain), Direction::Encrypt)
+}
+
+/// Undoes [`encrypt`] with the same key and number of chains.
+///
+/// # Errors
+/// As [`encrypt`].
+pub fn decrypt(
+    input: &OsStr,
+    output: &OsStr,
+    key: &[u8],
+    chain: Option<usize>,
+) -> Result<Session, Error> {
+    open(input, output, (key, chain), Direction::Decrypt)
+}
+
+fn open(
+    input: &OsStr,
+    output: &OsStr,
+    (key, chain): (&[u8], Option<usize>),
+    direction: Direction,
+) -> Result<Session, Error> {
+    let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| Error::Key(key.len()))?;
+    let chain = chain.map(Chain::new).transpose()?;
+    let file = session::open(input)?;
+    if let Some(bytes) = file.remaining() {
+        LengthError::check(&file.name, bytes)?;
+    }
+    let sink = BulkSink::new(create(output, &file)?, Vec::new());
+    let codebook = Codebook::new(key, direction, Topology::detect().simd);
+    let service = Batches::new(codebook, chain);
+    Ok(Session {
+        source: BatchSource::new(file, &service),
+        service,
+        sink,
+    })
+}
+
+impl Session {
+    /// Batches that will be read, where that is known.
+    pub fn units(&self) -> Option<u64> {
+        self.source.count()
+    }
+
+    /// The identity of the input, where it is a file.
+    pub fn input_id(&self) -> Option<FileId> {
+        self.source.id()
+    }
+
+    /// Runs until the input ends, or is cancelled.
+    ///
+    /// # Errors
+    /// What could not be read or written, or an input that ends within a block. A file is not written then; a pipe has got
+    /// the blocks before.
+    pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
+        let mut stream = runtime
+            .stream(self.source)
+            .through(self.service)
+            .plan(options.plan)
+            .workers(options.workers)
+            .cancel(options.cancel)
+            .named("batches", "items");
+        if let Some(on_progress) = options.on_progress {
+            stream = stream.on_progress(on_progress);
+        }
+        stream.into(self.sink).map_err(of_stream)
+    }
+}
+
+fn of_stream(error: StreamError) -> Error {
+    let (unit, written) = match &error {
+        StreamError::Source { unit, written, .. } => (*unit, *written),
+        _ => return session::Error::from(error).into(),
+    };
+    match error {
+        StreamError::Source { cause, .. } => match cause.downcast::<ReadError>() {
+            Ok(read) => match *read {
+                ReadError::Length(error) => error.into(),
+                ReadError::File(error) => session::Error::from(error).into(),
+            },
+            Err(cause) => session::Error::from(StreamError::Source {
+                unit,
+                written,
+                cause,
+            })
+            .into(),
+        },
+        other => session::Error::from(other).into(),
+    }
+}
+
+impl fmt::Display for Session {
+    /// A few lines: what is read, done and written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input   {}", self.source.name())?;
+        if let Some(units) = self.units() {
+            write!(f, ", {units} batches of 16 KiB or a little less")?;
+        }
+        writeln!(f, "\nkernel  {}", self.service.key())?;
+        write!(f, "output  {}", self.sink.name())
+    }
+}
