@@ -31,6 +31,18 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     ("filters", &["FILTER", "Examples:"]),
     ("plans", &["Examples:"]),
+    (
+        "product",
+        &[
+            "--key",
+            "--chain",
+            "--plan",
+            "--workers",
+            "--json",
+            "not protection",
+            "Examples:",
+        ],
+    ),
     ("topology", &["--json", "EVENER_CPU"]),
     ("bench", &["filters", "dispatch", "tuner"]),
     (

@@ -8,6 +8,7 @@ mod help;
 mod lists;
 mod pipes;
 mod plans;
+mod product;
 mod report;
 mod requests;
 mod run;

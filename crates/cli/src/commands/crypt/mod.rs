@@ -4,12 +4,17 @@ pub mod ctr;
 pub mod decrypt;
 pub mod encrypt;
 pub mod keygen;
+pub mod product;
 mod secret;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 
 use evener_crypt::bulk::Operation;
-use evener_crypt::session::{Error, Options, Secret, Session};
+use evener_crypt::product::session as cipher;
+use evener_crypt::session::{self, Options, Secret, Session};
+use evener_files::FileId;
+use evener_runtime::{Report, Runtime};
 
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::tell;
@@ -63,7 +68,7 @@ impl SealedArgs {
     fn run<O: Operation + 'static>(
         &self,
         new: bool,
-        open: impl FnOnce(&OsStr, &OsStr, &Secret, &[u8]) -> Result<Session<O>, Error>,
+        open: impl FnOnce(&OsStr, &OsStr, &Secret, &[u8]) -> Result<Session<O>, session::Error>,
     ) -> Ended {
         self.secret.check_apart(&self.files, &self.stream)?;
         let secret = self.secret.read(new)?;
@@ -73,11 +78,52 @@ impl SealedArgs {
     }
 }
 
+/// What is opened and run.
+trait Job: Display {
+    /// Why it did not run to its end.
+    type Error: Into<Failure>;
+    /// What units and units a second are called.
+    const NAMES: (&'static str, &'static str);
+
+    fn units(&self) -> Option<u64>;
+    fn input_id(&self) -> Option<FileId>;
+    fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Self::Error>;
+    fn is_closed_pipe(error: &Self::Error) -> bool;
+}
+
+macro_rules! job {
+    ([$($of:tt)*] $session:ty, $error:ty, $names:expr) => {
+        impl $($of)* Job for $session {
+            type Error = $error;
+            const NAMES: (&'static str, &'static str) = $names;
+
+            fn units(&self) -> Option<u64> {
+                self.units()
+            }
+
+            fn input_id(&self) -> Option<FileId> {
+                self.input_id()
+            }
+
+            fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, $error> {
+                self.run(runtime, options)
+            }
+
+            fn is_closed_pipe(error: &$error) -> bool {
+                error.is_closed_pipe()
+            }
+        }
+    };
+}
+
+job!([<O: Operation + 'static>] Session<O>, session::Error, ("MiB", "MiB/s"));
+job!([] cipher::Session, cipher::Error, ("batches", "batches/s"));
+
 /// Opens a session and runs it.
-fn run<O: Operation + 'static>(
+fn run<J: Job>(
     files: &Files,
     args: &StreamArgs,
-    open: impl FnOnce(&OsStr, &OsStr) -> Result<Session<O>, Failure>,
+    open: impl FnOnce(&OsStr, &OsStr) -> Result<J, Failure>,
 ) -> Ended {
     args.check_apart(None, &files.output)?;
     let signals = Signals::take()?;
@@ -87,7 +133,7 @@ fn run<O: Operation + 'static>(
     if args.explain {
         tell(&session.to_string());
     }
-    let bar = Bar::start(session.units(), "MiB", "MiB/s");
+    let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
     let options = Options {
         plan: args.plan,
         workers: args.workers,
@@ -100,9 +146,9 @@ fn run<O: Operation + 'static>(
     }
     match result {
         Ok(report) => started.done(&report, &signals, "the output itself is complete"),
-        Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),
+        Err(error) if J::is_closed_pipe(&error) => Ok(signals.status().unwrap_or(DONE)),
         Err(error) => {
-            let failure = Failure::from(error);
+            let failure: Failure = error.into();
             Err(match signals.status() {
                 Some(status) => failure.with_status(status),
                 None => failure,
