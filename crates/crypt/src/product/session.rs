@@ -127,7 +127,7 @@ impl Session {
             .plan(options.plan)
             .workers(options.workers)
             .cancel(options.cancel)
-            .named("batches", "items");
+            .named("units", "items");
         if let Some(on_progress) = options.on_progress {
             stream = stream.on_progress(on_progress);
         }
@@ -162,7 +162,7 @@ impl fmt::Display for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
         if let Some(units) = self.units() {
-            write!(f, ", {units} batches of 16 KiB or a little less")?;
+            write!(f, ", {units} units of 16 KiB or a little less")?;
         }
         writeln!(f, "\nkernel  {}", self.service.key())?;
         write!(f, "output  {}", self.sink.name())

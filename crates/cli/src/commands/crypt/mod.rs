@@ -117,7 +117,7 @@ macro_rules! job {
 }
 
 job!([<O: Operation + 'static>] Session<O>, session::Error, ("MiB", "MiB/s"));
-job!([] cipher::Session, cipher::Error, ("batches", "batches/s"));
+job!([] cipher::Session, cipher::Error, ("units", "units/s"));
 
 /// Opens a session and runs it.
 fn run<J: Job>(
