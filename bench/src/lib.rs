@@ -6,6 +6,7 @@ pub mod error;
 pub mod filters;
 pub mod memory_io;
 pub mod picture;
+pub mod product;
 pub mod report;
 mod stats;
 mod subject;

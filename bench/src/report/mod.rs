@@ -1,12 +1,14 @@
 //! Reports: HTML pages with everything in them, drawn from what was measured.
 
 mod crypt;
+mod product;
 mod sections;
 mod svg;
 mod tuner;
 
 use crate::crypt::CryptReport;
 use crate::filters::FilterReport;
+use crate::product::ProductReport;
 use crate::tuner::TunerReport;
 use sections::Section;
 pub(crate) use svg::escape;
@@ -58,6 +60,19 @@ pub fn crypt_html(report: &CryptReport) -> String {
             "How jobs reach workers, measured on AES in counter mode.",
         ],
         &crypt::all(report),
+    )
+}
+
+/// The page of `evener bench product`: gains by length and by workers, measured and foreseen, and the tables.
+pub fn product_html(report: &ProductReport) -> String {
+    page(
+        ["evener bench product", "A cipher pipeline on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "A cipher of 64 passes on one worker, in pipelines and in a farm.",
+        ],
+        &product::all(report),
     )
 }
 

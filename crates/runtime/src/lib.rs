@@ -9,6 +9,7 @@ pub mod dispatch;
 pub mod error;
 pub mod plan;
 pub mod rates;
+pub mod replay;
 pub mod runtime;
 pub mod service;
 mod stages;

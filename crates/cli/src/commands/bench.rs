@@ -1,6 +1,7 @@
 //! `evener bench`
 
 mod crypt;
+mod product;
 mod results;
 mod tuner;
 
@@ -37,6 +38,7 @@ enum What {
     Dispatch(DispatchArgs),
     Tuner(tuner::Args),
     Crypt(crypt::Args),
+    Product(product::Args),
     #[command(hide = true)]
     Burn(tuner::BurnArgs),
     #[command(hide = true)]
@@ -142,6 +144,7 @@ pub fn run(args: Args) -> Ended {
         What::Dispatch(args) => dispatch(&args),
         What::Tuner(args) => tuner::run(args),
         What::Crypt(args) => crypt::run(args),
+        What::Product(args) => product::run(args),
         What::Burn(args) => tuner::burn(&args),
         What::Resident(args) => tuner::resident(&args),
     }

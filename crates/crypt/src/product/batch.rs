@@ -1,9 +1,11 @@
 //! Batches of blocks as they are read, and the chains in them.
 
-use evener_files::{FileId, InputFile};
-use evener_runtime::{Simd, Source};
+use std::sync::Arc;
 
-use super::service::{Batches, Codebook, MOST_STREAMS};
+use evener_files::{FileId, InputFile};
+use evener_runtime::{Service, Simd, Source};
+
+use super::service::{Batches, Codebook, MOST_STREAMS, UNIT};
 use super::{Block, PASSES, Product};
 use crate::bulk::{Bulk, BulkSource, UnitIn};
 
@@ -141,5 +143,46 @@ impl Source<Batches> for BatchSource {
 
     fn units(&self) -> Option<u64> {
         self.count()
+    }
+}
+
+/// Batches of blocks that lie in memory, each block by itself.
+pub struct BlockSource {
+    blocks: Arc<[Block]>,
+    unit: usize,
+    at: usize,
+}
+
+impl BlockSource {
+    /// All of `blocks`, `unit` to a batch, of at most what a file's batches have: 2048.
+    pub fn new(blocks: Arc<[Block]>, unit: usize) -> BlockSource {
+        BlockSource {
+            blocks,
+            unit: unit.clamp(1, UNIT),
+            at: 0,
+        }
+    }
+}
+
+impl<S: Service<Input = Batch>> Source<S> for BlockSource {
+    type Error = std::convert::Infallible;
+
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Self::Error> {
+        let rest = self.blocks.get(self.at..).unwrap_or_default();
+        let blocks = &rest[..rest.len().min(self.unit)];
+        let bytes = blocks.as_flattened();
+        batch.unit.room()[..bytes.len()].copy_from_slice(bytes);
+        batch.unit.keep(bytes.len());
+        self.at += blocks.len();
+        batch.unit.last = self.at == self.blocks.len();
+        Ok(!blocks.is_empty())
+    }
+
+    fn units(&self) -> Option<u64> {
+        Some(self.blocks.len().div_ceil(self.unit) as u64)
+    }
+
+    fn inline(&self) -> bool {
+        true
     }
 }

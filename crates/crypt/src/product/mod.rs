@@ -32,7 +32,7 @@ use std::ops::Range;
 
 use evener_runtime::Simd;
 
-pub use batch::{Batch, BatchSource, Chain, ChainError, LengthError, ReadError};
+pub use batch::{Batch, BatchSource, BlockSource, Chain, ChainError, LengthError, ReadError};
 pub use chain::Stream;
 pub use service::{Batches, Codebook, MOST_STREAMS};
 

@@ -37,7 +37,7 @@ mod farm;
 mod intake;
 mod line;
 mod outlet;
-mod pipeline;
+pub(crate) mod pipeline;
 mod ports;
 mod report;
 mod run;

@@ -28,7 +28,7 @@ use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
 
 /// Units that may wait between two stages: one for what stages differ by, one for what units do.
-pub(super) const ROOM: usize = 2;
+pub(crate) const ROOM: usize = 2;
 
 /// A unit on its way.
 struct Travel<I, O> {

@@ -1,0 +1,397 @@
+//! `evener bench product`: a cipher of 64 passes on one worker, in pipelines and in a farm, measured and predicted.
+//!
+//! What Nawinne and others measured on processors they designed for the purpose: how much a pipeline of unlike stages
+//! gains over one processor, and at what price. Their price was chip area and power, here it is workers and processor
+//! time. Predictions are made from what each pass costs by itself, and so for machines that are not there.
+#![forbid(unsafe_code)]
+
+mod costs;
+mod divided;
+mod ends;
+mod predict;
+mod tables;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evener_crypt::bulk::UnitOut;
+use evener_crypt::product::{
+    self, Batches, Block, BlockSource, Codebook, Direction, PASSES, Product,
+};
+use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, replay};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::stats::{median_of, paired_ratio};
+pub use costs::Costs;
+use divided::Divided;
+use ends::{Clock, Gather, Timed};
+pub use predict::Foreseen;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Blocks of a stream.
+    pub lengths: Vec<u64>,
+    /// Numbers of workers besides one; all there are when empty.
+    pub workers: Vec<u32>,
+    /// Times everything is measured.
+    pub rounds: u32,
+}
+
+/// Stream lengths unless others are asked for, in blocks: what the seed measured, and more until filling and draining a
+/// pipeline do not count any more.
+pub const LENGTHS: [u64; 5] = [22, 352, 5632, 90_112, 1 << 20];
+/// Units of a stream, as long as they are not larger than [`MOST`] blocks.
+const UNITS: u64 = 22;
+/// Blocks of a unit at most: those of a unit of a file.
+const MOST: u64 = 2048;
+
+const KEY: &[u8; 16] = b"evener's product";
+
+/// How the passes are spread over workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum System {
+    /// All on one worker.
+    Single,
+    /// A pipeline with as many passes in every stage.
+    Equal,
+    /// A pipeline whose boundaries are placed by measured cost.
+    Balanced,
+    /// Every worker runs all passes on its unit.
+    Farm,
+    /// What the tuner chooses, learning included.
+    Auto,
+}
+
+impl System {
+    const ALL: [System; 5] = [
+        System::Single,
+        System::Equal,
+        System::Balanced,
+        System::Farm,
+        System::Auto,
+    ];
+
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            System::Single => "single worker",
+            System::Equal => "equal pipeline",
+            System::Balanced => "balanced pipeline",
+            System::Farm => "farm",
+            System::Auto => "auto",
+        }
+    }
+}
+
+/// One system on one stream.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProductResult {
+    /// How passes are spread.
+    pub system: System,
+    /// Over how many workers.
+    pub workers: u32,
+    /// Blocks of the stream.
+    pub blocks: u64,
+    /// Blocks of a unit.
+    pub unit: u64,
+    /// From the first block to the last, round by round.
+    pub seconds: Vec<f64>,
+    /// Processor time of all threads meanwhile.
+    pub processor_seconds: Vec<f64>,
+    /// What costs of passes, measured in the same round, foretold; nothing for the tuner.
+    pub predicted_seconds: Vec<f64>,
+    /// The plan of the last round at its end.
+    pub plan: Plan,
+}
+
+/// What passes cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct PassCosts {
+    /// Workers that ran them at once.
+    pub workers: u32,
+    /// Blocks of a unit.
+    pub unit: u64,
+    /// Seconds for a block, medians over rounds.
+    pub block: Costs,
+}
+
+/// Everything that was measured, and what follows from it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProductReport {
+    /// Processor, cores and SIMD level.
+    pub machine: String,
+    /// Version of evener.
+    pub version: &'static str,
+    /// Instructions of the kernels.
+    pub simd: String,
+    /// Times everything was measured.
+    pub rounds: u32,
+    /// What passes cost.
+    pub costs: Vec<PassCosts>,
+    /// Every system on every stream.
+    pub results: Vec<ProductResult>,
+    /// What is foreseen on other numbers of workers, for the longest stream.
+    pub foreseen: Vec<Foreseen>,
+}
+
+/// Measures; `progress` is told what comes next.
+///
+/// # Errors
+/// There is no thread for it, or a stream failed.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductReport, Error> {
+    let runtime = Runtime::builder()
+        .memory(false)
+        .build()
+        .map_err(|e| Error::Runtime(e.to_string()))?;
+    let topology = runtime.topology();
+    let mut workers = match options.workers.as_slice() {
+        [] => vec![topology.workers() as u32],
+        some => some.to_vec(),
+    };
+    workers.retain(|&count| count > 1);
+    workers.dedup();
+    let simd = topology.simd;
+    let product = Product::new(KEY);
+    let mut report = ProductReport {
+        machine: topology.machine_key(),
+        version: env!("CARGO_PKG_VERSION"),
+        simd: simd.to_string(),
+        rounds: options.rounds,
+        costs: Vec::new(),
+        results: Vec::new(),
+        foreseen: Vec::new(),
+    };
+    let bench = Bench {
+        runtime: &runtime,
+        product: &product,
+        simd,
+    };
+    for &blocks in &options.lengths {
+        let stream = Stream::new(blocks, &bench);
+        let mut costs = Vec::new();
+        let mut results = systems(&workers, &stream);
+        for round in 0..options.rounds {
+            progress(&format!("{blocks} blocks, round {}", round + 1));
+            let known = bench.costs(&workers, stream.unit)?;
+            let turns = results.len();
+            for turn in 0..turns {
+                let result = &mut results[(turn + round as usize) % turns];
+                bench.once(&stream, result)?;
+                if let Some(steps) = known.iter().find(|c| c.0 == result.workers) {
+                    result
+                        .predicted_seconds
+                        .extend(stream.predicted(result, &steps.1));
+                }
+            }
+            costs.push(known);
+        }
+        report.results.extend(results);
+        report.costs.extend(medians(&costs, stream.unit));
+    }
+    if let Some(alone) = report.costs.iter().rfind(|costs| costs.workers == 1) {
+        report.foreseen = predict::foresee(&alone.block);
+    }
+    Ok(report)
+}
+
+/// Every system, on one worker or on each of `workers`, of which nothing is known yet.
+fn systems(workers: &[u32], stream: &Stream) -> Vec<ProductResult> {
+    let of = |system: System, workers| ProductResult {
+        system,
+        workers,
+        blocks: stream.blocks.len() as u64,
+        unit: stream.unit,
+        seconds: Vec::new(),
+        processor_seconds: Vec::new(),
+        predicted_seconds: Vec::new(),
+        plan: Plan {
+            structure: Structure::Farm,
+            dispatch: Dispatch::Fifo,
+            grain: 1,
+            workers,
+        },
+    };
+    let several = workers.iter().flat_map(|&count| {
+        let systems = System::ALL.into_iter();
+        systems
+            .filter(|&system| system != System::Single)
+            .map(move |system| of(system, count))
+    });
+    std::iter::once(of(System::Single, 1))
+        .chain(several)
+        .collect()
+}
+
+/// The medians over rounds.
+fn medians(rounds: &[Vec<(u32, Costs)>], unit: u64) -> Vec<PassCosts> {
+    let Some(first) = rounds.first() else {
+        return Vec::new();
+    };
+    let of = |at: usize| rounds.iter().map(|round| round[at].1).collect::<Vec<_>>();
+    let costs = first
+        .iter()
+        .enumerate()
+        .map(|(at, &(workers, _))| PassCosts {
+            workers,
+            unit,
+            block: Costs::median(&of(at)).per(unit as f64),
+        });
+    costs.collect()
+}
+
+/// What all measurements share.
+struct Bench<'a> {
+    runtime: &'a Runtime,
+    product: &'a Product,
+    simd: Simd,
+}
+
+/// Blocks, and what they are when they are encrypted.
+struct Stream {
+    blocks: Arc<[Block]>,
+    encrypted: Vec<Block>,
+    unit: u64,
+}
+
+impl Stream {
+    fn new(blocks: u64, bench: &Bench<'_>) -> Stream {
+        let blocks: Vec<Block> = (0..blocks.max(1)).map(u64::to_be_bytes).collect();
+        let mut encrypted: Vec<Block> = blocks.clone();
+        bench.product.encrypt(bench.simd, 0..PASSES, &mut encrypted);
+        Stream {
+            unit: (blocks.len() as u64 / UNITS).clamp(1, MOST),
+            blocks: blocks.into(),
+            encrypted,
+        }
+    }
+
+    /// Seconds that a system should take by what passes cost; the last unit may be smaller, which is not foreseen.
+    fn predicted(&self, result: &ProductResult, costs: &Costs) -> Option<f64> {
+        let units = self.blocks.len() as f64 / self.unit as f64;
+        let whole = units.floor() as u64;
+        let pipeline = |ends: Vec<u32>| replay::pipelines(&[costs.stages(&ends)], whole);
+        let seconds = match result.system {
+            System::Auto => return None,
+            System::Single | System::Farm => {
+                let jobs = std::iter::repeat_n(costs.whole(), whole as usize);
+                replay::fifo(jobs, result.workers as usize)
+            }
+            System::Balanced => pipeline(costs.balanced(result.workers)),
+            System::Equal => pipeline(predict::equal(result.workers)),
+        };
+        Some(seconds * units / whole as f64)
+    }
+}
+
+impl Bench<'_> {
+    /// What passes take for a unit, on one worker and on each of `workers` at once.
+    fn costs(&self, workers: &[u32], unit: u64) -> Result<Vec<(u32, Costs)>, Error> {
+        let measure = |count| {
+            let ways = (unit as usize, count);
+            let costs = costs::measure(self.runtime.pool(), self.product, self.simd, ways)?;
+            Ok((count, costs))
+        };
+        [1].iter().chain(workers).copied().map(measure).collect()
+    }
+
+    /// Runs a stream once and adds what it took.
+    fn once(&self, stream: &Stream, result: &mut ProductResult) -> Result<(), Error> {
+        let service = Batches::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None);
+        let fixed = |structure| Choice::Fixed {
+            structure,
+            dispatch: None,
+            grain: None,
+        };
+        let choice = match result.system {
+            System::Auto => Choice::Auto,
+            System::Single | System::Farm => fixed(Structure::Farm),
+            System::Equal | System::Balanced => fixed(Structure::Pipeline),
+        };
+        match result.system {
+            System::Equal => {
+                let ends = predict::equal(result.workers);
+                let inner = service;
+                self.measured(Divided { inner, ends }, choice, stream, result)
+            }
+            _ => self.measured(service, choice, stream, result),
+        }
+    }
+
+    fn measured<S>(
+        &self,
+        service: S,
+        choice: Choice,
+        stream: &Stream,
+        result: &mut ProductResult,
+    ) -> Result<(), Error>
+    where
+        S: Service<Input = product::Batch, Output = UnitOut>,
+    {
+        let clock = Arc::new(Clock::default());
+        let encrypted = Arc::new(Mutex::new(Vec::with_capacity(stream.blocks.len())));
+        let source = Timed {
+            inner: BlockSource::new(Arc::clone(&stream.blocks), stream.unit as usize),
+            clock: Arc::clone(&clock),
+        };
+        let sink = Gather {
+            blocks: Arc::clone(&encrypted),
+            room: stream.blocks.len(),
+            clock: Arc::clone(&clock),
+        };
+        let report = self
+            .runtime
+            .stream(source)
+            .through(service)
+            .plan(choice)
+            .workers(Some(result.workers))
+            .into(sink)
+            .map_err(|e| failed(result, e))?;
+        if *encrypted.lock().unwrap_or_else(PoisonError::into_inner) != stream.encrypted {
+            return Err(failed(result, "its output is wrong"));
+        }
+        let (seconds, processor) = clock
+            .between()
+            .ok_or_else(|| failed(result, "it is empty"))?;
+        result.seconds.push(seconds);
+        result.processor_seconds.push(processor);
+        result.plan = report.plan.unwrap_or(result.plan);
+        Ok(())
+    }
+}
+
+impl ProductResult {
+    /// Median over rounds of the time, in seconds.
+    pub fn median_s(&self) -> f64 {
+        median_of(self.seconds.iter().copied())
+    }
+
+    /// Median over rounds of the processor time, in seconds.
+    pub fn processor_s(&self) -> f64 {
+        median_of(self.processor_seconds.iter().copied())
+    }
+
+    /// Predicted over measured time, each round by itself.
+    pub fn foretold(&self) -> Option<f64> {
+        let known = !self.predicted_seconds.is_empty();
+        known.then(|| paired_ratio(&self.predicted_seconds, &self.seconds))
+    }
+}
+
+impl ProductReport {
+    /// What one worker took for a stream.
+    fn single(&self, blocks: u64) -> Option<&ProductResult> {
+        let mut results = self.results.iter();
+        results.find(|r| r.system == System::Single && r.blocks == blocks)
+    }
+}
+
+fn failed(result: &ProductResult, reason: impl ToString) -> Error {
+    Error::Runtime(format!(
+        "{} of {} blocks: {}",
+        result.system.name(),
+        result.blocks,
+        reason.to_string()
+    ))
+}

@@ -1,0 +1,60 @@
+//! `evener bench product`
+
+use std::ffi::OsString;
+
+use evener_bench::product::{self, LENGTHS, Options};
+use evener_bench::report;
+use evener_runtime::dispatch::MAX_WORKERS;
+
+use super::results::Results;
+use super::{failure, progress};
+use crate::failure::Ended;
+
+/// Time a cipher of 64 passes on one worker, in pipelines and in a farm, and predict it for others
+#[derive(clap::Args)]
+#[command(after_help = "\
+Systems: all passes on a single worker; a pipeline with as many passes in every stage; one whose boundaries are placed by
+measured cost; a farm, in which every worker runs all passes on its unit; and what plan auto chooses. A stream is cut into
+22 units, or more if they were larger than 2048 blocks.
+
+Examples:
+  evener bench product
+  evener bench product --blocks 22,1048576 --rounds 9 --json run.json --report run.html")]
+pub struct Args {
+    /// Lengths of streams in blocks of 8 bytes; 22 to 1048576 unless given
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    blocks: Vec<u64>,
+
+    /// Numbers of workers beside one; otherwise one for each cpu
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
+    workers: Vec<u32>,
+
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Write the figures as JSON; `-` is the standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write a page with tables and graphs
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<OsString>,
+}
+
+pub fn run(args: Args) -> Ended {
+    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
+    let options = Options {
+        lengths: match args.blocks {
+            none if none.is_empty() => LENGTHS.into(),
+            some => some,
+        },
+        workers: args.workers,
+        rounds: args.rounds,
+    };
+    let report = product::run(&options, &mut progress()).map_err(failure)?;
+    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
+    results.write(&tables.join("\n"), &report, || {
+        report::product_html(&report)
+    })
+}

@@ -1,0 +1,122 @@
+//! How long work would take on another number of workers: schedules played in virtual time, from costs alone.
+//!
+//! This is how a machine that is larger than the one at hand is planned. Costs come from measurements; handing over costs
+//! nothing here, and workers are equal and do not slow one another down.
+
+#![forbid(unsafe_code)]
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::stages;
+use crate::stream::pipeline::ROOM;
+
+/// Seconds until the last of these jobs is done, in seconds each, if every worker takes the next one when it is done with
+/// its last: a shared FIFO, or units in a farm.
+pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
+    let mut free: Vec<f64> = vec![0.0; workers.max(1)];
+    for job in jobs {
+        if let Some(first) = free.iter_mut().min_by(|a, b| a.total_cmp(b)) {
+            *first += job;
+        }
+    }
+    free.into_iter().fold(0.0, f64::max)
+}
+
+/// Seconds until the last of `units` units has left one of these pipelines, side by side, each given by what its stages take
+/// for a unit in seconds. A unit goes to the pipeline whose first stage is free first; two units find room between one stage
+/// and the next, and a stage that would find none waits before it begins, as evener's do.
+pub fn pipelines(lines: &[Vec<f64>], units: u64) -> f64 {
+    let mut lines: Vec<Line> = lines.iter().map(|stages| Line::new(stages)).collect();
+    // Times are positive, so their bits are in the same order.
+    let mut free: BinaryHeap<Reverse<(u64, usize)>> =
+        (0..lines.len()).map(|line| Reverse((0, line))).collect();
+    let mut end = 0.0_f64;
+    for _ in 0..units {
+        let Some(Reverse((_, line))) = free.pop() else {
+            break;
+        };
+        end = end.max(lines[line].pass());
+        free.push(Reverse((lines[line].free().to_bits(), line)));
+    }
+    end
+}
+
+/// Where each of so many stages of a pipeline ends, so that the largest takes as little time as consecutive steps allow: what
+/// evener finds.
+pub fn divide(steps: &[f64], stages: usize) -> Vec<u32> {
+    stages::divide(steps, stages)
+}
+
+/// One pipeline on its way.
+struct Line<'a> {
+    stages: &'a [f64],
+    /// When each stage is done with its last unit.
+    left: Vec<f64>,
+    /// When each stage began its last units, as many as find room before it.
+    begun: Vec<VecDeque<f64>>,
+}
+
+impl<'a> Line<'a> {
+    fn new(stages: &'a [f64]) -> Line<'a> {
+        Line {
+            stages,
+            left: vec![0.0; stages.len()],
+            begun: vec![VecDeque::from([0.0; ROOM]); stages.len()],
+        }
+    }
+
+    /// When the next unit can begin.
+    fn free(&self) -> f64 {
+        self.left.first().copied().unwrap_or(0.0)
+    }
+
+    /// Sends one unit through; when it is done.
+    fn pass(&mut self) -> f64 {
+        let mut at = 0.0_f64;
+        for (place, took) in self.stages.iter().enumerate() {
+            // The stage behind has to have begun the unit that took the room this one needs.
+            let room = self.begun.get(place + 1).and_then(VecDeque::front);
+            let begin = at.max(self.left[place]).max(room.copied().unwrap_or(0.0));
+            self.begun[place].pop_front();
+            self.begun[place].push_back(begin);
+            at = begin + took;
+            self.left[place] = at;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_go_to_whoever_is_free() {
+        assert_eq!(fifo([3.0, 1.0, 1.0, 1.0], 2), 3.0);
+        assert_eq!(fifo([1.0, 1.0, 1.0, 3.0], 2), 4.0);
+        assert_eq!(fifo([2.0; 3], 1), 6.0);
+        assert_eq!(fifo([], 4), 0.0);
+    }
+
+    #[test]
+    fn a_pipeline_fills_and_drains() {
+        // The first unit takes all stages, every other one the largest.
+        assert_eq!(pipelines(&[vec![1.0, 2.0, 1.0]], 1), 4.0);
+        assert_eq!(pipelines(&[vec![1.0, 2.0, 1.0]], 10), 4.0 + 9.0 * 2.0);
+        // The pipeline of five stages whose processors were said to be equal, and 22 blocks.
+        let five = pipelines(&[vec![1.0; 5]], 22);
+        assert_eq!(five, 26.0);
+        assert_eq!(pipelines(&[vec![1.0; 5], vec![1.0; 5]], 22), 15.0);
+        assert_eq!(pipelines(&[], 3), 0.0);
+    }
+
+    #[test]
+    fn a_full_pipeline_holds_up_the_stages_before() {
+        // One unit in the last stage and two before it.
+        let mut line = Line::new(&[1.0, 10.0]);
+        let ends: Vec<f64> = (0..5).map(|_| line.pass()).collect();
+        assert_eq!(ends, [11.0, 21.0, 31.0, 41.0, 51.0]);
+        assert_eq!(line.free(), 22.0);
+    }
+}
