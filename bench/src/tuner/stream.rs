@@ -103,6 +103,7 @@ impl<'a> Bench<'a> {
             rates: *self.runtime.rates(),
             workers: self.workers(),
             cpus: self.runtime.topology().parallelism(),
+            outer_cache: self.runtime.topology().outer_cache(),
             dispatches: Dispatch::ALL.to_vec(),
             units: Some(frames),
             live: false,

@@ -195,6 +195,7 @@ fn tuner<'a>(
         },
         workers: have,
         cpus: runtime.topology().parallelism(),
+        outer_cache: runtime.topology().outer_cache(),
         dispatches: Dispatch::ALL.to_vec(),
         units,
         live: options.live,

@@ -170,6 +170,13 @@ impl Topology {
             .unwrap_or(DEFAULT_PRIVATE_CACHE)
     }
 
+    /// The largest cache there is, in bytes: what all that a stream touches again and again should fit in. `None` where the
+    /// machine does not tell.
+    pub fn outer_cache(&self) -> Option<usize> {
+        let data = |cache: &&Cache| cache.kind != CacheKind::Instruction;
+        self.caches.iter().filter(data).map(|c| c.bytes).max()
+    }
+
     /// Short stable text that tells machines apart on which different plans win: model, cores and cpus in
     /// use, SIMD level, data caches. Letters, digits and `-+.;=` only.
     pub fn machine_key(&self) -> String {

@@ -18,6 +18,8 @@ pub struct TunerSetup {
     /// Cpus that workers can run on at once: what the process may use, a quota counted as its share. More workers than
     /// that do not compute faster.
     pub cpus: f64,
+    /// Bytes of the machine's largest cache; `None` if unknown.
+    pub outer_cache: Option<usize>,
     /// Dispatch flavours there are, the preferred first.
     pub dispatches: Vec<Dispatch>,
     /// Length of the stream in units, if known.

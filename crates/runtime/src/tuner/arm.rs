@@ -188,11 +188,16 @@ impl Arm {
             mu: now.mu + shift,
             sigma: (now.sigma.powi(2) + sigma.powi(2)).sqrt(),
         };
-        self.len = 0;
-        self.at = 0;
+        self.forget();
         self.round = 0;
         self.rejected = false;
         self.announced = false;
+    }
+
+    /// Forgets the samples: something better is known.
+    pub(super) fn forget(&mut self) {
+        self.len = 0;
+        self.at = 0;
     }
 
     /// A unit was abandoned when it had taken as long as `value` says: the cost is above that, nobody knows how far.

@@ -96,7 +96,7 @@ pub enum Reason {
         cost: f64,
         /// The incumbent's cost beside it.
         incumbent: f64,
-        /// Epochs compared.
+        /// Epochs compared; 0 for one long run of each.
         pairs: u32,
     },
     /// A plan was measured and becomes the incumbent.
@@ -107,7 +107,7 @@ pub enum Reason {
         cost: f64,
         /// The old incumbent's cost beside it.
         incumbent: f64,
-        /// Epochs compared.
+        /// Epochs compared; 0 for one long run of each.
         pairs: u32,
     },
     /// Nothing left is worth its price: the incumbent runs, with a look at the others now and then.
@@ -304,7 +304,11 @@ struct Pairs(u32);
 
 impl fmt::Display for Pairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} pair{}", self.0, if self.0 == 1 { "" } else { "s" })
+        match self.0 {
+            0 => f.write_str("as many units on end"),
+            1 => f.write_str("1 pair"),
+            pairs => write!(f, "{pairs} pairs"),
+        }
     }
 }
 

@@ -18,6 +18,15 @@ use super::api::{SetupError, TunerSetup};
 /// Bytes of fresh memory that the operating system clears and maps in a second, about.
 const FRESH_BYTES_PER_S: f64 = 3e9;
 
+/// Units that the outer cache can hold for warming it to matter.
+const HELD_LEAST: f64 = 1.0;
+const HELD_MOST: f64 = 10.0;
+/// How often the outer cache is filled until it holds what is used again: hardware does not just forget what is oldest.
+const REFILLS: f64 = 6.0;
+/// Units that filling it is given.
+const WARM_LEAST: f64 = 8.0;
+const WARM_MOST: f64 = 16.0;
+
 /// Shapes and rates, and which plans they allow.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -26,6 +35,7 @@ pub(super) struct Model {
     dispatches: Vec<Dispatch>,
     workers: u32,
     cpus: f64,
+    outer_cache: f64,
     pinned_workers: bool,
     live: bool,
 }
@@ -48,6 +58,7 @@ impl Model {
                 .unwrap_or(setup.workers)
                 .clamp(1, setup.workers.max(1)),
             cpus: if setup.cpus >= 1.0 { setup.cpus } else { 1.0 },
+            outer_cache: setup.outer_cache.unwrap_or(0) as f64,
             pinned_workers: setup.fixed_workers.is_some(),
             live: setup.live,
         })
@@ -178,6 +189,16 @@ impl Model {
             }
         }
         best
+    }
+
+    /// Units until the outer cache holds what a plan uses again, where it can hold a unit but not all that were in flight
+    /// under another plan. Of smaller units it holds all, and of larger ones nothing is left when the next one comes.
+    pub(super) fn warm_units(&self) -> Option<u32> {
+        let bytes = self.shapes.iter().map(|shape| shape.work.bytes);
+        let bytes = bytes.fold(f64::INFINITY, f64::min);
+        let held = self.outer_cache / bytes;
+        let some = (HELD_LEAST..HELD_MOST).contains(&held);
+        some.then_some((REFILLS * held).clamp(WARM_LEAST, WARM_MOST) as u32)
     }
 
     /// Fewest workers that are worth trying.
@@ -354,6 +375,7 @@ mod tests {
             },
             workers,
             cpus: f64::from(workers),
+            outer_cache: None,
             dispatches: Dispatch::ALL.to_vec(),
             units: None,
             live: false,
@@ -415,6 +437,20 @@ mod tests {
         assert!(!m.structures().any(|s| s == Structure::Pipeline));
         (m.live, m.workers) = (false, 1);
         assert!(!m.structures().any(|s| s == Structure::Pipeline));
+    }
+
+    #[test]
+    fn only_units_that_fit_the_outer_cache_but_not_many_times_warm_it() {
+        let mut m = model(2, vec![shape(Structure::Tiled, vec![30], 2e6, 16e6)]);
+        assert_eq!(m.warm_units(), None);
+        m.outer_cache = 32e6;
+        assert_eq!(m.warm_units(), Some(12));
+        m.outer_cache = 64e6;
+        assert_eq!(m.warm_units(), Some(16));
+        m.outer_cache = 15e6;
+        assert_eq!(m.warm_units(), None);
+        m.outer_cache = 160e6;
+        assert_eq!(m.warm_units(), None);
     }
 
     #[test]

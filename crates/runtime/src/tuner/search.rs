@@ -254,6 +254,7 @@ mod tests {
             },
             workers,
             cpus: f64::from(workers),
+            outer_cache: None,
             dispatches: Dispatch::ALL.to_vec(),
             units: None,
             live,

@@ -56,6 +56,8 @@ pub struct Truth {
     pub cache_factor: f64,
     /// Extra time of the structure's first unit, as a share.
     pub cold: f64,
+    /// Extra time of a unit while the outer cache holds what other structures left there, as a share.
+    pub chill: f64,
     /// The cost model's error: predicted work over true work.
     pub predicted: f64,
 }
@@ -87,6 +89,11 @@ pub struct World {
     pub cold_plan: f64,
     /// Extra time of the first unit after any change of plan.
     pub cold_switch: f64,
+    /// Bytes of the outer cache, and of a unit's traffic.
+    pub outer_cache: Option<usize>,
+    pub traffic: f64,
+    /// Units under a structure until most of the outer cache holds what it needs.
+    pub refill: f64,
     /// Another process: from unit .. to unit it takes one core.
     pub load: Option<(u64, u64)>,
     /// What waiting for the scheduler adds to plans on all workers then, as a share.
@@ -118,6 +125,9 @@ impl World {
             spikes: 0.015,
             cold_plan: 0.1,
             cold_switch: 0.03,
+            outer_cache: None,
+            traffic: 0.0,
+            refill: 6.0,
             load: None,
             load_stalls: 0.0,
             drift: 1.0,
@@ -207,7 +217,7 @@ impl World {
                 // One operation a nanosecond, ten bytes a nanosecond.
                 work: Work {
                     ops: t.work_s * t.predicted * 1e9,
-                    bytes: t.memory_s * t.predicted * 1e10,
+                    bytes: (t.memory_s * t.predicted * 1e10).max(self.traffic),
                     fresh: 0.0,
                 },
             })
@@ -226,6 +236,7 @@ impl World {
             },
             workers: self.workers,
             cpus: f64::from(self.workers),
+            outer_cache: self.outer_cache,
             dispatches: Dispatch::ALL.to_vec(),
             units: self.known_length.then_some(self.units),
             live: false,
@@ -357,6 +368,7 @@ pub fn run(world: &World, seed: u64) -> Run {
     let mut seen_structures: Vec<Structure> = Vec::new();
     let mut seen_plans: Vec<Plan> = Vec::new();
     let mut last: Option<Plan> = None;
+    let mut cache = Cache(vec![0.0; world.truths.len()]);
     let mut units = Vec::with_capacity(world.units as usize);
     let mut lucks = Vec::with_capacity(world.units as usize);
     let mut epochs = Vec::new();
@@ -389,6 +401,7 @@ pub fn run(world: &World, seed: u64) -> Run {
                 cost *= 1.0 + world.cold_switch;
                 last = Some(epoch.plan);
             }
+            cost *= cache.slowdown(world, &epoch.plan);
             lucks.push(luck);
             let limit = epoch.cutoff.map_or(f64::INFINITY, |c| c.as_secs_f64());
             if group && cost * f64::from(epoch.plan.workers) > limit {
@@ -455,6 +468,24 @@ fn luck(world: &World, rng: &mut Rng) -> f64 {
         usual * rng.between(2.0, 10.0)
     } else {
         usual
+    }
+}
+
+/// What share of the outer cache each structure finds as it needs it.
+struct Cache(Vec<f64>);
+
+impl Cache {
+    /// How many times longer the next unit takes.
+    fn slowdown(&mut self, world: &World, plan: &Plan) -> f64 {
+        let mut chill = 0.0;
+        for (truth, held) in world.truths.iter().zip(&mut self.0) {
+            let own = truth.structure == plan.structure;
+            if own {
+                chill = truth.chill * (1.0 - *held);
+            }
+            *held += (f64::from(u8::from(own)) - *held) / world.refill;
+        }
+        1.0 + chill
     }
 }
 

@@ -58,6 +58,7 @@ impl Auto {
         self.drifts += 1;
         self.level.restart(Some(change.to));
         self.latest = None;
+        self.thaw();
         self.watched.clear();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);

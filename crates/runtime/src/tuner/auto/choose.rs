@@ -45,7 +45,7 @@ impl Auto {
             let Some(mut value) = worth(arm, &outlook) else {
                 continue;
             };
-            value.loss += self.preparing(index) / cost;
+            value.loss += self.preparing(index) / cost + self.aftermath(index);
             if value.net() <= 0.0
                 || value.loss * cost > left
                 || best.is_some_and(|(_, b)| b.score() >= value.score())
@@ -190,6 +190,7 @@ impl Auto {
             index != self.incumbent && !self.is_open(index) && arm.runs > 0 && {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) * f64::from(outlook.trial);
+                let loss = loss + self.aftermath(index);
                 loss * cost <= left && loss < 0.02 * outlook.remaining
             }
         });

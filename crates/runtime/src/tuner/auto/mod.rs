@@ -2,6 +2,7 @@
 
 mod change;
 mod choose;
+mod duel;
 mod outcome;
 mod pair;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use crate::plan::{Plan, Structure};
 
+use self::duel::{Bias, Chill, Duel};
 use self::pair::Pair;
 use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
@@ -61,6 +63,10 @@ pub(super) struct Auto {
     /// The incumbent's cost (log) in the latest units of its latest epoch.
     latest: Option<f64>,
     pairs: Vec<Pair>,
+    duel: Option<Duel>,
+    duels: u32,
+    biases: Vec<Bias>,
+    chill: Chill,
     drift: Drift,
     /// Units of the incumbent (log) that do not make a window of the drift test yet.
     watched: Vec<f64>,
@@ -141,6 +147,10 @@ impl Auto {
             level: Level::new(),
             latest: None,
             pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
+            duel: None,
+            duels: 0,
+            biases: Vec::new(),
+            chill: Chill::default(),
             drift: Drift::new(),
             watched: Vec::with_capacity(16),
             budget: Budget::default(),
@@ -193,6 +203,14 @@ impl Auto {
             self.calibrate();
         }
         let trial = trial_units(cost);
+        if let Some(duel) = &self.duel {
+            let units = self.model.warm_units().unwrap_or(trial);
+            if let Some(index) = Self::turn(duel) {
+                self.trial(&mut epoch, index, cost);
+            }
+            epoch.units = epoch_units(&epoch.plan, units);
+            return epoch;
+        }
         if self.level.len() < 2.max(trial as usize / 2) || self.trials_in_a_row >= TRIALS_IN_A_ROW {
             epoch.units = epoch_units(&plan, trial);
             return epoch;

@@ -15,7 +15,7 @@ use super::{Auto, TRIALS_IN_A_ROW, seconds, trial_units};
 /// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
 const SPIKE: f64 = 2.0;
 /// A gain below this share is not worth a switch.
-const LEAST_SWITCH: f64 = 0.01;
+pub(super) const LEAST_SWITCH: f64 = 0.01;
 
 impl Auto {
     /// Takes an epoch's outcome.
@@ -82,12 +82,16 @@ impl Auto {
         };
         let trial = trial_units(cost);
         let few = costs.len().min(trial as usize);
-        self.close_pairs(&costs[..few], epoch.number, totals, log);
+        self.rested(&costs, epoch.number, totals, log);
+        if index == self.incumbent {
+            self.close_pairs(&costs[..few], epoch.number, totals, log);
+        }
         if index == self.incumbent {
             self.latest = log_median(&costs[costs.len() - few..]);
         }
+        let cold = self.warms(&costs);
         let change = (index == self.incumbent)
-            .then(|| self.watch(&costs, trial))
+            .then(|| self.watch(&costs[cold..], trial))
             .flatten();
         self.scratch = costs;
         if let Some(change) = change {
@@ -187,8 +191,18 @@ impl Auto {
                 arm.rejected = true;
             }
         }
+        if self.arms[index].plan.structure != self.incumbent().structure {
+            self.chilled(epoch.purpose == Purpose::Recheck);
+        }
         self.scratch.clear();
-        if probe {
+        if cut.is_some() {
+            self.duel = None;
+        }
+        if self.duel.is_some() {
+            let costs = self.measurements(epoch.plan, costs);
+            self.competed(&costs);
+            self.scratch = costs;
+        } else if probe {
             self.scratch.extend(costs.iter().map(|&c| seconds(c)));
             if cut.is_none()
                 && let Some(middle) = median(&mut self.scratch)
@@ -248,7 +262,16 @@ impl Auto {
             || arm.probed.is_some_and(|probe| probe < 0.8) && self.level.len() > 2 && x < -0.2;
         let cost = self.cost().unwrap_or(1e-3);
         let saved = (1.0 - x.exp()) * outlook.remaining;
-        if enough && x + belief.sigma < -LEAST_SWITCH && saved > 1.0 {
+        if self.duel.is_some() {
+            return;
+        }
+        let better = enough && x + belief.sigma < -LEAST_SWITCH && saved > 1.0;
+        let worse = !arm.rejected && worth(arm, &outlook).is_none_or(|w| w.net() <= 0.0);
+        if (better || worse) && self.challenge(index, x, totals) {
+            return;
+        }
+        let arm = &self.arms[index];
+        if better {
             log.push(
                 number,
                 Reason::Switch {
@@ -259,7 +282,7 @@ impl Auto {
                 },
             );
             self.switch(index, belief.mu, x, pairs, cost);
-        } else if !arm.rejected && worth(arm, &outlook).is_none_or(|w| w.net() <= 0.0) {
+        } else if worse {
             log.push(
                 number,
                 Reason::Rejected {
@@ -277,7 +300,7 @@ impl Auto {
         }
     }
 
-    fn switch(&mut self, index: usize, mu: f64, x: f64, pairs: usize, cost: f64) {
+    pub(super) fn switch(&mut self, index: usize, mu: f64, x: f64, pairs: usize, cost: f64) {
         let old = self.incumbent;
         // The old incumbent was measured as often as it was compared.
         let units = trial_units(cost);
@@ -293,6 +316,7 @@ impl Auto {
         self.switches += 1;
         self.level.restart(Some(cost.ln() + x));
         self.latest = None;
+        self.thaw();
         self.watched.clear();
         self.drift.rebase(x);
         self.trials_in_a_row = TRIALS_IN_A_ROW;

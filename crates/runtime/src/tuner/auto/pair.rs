@@ -71,6 +71,7 @@ impl Auto {
             else {
                 continue;
             };
+            let x = x + self.bias(pair.arm).unwrap_or(0.0);
             if pair.recheck
                 && let Some(shift) = self.faster_than_known(pair.arm, x)
             {

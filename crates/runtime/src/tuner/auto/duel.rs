@@ -1,0 +1,246 @@
+//! Two structures compared when each has the caches it needs.
+//!
+//! A plan that reuses memory is fast once the outer cache holds it, which takes many units where units are large; until
+//! then it may be slower than one that never does better. Trials of a unit or two, in turn, compare plans that are never
+//! warm. So units of that size are not handed to another structure, nor is one that came close given up, before the incumbent
+//! and then the other ran for a while on end; the last units of both decide. That is done once for two structures: by how
+//! much short trials were wrong is added to those that follow.
+
+use crate::plan::Structure;
+
+use super::super::Totals;
+use super::super::decision::{Log, Reason};
+use super::super::math::log_median;
+use super::Auto;
+use super::outcome::LEAST_SWITCH;
+
+/// Plans that differ by more (log) in short trials are compared by those.
+const CLOSE: f64 = 0.4;
+/// A stream has to have so many times the units of one side still before it.
+const WORTH: f64 = 10.0;
+/// Short trials that were wrong by less (log) were not wrong.
+const WRONG: f64 = 0.08;
+/// By how much (log) the incumbent may differ before and after, or the machine changed meanwhile.
+const APART: f64 = 0.06;
+/// Duels at most, those that decide nothing included.
+const DUELS: u32 = 6;
+/// Short trials that a duel outweighs.
+const SURE: usize = 3;
+
+/// What is compared, and what came of it so far: the incumbent's warm cost (log), the other's, and the incumbent's again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Duel {
+    arm: usize,
+    before: Option<f64>,
+    cost: Option<f64>,
+    /// Units that costs come from.
+    units: u32,
+}
+
+/// By how much (log) short trials of a structure beside an incumbent's were wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bias {
+    incumbent: Structure,
+    other: Structure,
+    log: f64,
+}
+
+/// What trials of other structures do to the incumbent that runs after them.
+#[derive(Debug, Default)]
+pub(super) struct Chill {
+    /// Units of the incumbent since.
+    since: u32,
+    /// Its cost (log) when nothing had run before it for long.
+    warm: Option<f64>,
+    /// Units lost since.
+    lost: f64,
+    /// Units that the latest trials lost in this way.
+    usual: f64,
+    /// The trial was a look at a plan that had lost before.
+    recheck: bool,
+}
+
+impl Auto {
+    /// Units that a trial of an arm is expected to lose after it is over.
+    pub(super) fn aftermath(&self, index: usize) -> f64 {
+        let other = self.arms[index].plan.structure != self.incumbent().structure;
+        if other { self.chill.usual } else { 0.0 }
+    }
+
+    /// Another structure ran.
+    pub(super) fn chilled(&mut self, recheck: bool) {
+        let chill = &mut self.chill;
+        if chill.since > 0 {
+            chill.usual += 0.5 * (chill.lost - chill.usual);
+        }
+        (chill.since, chill.lost, chill.recheck) = (0, 0.0, recheck);
+    }
+
+    /// Takes units of the incumbent. How many of them warmed up, and say nothing about the machine.
+    pub(super) fn warms(&mut self, costs: &[f64]) -> usize {
+        let Some(units) = self.model.warm_units() else {
+            return 0;
+        };
+        let cold = (units.saturating_sub(self.chill.since) as usize).min(costs.len());
+        self.chill.since = self.chill.since.saturating_add(costs.len() as u32);
+        if let Some(warm) = self.chill.warm.map(f64::exp) {
+            let noise = 2.0 * self.level.noise();
+            let excess = |cost: &f64| (cost / warm - 1.0 - noise).clamp(0.0, 1.0);
+            let lost: f64 = costs[..cold].iter().map(excess).sum();
+            self.chill.lost += lost;
+            self.budget.lose(lost * warm);
+            if self.chill.recheck {
+                self.recheck_lost += lost * warm;
+            }
+        }
+        if self.chill.since >= units && costs.len() > cold {
+            self.chill.warm = log_median(&costs[cold..]);
+        }
+        cold
+    }
+
+    /// Another plan is the incumbent, or the machine has changed.
+    pub(super) fn thaw(&mut self) {
+        self.duel = None;
+        self.chill.warm = None;
+    }
+
+    /// What has to be added to short trials of an arm beside the incumbent, where that is known.
+    pub(super) fn bias(&self, index: usize) -> Option<f64> {
+        let (mine, theirs) = (self.incumbent().structure, self.arms[index].plan.structure);
+        let of = |incumbent, other| {
+            let mut known = self.biases.iter();
+            known.find(|b| (b.incumbent, b.other) == (incumbent, other))
+        };
+        let back = || of(theirs, mine).map(|back| -back.log);
+        of(mine, theirs).map(|bias| bias.log).or_else(back)
+    }
+
+    /// Begins a duel between the incumbent and an arm that short trials found to cost `x` (log) more. `false` if there is
+    /// none to be had.
+    pub(super) fn challenge(&mut self, index: usize, x: f64, totals: &Totals) -> bool {
+        let arm = &self.arms[index];
+        let (Some(units), Some(cost)) = (self.model.warm_units(), self.cost()) else {
+            return false;
+        };
+        let units = f64::from(units);
+        let remaining = self.remaining(totals);
+        let loss = (x.exp() - 1.0) * units * cost;
+        let begins = arm.plan.structure != self.incumbent().structure
+            && self.bias(index).is_none()
+            && self.duels < DUELS
+            && x.abs() < CLOSE
+            && remaining > WORTH * units
+            && (x < 0.0 || loss < self.budget.left(cost, remaining, totals.seconds));
+        if begins {
+            self.duels += 1;
+            self.duel = Some(Duel {
+                arm: index,
+                before: None,
+                cost: None,
+                units: 0,
+            });
+        }
+        begins
+    }
+
+    /// Which arm's turn it is in a duel; `None` for the incumbent's.
+    pub(super) fn turn(duel: &Duel) -> Option<usize> {
+        (duel.before.is_some() && duel.cost.is_none()).then_some(duel.arm)
+    }
+
+    /// Takes the units of the arm that competes.
+    pub(super) fn competed(&mut self, costs: &[f64]) {
+        if let Some(duel) = &mut self.duel {
+            duel.cost = warm(costs);
+            duel.units = (costs.len() / 2) as u32;
+        }
+    }
+
+    /// Takes units of the incumbent: those before the other's, or those after, which decide.
+    pub(super) fn rested(&mut self, costs: &[f64], number: u64, totals: &Totals, log: &mut Log) {
+        let Some(duel) = &mut self.duel else {
+            return;
+        };
+        match (duel.before, duel.cost, warm(costs)) {
+            (None, _, before) => duel.before = before,
+            (Some(before), Some(cost), Some(after)) => {
+                let duel = *duel;
+                self.duel = None;
+                let noise = self.level.noise() / f64::from(duel.units.max(1)).sqrt();
+                if (before - after).abs() <= APART + 2.0 * noise {
+                    self.decide(
+                        &duel,
+                        (cost, 0.5 * (before + after)),
+                        noise,
+                        number,
+                        totals,
+                        log,
+                    );
+                }
+            }
+            _ => self.duel = None,
+        }
+    }
+
+    fn decide(
+        &mut self,
+        duel: &Duel,
+        (cost, incumbent): (f64, f64),
+        noise: f64,
+        number: u64,
+        totals: &Totals,
+        log: &mut Log,
+    ) {
+        let x = cost - incumbent;
+        let short = self.arms[duel.arm]
+            .middle()
+            .map(|middle| middle - self.offset);
+        let wrong = short.map_or(0.0, |short| x - short);
+        let known = wrong.abs() > WRONG;
+        self.biases.push(Bias {
+            incumbent: self.incumbent().structure,
+            other: self.arms[duel.arm].plan.structure,
+            log: if known { wrong } else { 0.0 },
+        });
+        let arm = &mut self.arms[duel.arm];
+        if !known {
+            arm.sample(x + self.offset, duel.units);
+            self.judge(duel.arm, number, totals, log);
+            return;
+        }
+        arm.forget();
+        for _ in 0..SURE {
+            arm.sample(x + self.offset, duel.units);
+        }
+        let plan = arm.plan;
+        let (cost, incumbent) = (cost.exp(), incumbent.exp());
+        let pairs = 0;
+        if x < -(LEAST_SWITCH + noise) {
+            let reason = Reason::Switch {
+                plan,
+                cost,
+                incumbent,
+                pairs,
+            };
+            log.push(number, reason);
+            self.switch(duel.arm, self.offset + x, x, SURE, incumbent);
+        } else {
+            let reason = Reason::Rejected {
+                plan,
+                cost,
+                incumbent,
+                pairs,
+            };
+            log.push(number, reason);
+            self.arms[duel.arm].rejected = true;
+        }
+    }
+}
+
+/// The logarithm of the lower quarter of the second half of what ran on end: what disturbs makes slower.
+fn warm(costs: &[f64]) -> Option<f64> {
+    let mut latest = costs[costs.len() / 2..].to_vec();
+    latest.sort_unstable_by(f64::total_cmp);
+    latest.get(latest.len() / 4).map(|cost| cost.ln())
+}
