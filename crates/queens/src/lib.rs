@@ -15,6 +15,7 @@
 //! [`Starts`] numbers the places where searches start; a job is a range of them, and the [`Found`] of all jobs add up
 //! to the result. All of it is exact, and the same at every SIMD level.
 
+pub mod board;
 mod border;
 mod error;
 mod found;
