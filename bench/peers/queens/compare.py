@@ -37,7 +37,7 @@ def measure(programs, n, rounds):
     found = {name: [] for name in programs}
     for at in range(rounds):
         for name in programs if at % 2 == 0 else reversed(programs):
-            found[name].append(seconds([*programs[name], str(n), *name.split()[1:]], n))
+            found[name].append(seconds([word.format(n=n) for word in programs[name]], n))
     return found
 
 
@@ -55,11 +55,11 @@ def main():
     args.add_argument("--without-somers", action="store_true", help="for large sizes")
     args.add_argument("--json", type=Path)
     args = args.parse_args()
-    programs = {} if args.without_somers else {"somers": [args.somers]}
+    programs = {} if args.without_somers else {"somers": [args.somers, "{n}"]}
     for peer in args.peer:
         name, command = peer.split("=", 1)
-        programs[name] = command.split()
-    programs |= {f"evener {level}": [args.count] for level in args.levels}
+        programs[name] = [*command.split(), "{n}"]
+    programs |= {f"evener {level}": [args.count, "{n}", level] for level in args.levels}
     results = []
     for n in args.sizes:
         found = measure(programs, n, args.rounds)

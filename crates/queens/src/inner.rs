@@ -52,14 +52,25 @@ pub struct Inner {
 }
 
 impl Inner {
-    /// How much choice there is in the upper half of the rows: the product of their free squares. It orders the
-    /// images of a border nearly as the sizes of their trees do.
+    /// How much choice there is in the upper rows, which orders the turns of a border nearly as the sizes of their
+    /// trees do: for each square of the first row the product of what is free in those after it, 60 % of all rows,
+    /// summed up. Without the first row's queens trees are 4 % larger, with those of the second row too 2 % smaller.
     pub fn choice(&self) -> u128 {
-        let upper = &self.rows[..self.rows.len().div_ceil(2)];
-        upper
-            .iter()
-            .map(|row| u128::from((!row.blocked).count_ones()))
-            .product()
+        let upper = &self.rows[..(self.rows.len() * 6).div_ceil(10)];
+        let Some((&first, rest)) = upper.split_first() else {
+            return 1;
+        };
+        let queens = (0..u32::BITS).map(|column| 1 << column);
+        let queens = queens.filter(|queen| State::default().free(first) & queen != 0);
+        let product = |queen| {
+            let mut state = State::default().placed(queen, 0);
+            let free = rest.iter().map(|&row| {
+                state = state.placed(0, row.shift);
+                u128::from(state.free(row).count_ones())
+            });
+            free.product::<u128>()
+        };
+        queens.map(product).sum()
     }
 
     /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that

@@ -53,14 +53,15 @@ impl<S: Lanes> Layout<S, 2> for Narrow {
     #[inline(always)]
     fn place(s: S, below: Self::Below, [lines, own]: [S::V; 2]) -> ([S::V; 2], [S::V; 2]) {
         let next = s.add(own, s.splat(0x1_0000));
-        let bit = s.high_twice(s.and_not(own, next));
-        let columns = s.or(s.low_twice(own), bit);
-        let lines_below = s.apart(s.or(lines, bit), below.0);
-        let barred = barred_high(s, below.1, columns, lines_below);
-        (
-            [lines_below, s.halves(columns, barred)],
-            [lines, s.or(own, next)],
-        )
+        let bit = s.and_not(own, next);
+        let low = s.high_as_low(bit);
+        let [rising, falling] = s.both_ways(s.or3(lines, bit, low), below.0);
+        let columns = s.or(own, low);
+        let child = [
+            s.halves(rising, falling),
+            s.halves(columns, barred_high(s, below.1, columns, rising, falling)),
+        ];
+        (child, [lines, s.or(own, next)])
     }
 
     #[inline(always)]
@@ -70,15 +71,16 @@ impl<S: Lanes> Layout<S, 2> for Narrow {
 
     #[inline(always)]
     fn barred_below(s: S, below: Self::Below, [lines, own]: [S::V; 2]) -> u32 {
-        let lines_below = s.apart(lines, below.0);
-        s.high_full(barred_high(s, below.1, s.low_as_high(own), lines_below))
+        let [rising, falling] = s.both_ways(lines, below.0);
+        s.high_full(barred_high(s, below.1, own, rising, falling))
     }
 }
 
-/// Barred columns in the high half, anything in the low one.
+/// Barred columns in the high half, from what the low halves of `columns` and `rising` and the high one of `falling`
+/// say. The low half means nothing.
 #[inline(always)]
-fn barred_high<S: Lanes>(s: S, blocked: S::V, columns: S::V, lines: S::V) -> S::V {
-    s.or3(s.or(columns, blocked), lines, s.low_as_high(lines))
+fn barred_high<S: Lanes>(s: S, blocked: S::V, columns: S::V, rising: S::V, falling: S::V) -> S::V {
+    s.or3(s.low_as_high(s.or(columns, rising)), falling, blocked)
 }
 
 /// Rising diagonals, falling diagonals, columns, barred.

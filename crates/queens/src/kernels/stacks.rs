@@ -5,7 +5,7 @@
 //! have another free column go back onto their own, where the gaps close. So every lane of every register is a board
 //! with something to do, whatever the shapes of their trees.
 //!
-//! A pass is long ([`BATCH`] boards) for two reasons: the next choice of a row, which nothing can predict, comes once
+//! A pass is long (a *batch*) for two reasons: the next choice of a row, which nothing can predict, comes once
 //! in a pass, and what a pass reads was not written a moment ago in pieces that a load cannot be served from. The
 //! search goes down as soon as the next row has a batch, so no stack ever holds more than two, and up for more when a
 //! row has none. Only when there is nothing left to fetch is a smaller batch taken, from the highest row there is.
@@ -16,14 +16,12 @@ use super::layout::Layout;
 use crate::found::Found;
 use crate::inner::Row;
 
-/// Boards of a pass. Half as many cost 10 % more time, twice as many do not fit the nearest cache.
-const BATCH: usize = 128;
+/// Words of the boards of a batch. Half as many cost 5 to 10 % more time, as choices of a row come more often; twice as
+/// many save nothing, as stacks move out to the next cache.
+const WORDS: usize = 1024;
 
 /// Boards of the widest register.
 const WIDEST: usize = 16;
-
-/// Words from one word of a stack's boards to the next word: two batches, and a register that reaches beyond.
-const STRIDE: usize = 2 * BATCH + WIDEST;
 
 /// The stacks' memory, kept from search to search.
 #[derive(Default)]
@@ -43,15 +41,20 @@ struct Stacks<'a, const W: usize> {
 const ROWS: usize = crate::LARGEST as usize;
 
 impl<const W: usize> Stacks<'_, W> {
+    /// Boards of a pass.
+    const BATCH: usize = WORDS / W;
+    /// Words from one word of a stack's boards to the next word: two batches, and a register that reaches beyond.
+    const STRIDE: usize = 2 * Self::BATCH + WIDEST;
+
     /// Where a row's board number `board` has its first word.
     fn place(&self, row: usize, board: usize) -> usize {
-        row * W * STRIDE + board
+        row * W * Self::STRIDE + board
     }
 
     fn push(&mut self, row: usize, board: [u32; W]) {
         let at = self.place(row, self.height[row]);
         for (i, word) in board.into_iter().enumerate() {
-            self.words[at + i * STRIDE] = word;
+            self.words[at + i * Self::STRIDE] = word;
         }
         self.height[row] += 1;
     }
@@ -60,7 +63,7 @@ impl<const W: usize> Stacks<'_, W> {
     fn pad(&mut self, row: usize) {
         let at = self.place(row, self.height[row]);
         for word in 0..W {
-            self.words[at + word * STRIDE..][..WIDEST].fill(u32::MAX);
+            self.words[at + word * Self::STRIDE..][..WIDEST].fill(u32::MAX);
         }
     }
 }
@@ -79,7 +82,7 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
     let Job { rows, depth, roots } = *job;
     assert!(depth + 2 <= rows.len() && rows.len() <= ROWS);
     let last = rows.len() - 2;
-    let needed = (last + 1) * W * STRIDE;
+    let needed = (last + 1) * W * Stacks::<W>::STRIDE;
     if memory.0.len() < needed {
         memory.0.resize(needed, 0);
     }
@@ -94,14 +97,14 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
     let (mut top, mut at) = (depth, depth);
     loop {
         if at == depth {
-            while stacks.height[depth] < BATCH
+            while stacks.height[depth] < Stacks::<W>::BATCH
                 && let Some(&root) = roots.next()
             {
                 stacks.push(depth, L::pack(root, rows[depth]));
             }
         }
-        let boards = stacks.height[at].min(BATCH);
-        if boards < BATCH && at > top {
+        let boards = stacks.height[at].min(Stacks::<W>::BATCH);
+        if boards < Stacks::<W>::BATCH && at > top {
             at -= 1;
             continue;
         }
@@ -128,7 +131,7 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
         } else {
             pass::<S, L, W, false>(s, &mut stacks, rows, at, boards);
         }
-        if stacks.height[at + 1] >= BATCH {
+        if stacks.height[at + 1] >= Stacks::<W>::BATCH {
             at += 1;
         }
     }
@@ -158,15 +161,22 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const AHEAD: bool>(
         stacks.place(row + 1, stacks.height[row + 1]),
     );
     // A pass reads and writes registers that begin at most `boards` - 1 boards above where it begins.
-    assert!(stacks.height[row] <= 2 * BATCH && stacks.height[row + 1] < BATCH && boards <= BATCH);
-    assert!(own.max(next) + (W - 1) * STRIDE + boards + S::LANES <= stacks.words.len());
+    assert!(
+        stacks.height[row] <= 2 * Stacks::<W>::BATCH
+            && stacks.height[row + 1] < Stacks::<W>::BATCH
+            && boards <= Stacks::<W>::BATCH
+    );
+    assert!(
+        own.max(next) + (W - 1) * Stacks::<W>::STRIDE + boards + S::LANES <= stacks.words.len()
+    );
     let words = stacks.words.as_mut_ptr();
     // SAFETY: both begin inside `words`, as just asserted.
     let (own, next) = unsafe { (words.add(own), words.add(next)) };
     let (mut kept, mut born) = (0, 0);
     for board in (0..boards).step_by(S::LANES) {
         // SAFETY: within the bounds asserted above, since `kept` and `born` never exceed `board`.
-        let parents = std::array::from_fn(|i| unsafe { s.load(own.add(i * STRIDE + board)) });
+        let parents =
+            std::array::from_fn(|i| unsafe { s.load(own.add(i * Stacks::<W>::STRIDE + board)) });
         let (children, parents) = L::place(s, below, parents);
         let mut gone = L::barred(s, children);
         if AHEAD {
@@ -192,7 +202,7 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const AHEAD: bool>(
 unsafe fn write<S: Lanes, const W: usize>(s: S, board: [S::V; W], at: *mut u32) {
     for (i, word) in board.into_iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { s.store(word, at.add(i * STRIDE)) };
+        unsafe { s.store(word, at.add(i * Stacks::<W>::STRIDE)) };
     }
 }
 
@@ -210,14 +220,15 @@ fn finish<S: Lanes, L: Layout<S, W>, const W: usize>(
     let below = L::below(s, rows[row + 1]);
     let bottom = stacks.height[row] - boards;
     let own = stacks.place(row, bottom);
-    assert!(stacks.height[row] <= 2 * BATCH);
-    assert!(own + (W - 1) * STRIDE + boards + S::LANES <= stacks.words.len());
+    assert!(stacks.height[row] <= 2 * Stacks::<W>::BATCH);
+    assert!(own + (W - 1) * Stacks::<W>::STRIDE + boards + S::LANES <= stacks.words.len());
     // SAFETY: it begins inside `words`, as just asserted.
     let own = unsafe { stacks.words.as_ptr().add(own) };
     let (mut solutions, mut more) = (0, 0);
     for board in (0..boards).step_by(S::LANES) {
         // SAFETY: within the bounds asserted above.
-        let parents = std::array::from_fn(|i| unsafe { s.load(own.add(i * STRIDE + board)) });
+        let parents =
+            std::array::from_fn(|i| unsafe { s.load(own.add(i * Stacks::<W>::STRIDE + board)) });
         let (first, parents) = L::place(s, below, parents);
         let (second, _) = L::place(s, below, parents);
         let gone = L::barred(s, parents);

@@ -105,27 +105,15 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn apart(self, a: __m256i, by: __m128i) -> __m256i {
+    fn both_ways(self, a: __m256i, by: __m128i) -> [__m256i; 2] {
         // SAFETY: as above.
-        unsafe { _mm256_blend_epi16::<0xaa>(_mm256_sll_epi16(a, by), _mm256_srl_epi16(a, by)) }
+        unsafe { [_mm256_sll_epi16(a, by), _mm256_srl_epi16(a, by)] }
     }
 
     #[inline(always)]
-    fn low_twice(self, a: __m256i) -> __m256i {
+    fn high_as_low(self, a: __m256i) -> __m256i {
         // SAFETY: as above.
-        unsafe {
-            let order = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
-            _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order))
-        }
-    }
-
-    #[inline(always)]
-    fn high_twice(self, a: __m256i) -> __m256i {
-        // SAFETY: as above.
-        unsafe {
-            let order = _mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15);
-            _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(order))
-        }
+        unsafe { _mm256_srli_epi32::<16>(a) }
     }
 
     #[inline(always)]

@@ -88,27 +88,15 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn apart(self, a: __m512i, by: __m128i) -> __m512i {
+    fn both_ways(self, a: __m512i, by: __m128i) -> [__m512i; 2] {
         // SAFETY: as above.
-        unsafe { _mm512_mask_srl_epi16(_mm512_sll_epi16(a, by), HIGH, a, by) }
+        unsafe { [_mm512_sll_epi16(a, by), _mm512_srl_epi16(a, by)] }
     }
 
     #[inline(always)]
-    fn low_twice(self, a: __m512i) -> __m512i {
+    fn high_as_low(self, a: __m512i) -> __m512i {
         // SAFETY: as above.
-        unsafe {
-            let order = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
-            _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(order))
-        }
-    }
-
-    #[inline(always)]
-    fn high_twice(self, a: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe {
-            let order = _mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15);
-            _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(order))
-        }
+        unsafe { _mm512_srli_epi32::<16>(a) }
     }
 
     #[inline(always)]

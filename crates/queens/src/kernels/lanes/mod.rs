@@ -46,12 +46,10 @@ pub trait Lanes: Copy {
     /// a >> by
     fn right(self, a: Self::V, by: Self::Shift) -> Self::V;
 
-    /// The low half << by, the high half >> by.
-    fn apart(self, a: Self::V, by: Self::Shift) -> Self::V;
-    /// The low half in both halves.
-    fn low_twice(self, a: Self::V) -> Self::V;
-    /// The high half in both halves.
-    fn high_twice(self, a: Self::V) -> Self::V;
+    /// Each half << by, and each half >> by.
+    fn both_ways(self, a: Self::V, by: Self::Shift) -> [Self::V; 2];
+    /// The high half as the low one, under zeros.
+    fn high_as_low(self, a: Self::V) -> Self::V;
     /// The low half as the high one, over zeros.
     fn low_as_high(self, a: Self::V) -> Self::V;
     /// The low half of `low`, the high half of `high`.
