@@ -7,65 +7,117 @@
 
 use crate::error::{Error, checked};
 
-/// Attacked columns, and diagonals by number, of a board on which whole orbits of queens are placed.
+/// Attacked rows, columns and diagonals by number, of a board on which whole orbits of queens are placed.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     rows: u32,
     columns: u32,
+    /// By row + column.
     rising: u64,
+    /// By n - row + column.
     falling: u64,
 }
 
 impl Lines {
-    /// With one more queen, unless it is attacked.
-    fn with(mut self, n: u32, row: u32, column: u32) -> Option<Lines> {
-        let (in_row, in_column) = (1 << row, 1 << column);
-        let (rising, falling) = (1u64 << (row + column), 1u64 << (n + row - column));
-        let attacked = self.rows & in_row | self.columns & in_column;
-        if attacked != 0 || self.rising & rising != 0 || self.falling & falling != 0 {
-            return None;
+    /// Of a board with the queen in the middle that a board with a middle needs: any other square of the middle row
+    /// has an image in the same row.
+    fn new(n: u32) -> Lines {
+        let nothing = Lines::default();
+        if n % 2 == 0 {
+            nothing
+        } else {
+            nothing.with(n, n / 2, n / 2)
         }
-        self.rows |= in_row;
-        self.columns |= in_column;
-        self.rising |= rising;
-        self.falling |= falling;
-        Some(self)
     }
 
-    /// With the queens of all images of a square under turns: by half of the board, or a quarter.
-    fn with_orbit(self, n: u32, row: u32, column: u32, quarter: bool) -> Option<Lines> {
+    /// With one more queen.
+    fn with(mut self, n: u32, row: u32, column: u32) -> Lines {
+        self.rows |= 1 << row;
+        self.columns |= 1 << column;
+        self.rising |= 1 << (row + column);
+        self.falling |= 1 << (n - row + column);
+        self
+    }
+
+    /// Columns of a row that no queen attacks, less those on the two longest diagonals: such a queen's images are on
+    /// them too.
+    fn free(self, n: u32, row: u32) -> u32 {
+        let attacked = u64::from(self.columns) | self.rising >> row | self.falling >> (n - row);
+        let board = (1u64 << n) - 1;
+        let longest = 1 << row | 1 << (n - 1 - row);
+        (board & !attacked & !longest) as u32
+    }
+
+    /// Ways to fill the rows from `row` to the middle, each with the images of its queens by half a turn.
+    fn halves(self, n: u32, row: u32) -> u128 {
+        if row == n / 2 {
+            return 1;
+        }
         let last = n - 1;
-        let mut orbit = vec![(row, column), (last - row, last - column)];
-        if quarter {
-            orbit.extend([(column, last - row), (last - column, row)]);
-        }
-        orbit.sort_unstable();
-        orbit.dedup();
-        orbit
-            .into_iter()
-            .try_fold(self, |lines, (row, column)| lines.with(n, row, column))
+        let ways = bits(self.free(n, row)).map(|column| {
+            let both = self.with(n, row, column).with(n, last - row, last - column);
+            both.halves(n, row + 1)
+        });
+        ways.sum()
     }
 
-    /// Ways to fill the rows that are empty.
-    fn count(self, n: u32, quarter: bool) -> u128 {
+    /// Ways to fill the empty rows, each with the images of its queens by quarter turns.
+    fn quarters(self, n: u32) -> u128 {
         let row = self.rows.trailing_ones();
         if row >= n {
             return 1;
         }
-        let columns = (0..n).filter(|column| self.columns >> column & 1 == 0);
-        columns
-            .filter_map(|column| self.with_orbit(n, row, column, quarter))
-            .map(|lines| lines.count(n, quarter))
-            .sum()
+        let last = n - 1;
+        // A square and its images are in four rows and four columns; two of these are this row and this column.
+        let taken = |at: u32| (self.rows >> at | self.columns >> at) & 1 != 0;
+        let ways = bits(self.free(n, row)).map(|column| {
+            if taken(column) || taken(last - column) {
+                return 0;
+            }
+            let orbit = [
+                (row, column),
+                (column, last - row),
+                (last - row, last - column),
+                (last - column, row),
+            ];
+            let whole = orbit.iter().try_fold(self, |lines, &(row, column)| {
+                let unattacked = lines.free(n, row) >> column & 1 != 0;
+                unattacked.then(|| lines.with(n, row, column))
+            });
+            whole.map_or(0, |lines| lines.quarters(n))
+        });
+        ways.sum()
     }
 }
 
-/// Solutions that half a turn leaves as they are: P, OEIS A032522.
+/// The numbers of the bits that are 1.
+fn bits(mut of: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (of != 0).then(|| of.trailing_zeros());
+        of &= of.wrapping_sub(1);
+        lowest
+    })
+}
+
+/// Solutions that half a turn leaves as they are: P, OEIS A032522. A moment up to `n` = 22, 3 to 4 times as long for
+/// each row more.
 ///
 /// # Errors
 /// [`Error::TooLarge`]
 pub fn half_turn(n: u32) -> Result<u128, Error> {
-    Ok(Lines::default().count(checked(n)?, false))
+    let lines = Lines::new(checked(n)?);
+    if n < 2 {
+        return Ok(1);
+    }
+    // The mirror image of such a solution is another one.
+    let first = bits(lines.free(n, 0)).take_while(|&column| column < n / 2);
+    let ways = first.map(|column| {
+        lines
+            .with(n, 0, column)
+            .with(n, n - 1, n - 1 - column)
+            .halves(n, 1)
+    });
+    Ok(2 * ways.sum::<u128>())
 }
 
 /// Solutions that a quarter turn leaves as they are: R, OEIS A033148.
@@ -73,7 +125,7 @@ pub fn half_turn(n: u32) -> Result<u128, Error> {
 /// # Errors
 /// [`Error::TooLarge`]
 pub fn quarter_turn(n: u32) -> Result<u128, Error> {
-    Ok(Lines::default().count(checked(n)?, true))
+    Ok(Lines::new(checked(n)?).quarters(n))
 }
 
 /// Solutions of which none is another's image under rotation or reflection, OEIS A002562, from the number of all.
