@@ -23,7 +23,7 @@ impl Lines {
     /// has an image in the same row.
     fn new(n: u32) -> Lines {
         let nothing = Lines::default();
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             nothing
         } else {
             nothing.with(n, n / 2, n / 2)

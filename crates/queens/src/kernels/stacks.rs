@@ -9,6 +9,10 @@
 //! in a pass, and what a pass reads was not written a moment ago in pieces that a load cannot be served from. The
 //! search goes down as soon as the next row has a batch, so no stack ever holds more than two, and up for more when a
 //! row has none. Only when there is nothing left to fetch is a smaller batch taken, from the highest row there is.
+//!
+//! Bound: stores and decoding. A step of eight narrow boards writes four registers, which takes 8 clocks at places that
+//! are no multiple of a register, and is 44 instructions, 52 where it looks a row further. It takes about 1.7 times as
+//! long as that, 1.7 clocks a node with AVX2 on a Zen 4.
 
 use super::Job;
 use super::lanes::Lanes;
