@@ -74,62 +74,35 @@ impl Inner {
     }
 
     /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that
-    /// leaves a free square in the next: in lexicographic order of columns.
-    pub fn unfold(&self, depth: usize, visit: &mut impl FnMut(State)) {
-        self.below(State::default(), 0, depth.min(self.rows.len()), visit);
+    /// leaves a free square in the next: in lexicographic order of columns. It is given the state that meets the next
+    /// row, and for each row the bit of its queen.
+    pub fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
+        let depth = depth.min(self.rows.len());
+        self.below(State::default(), depth, &mut Vec::new(), visit);
     }
 
-    fn below(&self, state: State, at: usize, depth: usize, visit: &mut impl FnMut(State)) {
+    fn below(
+        &self,
+        state: State,
+        depth: usize,
+        queens: &mut Vec<u32>,
+        visit: &mut impl FnMut(State, &[u32]),
+    ) {
+        let at = queens.len();
         let mut free = self.rows.get(at).map_or(1, |&row| state.free(row));
         if at == depth {
             if free != 0 {
-                visit(state);
+                visit(state, queens);
             }
             return;
         }
+        let shift = self.rows.get(at + 1).map_or(0, |next| next.shift);
         while free != 0 {
             let bit = free & free.wrapping_neg();
             free ^= bit;
-            let shift = self.rows.get(at + 1).map_or(0, |next| next.shift);
-            self.below(state.placed(bit, shift), at + 1, depth, visit);
-        }
-    }
-
-    /// Row and column on the board of each of the queens that lead to a state that meets row `depth`.
-    pub fn queens(&self, depth: usize, state: State) -> Vec<(u8, u8)> {
-        let mut queens = Vec::new();
-        self.retrace(
-            State::default(),
-            0,
-            depth.min(self.rows.len()),
-            state,
-            &mut queens,
-        );
-        queens
-    }
-
-    fn retrace(
-        &self,
-        at_state: State,
-        at: usize,
-        depth: usize,
-        goal: State,
-        queens: &mut Vec<(u8, u8)>,
-    ) -> bool {
-        if at == depth {
-            return at_state == goal;
-        }
-        let mut free = at_state.free(self.rows[at]) & goal.columns;
-        while free != 0 {
-            let bit = free & free.wrapping_neg();
-            free ^= bit;
-            queens.push((self.rows[at].row, bit.trailing_zeros() as u8 + 1));
-            let shift = self.rows.get(at + 1).map_or(0, |next| next.shift);
-            if self.retrace(at_state.placed(bit, shift), at + 1, depth, goal, queens) {
-                return true;
-            }
+            queens.push(bit);
+            self.below(state.placed(bit, shift), depth, queens, visit);
             queens.pop();
         }
-        false
     }
 }

@@ -61,7 +61,7 @@ impl Starts {
         let classes = Border::classes(checked(n)?);
         let borders = classes.into_iter().map(|(border, weight)| {
             let first = len;
-            border.inner(n).unfold(depth, &mut |_| len += 1);
+            border.inner(n).unfold(depth, &mut |_, _| len += 1);
             (border, weight, first)
         });
         Ok(Starts {
@@ -94,10 +94,20 @@ impl Starts {
 
     /// The start of a number, if there is one.
     pub fn get(&self, number: u64) -> Option<Start> {
-        let (border, weight, inner, roots) = self.runs(number..number.checked_add(1)?).next()?;
+        if number >= self.len {
+            return None;
+        }
+        let (border, weight, first) = self.borders[self.border_of(number)];
+        let inner = border.inner(self.n);
         let mut queens = border.queens(self.n);
-        let root = roots.first()?;
-        queens.extend(inner.queens(self.depth, *root));
+        let mut at = first;
+        inner.unfold(self.depth, &mut |_, bits| {
+            if at == number {
+                let placed = inner.rows.iter().zip(bits);
+                queens.extend(placed.map(|(row, bit)| (row.row, bit.trailing_zeros() as u8 + 1)));
+            }
+            at += 1;
+        });
         queens.sort_unstable();
         Some(Start {
             border,
@@ -106,27 +116,30 @@ impl Starts {
         })
     }
 
-    /// The borders that have starts in a range, and these starts.
-    fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (Border, u8, Inner, Vec<State>)> {
-        let Range { start, end } = range.start..range.end.min(self.len);
-        let from = self
+    /// Where among the borders the one of a start is.
+    fn border_of(&self, number: u64) -> usize {
+        let after = self
             .borders
-            .partition_point(|&(_, _, first)| first <= start)
-            .saturating_sub(1);
-        let borders = self.borders[from..]
-            .iter()
-            .take_while(move |&&(_, _, first)| first < end);
+            .partition_point(|&(_, _, first)| first <= number);
+        after.saturating_sub(1)
+    }
+
+    /// The borders that have starts in a range: weight, rows, and these starts.
+    fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (u8, Inner, Vec<State>)> {
+        let (start, end) = (range.start, range.end.min(self.len));
+        let borders = self.borders[self.border_of(start)..].iter();
+        let borders = borders.take_while(move |&&(_, _, first)| first < end);
         borders.map(move |&(border, weight, first)| {
             let inner = border.inner(self.n);
             let mut roots = Vec::new();
             let mut number = first;
-            inner.unfold(self.depth, &mut |root| {
+            inner.unfold(self.depth, &mut |root, _| {
                 if (start..end).contains(&number) {
                     roots.push(root);
                 }
                 number += 1;
             });
-            (border, weight, inner, roots)
+            (weight, inner, roots)
         })
     }
 }
@@ -149,7 +162,7 @@ impl Searcher {
     /// All solutions below the starts of a range, as far as there are such starts, times their weights.
     pub fn search(&mut self, starts: &Starts, range: Range<u64>) -> Found {
         let runs = starts.runs(range);
-        runs.map(|(_, weight, inner, roots)| {
+        runs.map(|(weight, inner, roots)| {
             let depth = starts.depth.min(inner.rows.len());
             let job = Job {
                 rows: &inner.rows,

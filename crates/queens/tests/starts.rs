@@ -66,11 +66,16 @@ fn images_turn_and_mirror_queens() {
 
 #[test]
 fn no_start_has_queens_that_attack_each_other_and_no_two_are_the_same() {
-    let starts = Starts::with_depth(9, 2).unwrap();
+    let starts = Starts::with_depth(9, 4).unwrap();
     let mut seen = BTreeSet::new();
     for number in 0..starts.len() {
         let start = starts.get(number).unwrap();
-        assert!((4..=6).contains(&start.queens.len()), "{start:?}");
+        let border = start.border.queens(9);
+        assert!(
+            border.iter().all(|queen| start.queens.contains(queen)),
+            "{start:?}"
+        );
+        assert_eq!(start.queens.len(), border.len() + 4, "{start:?}");
         for (i, a) in start.queens.iter().enumerate() {
             for b in &start.queens[..i] {
                 let diagonal = a.0.abs_diff(b.0) == a.1.abs_diff(b.1);
