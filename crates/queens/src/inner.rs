@@ -1,0 +1,108 @@
+//! The board inside a border: the rows to search, and where a search stands.
+//!
+//! The classic bit-vector search: N. Wirth, "Algorithms + Data Structures = Programs", 1976, marks attacked columns
+//! and diagonals; M. Richards, "Backtracking Algorithms in MCPL using Bit Patterns and Recursion", 1997, keeps them in
+//! words that shift by one place from row to row; J. Somers, "The N Queens Problem", 2002, takes the lowest free bit.
+
+#![forbid(unsafe_code)]
+
+/// A row to place a queen in. Bit 0 is the second column of the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number on the board.
+    pub row: u8,
+    /// How many rows it is below the row searched before it; 0 for the first.
+    pub shift: u8,
+    /// Columns that the border's queens attack, and all bits that are no column.
+    pub blocked: u32,
+}
+
+/// The lines of the queens placed so far, as they meet one row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Diagonals that go to higher columns from row to row.
+    pub rising: u32,
+    /// Diagonals that go to lower columns.
+    pub falling: u32,
+    /// Columns.
+    pub columns: u32,
+}
+
+impl State {
+    /// Columns where a queen may stand in the row.
+    pub fn free(self, row: Row) -> u32 {
+        !(self.rising | self.falling | self.columns | row.blocked)
+    }
+
+    /// With a queen at `bit`, `shift` rows on.
+    pub fn placed(self, bit: u32, shift: u8) -> State {
+        State {
+            rising: (self.rising | bit) << shift,
+            falling: (self.falling | bit) >> shift,
+            columns: self.columns | bit,
+        }
+    }
+}
+
+/// The rows to search, top to bottom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Rows where the border has no queen.
+    pub rows: Vec<Row>,
+}
+
+impl Inner {
+    /// How much choice there is in the upper rows, which orders the turns of a border nearly as the sizes of their
+    /// trees do: for each square of the first row the product of what is free in those after it, 60 % of all rows,
+    /// summed up. Without the first row's queens trees are 4 % larger, with those of the second row too 2 % smaller.
+    pub fn choice(&self) -> u128 {
+        let upper = &self.rows[..(self.rows.len() * 6).div_ceil(10)];
+        let Some((&first, rest)) = upper.split_first() else {
+            return 1;
+        };
+        let queens = (0..u32::BITS).map(|column| 1 << column);
+        let queens = queens.filter(|queen| State::default().free(first) & queen != 0);
+        let product = |queen| {
+            let mut state = State::default().placed(queen, 0);
+            let free = rest.iter().map(|&row| {
+                state = state.placed(0, row.shift);
+                u128::from(state.free(row).count_ones())
+            });
+            free.product::<u128>()
+        };
+        queens.map(product).sum()
+    }
+
+    /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that
+    /// leaves a free square in the next: in lexicographic order of columns. It is given the state that meets the next
+    /// row, and for each row the bit of its queen.
+    pub fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
+        let depth = depth.min(self.rows.len());
+        self.below(State::default(), depth, &mut Vec::new(), visit);
+    }
+
+    fn below(
+        &self,
+        state: State,
+        depth: usize,
+        queens: &mut Vec<u32>,
+        visit: &mut impl FnMut(State, &[u32]),
+    ) {
+        let at = queens.len();
+        let mut free = self.rows.get(at).map_or(1, |&row| state.free(row));
+        if at == depth {
+            if free != 0 {
+                visit(state, queens);
+            }
+            return;
+        }
+        let shift = self.rows.get(at + 1).map_or(0, |next| next.shift);
+        while free != 0 {
+            let bit = free & free.wrapping_neg();
+            free ^= bit;
+            queens.push(bit);
+            self.below(state.placed(bit, shift), depth, queens, visit);
+            queens.pop();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Counting the solutions of the n-queens problem: in how many ways `n` queens stand on a board of `n` x `n` so that no
+//! two share a row, a column or a diagonal.
+//!
+//! ```
+//! use evener_queens::{Searcher, Starts, fundamental};
+//! use evener_runtime::Simd;
+//!
+//! let starts = Starts::new(12)?;
+//! let found = Searcher::new(Simd::detect()).search(&starts, 0..starts.len());
+//! assert_eq!(found.solutions, 14_200);
+//! assert_eq!(fundamental(12, found.solutions)?, 1_787);
+//! # Ok::<(), evener_queens::Error>(())
+//! ```
+//!
+//! [`Starts`] numbers the places where searches start; a job is a range of them, and the [`Found`] of all jobs add up
+//! to the result. All of it is exact, and the same at every SIMD level.
+
+pub mod board;
+mod border;
+mod error;
+mod found;
+mod inner;
+mod kernels;
+pub mod reference;
+mod starts;
+mod symmetric;
+
+pub use border::Border;
+pub use error::{Error, LARGEST};
+pub use found::Found;
+pub use inner::{Inner, Row, State};
+pub use starts::{Searcher, Start, Starts};
+pub use symmetric::{fundamental, half_turn, quarter_turn};

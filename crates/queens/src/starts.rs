@@ -1,0 +1,178 @@
+//! Where searches start: numbered, so that a job is a range of numbers and a checkpoint can name one.
+
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+
+use evener_runtime::Simd;
+
+use crate::border::Border;
+use crate::error::{Error, checked};
+use crate::found::Found;
+use crate::inner::{Inner, State};
+use crate::kernels::{self, Job, Memory};
+
+/// The starts of a board: every border up to symmetry, and below each the ways to fill its first `depth` rows.
+///
+/// Their order and their numbers depend on `n` and `depth` alone. The starts of a border are neighbours; a job that
+/// has many of one border goes faster.
+#[derive(Clone, Debug)]
+pub struct Starts {
+    n: u32,
+    depth: usize,
+    /// Each border, its weight, and the number of its first start.
+    borders: Vec<(Border, u8, u64)>,
+    len: u64,
+}
+
+/// One start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The outermost queens.
+    pub border: Border,
+    /// How many solutions each solution below it stands for.
+    pub weight: u8,
+    /// Row and column of all queens that are placed, by row.
+    pub queens: Vec<(u8, u8)>,
+}
+
+impl Starts {
+    /// The starts of a board of `n` x `n`, at a depth at which no start below `n` = 22 takes a processor of today more
+    /// than a few tenths of a second, and all of them are numbered within a second.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]
+    pub fn new(n: u32) -> Result<Starts, Error> {
+        let depth = match n {
+            0..=19 => 0,
+            20 | 21 => 1,
+            _ => 2,
+        };
+        Starts::with_depth(n, depth)
+    }
+
+    /// The starts with so many rows filled inside the border. Each more makes about `n` / 2 times as many starts, and
+    /// as much more work to number them.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]
+    pub fn with_depth(n: u32, depth: usize) -> Result<Starts, Error> {
+        let mut len = 0;
+        let classes = Border::classes(checked(n)?);
+        let borders = classes.into_iter().map(|(border, weight)| {
+            let first = len;
+            border.inner(n).unfold(depth, &mut |_, _| len += 1);
+            (border, weight, first)
+        });
+        Ok(Starts {
+            n,
+            depth,
+            borders: borders.collect(),
+            len,
+        })
+    }
+
+    /// Rows of the board.
+    pub fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Rows filled inside the border.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// How many starts there are. None for `n` = 2 and 3, which have no solution.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The start of a number, if there is one.
+    pub fn get(&self, number: u64) -> Option<Start> {
+        if number >= self.len {
+            return None;
+        }
+        let (border, weight, first) = self.borders[self.border_of(number)];
+        let inner = border.inner(self.n);
+        let mut queens = border.queens(self.n);
+        let mut at = first;
+        inner.unfold(self.depth, &mut |_, bits| {
+            if at == number {
+                let placed = inner.rows.iter().zip(bits);
+                queens.extend(placed.map(|(row, bit)| (row.row, bit.trailing_zeros() as u8 + 1)));
+            }
+            at += 1;
+        });
+        queens.sort_unstable();
+        Some(Start {
+            border,
+            weight,
+            queens,
+        })
+    }
+
+    /// Where among the borders the one of a start is.
+    fn border_of(&self, number: u64) -> usize {
+        let after = self
+            .borders
+            .partition_point(|&(_, _, first)| first <= number);
+        after.saturating_sub(1)
+    }
+
+    /// The borders that have starts in a range: weight, rows, and these starts.
+    fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (u8, Inner, Vec<State>)> {
+        let (start, end) = (range.start, range.end.min(self.len));
+        let borders = self.borders[self.border_of(start)..].iter();
+        let borders = borders.take_while(move |&&(_, _, first)| first < end);
+        borders.map(move |&(border, weight, first)| {
+            let inner = border.inner(self.n);
+            let mut roots = Vec::new();
+            let mut number = first;
+            inner.unfold(self.depth, &mut |root, _| {
+                if (start..end).contains(&number) {
+                    roots.push(root);
+                }
+                number += 1;
+            });
+            (weight, inner, roots)
+        })
+    }
+}
+
+/// Searches below starts. It keeps memory; a worker has one of its own.
+pub struct Searcher {
+    simd: Simd,
+    memory: Memory,
+}
+
+impl Searcher {
+    /// With the instructions that `simd` allows and the processor has: AVX-512, AVX2, or none.
+    pub fn new(simd: Simd) -> Searcher {
+        Searcher {
+            simd,
+            memory: Memory::default(),
+        }
+    }
+
+    /// All solutions below the starts of a range, as far as there are such starts, times their weights.
+    pub fn search(&mut self, starts: &Starts, range: Range<u64>) -> Found {
+        let runs = starts.runs(range);
+        runs.map(|(weight, inner, roots)| {
+            let depth = starts.depth.min(inner.rows.len());
+            let job = Job {
+                rows: &inner.rows,
+                depth,
+                roots: &roots,
+            };
+            let mut found = kernels::run(self.simd, &job, &mut self.memory);
+            found.solutions *= u128::from(weight);
+            found
+        })
+        .sum()
+    }
+}
