@@ -4,6 +4,7 @@ mod bench;
 mod crypt;
 mod filter;
 mod filters;
+mod image;
 mod plans;
 mod topology;
 
@@ -20,6 +21,7 @@ pub enum Command {
     Encrypt(crypt::encrypt::Args),
     Decrypt(crypt::decrypt::Args),
     Ctr(crypt::ctr::Args),
+    Image(image::Args),
     Plans(plans::Args),
     Topology(topology::Args),
     Bench(bench::Args),
@@ -35,6 +37,7 @@ impl Command {
             Command::Encrypt(args) => crypt::encrypt::run(&args),
             Command::Decrypt(args) => crypt::decrypt::run(&args),
             Command::Ctr(args) => crypt::ctr::run(&args),
+            Command::Image(args) => image::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
             Command::Bench(args) => bench::run(args),
