@@ -17,7 +17,7 @@ use crate::index::{Index, Sums};
 pub static XZ: Format = Format {
     name: "xz",
     about: "xz with blocks, as xz --block-size=64KiB makes it",
-    recognise: |ends| ends.head.starts_with(&HEADER_MAGIC) || ends.tail.ends_with(&FOOTER_MAGIC),
+    recognise: |ends| ends.head.starts_with(&HEADER_MAGIC) || is_footer(&ends.tail),
     open,
 };
 
@@ -29,6 +29,15 @@ const END: u64 = 12;
 const STREAMS: usize = 1024;
 /// Bytes between them, in all, that are looked through.
 const PADDING: u64 = 64 << 10;
+
+/// Two bytes would be too few to tell from the end of a raw image.
+fn is_footer(tail: &[u8]) -> bool {
+    let Some([sum @ .., _, _, _, _, _, _, _, _]) = tail.last_chunk::<{ END as usize }>() else {
+        return false;
+    };
+    let covered = &tail[tail.len() - 8..tail.len() - 2];
+    tail.ends_with(&FOOTER_MAGIC) && crc32(covered).to_le_bytes() == *sum
+}
 
 /// A stream: where its blocks begin, how they are checked, how long each is, packed and not.
 struct Stream {

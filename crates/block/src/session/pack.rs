@@ -12,7 +12,7 @@ use super::{Options, SessionError, TERMINAL, create, stream};
 use crate::codec::{Codec, ZSTD};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::format::Format;
+use crate::format::{Format, RAW};
 use crate::image::Image;
 use crate::pack::{Pack, PackSink, PackSource, Packed};
 use crate::{MAX_BLOCK, MIN_BLOCK};
@@ -93,6 +93,13 @@ pub fn pack(
     let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
     let source = match input.to_str() {
         Some("-" | "/dev/stdin") if !file.is_file() => {
+            if let Some(format) = options.format.filter(|format| format.name != RAW.name) {
+                let name = format.name;
+                let text = format!(
+                    "--format {name}: only a raw image can come through a pipe; name a file"
+                );
+                return Err(SessionError::Request(text));
+            }
             file.expect_sequential();
             PackSource::pipe(file, block)
         }

@@ -58,6 +58,17 @@ fn holes_of_raw_images_are_extents_where_the_system_tells() {
 }
 
 #[test]
+fn a_raw_image_that_ends_like_another_format_is_raw() {
+    let folder = Folder::new();
+    for end in [&b"YZ"[..], b"\x89EVNTAIL", b"V4.0"] {
+        let mut plain = sample();
+        plain.extend(end);
+        let image = Image::open(&folder.file("raw", &plain)).unwrap();
+        assert_eq!(image.format().name, "raw");
+    }
+}
+
+#[test]
 fn threads_read_at_once() {
     let folder = Folder::new();
     let plain = sample();

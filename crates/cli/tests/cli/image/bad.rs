@@ -61,6 +61,8 @@ fn files_that_cannot_be() {
         assert_eq!(folder.names(), ["cut", "disk.img", "packed"], "{line}");
     }
     assert!(content(&folder, "disk.img") == image());
+    let done = piped(&folder, "image pack - out --format qcow2", &cut);
+    done.failed(2, &["--format qcow2", "pipe"]);
     piped(&folder, "image unpack - out", &cut).failed(1, &["standard input", "no file"]);
 }
 
