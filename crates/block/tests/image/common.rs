@@ -11,6 +11,15 @@ use evener_block::session::{pack, unpack, verify};
 use evener_block::{Decoder, Error, Image};
 use evener_runtime::{Choice, Runtime};
 
+/// In memory where there is such a folder: thousands of damaged files are written.
+fn temporary() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    match memory.is_dir() {
+        true => memory,
+        false => std::env::temp_dir(),
+    }
+}
+
 /// A folder for one test, removed at its end.
 pub struct Folder(PathBuf);
 
@@ -19,7 +28,7 @@ impl Folder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("evener-block-{}-{count}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = temporary().join(name);
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
