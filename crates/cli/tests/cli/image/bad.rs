@@ -1,6 +1,14 @@
 //! What cannot be: one line, an exit status, and nothing is written.
 
+use std::io::Write;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
 use super::{content, folder, image, json, piped};
+use crate::signals::{ended, is_ignored, send};
 
 #[test]
 fn command_lines_that_cannot_be() {
@@ -95,4 +103,27 @@ fn bad_blocks_are_listed_and_never_unpacked() {
             .failed(1, &["bad: ", &said]);
         assert_eq!(folder.names(), ["bad", "disk.img", "packed"]);
     }
+}
+
+#[test]
+fn the_first_signal_leaves_no_file() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let folder = folder();
+    let mut child = folder
+        .evener("image pack - out --codec lz4".split(' '))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The pipe stays open, and what came through it is not all.
+    let mut to = child.stdin.take().unwrap();
+    to.write_all(&image()).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    send(&child, Signal::INT);
+    let done = ended(child);
+    drop(to);
+    assert_eq!(done.status, Some(130), "{}", done.stderr);
+    assert_eq!(folder.names(), ["disk.img"]);
 }
