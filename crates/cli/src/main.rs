@@ -30,6 +30,7 @@ Examples:
   evener filter blur,sobel -i testsrc:1920x1080:300 -o null: --explain
   evener filters
   evener keygen -o key && evener encrypt -k key disk.img -o disk.img.sealed
+  evener image pack disk.img disk.img.zst
   evener topology
 
 Environment:

@@ -1,7 +1,7 @@
 //! Output files and pipes.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IsTerminal, Write};
+use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -34,6 +34,8 @@ pub struct OutputFile {
     file: File,
     staged: Option<Staged>,
     name: String,
+    /// The file ends in a hole, here at the earliest.
+    hole: Option<u64>,
 }
 
 impl OutputFile {
@@ -56,6 +58,7 @@ impl OutputFile {
                     file,
                     staged: None,
                     name,
+                    hole: None,
                 })
             }
             Place::File { path, old } => {
@@ -64,6 +67,7 @@ impl OutputFile {
                     file,
                     staged: Some(staged),
                     name,
+                    hole: None,
                 })
             }
         }
@@ -88,10 +92,25 @@ impl OutputFile {
                     file,
                     staged: None,
                     name,
+                    hole: None,
                 })
             }
             Err(reason) => Err(Error::Create { name, reason }),
         }
+    }
+
+    /// Goes `bytes` bytes ahead, which read as zero: as a hole in a regular file, written anywhere else.
+    ///
+    /// # Errors
+    /// The system cannot.
+    pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        if self.staged.is_none() {
+            let zeros = &mut io::repeat(0).take(bytes);
+            return io::copy(zeros, &mut self.file).map(drop);
+        }
+        let ahead = i64::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.hole = Some(self.file.seek(SeekFrom::Current(ahead))?);
+        Ok(())
     }
 
     /// What messages call the output.
@@ -122,8 +141,10 @@ impl Write for OutputFile {
 impl Target for OutputFile {
     fn commit(&mut self, bytes: u64) -> io::Result<()> {
         if let Some(staged) = &mut self.staged {
-            if self.file.metadata()?.len() > bytes {
-                self.file.set_len(bytes)?;
+            let len = self.file.metadata()?.len();
+            let wanted = self.hole.map_or(len, |end| end.max(len)).min(bytes);
+            if wanted != len {
+                self.file.set_len(wanted)?;
             }
             staged.commit()?;
         }
@@ -136,6 +157,18 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn holes_read_as_zero_also_at_the_end() {
+        let path = std::env::temp_dir().join(format!("evener-hole-{}", std::process::id()));
+        let mut output = OutputFile::create(&path).unwrap();
+        output.skip(3).unwrap();
+        output.write_all(b"abc").unwrap();
+        output.skip(2).unwrap();
+        output.commit(u64::MAX).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"\0\0\0abc\0\0");
+        fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn what_lies_behind_the_good_bytes_is_cut_off() {

@@ -4,6 +4,7 @@ mod bench;
 mod crypt;
 mod filter;
 mod filters;
+mod image;
 mod plans;
 mod topology;
 
@@ -21,6 +22,7 @@ pub enum Command {
     Decrypt(crypt::decrypt::Args),
     Ctr(crypt::ctr::Args),
     Product(crypt::product::Args),
+    Image(image::Args),
     Plans(plans::Args),
     Topology(topology::Args),
     Bench(bench::Args),
@@ -37,6 +39,7 @@ impl Command {
             Command::Decrypt(args) => crypt::decrypt::run(&args),
             Command::Ctr(args) => crypt::ctr::run(&args),
             Command::Product(args) => crypt::product::run(&args),
+            Command::Image(args) => image::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
             Command::Bench(args) => bench::run(args),

@@ -30,6 +30,26 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("filters", &["FILTER", "Examples:"]),
+    ("image", &["pack", "info", "verify", "unpack"]),
+    (
+        "image pack",
+        &[
+            "--codec",
+            "--level",
+            "--block",
+            "--format",
+            "--plan",
+            "--workers",
+            "--explain",
+            "--json",
+            "--trace",
+            "- lz4:",
+            "Examples:",
+        ],
+    ),
+    ("image info", &["--json", "--format", "Examples:"]),
+    ("image verify", &["--json", "--workers", "Examples:"]),
+    ("image unpack", &["--plan", "--workers", "Examples:"]),
     ("plans", &["Examples:"]),
     (
         "product",
@@ -117,7 +137,7 @@ fn the_first_page_lists_the_subcommands() {
 #[test]
 fn nothing_at_all_shows_the_help() {
     let folder = Folder::new();
-    for line in ["", "bench"] {
+    for line in ["", "bench", "image"] {
         let done = folder.line(line);
         assert_eq!(done.status, Some(2));
         assert!(done.stderr.contains("Usage:"), "{}", done.stderr);

@@ -5,6 +5,7 @@ mod crypt;
 mod errors;
 mod ffmpeg;
 mod help;
+mod image;
 mod lists;
 mod pipes;
 mod plans;

@@ -1,0 +1,198 @@
+//! Decoding blocks as work for the runtime.
+
+use std::sync::Arc;
+
+use evener_runtime::{Part, Service, Shape, Structure, Work};
+
+use super::findings::{Bad, Findings};
+use super::unit::{Piece, UnitIn, UnitOut, unit_blocks};
+use crate::decoder::Decoder;
+use crate::error::Error;
+use crate::image::{Block, Image, Place};
+use crate::session::Trouble;
+
+/// What blocks are decoded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be checked: a bad block is told, and the others are looked at.
+    Verify,
+    /// To be written: a bad block ends it.
+    Unpack,
+}
+
+/// Decodes and checks an image. An item is a block.
+pub struct Decode {
+    image: Arc<Image>,
+    purpose: Purpose,
+    findings: Findings,
+    trouble: Trouble,
+}
+
+/// What a worker keeps.
+pub struct Scratch {
+    decoder: Decoder,
+    plain: Vec<u8>,
+}
+
+impl Decode {
+    /// All of an image.
+    pub fn new(image: Arc<Image>, purpose: Purpose) -> Decode {
+        Decode {
+            image,
+            purpose,
+            findings: Findings::default(),
+            trouble: Trouble::default(),
+        }
+    }
+
+    /// Where it will be told what was found.
+    pub fn findings(&self) -> Findings {
+        self.findings.clone()
+    }
+
+    /// Where a failure will be found.
+    pub(crate) fn trouble(&self) -> Trouble {
+        self.trouble.clone()
+    }
+
+    fn decode(&self, decoder: &mut Decoder, block: &Block, plain: &mut [u8]) -> Result<(), Error> {
+        self.image.read_block(decoder, block, plain)?;
+        self.image.check(block, plain)
+    }
+
+    fn verify(&self, block: &Block, scratch: &mut Scratch) -> Result<(), Error> {
+        let mut block = block.clone();
+        if let Place::Zero { packed } = block.place {
+            let Some((offset, packed)) = packed else {
+                self.findings.good(block.check.name());
+                return Ok(());
+            };
+            // Other programs will read what says so once more.
+            let (codec, plain) = (&crate::codec::ZSTD, block.len as u32);
+            block.place = Place::Packed {
+                offset,
+                packed,
+                codec,
+                plain,
+            };
+        }
+        let len = block.len as usize;
+        if scratch.plain.len() < len {
+            scratch.plain.resize(len, 0);
+        }
+        match self.decode(&mut scratch.decoder, &block, &mut scratch.plain[..len]) {
+            Ok(()) => self.findings.good(block.check.name()),
+            Err(Error::Block { at, fault, .. }) => self.findings.bad(Bad {
+                at,
+                len: block.len,
+                what: fault.to_string(),
+            }),
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        item: usize,
+        block: &Block,
+        output: &UnitOut,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        match (self.purpose, &block.place) {
+            (Purpose::Verify, _) => self.verify(block, scratch),
+            (Purpose::Unpack, Place::Zero { .. }) => Ok(()),
+            (Purpose::Unpack, _) => {
+                let mut row = output.rows.write(item..item + 1);
+                let plain = &mut row[..block.len as usize];
+                self.decode(&mut scratch.decoder, block, plain)
+            }
+        }
+    }
+}
+
+impl Service for Decode {
+    type Input = UnitIn;
+    type Output = UnitOut;
+    type Scratch = Scratch;
+
+    fn key(&self) -> String {
+        let verb = match self.purpose {
+            Purpose::Verify => "verify",
+            Purpose::Unpack => "unpack",
+        };
+        let kib = f64::from(self.image.block_size()) / 1024.0;
+        format!("{verb}, {}, blocks of {kib} KiB", self.image.format().name)
+    }
+
+    fn input(&self) -> UnitIn {
+        UnitIn::default()
+    }
+
+    fn output(&self) -> UnitOut {
+        let block = self.image.block_size();
+        let room = match self.purpose {
+            Purpose::Verify => 0,
+            Purpose::Unpack => block as usize,
+        };
+        UnitOut::new(room, unit_blocks(block))
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch {
+            decoder: Decoder::new(),
+            plain: Vec::new(),
+        }
+    }
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let block = self.image.block_size();
+        let blocks = unit_blocks(block);
+        let bytes = blocks as f64 * f64::from(block);
+        let work = Work {
+            ops: 30.0 * bytes,
+            bytes: bytes * 1.5,
+            fresh: 0.0,
+        };
+        let shape = |structure, items| Shape {
+            structure,
+            passes: vec![items],
+            steps: Vec::new(),
+            default_grain: 1,
+            min_grain: 1,
+            work,
+        };
+        vec![
+            shape(Structure::Sequential, blocks as u32),
+            shape(Structure::Farm, 1),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &UnitIn,
+        output: &UnitOut,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let pieces = input.blocks.iter().map(|block| Piece {
+            len: block.len,
+            zero: matches!(block.place, Place::Zero { .. }),
+        });
+        output.describe(pieces, input.last);
+        let count = input.blocks.len();
+        let items = match part.structure {
+            Structure::Farm => 0..count,
+            _ => part.items.start as usize..count.min(part.items.end as usize),
+        };
+        for item in items {
+            let block = &input.blocks[item];
+            self.one(item, block, output, scratch).map_err(|error| {
+                let text = error.to_string();
+                self.trouble.put(block.start, error);
+                text
+            })?;
+        }
+        Ok(())
+    }
+}

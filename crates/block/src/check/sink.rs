@@ -1,0 +1,104 @@
+//! Unpacked units to a file or a pipe.
+
+use std::io::{self, Write};
+
+use evener_files::{OutputFile, Target};
+use evener_runtime::{Service, Sink};
+
+use super::unit::UnitOut;
+use crate::error::Error;
+use crate::zero::is_zero;
+
+/// Writes what is not zero, and leaves holes where a file can have them. A file appears under its name only if all of the
+/// image was written.
+pub struct UnpackSink {
+    output: OutputFile,
+    bytes: u64,
+    /// Zeros that are not written yet.
+    zeros: u64,
+    complete: bool,
+}
+
+/// Holes are no smaller than a page of a file system.
+const PAGE: usize = 4096;
+
+impl UnpackSink {
+    /// Nothing is written yet.
+    pub fn new(output: OutputFile) -> UnpackSink {
+        UnpackSink {
+            output,
+            bytes: 0,
+            zeros: 0,
+            complete: false,
+        }
+    }
+
+    /// What messages call the output.
+    pub fn name(&self) -> &str {
+        self.output.name()
+    }
+
+    fn done(&self, result: io::Result<()>) -> Result<(), Error> {
+        let name = self.output.name();
+        Ok(result.map_err(|reason| evener_files::Error::of_write(name, self.bytes, reason))?)
+    }
+
+    fn flush_zeros(&mut self) -> Result<(), Error> {
+        let zeros = std::mem::take(&mut self.zeros);
+        if zeros > 0 {
+            let skipped = self.output.skip(zeros);
+            self.done(skipped)?;
+            self.bytes += zeros;
+        }
+        Ok(())
+    }
+
+    /// Runs of pages that are zero become holes, the others go down together.
+    fn put(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let zero = is_zero(&bytes[..bytes.len().min(PAGE)]);
+            let pages = bytes.chunks(PAGE).take_while(|page| is_zero(page) == zero);
+            let (run, rest) = bytes.split_at(pages.map(<[u8]>::len).sum());
+            if zero {
+                self.zeros += run.len() as u64;
+            } else {
+                self.flush_zeros()?;
+                let written = self.output.write_all(run);
+                self.done(written)?;
+                self.bytes += run.len() as u64;
+            }
+            bytes = rest;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
+    type Error = Error;
+
+    fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
+        let rows = unit.rows();
+        let (pieces, last) = &*unit.pieces();
+        for (piece, row) in pieces.iter().zip(0..) {
+            match piece.zero {
+                true => self.zeros += piece.len,
+                false => self.put(&rows[row * unit.width()..][..piece.len as usize])?,
+            }
+        }
+        self.complete |= last;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        if !self.complete {
+            return Ok(());
+        }
+        self.flush_zeros()?;
+        let done = self
+            .output
+            .flush()
+            .and_then(|()| self.output.commit(self.bytes));
+        let name = self.output.name().to_owned();
+        Ok(done.map_err(|reason| evener_files::Error::Commit { name, reason })?)
+    }
+}

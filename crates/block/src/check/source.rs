@@ -1,0 +1,63 @@
+//! Units of an image that is decoded.
+
+use std::sync::Arc;
+
+use evener_runtime::{Service, Source};
+
+use super::unit::{UnitIn, unit_blocks};
+use crate::error::Error;
+use crate::image::{Image, Place};
+
+/// The blocks of an image, in order. The last unit says so, and may be empty.
+pub struct BlockSource {
+    image: Arc<Image>,
+    blocks: usize,
+    at: u64,
+    done: bool,
+}
+
+impl BlockSource {
+    /// All blocks.
+    pub fn new(image: Arc<Image>) -> BlockSource {
+        BlockSource {
+            blocks: unit_blocks(image.block_size()),
+            image,
+            at: 0,
+            done: false,
+        }
+    }
+
+    /// Units there will be, about.
+    pub fn count(&self) -> u64 {
+        let unit = u64::from(self.image.block_size()) * self.blocks as u64;
+        self.image.size().div_ceil(unit).max(1)
+    }
+}
+
+impl<S: Service<Input = UnitIn>> Source<S> for BlockSource {
+    type Error = Error;
+
+    fn read(&mut self, unit: &mut UnitIn) -> Result<bool, Error> {
+        if self.done {
+            return Ok(false);
+        }
+        unit.blocks.clear();
+        while self.at < self.image.size() && unit.blocks.len() < self.blocks {
+            let mut block = self.image.block(self.at)?;
+            if matches!(block.place, Place::Zero { packed: None }) {
+                // Such a block may begin before.
+                block.len -= self.at - block.start;
+                block.start = self.at;
+            }
+            self.at = block.start + block.len;
+            unit.blocks.push(block);
+        }
+        self.done = self.at >= self.image.size();
+        unit.last = self.done;
+        Ok(true)
+    }
+
+    fn units(&self) -> Option<u64> {
+        Some(self.count())
+    }
+}

@@ -1,0 +1,72 @@
+//! A unit of an image that is decoded.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use evener_runtime::buffer::{Rows, RowsRef};
+
+use crate::image::Block;
+
+/// Blocks of up to `block` bytes in a unit: about a MiB, and some even of large ones.
+pub(super) fn unit_blocks(block: u32) -> usize {
+    ((1 << 20) / block.max(1) as usize).clamp(4, 256)
+}
+
+/// A unit as it is read: which blocks.
+#[derive(Default)]
+pub struct UnitIn {
+    pub(super) blocks: Vec<Block>,
+    pub(super) last: bool,
+}
+
+/// A part of an image, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Bytes of it.
+    pub len: u64,
+    /// All are zero, and stand nowhere.
+    pub zero: bool,
+}
+
+/// A unit as it is written.
+pub struct UnitOut {
+    pub(super) rows: Rows<u8>,
+    pieces: Mutex<(Vec<Piece>, bool)>,
+}
+
+impl UnitOut {
+    /// Room for `blocks` blocks of up to `block` bytes.
+    pub(super) fn new(block: usize, blocks: usize) -> UnitOut {
+        UnitOut {
+            rows: Rows::zeroed(block, blocks),
+            pieces: Mutex::new((Vec::with_capacity(blocks), false)),
+        }
+    }
+
+    fn pieces_mut(&self) -> MutexGuard<'_, (Vec<Piece>, bool)> {
+        // All jobs of a unit put the same there.
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What all jobs of a unit say alike.
+    pub(super) fn describe(&self, pieces: impl Iterator<Item = Piece>, last: bool) {
+        let mut all = self.pieces_mut();
+        all.0.clear();
+        all.0.extend(pieces);
+        all.1 = last;
+    }
+
+    /// Its pieces, and whether the image ends with them. Piece n that is not zero lies at the beginning of row n.
+    pub(super) fn pieces(&self) -> impl std::ops::Deref<Target = (Vec<Piece>, bool)> + '_ {
+        self.pieces_mut()
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> RowsRef<'_, u8> {
+        self.rows.read()
+    }
+
+    /// Bytes of a row.
+    pub fn width(&self) -> usize {
+        self.rows.width()
+    }
+}

@@ -1,0 +1,152 @@
+//! Codecs: a block of bytes into fewer, and back.
+//!
+//! A codec is a file beside this one and a line in [`TABLE`].
+
+mod deflate;
+mod lz4;
+mod lzo;
+mod none;
+mod xz;
+mod zstd;
+
+use std::fmt;
+
+/// All codecs. The place of each is its [`Codec::id`].
+pub static TABLE: [&Codec; 12] = [
+    &none::NONE,
+    &zstd::ZSTD,
+    &lz4::LZ4,
+    &lzo::LZO,
+    &deflate::ZLIB,
+    &deflate::DEFLATE,
+    &xz::XZ,
+    &zstd::FIRST,
+    &xz::BLOCK,
+    &xz::BLOCK_CRC32,
+    &xz::BLOCK_CRC64,
+    &xz::BLOCK_SHA256,
+];
+
+pub use deflate::{DEFLATE, ZLIB};
+pub use lz4::LZ4;
+pub use lzo::LZO;
+pub use none::NONE;
+pub use xz::{BLOCK as XZ_BLOCK, BLOCK_CRC32, BLOCK_CRC64, BLOCK_SHA256, XZ};
+pub use zstd::{FIRST as ZSTD_FIRST, ZSTD};
+
+/// A way to make a block shorter.
+#[derive(Debug)]
+pub struct Codec {
+    /// Its place in [`TABLE`], and its number in `evb` images: never changed once an image was written with it.
+    pub id: u8,
+    /// What it is called on the command line and in messages.
+    pub name: &'static str,
+    /// A line about it.
+    pub about: &'static str,
+    /// How hard it can try.
+    pub levels: Option<Levels>,
+    /// What checksum a block carries within itself, that decoding compares; `None` if there is none.
+    pub checked: Option<&'static str>,
+    /// Vectorised operations on a byte that encoding takes, about; see `evener_runtime::Work`.
+    pub weight: f64,
+    /// Something that encodes at a level; `None` where blocks are only read.
+    pub encoder: Option<fn(level: i32) -> Box<dyn Encode>>,
+    /// Something that decodes.
+    pub decoder: fn() -> Box<dyn Decode>,
+}
+
+/// How hard a codec can try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// The fastest.
+    pub min: i32,
+    /// The slowest.
+    pub max: i32,
+    /// Unless another is named.
+    pub default: i32,
+}
+
+/// Encodes blocks, one after the other. What it gives for a block does not depend on those before.
+pub trait Encode: Send {
+    /// Encodes `plain` into the front of `room` and says how many bytes that takes; `None` if they do not fit.
+    fn encode(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize>;
+}
+
+/// Decodes blocks, one after the other.
+pub trait Decode: Send {
+    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond, and no more memory taken
+    /// than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), `xz` with its dictionary apart.
+    ///
+    /// # Errors
+    /// It is not what the codec made of so many bytes.
+    fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
+}
+
+/// What a codec found wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodecError {
+    /// The bytes mean nothing, or their own checksum differs.
+    Invalid,
+    /// They are more than the block has.
+    TooLong,
+    /// They are fewer.
+    TooShort,
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CodecError::Invalid => "the bytes are damaged",
+            CodecError::TooLong => "it holds more than the block has",
+            CodecError::TooShort => "it holds less than the block has",
+        })
+    }
+}
+
+/// Whether as many bytes came out as there had to.
+fn exact(got: usize, wanted: usize) -> Result<(), CodecError> {
+    match got == wanted {
+        true => Ok(()),
+        false => Err(CodecError::TooShort),
+    }
+}
+
+impl PartialEq for Codec {
+    fn eq(&self, other: &Codec) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Codec {
+    /// The codec of that number.
+    pub fn of_id(id: u8) -> Option<&'static Codec> {
+        TABLE.get(usize::from(id)).copied()
+    }
+
+    /// The codec of that name, if blocks can be encoded with it.
+    pub fn of_name(name: &str) -> Option<&'static Codec> {
+        Codec::encoders().find(|codec| codec.name == name)
+    }
+
+    /// The codecs that encode.
+    pub fn encoders() -> impl Iterator<Item = &'static Codec> {
+        TABLE.into_iter().filter(|codec| codec.encoder.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_numbers_and_names_are_told_apart() {
+        for (place, codec) in TABLE.into_iter().enumerate() {
+            assert_eq!(usize::from(codec.id), place);
+            let same = TABLE.into_iter().filter(|other| other.name == codec.name);
+            assert_eq!(same.count(), 1, "{}", codec.name);
+        }
+        assert_eq!(Codec::of_name("zstd"), Some(&ZSTD));
+        assert_eq!(Codec::of_name("zlib"), None);
+        assert_eq!(Codec::of_id(200), None);
+    }
+}

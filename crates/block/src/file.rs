@@ -1,0 +1,144 @@
+//! The file under an image.
+
+use std::fs::File;
+use std::io::{ErrorKind, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use evener_files::{FileId, InputFile};
+
+use crate::error::Error;
+
+/// A file or block device that is read at any place, from any thread, without a lock.
+#[derive(Debug)]
+pub struct ImageFile {
+    file: File,
+    name: String,
+    size: u64,
+    allocated: Option<u64>,
+    id: Option<FileId>,
+}
+
+impl ImageFile {
+    /// Opens a file or a block device.
+    ///
+    /// # Errors
+    /// It does not exist, may not be read, or is a directory or a pipe.
+    pub fn open(path: &Path) -> Result<ImageFile, Error> {
+        ImageFile::of(InputFile::open(path)?)
+    }
+
+    /// The file of an input.
+    ///
+    /// # Errors
+    /// It is a pipe or a terminal.
+    pub fn of(input: InputFile) -> Result<ImageFile, Error> {
+        let id = input.id();
+        let InputFile { mut file, name, .. } = input;
+        let unreadable = |name: &str, reason| {
+            let name = name.to_owned();
+            Error::from(evener_files::Error::Open { name, reason })
+        };
+        let kind = file.metadata().map_err(|e| unreadable(&name, e))?;
+        if !kind.is_file() && !kind.file_type().is_block_device() {
+            let reason =
+                "is no file: an image is read at any place; unpack the pipe into a file first";
+            return Err(evener_files::Error::Unfit { name, reason }.into());
+        }
+        // Of a block device the metadata have no size.
+        let size = file
+            .seek(SeekFrom::End(0))
+            .map_err(|e| unreadable(&name, e))?;
+        let allocated = kind.is_file().then(|| kind.blocks().saturating_mul(512));
+        Ok(ImageFile {
+            file,
+            name,
+            size,
+            allocated,
+            id,
+        })
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes it had when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of it that are in no hole, about.
+    pub fn allocated(&self) -> u64 {
+        self.allocated.unwrap_or(self.size).min(self.size)
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> Option<FileId> {
+        self.id
+    }
+
+    /// Fills `room` from byte `at` on and says how many bytes there were before the file ended.
+    ///
+    /// # Errors
+    /// The system cannot read.
+    pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
+        let mut got = 0;
+        while got < room.len() {
+            match self
+                .file
+                .read_at(&mut room[got..], at.saturating_add(got as u64))
+            {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(reason) => {
+                    let (name, byte) = (self.name.clone(), at.saturating_add(got as u64));
+                    return Err(evener_files::Error::Read { name, byte, reason }.into());
+                }
+            }
+        }
+        Ok(got)
+    }
+
+    /// `len` bytes from byte `at` on, or what of them there is. Never more memory than the file has bytes.
+    ///
+    /// # Errors
+    /// The system cannot read.
+    pub fn bytes(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
+        let there = len.min(self.size.saturating_sub(at));
+        let mut bytes = vec![0; usize::try_from(there).unwrap_or(usize::MAX)];
+        let got = self.read(at, &mut bytes)?;
+        bytes.truncate(got);
+        Ok(bytes)
+    }
+
+    /// The first byte from `at` on that is in no hole: `at` itself where the system does not tell. That a hole begins is not
+    /// asked for, as some file systems look at every page before it.
+    pub fn data_from(&self, at: u64) -> u64 {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{SeekFrom, seek};
+            match seek(&self.file, SeekFrom::Data(at)) {
+                Ok(data) => data.clamp(at, self.size.max(at)),
+                // No data from here on.
+                Err(rustix::io::Errno::NXIO) => self.size.max(at),
+                Err(_) => at,
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        at
+    }
+
+    /// Tells the system that these bytes will be read soon.
+    pub fn will_need(&self, at: u64, len: u64) {
+        #[cfg(target_os = "linux")]
+        if let Some(len) = std::num::NonZeroU64::new(len) {
+            let advice = rustix::fs::Advice::WillNeed;
+            let _ = rustix::fs::fadvise(&self.file, at, Some(len), advice);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (at, len);
+    }
+}

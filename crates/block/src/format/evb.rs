@@ -1,0 +1,124 @@
+//! `evb`, evener's container for codecs that have no seekable format of their own; see `FORMAT.md`.
+
+use std::sync::Arc;
+
+use libdeflater::crc32;
+
+use super::fields::Fields;
+use super::tail::{IN_EVB, SECTOR_LOG2, TAIL, Tail, VERSION};
+use super::{Ends, Format, Leaves, Opened};
+use crate::codec::Codec;
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::index::{Index, Sums};
+use crate::tree::Hash;
+
+/// `evb` images.
+pub static EVB: Format = Format {
+    name: "evb",
+    about: "evener's container: blocks of any codec and their hashes",
+    recognise,
+    open,
+};
+
+/// How one begins.
+pub const MAGIC: [u8; 8] = *b"\x89EVB\r\n\x1a\n";
+/// Bytes in front of the first block.
+pub const HEADER: usize = 16;
+/// Bytes of an entry of the index.
+pub const ENTRY: usize = 8;
+/// What stands for the codec of a run of zero blocks.
+pub const ZEROS: u8 = 0xff;
+
+/// The bytes in front of the first block.
+pub fn header(block: u32) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8] = VERSION;
+    header[9] = block.trailing_zeros() as u8;
+    header[10] = SECTOR_LOG2;
+    let sum = crc32(&header[..12]);
+    header[12..].copy_from_slice(&sum.to_le_bytes());
+    header
+}
+
+/// Either end will do: an image that lacks one is damaged, and not raw.
+fn recognise(ends: &Ends) -> bool {
+    let tail = ends.tail.last_chunk::<TAIL>();
+    ends.head.starts_with(&MAGIC) || tail.is_some_and(|tail| tail[11] == IN_EVB && Tail::is(tail))
+}
+
+fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
+    let damaged = |what: String| EVB.damaged(file, what);
+    let least = (HEADER + TAIL) as u64;
+    let Some(before) = file.size().checked_sub(least) else {
+        return Err(damaged("it was cut off".to_owned()));
+    };
+    let tail = file.bytes(file.size() - TAIL as u64, TAIL as u64)?;
+    if !Tail::is(&tail) {
+        return Err(damaged("it was cut off, or something was added".to_owned()));
+    }
+    let tail = Tail::parse(&tail, IN_EVB).map_err(damaged)?;
+    if file.bytes(0, HEADER as u64)? != header(tail.block) {
+        return Err(damaged("its header says what cannot be".to_owned()));
+    }
+    let hashes = u64::from(tail.leaves) * Hash::LEN as u64;
+    let entries = u64::from(tail.entries) * ENTRY as u64;
+    let Some(blocks) = before.checked_sub(hashes + entries) else {
+        return Err(damaged("its index is longer than the file".to_owned()));
+    };
+    let end = HEADER as u64 + blocks;
+    let bytes = file.bytes(end, entries)?;
+    if bytes.len() as u64 != entries || crc32(&bytes) != tail.index_sum {
+        return Err(damaged("the checksum of its index differs".to_owned()));
+    }
+    let index = read(&bytes, &tail, end).map_err(damaged)?;
+    Ok(Opened {
+        size: tail.size,
+        block: tail.block,
+        layout: Box::new(index),
+        leaves: Some(Leaves {
+            root: tail.root,
+            offset: end + entries,
+            count: tail.leaves,
+            block: tail.block,
+        }),
+    })
+}
+
+/// The blocks of an index; their bytes end at `end`.
+fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
+    let mut index = Index::new(Sums::Leaves);
+    let mut offset = HEADER as u64;
+    for entry in bytes.chunks_exact(ENTRY) {
+        let mut fields = Fields(entry);
+        let (number, codec, rest) = (fields.u32(), fields.u8(), fields.bytes::<3>());
+        if rest != [0; 3] {
+            return Err("its index says what cannot be".to_owned());
+        }
+        let left = tail.size.saturating_sub(index.size());
+        if left == 0 {
+            return Err("its index goes on after the end of the image".to_owned());
+        }
+        if codec == ZEROS {
+            let len = u64::from(number) * u64::from(tail.block);
+            if number == 0 || len >= left + u64::from(tail.block) {
+                return Err("its index has zero blocks behind the end of the image".to_owned());
+            }
+            index.push_zero(len.min(left), (0, 0))?;
+        } else {
+            let codec = Codec::of_id(codec).filter(|codec| codec.encoder.is_some());
+            let codec = codec.ok_or("its index names a codec that there is not")?;
+            let (len, packed) = (left.min(tail.block.into()), number.into());
+            if *codec == crate::codec::NONE && packed != len {
+                return Err("its index has a block of a wrong length".to_owned());
+            }
+            index.push(codec, len, (offset, packed), 0, end)?;
+            offset += u64::from(number);
+        }
+    }
+    if index.size() != tail.size || index.leaves() != tail.leaves || offset != end {
+        return Err("its index and its last record do not agree".to_owned());
+    }
+    Ok(index)
+}

@@ -1,0 +1,39 @@
+//! Numbers in headers.
+
+/// Reads numbers one after the other from the front of some bytes, which must be long enough: whoever reads a header has
+/// looked at its length.
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl Fields<'_> {
+    /// The next `N` bytes.
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let (now, later) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
+        self.0 = later;
+        *now
+    }
+
+    /// A byte.
+    pub fn u8(&mut self) -> u8 {
+        u8::from_le_bytes(self.bytes())
+    }
+
+    /// A number of 32 bits, little end first.
+    pub fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.bytes())
+    }
+
+    /// A number of 64 bits, little end first.
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.bytes())
+    }
+
+    /// A number of 32 bits, big end first.
+    pub fn be32(&mut self) -> u32 {
+        u32::from_be_bytes(self.bytes())
+    }
+
+    /// A number of 64 bits, big end first.
+    pub fn be64(&mut self) -> u64 {
+        u64::from_be_bytes(self.bytes())
+    }
+}

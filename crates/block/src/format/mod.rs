@@ -1,0 +1,132 @@
+//! Formats of images: how to tell one, and where its blocks lie.
+//!
+//! A format is a file beside this one and a line in [`TABLE`].
+
+mod cloop;
+pub mod evb;
+mod fields;
+mod qcow2;
+mod raw;
+pub mod seekable;
+pub(crate) mod tail;
+mod xz;
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::image::Block;
+use crate::tree::Hash;
+
+/// All formats, asked in this order; what is none of the others is raw.
+pub static TABLE: [&Format; 6] = [
+    &evb::EVB,
+    &seekable::SEEKABLE,
+    &qcow2::QCOW2,
+    &cloop::CLOOP,
+    &xz::XZ,
+    &raw::RAW,
+];
+
+pub use raw::RAW;
+
+/// The most blocks an image is read with: 2 TiB in blocks of 64 KiB. An index of them takes a gigabyte of memory.
+pub const MAX_BLOCKS: u64 = 1 << 25;
+
+/// A format of images.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is called.
+    pub name: &'static str,
+    /// A line about it.
+    pub about: &'static str,
+    /// Whether a file with these ends is one.
+    pub recognise: fn(&Ends) -> bool,
+    /// Reads what says where blocks lie.
+    pub open: fn(&Arc<ImageFile>) -> Result<Opened, Error>,
+}
+
+/// Both ends of a file.
+pub struct Ends {
+    /// Up to 512 bytes at its beginning.
+    pub head: Vec<u8>,
+    /// Up to 512 bytes at its end.
+    pub tail: Vec<u8>,
+}
+
+/// An image of which it is known where blocks lie.
+pub struct Opened {
+    /// Bytes of the image.
+    pub size: u64,
+    /// Bytes of the largest block that has to be decoded.
+    pub block: u32,
+    /// Where blocks lie.
+    pub layout: Box<dyn Layout>,
+    /// Hashes of blocks.
+    pub leaves: Option<Leaves>,
+}
+
+/// Hashes of the blocks that are not zero, one after the other in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaves {
+    /// The hash over them, as the image says.
+    pub root: Hash,
+    /// The first byte of the first.
+    pub offset: u64,
+    /// How many there are.
+    pub count: u32,
+    /// Bytes of a block.
+    pub block: u32,
+}
+
+/// Where blocks lie.
+pub trait Layout: Send + Sync {
+    /// The block that holds byte `at`, which is inside the image. Of a zero block `start` may be any byte in front of `at`
+    /// from which on all is zero.
+    ///
+    /// # Errors
+    /// What says so cannot be read, or is damaged.
+    fn block(&self, at: u64) -> Result<Block, Error>;
+}
+
+impl Layout for crate::index::Index {
+    fn block(&self, at: u64) -> Result<Block, Error> {
+        Ok(crate::index::Index::block(self, at))
+    }
+}
+
+impl Format {
+    /// The format of that name.
+    pub fn of_name(name: &str) -> Option<&'static Format> {
+        TABLE.into_iter().find(|format| format.name == name)
+    }
+
+    fn damaged(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Damaged {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+
+    fn unsupported(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Unsupported {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+}
+
+/// The format of a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn recognise(file: &ImageFile) -> Result<&'static Format, Error> {
+    let ends = Ends {
+        head: file.bytes(0, 512)?,
+        tail: file.bytes(file.size().saturating_sub(512), 512)?,
+    };
+    let found = TABLE.into_iter().find(|format| (format.recognise)(&ends));
+    Ok(found.unwrap_or(&RAW))
+}

@@ -1,0 +1,57 @@
+//! Raw images: the bytes themselves, with holes where the file has them.
+
+use std::sync::Arc;
+
+use super::{Format, Layout, Opened};
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::image::{Block, Check, Place};
+
+/// Raw images.
+pub static RAW: Format = Format {
+    name: "raw",
+    about: "the bytes themselves",
+    recognise: |_| true,
+    open,
+};
+
+/// Nothing is decoded, so blocks are only what is read at once.
+const BLOCK: u64 = 64 << 10;
+
+fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
+    Ok(Opened {
+        size: file.size(),
+        block: BLOCK as u32,
+        layout: Box::new(Raw(Arc::clone(file))),
+        leaves: None,
+    })
+}
+
+struct Raw(Arc<ImageFile>);
+
+impl Layout for Raw {
+    fn block(&self, at: u64) -> Result<Block, Error> {
+        let start = at / BLOCK * BLOCK;
+        let end = (start + BLOCK).min(self.0.size());
+        let data = self.0.data_from(start);
+        let hole = if data == self.0.size() {
+            data
+        } else {
+            data / BLOCK * BLOCK
+        };
+        Ok(match hole >= end {
+            true => Block {
+                start,
+                len: hole - start,
+                place: Place::Zero { packed: None },
+                check: Check::Nothing,
+            },
+            false => Block {
+                start,
+                len: end - start,
+                place: Place::Plain { offset: start },
+                check: Check::Nothing,
+            },
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! zstd's seekable format,
+//! <https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md>: frames one after
+//! the other and a table of their lengths in a skippable frame at the end. Images that evener packs have hashes of their
+//! blocks in a skippable frame before that; see `FORMAT.md`.
+
+use std::sync::Arc;
+
+use libdeflater::crc32;
+
+use super::fields::Fields;
+use super::tail::{IN_SEEKABLE, TAIL, Tail};
+use super::{Ends, Format, Leaves, MAX_BLOCKS, Opened};
+use crate::MAX_BLOCK;
+use crate::codec::ZSTD;
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::index::{Index, Sums, most_packed};
+use crate::tree::Hash;
+
+/// Images in zstd's seekable format.
+pub static SEEKABLE: Format = Format {
+    name: "zstd",
+    about: "zstd's seekable format, which any zstd unpacks",
+    recognise,
+    open,
+};
+
+/// How a frame begins.
+const FRAME: u32 = 0xFD2F_B528;
+/// How the skippable frame with the table begins.
+pub const TABLE: u32 = 0x184D_2A5E;
+/// How the skippable frame with evener's hashes begins.
+pub const HASHES: u32 = 0x184D_2A5D;
+/// How the file ends.
+pub const MAGIC: u32 = 0x8F92_EAB1;
+/// Bytes at the end of the table.
+pub const FOOTER: usize = 9;
+/// Bytes in front of what a skippable frame holds.
+pub const SKIPPABLE: usize = 8;
+/// In the footer: entries have checksums.
+pub const CHECKSUMS: u8 = 0x80;
+/// Of an entry with a checksum.
+pub const ENTRY: usize = 12;
+/// The low 32 bits of XXH64 of nothing.
+pub const SUM_OF_NOTHING: u32 = 0x51D8_E999;
+
+fn recognise(ends: &Ends) -> bool {
+    ends.head.starts_with(&FRAME.to_le_bytes()) || ends.tail.ends_with(&MAGIC.to_le_bytes())
+}
+
+/// The table as it lies in the file.
+struct Table {
+    /// Where its skippable frame begins, which is where all others end.
+    start: u64,
+    /// That frame, headers and all.
+    frame: Vec<u8>,
+    entry: usize,
+}
+
+impl Table {
+    /// Length, length of the content and checksum of all frames.
+    fn entries(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        let entries = &self.frame[SKIPPABLE..self.frame.len() - FOOTER];
+        entries.chunks_exact(self.entry).map(|entry| {
+            let mut fields = Fields(entry);
+            (fields.u32(), fields.u32(), fields.u32())
+        })
+    }
+}
+
+fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
+    let damaged = |what: String| SEEKABLE.damaged(file, what);
+    let table = table(file)?;
+    let (index, leaves) = match hashes(file, &table)? {
+        Some((tail, zeros, offset)) => {
+            let index = read_own(&table, &tail, &zeros).map_err(damaged)?;
+            let leaves = Leaves {
+                root: tail.root,
+                offset,
+                count: tail.leaves,
+                block: tail.block,
+            };
+            (index, Some(leaves))
+        }
+        None => (read(&table).map_err(damaged)?, None),
+    };
+    if index.count() > 0 && file.bytes(0, 4)?[..] != FRAME.to_le_bytes() {
+        return Err(damaged("its first frame is none".to_owned()));
+    }
+    let block = leaves
+        .as_ref()
+        .map_or(index.longest(), |leaves| leaves.block);
+    Ok(Opened {
+        size: index.size(),
+        block: block.max(1),
+        layout: Box::new(index),
+        leaves,
+    })
+}
+
+fn table(file: &ImageFile) -> Result<Table, Error> {
+    let damaged = |what: &str| SEEKABLE.damaged(file, what);
+    let size = file.size();
+    let footer = file.bytes(size.saturating_sub(FOOTER as u64), FOOTER as u64)?;
+    let mut fields = Fields(&footer);
+    let (frames, flags, magic) = (u64::from(fields.u32()), fields.u8(), fields.u32());
+    if footer.len() < FOOTER || magic != MAGIC {
+        let what = "has no seek table, so that it can only be unpacked from front to back, or was cut \
+                    off; unpack it with zstd -d and pack it with evener image pack";
+        return Err(SEEKABLE.unsupported(file, what));
+    }
+    if flags & 0x7c != 0 {
+        return Err(damaged("its seek table is of a kind that there is not"));
+    }
+    if frames > MAX_BLOCKS {
+        let what =
+            format!("has {frames} frames; up to {MAX_BLOCKS} are read; choose larger blocks");
+        return Err(SEEKABLE.unsupported(file, what));
+    }
+    let entry = if flags & CHECKSUMS != 0 {
+        ENTRY
+    } else {
+        ENTRY - 4
+    };
+    let content = frames * entry as u64 + FOOTER as u64;
+    let Some(start) = size.checked_sub(content + SKIPPABLE as u64) else {
+        return Err(damaged("its seek table is longer than the file"));
+    };
+    let frame = file.bytes(start, size - start)?;
+    let mut fields = Fields(&frame);
+    if fields.u32() != TABLE
+        || u64::from(fields.u32()) != content
+        || frame.len() as u64 != size - start
+    {
+        return Err(damaged("its seek table does not begin where it should"));
+    }
+    Ok(Table {
+        start,
+        frame,
+        entry,
+    })
+}
+
+/// The blocks of an image that others packed: each frame is one.
+fn read(table: &Table) -> Result<Index, String> {
+    let sums = if table.entry == ENTRY {
+        Sums::Xxh64
+    } else {
+        Sums::Inside
+    };
+    let mut index = Index::new(sums);
+    let mut offset = 0;
+    for (packed, len, sum) in table.entries() {
+        if len > 0 {
+            index.push(&ZSTD, len.into(), (offset, packed.into()), sum, table.start)?;
+        }
+        offset += u64::from(packed);
+    }
+    ends_at_table(offset, table)?;
+    Ok(index)
+}
+
+fn ends_at_table(offset: u64, table: &Table) -> Result<(), String> {
+    match offset == table.start {
+        true => Ok(()),
+        false => Err("its frames do not end where its seek table begins".to_owned()),
+    }
+}
+
+/// What evener wrote beside the frames: the record, bits that mark zero frames, and where the hashes lie.
+fn hashes(file: &ImageFile, table: &Table) -> Result<Option<(Tail, Vec<u8>, u64)>, Error> {
+    let Some((packed, plain, _)) = table.entries().last() else {
+        return Ok(None);
+    };
+    let damaged = |what: String| SEEKABLE.damaged(file, what);
+    let Some(at) = table.start.checked_sub(packed.into()) else {
+        return Err(damaged("a frame lies in front of the file".to_owned()));
+    };
+    let front = file.bytes(at, (SKIPPABLE + TAIL) as u64)?;
+    let Some((head, record)) = front.split_at_checked(SKIPPABLE) else {
+        return Ok(None);
+    };
+    if !Tail::is(record) {
+        return Ok(None);
+    }
+    let tail = Tail::parse(record, IN_SEEKABLE).map_err(damaged)?;
+    let bits = u64::from(tail.entries).div_ceil(8);
+    let content = TAIL as u64 + bits + u64::from(tail.leaves) * Hash::LEN as u64;
+    let mut fields = Fields(head);
+    let fits = plain == 0
+        && fields.u32() == HASHES
+        && u64::from(fields.u32()) == content
+        && u64::from(packed) == content + SKIPPABLE as u64;
+    if !fits || crc32(&table.frame) != tail.index_sum {
+        return Err(damaged(
+            "its seek table and its hashes do not agree".to_owned(),
+        ));
+    }
+    let offset = at + (SKIPPABLE + TAIL) as u64;
+    let zeros = file.bytes(offset, bits)?;
+    if crc32(&zeros) != tail.bits_sum {
+        return Err(damaged(
+            "the checksum of its zero blocks differs".to_owned(),
+        ));
+    }
+    Ok(Some((tail, zeros, offset + bits)))
+}
+
+/// The blocks of an image that evener packed: each frame is one, or a run of zero ones.
+fn read_own(table: &Table, tail: &Tail, zeros: &[u8]) -> Result<Index, String> {
+    let wrong = || "its seek table and its hashes do not agree".to_owned();
+    if (table.frame.len() - SKIPPABLE - FOOTER) / table.entry != tail.entries as usize + 1 {
+        return Err(wrong());
+    }
+    let mut index = Index::new(Sums::Leaves);
+    let mut offset = 0;
+    let frames = table.entries().take(tail.entries as usize).enumerate();
+    for (number, (packed, len, _)) in frames {
+        let left = tail.size.saturating_sub(index.size());
+        let place = (offset, u64::from(packed));
+        let len = u64::from(len);
+        let ends = len == left;
+        if zeros[number / 8] >> (number % 8) & 1 == 1 {
+            let whole = len.is_multiple_of(tail.block.into());
+            let fits = len > 0 && len <= MAX_BLOCK.into() && len <= left && (whole || ends);
+            if !fits || place.1 > most_packed(len) {
+                return Err(wrong());
+            }
+            index.push_zero(len, (offset, packed))?;
+        } else {
+            if len != left.min(tail.block.into()) {
+                return Err(wrong());
+            }
+            index.push(&ZSTD, len, place, 0, table.start)?;
+        }
+        offset += u64::from(packed);
+    }
+    let own = table.entries().last().map_or(0, |(packed, ..)| packed);
+    ends_at_table(offset + u64::from(own), table)?;
+    match index.size() == tail.size && index.leaves() == tail.leaves {
+        true => Ok(index),
+        false => Err(wrong()),
+    }
+}

@@ -1,0 +1,154 @@
+//! The record that both of evener's containers end with; see `FORMAT.md`.
+
+use libdeflater::crc32;
+
+use super::fields::Fields;
+use crate::tree::Hash;
+use crate::{MAX_BLOCK, MIN_BLOCK};
+
+/// Bytes of the record.
+pub const TAIL: usize = 80;
+/// How it begins.
+pub const MAGIC: [u8; 8] = *b"\x89EVNTAIL";
+/// Of this version of both containers.
+pub const VERSION: u8 = 1;
+/// log2 of a sector: what a block device says its smallest read is.
+pub const SECTOR_LOG2: u8 = 9;
+/// `container` in zstd's seekable format.
+pub const IN_SEEKABLE: u8 = 1;
+/// `container` in an `evb`.
+pub const IN_EVB: u8 = 2;
+
+/// What both containers end with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Bytes of a block, a power of two.
+    pub block: u32,
+    /// Which container it is in.
+    pub container: u8,
+    /// Entries of the index, runs of zero blocks among them.
+    pub entries: u32,
+    /// Blocks that are not zero, of which there are hashes.
+    pub leaves: u32,
+    /// CRC-32 of the index.
+    pub index_sum: u32,
+    /// Bytes of the image.
+    pub size: u64,
+    /// The hash over all of it.
+    pub root: Hash,
+    /// CRC-32 of the bits that mark zero runs; 0 in an `evb`.
+    pub bits_sum: u32,
+}
+
+impl Tail {
+    /// The record as it is written.
+    pub fn to_bytes(&self) -> [u8; TAIL] {
+        let mut bytes = Vec::with_capacity(TAIL);
+        bytes.extend(MAGIC);
+        bytes.extend([
+            VERSION,
+            self.block.trailing_zeros() as u8,
+            SECTOR_LOG2,
+            self.container,
+        ]);
+        bytes.extend(self.entries.to_le_bytes());
+        bytes.extend(self.leaves.to_le_bytes());
+        bytes.extend(self.index_sum.to_le_bytes());
+        bytes.extend(self.size.to_le_bytes());
+        bytes.extend(self.root.0);
+        bytes.extend(self.bits_sum.to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(crc32(&bytes).to_le_bytes());
+        let mut record = [0; TAIL];
+        record.copy_from_slice(&bytes);
+        record
+    }
+
+    /// Whether the bytes are such a record, be it damaged in one place.
+    pub fn is(bytes: &[u8]) -> bool {
+        let Some(record) = bytes.first_chunk::<TAIL>() else {
+            return false;
+        };
+        if record[..8] == MAGIC {
+            return true;
+        }
+        let mut repaired = *record;
+        repaired[..8].copy_from_slice(&MAGIC);
+        sum_fits(&repaired)
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// It is damaged, of a later version, or says what cannot be.
+    pub fn parse(bytes: &[u8], container: u8) -> Result<Tail, String> {
+        let record = bytes.first_chunk::<TAIL>().ok_or("it ends too early")?;
+        if record[..8] != MAGIC || !sum_fits(record) {
+            return Err("the checksum of the last record differs".to_owned());
+        }
+        let mut fields = Fields(&record[8..]);
+        let [version, block, sector, within] = fields.bytes();
+        if version != VERSION {
+            return Err(format!(
+                "it is of version {version} and this program knows {VERSION}"
+            ));
+        }
+        let block = 1u32.checked_shl(block.into()).unwrap_or(0);
+        if !(MIN_BLOCK..=MAX_BLOCK).contains(&block) || sector != SECTOR_LOG2 || within != container
+        {
+            return Err("the last record says what cannot be".to_owned());
+        }
+        let tail = Tail {
+            block,
+            container,
+            entries: fields.u32(),
+            leaves: fields.u32(),
+            index_sum: fields.u32(),
+            size: fields.u64(),
+            root: Hash(fields.bytes()),
+            bits_sum: fields.u32(),
+        };
+        if fields.bytes() != [0; 8] {
+            return Err("the last record says what cannot be".to_owned());
+        }
+        if u64::from(tail.entries) > super::MAX_BLOCKS || tail.leaves > tail.entries {
+            return Err(format!("{} blocks are too many", tail.entries));
+        }
+        Ok(tail)
+    }
+}
+
+fn sum_fits(record: &[u8; TAIL]) -> bool {
+    let (all, sum) = record.split_at(TAIL - 4);
+    crc32(all).to_le_bytes() == sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_changed_byte_shows() {
+        let tail = Tail {
+            block: 1 << 16,
+            container: IN_EVB,
+            entries: 5,
+            leaves: 3,
+            index_sum: 7,
+            size: 1 << 40,
+            root: Hash([9; 32]),
+            bits_sum: 0,
+        };
+        let bytes = tail.to_bytes();
+        assert_eq!(Tail::parse(&bytes, IN_EVB), Ok(tail));
+        assert!(Tail::parse(&bytes, IN_SEEKABLE).is_err());
+        for at in 0..TAIL {
+            for bit in 0..8 {
+                let mut bytes = bytes;
+                bytes[at] ^= 1 << bit;
+                assert!(Tail::parse(&bytes, IN_EVB).is_err(), "byte {at}");
+                assert!(at > 8 || Tail::is(&bytes), "byte {at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! xz files of several blocks, as `xz --block-size` and `xz -T` write them,
+//! <https://tukaani.org/xz/xz-file-format.txt>: the index at the end of each stream says how long its blocks are.
+
+use std::sync::Arc;
+
+use libdeflater::crc32;
+
+use super::fields::Fields;
+use super::{Format, MAX_BLOCKS, Opened};
+use crate::MAX_BLOCK;
+use crate::codec::{self, Codec};
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::index::{Index, Sums};
+
+/// xz files of several blocks.
+pub static XZ: Format = Format {
+    name: "xz",
+    about: "xz with blocks, as xz --block-size=64KiB makes it",
+    recognise: |ends| ends.head.starts_with(&HEADER_MAGIC) || is_footer(&ends.tail),
+    open,
+};
+
+const HEADER_MAGIC: [u8; 6] = *b"\xfd7zXZ\0";
+const FOOTER_MAGIC: [u8; 2] = *b"YZ";
+/// Bytes of the header and of the footer of a stream.
+const END: u64 = 12;
+/// Streams after one another that are read.
+const STREAMS: usize = 1024;
+/// Bytes between them, in all, that are looked through.
+const PADDING: u64 = 64 << 10;
+
+/// Two bytes would be too few to tell from the end of a raw image.
+fn is_footer(tail: &[u8]) -> bool {
+    let Some([sum @ .., _, _, _, _, _, _, _, _]) = tail.last_chunk::<{ END as usize }>() else {
+        return false;
+    };
+    let covered = &tail[tail.len() - 8..tail.len() - 2];
+    tail.ends_with(&FOOTER_MAGIC) && crc32(covered).to_le_bytes() == *sum
+}
+
+/// A stream: where its blocks begin, how they are checked, how long each is, packed and not.
+struct Stream {
+    start: u64,
+    codec: &'static Codec,
+    blocks: Vec<(u64, u64)>,
+}
+
+fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
+    let damaged = |what: String| XZ.damaged(file, what);
+    // From the last stream to the first, as only a stream's end says how long it is.
+    let mut streams = Vec::new();
+    let mut end = file.size();
+    let mut blocks = 0;
+    let mut padding = 0;
+    while end > 0 {
+        // Between streams there may be zeros, in fours.
+        let mut last = file.bytes(end.saturating_sub(4), 4)?;
+        while last == [0; 4] && end > 4 && padding < PADDING {
+            padding += 4;
+            end -= 4;
+            last = file.bytes(end - 4, 4)?;
+        }
+        let stream = stream(file, end)?;
+        end = stream.start - END;
+        blocks += stream.blocks.len() as u64;
+        streams.push(stream);
+        if streams.len() > STREAMS || blocks > MAX_BLOCKS {
+            let what = "has too many streams or blocks; pack it again with larger blocks";
+            return Err(XZ.unsupported(file, what));
+        }
+    }
+    let mut index = Index::new(Sums::Inside);
+    for stream in streams.iter().rev() {
+        let mut offset = stream.start;
+        for &(packed, plain) in &stream.blocks {
+            if plain > MAX_BLOCK.into() {
+                let most = MAX_BLOCK >> 20;
+                let what = format!(
+                    "has a block of {plain} bytes and any read in it would decode all of that; up to \
+                     {most} MiB are read; pack it again with xz --block-size=64KiB or evener image pack"
+                );
+                return Err(XZ.unsupported(file, what));
+            }
+            // The index leaves out the padding, which lies in front of the checksum.
+            let packed = packed.next_multiple_of(4);
+            let place = (offset, packed);
+            let pushed = match plain {
+                0 => Ok(()),
+                _ => index.push(stream.codec, plain, place, 0, file.size()),
+            };
+            pushed.map_err(damaged)?;
+            offset += packed;
+        }
+    }
+    Ok(Opened {
+        size: index.size(),
+        block: index.longest().max(1),
+        layout: Box::new(index),
+        leaves: None,
+    })
+}
+
+/// The stream that ends at byte `end`.
+fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
+    let damaged = |what: &str| XZ.damaged(file, what);
+    let cut = || damaged("it does not end as it should, or was cut off");
+    let foot = end.checked_sub(END).ok_or_else(cut)?;
+    let footer = file.bytes(foot, END)?;
+    let mut fields = Fields(&footer);
+    let (sum, backward, flags) = (fields.u32(), fields.u32(), fields.bytes::<2>());
+    if fields.0 != FOOTER_MAGIC || crc32(&footer[4..10]) != sum {
+        return Err(cut());
+    }
+    let length = (u64::from(backward) + 1) * 4;
+    // A record of the index is at least two bytes.
+    if length > 20 * MAX_BLOCKS {
+        return Err(damaged("its index is too long"));
+    }
+    let at = foot.checked_sub(length).ok_or_else(cut)?;
+    let index = file.bytes(at, length)?;
+    let blocks = records(&index).ok_or_else(|| damaged("its index is damaged"))?;
+    let codec = match flags {
+        [0, 0] => &codec::XZ_BLOCK,
+        [0, 1] => &codec::BLOCK_CRC32,
+        [0, 4] => &codec::BLOCK_CRC64,
+        [0, 10] => &codec::BLOCK_SHA256,
+        _ => return Err(XZ.unsupported(file, "has a checksum of a kind that is not read")),
+    };
+    let total = blocks.iter().try_fold(0u64, |total, &(packed, _)| {
+        total.checked_add(packed.checked_next_multiple_of(4)?)
+    });
+    let start = total
+        .and_then(|total| at.checked_sub(total))
+        .filter(|&start| start >= END);
+    let start = start.ok_or_else(|| damaged("its index has more blocks than the file"))?;
+    let header = file.bytes(start - END, END)?;
+    let mut fields = Fields(&header);
+    let fits = fields.bytes() == HEADER_MAGIC && fields.bytes() == flags;
+    if !fits || crc32(&flags) != fields.u32() {
+        return Err(damaged("its header and its end do not agree"));
+    }
+    Ok(Stream {
+        start,
+        codec,
+        blocks,
+    })
+}
+
+/// The records of an index: packed and plain length of each block.
+fn records(index: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let (mut rest, sum) = index.split_last_chunk::<4>()?;
+    if crc32(rest) != u32::from_le_bytes(*sum) || *rest.split_off_first()? != 0 {
+        return None;
+    }
+    let count = number(&mut rest)?;
+    // Never more room than the bytes can fill.
+    let mut records = Vec::with_capacity(count.min(rest.len() as u64 / 2) as usize);
+    for _ in 0..count {
+        let (packed, plain) = (number(&mut rest)?, number(&mut rest)?);
+        if packed == 0 {
+            return None;
+        }
+        records.push((packed, plain));
+    }
+    (rest.len() < 4 && rest.iter().all(|&byte| byte == 0)).then_some(records)
+}
+
+/// A number of up to 63 bits, seven to a byte.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            // Written no longer than it has to be.
+            return (byte != 0 || shift == 0).then_some(number);
+        }
+    }
+    None
+}

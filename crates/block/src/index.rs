@@ -1,0 +1,233 @@
+//! Where blocks lie, for formats that list them.
+
+use crate::MAX_BLOCK;
+use crate::codec::{self, Codec};
+use crate::image::{Block, Check, Place};
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    offset: u64,
+    packed: u32,
+    /// Number of the leaf, or a checksum, as `sums` says.
+    sum: u32,
+    /// Number of the codec; [`ZERO`] for zero blocks.
+    codec: u8,
+}
+
+const ZERO: u8 = u8::MAX;
+
+/// What `sum` of an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// Nothing: what there is lies within the blocks.
+    Inside,
+    /// The low 32 bits of XXH64.
+    Xxh64,
+    /// Numbers of leaves.
+    Leaves,
+}
+
+/// Blocks in order, each where the one before ends.
+#[derive(Debug)]
+pub struct Index {
+    entries: Vec<Entry>,
+    sums: Sums,
+    size: u64,
+    longest: u32,
+    leaves: u32,
+}
+
+/// Why a block cannot be in an index.
+pub type Refused = String;
+
+/// The most bytes that a codec makes of `plain` bytes: all of them grow by less when there is nothing to find.
+pub fn most_packed(plain: u64) -> u64 {
+    plain * 2 + 4096
+}
+
+impl Index {
+    /// No blocks yet.
+    pub fn new(sums: Sums) -> Index {
+        Index {
+            entries: Vec::new(),
+            sums,
+            size: 0,
+            longest: 0,
+            leaves: 0,
+        }
+    }
+
+    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of a file, of which `end` bytes hold
+    /// blocks.
+    ///
+    /// # Errors
+    /// It lies elsewhere, or one of the sizes is none that a block has.
+    pub fn push(
+        &mut self,
+        codec: &'static Codec,
+        len: u64,
+        (offset, packed): (u64, u64),
+        sum: u32,
+        end: u64,
+    ) -> Result<(), Refused> {
+        let at = self.size;
+        if len == 0 || len > u64::from(MAX_BLOCK) {
+            let most = MAX_BLOCK >> 20;
+            return Err(format!(
+                "the block at byte {at} has {len} bytes; up to {most} MiB are read"
+            ));
+        }
+        if packed == 0 || packed > most_packed(len) {
+            return Err(format!(
+                "the block at byte {at}, of {len} bytes, is packed in {packed}"
+            ));
+        }
+        if offset.checked_add(packed).is_none_or(|to| to > end) {
+            return Err(format!("the block at byte {at} lies behind the last"));
+        }
+        self.longest = self.longest.max(len as u32);
+        let sum = match self.sums {
+            Sums::Leaves => {
+                self.leaves += 1;
+                self.leaves - 1
+            }
+            _ => sum,
+        };
+        self.entries.push(Entry {
+            start: at,
+            offset,
+            packed: packed as u32,
+            sum,
+            codec: codec.id,
+        });
+        self.grow(len)
+    }
+
+    /// Adds `len` bytes that are zero. Where they are packed all the same, `packed` says where.
+    ///
+    /// # Errors
+    /// The image would be larger than any.
+    pub fn push_zero(&mut self, len: u64, (offset, packed): (u64, u32)) -> Result<(), Refused> {
+        self.entries.push(Entry {
+            start: self.size,
+            offset,
+            packed,
+            sum: 0,
+            codec: ZERO,
+        });
+        self.grow(len)
+    }
+
+    fn grow(&mut self, len: u64) -> Result<(), Refused> {
+        let size = self
+            .size
+            .checked_add(len)
+            .filter(|&size| size <= i64::MAX as u64);
+        self.size = size.ok_or("more bytes than an image can have")?;
+        Ok(())
+    }
+
+    /// Bytes of the image.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of the longest block that is not zero.
+    pub fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    /// Blocks that are not zero.
+    pub fn leaves(&self) -> u32 {
+        self.leaves
+    }
+
+    /// Blocks; a run of zero ones counts as one.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The block that holds byte `at`, which is inside the image.
+    pub fn block(&self, at: u64) -> Block {
+        let number = self.entries.partition_point(|entry| entry.start <= at) - 1;
+        let entry = self.entries[number];
+        let end = self
+            .entries
+            .get(number + 1)
+            .map_or(self.size, |next| next.start);
+        let (offset, packed) = (entry.offset, entry.packed);
+        let len = end - entry.start;
+        let codec = Codec::of_id(entry.codec);
+        let place = match codec {
+            None => Place::Zero {
+                packed: (packed > 0).then_some((offset, packed)),
+            },
+            Some(codec) if *codec == codec::NONE => Place::Plain { offset },
+            Some(codec) => Place::Packed {
+                offset,
+                packed,
+                codec,
+                plain: len as u32,
+            },
+        };
+        let check = match (self.sums, codec) {
+            (_, None) => Check::Zero,
+            (Sums::Leaves, _) => Check::Leaf(entry.sum),
+            (Sums::Xxh64, _) => Check::Xxh64(entry.sum),
+            (Sums::Inside, Some(codec)) => match codec.checked {
+                Some(kind) => Check::Inside(kind),
+                None => Check::Nothing,
+            },
+        };
+        Block {
+            start: entry.start,
+            len,
+            place,
+            check,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_found_from_any_of_their_bytes() {
+        let mut index = Index::new(Sums::Leaves);
+        index.push(&codec::ZSTD, 100, (10, 20), 0, 1000).unwrap();
+        index.push_zero(1 << 40, (0, 0)).unwrap();
+        index.push(&codec::NONE, 7, (30, 7), 0, 1000).unwrap();
+        for (at, start, len) in [
+            (0, 0, 100),
+            (99, 0, 100),
+            (100, 100, 1 << 40),
+            (99 + (1 << 40), 100, 1 << 40),
+            (100 + (1 << 40), 100 + (1 << 40), 7),
+        ] {
+            let block = index.block(at);
+            assert_eq!((block.start, block.len), (start, len));
+        }
+        assert_eq!(index.block(index.size() - 1).check, Check::Leaf(1));
+    }
+
+    #[test]
+    fn blocks_of_no_size_and_place_are_refused() {
+        let mut index = Index::new(Sums::Inside);
+        for (len, place) in [
+            (0, (0, 10)),
+            (u64::from(MAX_BLOCK) + 1, (0, 10)),
+            (100, (0, 0)),
+            (100, (0, 5000)),
+            (100, (990, 11)),
+            (100, (u64::MAX, 10)),
+        ] {
+            assert!(
+                index.push(&codec::ZSTD, len, place, 0, 1000).is_err(),
+                "{len} {place:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `evb`, as `FORMAT.md` says.
+
+use libdeflater::crc32;
+
+use super::{Container, Out};
+use crate::error::Error;
+use crate::format::evb::{ENTRY, ZEROS, header};
+use crate::format::tail::{IN_EVB, Tail};
+use crate::tree::Hash;
+
+/// Writes an `evb`.
+pub struct Evb {
+    block: u32,
+    index: Vec<u8>,
+    leaves: Vec<u8>,
+}
+
+impl Evb {
+    /// Of blocks of `block` bytes.
+    pub fn new(block: u32) -> Evb {
+        Evb {
+            block,
+            index: Vec::new(),
+            leaves: Vec::new(),
+        }
+    }
+
+    fn entry(&mut self, number: u32, codec: u8) {
+        let mut entry = [0; ENTRY];
+        entry[..4].copy_from_slice(&number.to_le_bytes());
+        entry[4] = codec;
+        self.index.extend(entry);
+    }
+}
+
+impl Container for Evb {
+    fn start(&mut self, out: &mut Out) -> Result<(), Error> {
+        out.put(&header(self.block))
+    }
+
+    fn block(
+        &mut self,
+        out: &mut Out,
+        codec: u8,
+        packed: &[u8],
+        _: u64,
+        hash: &Hash,
+    ) -> Result<(), Error> {
+        self.entry(packed.len() as u32, codec);
+        self.leaves.extend(hash.0);
+        out.put(packed)
+    }
+
+    fn zeros(&mut self, _: &mut Out, bytes: u64) -> Result<(), Error> {
+        let mut blocks = bytes.div_ceil(self.block.into());
+        while blocks > 0 {
+            let now = blocks.min(u32::MAX.into());
+            self.entry(now as u32, ZEROS);
+            blocks -= now;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Out, size: u64, root: Hash) -> Result<(), Error> {
+        let tail = Tail {
+            block: self.block,
+            container: IN_EVB,
+            entries: self.entries() as u32,
+            leaves: (self.leaves.len() / Hash::LEN) as u32,
+            index_sum: crc32(&self.index),
+            size,
+            root,
+            bits_sum: 0,
+        };
+        out.put(&self.index)?;
+        out.put(&self.leaves)?;
+        out.put(&tail.to_bytes())
+    }
+
+    fn entries(&self) -> usize {
+        self.index.len() / ENTRY
+    }
+}

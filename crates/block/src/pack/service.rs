@@ -1,0 +1,196 @@
+//! Packing blocks as work for the runtime.
+
+use std::sync::Arc;
+
+use evener_runtime::{Part, Service, Shape, Structure, Work};
+
+use super::unit::{Head, UnitIn, UnitOut, unit_blocks};
+use crate::codec::{Codec, Encode, NONE, ZSTD};
+use crate::decoder::Decoder;
+use crate::error::Error;
+use crate::image::Image;
+use crate::session::Trouble;
+use crate::tree::Hash;
+use crate::zero::is_zero;
+
+/// Packs an image. An item is a block.
+pub struct Pack {
+    codec: &'static Codec,
+    level: i32,
+    block: u32,
+    /// Where blocks are read, if they do not come in units.
+    image: Option<Arc<Image>>,
+    trouble: Trouble,
+}
+
+/// What a worker keeps.
+pub struct Scratch {
+    encoder: Box<dyn Encode>,
+    decoder: Decoder,
+    plain: Vec<u8>,
+}
+
+impl Pack {
+    /// In blocks of `block` bytes, with `codec` at `level`. The codec has to encode.
+    pub fn new(codec: &'static Codec, level: i32, block: u32, image: Option<Arc<Image>>) -> Pack {
+        Pack {
+            codec,
+            level,
+            block,
+            image,
+            trouble: Trouble::default(),
+        }
+    }
+
+    /// Where a failure will be found.
+    pub(crate) fn trouble(&self) -> Trouble {
+        self.trouble.clone()
+    }
+
+    /// zstd's container has frames and nothing else.
+    fn stores_plain(&self) -> bool {
+        *self.codec != ZSTD
+    }
+
+    fn pack(
+        &self,
+        encoder: &mut dyn Encode,
+        plain: &[u8],
+        output: &UnitOut,
+        block: usize,
+    ) -> Option<Head> {
+        if is_zero(plain) {
+            return Some(Head::Zero);
+        }
+        let mut room = output.rows.write(block..block + 1);
+        let hash = Hash::of(plain);
+        match encoder.encode(plain, &mut room) {
+            Some(len) if len < plain.len() || !self.stores_plain() => Some(Head::Packed {
+                codec: self.codec.id,
+                len,
+                hash,
+            }),
+            _ if self.stores_plain() => {
+                room.get_mut(..plain.len())?.copy_from_slice(plain);
+                let (codec, len) = (NONE.id, plain.len());
+                Some(Head::Packed { codec, len, hash })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Service for Pack {
+    type Input = UnitIn;
+    type Output = UnitOut;
+    type Scratch = Scratch;
+
+    fn key(&self) -> String {
+        let (name, kib) = (self.codec.name, self.block as f64 / 1024.0);
+        match self.codec.levels {
+            Some(_) => format!("pack, {name} level {}, blocks of {kib} KiB", self.level),
+            None => format!("pack, {name}, blocks of {kib} KiB"),
+        }
+    }
+
+    fn input(&self) -> UnitIn {
+        UnitIn {
+            span: Default::default(),
+            bytes: Vec::new(),
+        }
+    }
+
+    fn output(&self) -> UnitOut {
+        let block = self.block as usize;
+        // As much as the codec that grows the most can need: lz4_flex wants a tenth more.
+        UnitOut::new(block + block / 8 + 1024, unit_blocks(self.block))
+    }
+
+    fn scratch(&self) -> Scratch {
+        let encoder = self.codec.encoder.unwrap_or(|_| Box::new(Nothing));
+        Scratch {
+            encoder: encoder(self.level),
+            decoder: Decoder::new(),
+            plain: match self.image {
+                Some(_) => vec![0; self.block as usize],
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let blocks = unit_blocks(self.block);
+        let bytes = blocks as f64 * f64::from(self.block);
+        let work = Work {
+            ops: self.codec.weight * bytes,
+            bytes: bytes * 1.5,
+            fresh: 0.0,
+        };
+        let shape = |structure, items| Shape {
+            structure,
+            passes: vec![items],
+            steps: Vec::new(),
+            default_grain: 1,
+            min_grain: 1,
+            work,
+        };
+        vec![
+            shape(Structure::Sequential, blocks as u32),
+            shape(Structure::Farm, 1),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        input: &UnitIn,
+        output: &UnitOut,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let span = input.span;
+        output.describe(span);
+        if span.zero {
+            return Ok(());
+        }
+        let block = u64::from(self.block);
+        let blocks = span.len.div_ceil(block) as usize;
+        let items = match part.structure {
+            Structure::Farm => 0..blocks,
+            _ => part.items.start as usize..blocks.min(part.items.end as usize),
+        };
+        for item in items {
+            let from = item as u64 * block;
+            let len = block.min(span.len - from) as usize;
+            let plain = match &self.image {
+                Some(image) => {
+                    let plain = &mut scratch.plain[..len];
+                    let at = span.start + from;
+                    let read = image.read_at(&mut scratch.decoder, at, plain);
+                    read.map_err(|error| self.failed(at, error))?;
+                    &*plain
+                }
+                None => &input.bytes[from as usize..][..len],
+            };
+            let head = self.pack(&mut *scratch.encoder, plain, output, item);
+            output.put(item, head.ok_or("a block does not fit")?);
+        }
+        Ok(())
+    }
+}
+
+impl Pack {
+    fn failed(&self, at: u64, error: Error) -> String {
+        let text = error.to_string();
+        self.trouble.put(at, error);
+        text
+    }
+}
+
+/// Stands where a codec does not encode.
+struct Nothing;
+
+impl Encode for Nothing {
+    fn encode(&mut self, _: &[u8], _: &mut [u8]) -> Option<usize> {
+        None
+    }
+}

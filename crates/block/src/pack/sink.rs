@@ -1,0 +1,125 @@
+//! Units to a file or a pipe.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evener_files::OutputFile;
+use evener_runtime::{Service, Sink};
+
+use super::container::{self, Container, Out, Packed, check_entries};
+use super::unit::{Head, UnitOut};
+use crate::codec::Codec;
+use crate::error::Error;
+use crate::tree::Root;
+
+/// Writes units into a container. A file appears under its name only if all of the image was written.
+pub struct PackSink {
+    out: Out,
+    container: Box<dyn Container>,
+    block: u64,
+    root: Option<Root>,
+    /// Bytes of the run of zero blocks that is not written yet.
+    zeros: u64,
+    packed: Packed,
+    told: Arc<Mutex<Packed>>,
+    complete: bool,
+}
+
+impl PackSink {
+    /// Blocks of `block` bytes that `codec` packed at `level`.
+    pub fn new(output: OutputFile, codec: &'static Codec, level: i32, block: u32) -> PackSink {
+        PackSink {
+            out: Out::new(output),
+            container: container::of(codec, level, block),
+            block: block.into(),
+            root: Some(Root::new(block)),
+            zeros: 0,
+            packed: Packed::default(),
+            told: Arc::default(),
+            complete: false,
+        }
+    }
+
+    /// What messages call the output.
+    pub fn name(&self) -> &str {
+        self.out.name()
+    }
+
+    /// What will be told at the end.
+    pub(crate) fn told(&self) -> impl Fn() -> Packed + use<> {
+        let told = Arc::clone(&self.told);
+        move || *told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn zero(&mut self, bytes: u64) {
+        let blocks = bytes.div_ceil(self.block);
+        if let Some(root) = &mut self.root {
+            root.zeros(blocks);
+        }
+        self.zeros += bytes;
+        self.packed.zero_blocks += blocks;
+    }
+
+    fn flush_zeros(&mut self) -> Result<(), Error> {
+        let zeros = std::mem::take(&mut self.zeros);
+        match zeros {
+            0 => Ok(()),
+            _ => self.container.zeros(&mut self.out, zeros),
+        }
+    }
+}
+
+impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
+    type Error = Error;
+
+    fn start(&mut self, _: &S) -> Result<(), Error> {
+        self.container.start(&mut self.out)
+    }
+
+    fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
+        let span = unit.span();
+        self.complete |= span.last;
+        self.packed.size += span.len;
+        self.packed.blocks += span.len.div_ceil(self.block);
+        if span.zero {
+            self.zero(span.len);
+            return Ok(());
+        }
+        let rows = unit.rows();
+        for block in 0..span.len.div_ceil(self.block) as usize {
+            let plain = self.block.min(span.len - block as u64 * self.block);
+            match unit.head(block) {
+                Head::Zero => self.zero(plain),
+                Head::Packed { codec, len, hash } => {
+                    self.flush_zeros()?;
+                    if let Some(root) = &mut self.root {
+                        root.block(&hash);
+                    }
+                    let packed = &rows[block * unit.width()..][..len];
+                    self.container
+                        .block(&mut self.out, codec, packed, plain, &hash)?;
+                }
+            }
+        }
+        check_entries(&*self.container, &self.out)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        // A run that was cancelled is finished too, and half an image is none.
+        if !self.complete {
+            return Ok(());
+        }
+        self.flush_zeros()?;
+        check_entries(&*self.container, &self.out)?;
+        let Some(root) = self.root.take() else {
+            return Ok(());
+        };
+        let root = root.finish(self.packed.size);
+        self.container
+            .finish(&mut self.out, self.packed.size, root)?;
+        self.packed.packed_size = self.out.bytes();
+        self.packed.root = Some(root);
+        self.out.commit()?;
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.packed;
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Units of an image, from where it lies.
+
+use std::sync::Arc;
+
+use evener_files::{FileId, InputFile};
+use evener_runtime::{Service, Source};
+
+use super::unit::{Span, UnitIn, unit_blocks};
+use crate::error::Error;
+use crate::image::Image;
+
+/// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole blocks.
+pub struct PackSource {
+    from: From,
+    block: u64,
+    unit: u64,
+    at: u64,
+    done: bool,
+}
+
+enum From {
+    /// Workers read it themselves: here only holes are looked for.
+    Image(Arc<Image>),
+    Pipe(InputFile),
+}
+
+impl PackSource {
+    /// Of an image, in blocks of `block` bytes.
+    pub fn image(image: Arc<Image>, block: u32) -> PackSource {
+        PackSource::new(From::Image(image), block)
+    }
+
+    /// Of a pipe that delivers a raw image.
+    pub fn pipe(input: InputFile, block: u32) -> PackSource {
+        PackSource::new(From::Pipe(input), block)
+    }
+
+    fn new(from: From, block: u32) -> PackSource {
+        PackSource {
+            from,
+            block: block.into(),
+            unit: u64::from(block) * unit_blocks(block) as u64,
+            at: 0,
+            done: false,
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        match &self.from {
+            From::Image(image) => image.file().name(),
+            From::Pipe(input) => &input.name,
+        }
+    }
+
+    /// The identity of the file, where there is one.
+    pub fn id(&self) -> Option<FileId> {
+        match &self.from {
+            From::Image(image) => image.file().id(),
+            From::Pipe(input) => input.id(),
+        }
+    }
+
+    /// The image, where any place in it can be read.
+    pub fn as_image(&self) -> Option<&Arc<Image>> {
+        match &self.from {
+            From::Image(image) => Some(image),
+            From::Pipe(_) => None,
+        }
+    }
+
+    /// Units there will be, about: holes make fewer.
+    pub fn count(&self) -> Option<u64> {
+        let image = self.as_image()?;
+        let bytes = match image.format().name == crate::format::RAW.name {
+            true => image.file().allocated(),
+            false => image.size(),
+        };
+        Some(bytes.div_ceil(self.unit).max(1))
+    }
+
+    fn next(&self, image: &Image) -> Result<Option<Span>, Error> {
+        let (start, size) = (self.at, image.size());
+        if start >= size {
+            // Of an image without a byte there is one unit too.
+            let last = Span {
+                last: true,
+                ..Span::default()
+            };
+            return Ok(Some(last).filter(|_| size == 0));
+        }
+        let extent = image.extent(start, size.min(start.saturating_add(ZEROS)))?;
+        let end = match extent.bytes.end {
+            end if end == size => end,
+            // A block that begins in a hole may end behind it.
+            end => end / self.block * self.block,
+        };
+        if extent.zero && end > start {
+            let len = end - start;
+            let last = end == size;
+            return Ok(Some(Span {
+                start,
+                len,
+                zero: true,
+                last,
+            }));
+        }
+        let len = self.unit.min(size - start);
+        image.will_need(start + self.unit, len);
+        let last = start + len == size;
+        Ok(Some(Span {
+            start,
+            len,
+            zero: false,
+            last,
+        }))
+    }
+}
+
+/// A hole is looked through in such steps, so that a run can be cancelled within a large one.
+const ZEROS: u64 = 1 << 40;
+
+impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
+    type Error = Error;
+
+    fn read(&mut self, unit: &mut UnitIn) -> Result<bool, Error> {
+        if self.done {
+            return Ok(false);
+        }
+        let span = match &mut self.from {
+            From::Image(_) => None,
+            From::Pipe(input) => {
+                unit.bytes.resize(self.unit as usize, 0);
+                let got = input.fill(&mut unit.bytes, self.at)?;
+                self.done = got < unit.bytes.len();
+                unit.bytes.truncate(got);
+                // The last may be empty: without one nobody knows that the pipe's end was seen.
+                Some(Span {
+                    start: self.at,
+                    len: got as u64,
+                    zero: false,
+                    last: self.done,
+                })
+            }
+        };
+        let span = match &self.from {
+            From::Image(image) => self.next(image)?,
+            From::Pipe(_) => span,
+        };
+        self.done |= span.is_none_or(|span| span.last);
+        unit.span = span.unwrap_or_default();
+        self.at += unit.span.len;
+        Ok(span.is_some())
+    }
+
+    fn units(&self) -> Option<u64> {
+        self.count()
+    }
+}

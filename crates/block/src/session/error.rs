@@ -1,0 +1,66 @@
+//! Why a session could not be opened or did not run to its end.
+
+use evener_runtime::stream::{BoxError, StreamError};
+
+use crate::error::Error;
+
+/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and what
+/// to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The image, or a file.
+    #[error(transparent)]
+    Image(#[from] Error),
+    /// What was asked for can never work.
+    #[error("{0}")]
+    Request(String),
+    /// The run failed.
+    #[error("{}", of_stream(.0))]
+    Stream(#[from] StreamError),
+}
+
+impl SessionError {
+    /// Whether what was asked for can never work, whatever the files hold.
+    pub fn is_request(&self) -> bool {
+        match self {
+            SessionError::Image(_) => false,
+            SessionError::Request(_) => true,
+            SessionError::Stream(error) => matches!(
+                error,
+                StreamError::NoStructure { .. }
+                    | StreamError::Unsupported { .. }
+                    | StreamError::Workers { .. }
+                    | StreamError::Setup(_)
+                    | StreamError::EmptyPlan { .. }
+            ),
+        }
+    }
+
+    /// Whether all that happened is that the reader of the output went away, as `head` does.
+    pub fn is_closed_pipe(&self) -> bool {
+        match self {
+            SessionError::Image(error) => error.is_closed_pipe(),
+            SessionError::Request(_) => false,
+            SessionError::Stream(error) => {
+                error.cause::<Error>().is_some_and(Error::is_closed_pipe)
+            }
+        }
+    }
+}
+
+fn of_stream(error: &StreamError) -> String {
+    // What this crate says names the file and the place already.
+    let named = |what: &str, cause: &BoxError| match cause.is::<Error>() {
+        true => cause.to_string(),
+        false => format!("{what} failed: {cause}"),
+    };
+    match error {
+        StreamError::Source { cause, .. } => named("reading", cause),
+        StreamError::Sink { cause, .. } => named("writing", cause),
+        StreamError::Unit { unit, message, .. } => {
+            format!("unit {unit}: a kernel failed, which is a fault of evener: {message}")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,170 @@
+//! Describing an image.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{SessionError, open};
+use crate::format::Format;
+use crate::image::Place;
+use crate::pack::Packed;
+use crate::tree::Hash;
+
+/// What there is to know of an image without decoding it. `Display` is for people, some lines; `Serialize` for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Info {
+    /// The image.
+    pub name: String,
+    /// Its format.
+    pub format: &'static str,
+    /// Bytes of the image.
+    pub size: u64,
+    /// Bytes of the file.
+    pub packed_size: u64,
+    /// The former divided by the latter.
+    pub ratio: f64,
+    /// Bytes of its largest block that is decoded.
+    pub block_size: u32,
+    /// How many blocks there are of each codec, and of none.
+    pub codecs: BTreeMap<&'static str, CodecUse>,
+    /// Bytes known to be zero, which take no room.
+    pub zero_bytes: u64,
+    /// Blocks of that size, about, which they would be.
+    pub zero_blocks: u64,
+    /// The hash over all of it, as it says itself.
+    pub root: Option<Hash>,
+}
+
+/// What a codec was used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CodecUse {
+    /// How many blocks.
+    pub blocks: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Bytes they take.
+    pub packed: u64,
+}
+
+/// Describes `input`.
+///
+/// # Errors
+/// It cannot be read, is damaged or of a kind that is not read.
+pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, SessionError> {
+    let image = open(input, format)?;
+    let mut codecs = BTreeMap::<_, CodecUse>::new();
+    let (mut at, mut zero_bytes) = (0, 0);
+    while at < image.size() {
+        let block = image.block(at)?;
+        // A zero block may begin before what was asked for.
+        let len = block.start + block.len - at;
+        let (codec, packed) = match block.place {
+            Place::Zero { .. } => {
+                zero_bytes += len;
+                at += len;
+                continue;
+            }
+            Place::Plain { .. } => ("none", len),
+            Place::Packed { codec, packed, .. } => (codec.name, packed.into()),
+        };
+        let used = codecs.entry(codec).or_default();
+        used.blocks += 1;
+        used.bytes += len;
+        used.packed += packed;
+        at += len;
+    }
+    let (size, packed_size) = (image.size(), image.file().size());
+    Ok(Info {
+        name: image.file().name().to_owned(),
+        format: image.format().name,
+        size,
+        packed_size,
+        ratio: size as f64 / packed_size.max(1) as f64,
+        block_size: image.block_size(),
+        codecs,
+        zero_bytes,
+        zero_blocks: zero_bytes.div_ceil(image.block_size().into()),
+        root: image.root(),
+    })
+}
+
+/// `1.50 GiB`
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut number, mut unit) = (self.0 as f64, "bytes");
+        for next in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
+            if number < 1024.0 {
+                break;
+            }
+            (number, unit) = (number / 1024.0, next);
+        }
+        match unit {
+            "bytes" => write!(f, "{} bytes", self.0),
+            _ => write!(f, "{number:.2} {unit}"),
+        }
+    }
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.name)?;
+        writeln!(f, "  format    {}", self.format)?;
+        writeln!(f, "  size      {} ({} bytes)", Bytes(self.size), self.size)?;
+        let packed = Bytes(self.packed_size);
+        writeln!(f, "  file      {packed}, {:.2} times smaller", self.ratio)?;
+        writeln!(f, "  block     {}", Bytes(self.block_size.into()))?;
+        for (codec, used) in &self.codecs {
+            let (bytes, packed) = (Bytes(used.bytes), Bytes(used.packed));
+            writeln!(
+                f,
+                "  {codec:<9} {} blocks, {bytes} in {packed}",
+                used.blocks
+            )?;
+        }
+        write!(
+            f,
+            "  zero      {} blocks, {}",
+            self.zero_blocks,
+            Bytes(self.zero_bytes)
+        )?;
+        if let Some(root) = self.root {
+            write!(f, "\n  root      {root}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Packed {
+    /// A line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (size, packed) = (Bytes(self.size), Bytes(self.packed_size));
+        let ratio = self.size as f64 / self.packed_size.max(1) as f64;
+        write!(f, "{size} in {packed}, {ratio:.2} times smaller, ")?;
+        write!(f, "{} of {} blocks zero", self.zero_blocks, self.blocks)?;
+        if let Some(root) = self.root {
+            write!(f, ", root {root}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.00 KiB"),
+            (3 << 29, "1.50 GiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+}

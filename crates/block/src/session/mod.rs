@@ -1,0 +1,126 @@
+//! Images packed, described, verified and unpacked: what a command line asks for.
+//!
+//! ```no_run
+//! use evener_block::session::{Options, PackOptions, pack};
+//! use evener_runtime::Runtime;
+//!
+//! let session = pack("disk.img".as_ref(), "disk.img.zst".as_ref(), &PackOptions::default())?;
+//! let (packed, report) = session.run(&Runtime::new()?, Options::default())?;
+//! println!("{packed}\n{report}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod info;
+mod pack;
+mod unpack;
+mod verify;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evener_files::{FileId, InputFile, OutputFile};
+use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
+use evener_runtime::{Choice, Runtime, Service, Sink, Source};
+
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::format::Format;
+use crate::image::Image;
+
+pub use error::SessionError;
+pub use info::{CodecUse, Info, info};
+pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
+pub use unpack::{UnpackSession, unpack};
+pub use verify::{Verified, VerifySession, verify};
+
+/// What can be chosen about a run; everything has a default.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Which plan.
+    pub plan: Choice,
+    /// Pins the number of workers.
+    pub workers: Option<u32>,
+    /// Ends the run early. No file is left then.
+    pub cancel: CancelToken,
+    /// Called now and then with how far the run is.
+    pub on_progress: Option<OnProgress<'a>>,
+}
+
+/// What is called with the progress of a run.
+pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+/// Why the first block that failed did so, for whoever ran the stream: the stream itself knows only text.
+#[derive(Clone, Default)]
+pub(crate) struct Trouble(Arc<Mutex<Option<(u64, Error)>>>);
+
+impl Trouble {
+    pub(crate) fn put(&self, at: u64, error: Error) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(before, _)| at < *before) {
+            *first = Some((at, error));
+        }
+    }
+
+    fn take(&self) -> Option<Error> {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.take().map(|(_, error)| error)
+    }
+}
+
+/// Runs a stream as asked for.
+fn stream<S, Src, Snk>(
+    runtime: &Runtime,
+    options: Options<'_>,
+    trouble: &Trouble,
+    (source, service, sink): (Src, S, Snk),
+) -> Result<Report, SessionError>
+where
+    S: Service + 'static,
+    Src: Source<S> + 'static,
+    Snk: Sink<S> + 'static,
+{
+    let mut stream = runtime
+        .stream(source)
+        .through(service)
+        .plan(options.plan)
+        .workers(options.workers)
+        .cancel(options.cancel)
+        .named("units", "blocks");
+    if let Some(on_progress) = options.on_progress {
+        stream = stream.on_progress(on_progress);
+    }
+    stream
+        .into(sink)
+        .map_err(|error| match (&error, trouble.take()) {
+            (StreamError::Unit { .. }, Some(cause)) => cause.into(),
+            _ => error.into(),
+        })
+}
+
+/// Opens an image, of a format if one is given.
+fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
+    let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
+    Ok(Arc::new(Image::of(ImageFile::of(file)?, format)?))
+}
+
+const TERMINAL: &str = "is a terminal; name a file";
+
+/// Creates an output, which may not be the input: `-` is the standard output.
+fn create(output: &OsStr, input: Option<FileId>) -> Result<OutputFile, SessionError> {
+    let same = |name: String| Error::from(evener_files::Error::SameFile { name });
+    if matches!(output.to_str(), Some("-" | "/dev/stdout")) {
+        let file = OutputFile::stdout().map_err(Error::from)?;
+        return match file.id() {
+            Some(id) if input == Some(id) => Err(same(file.name().to_owned()).into()),
+            _ => Ok(file),
+        };
+    }
+    let old = std::fs::metadata(output).ok();
+    let id = old.as_ref().and_then(FileId::of);
+    if id.is_some() && id == input {
+        return Err(same(evener_files::one_line(&output.to_string_lossy())).into());
+    }
+    Ok(OutputFile::create(Path::new(output)).map_err(Error::from)?)
+}

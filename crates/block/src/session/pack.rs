@@ -1,0 +1,176 @@
+//! Packing an image.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::Arc;
+
+use evener_files::{FileId, InputFile};
+use evener_runtime::stream::Report;
+use evener_runtime::{Runtime, Service};
+
+use super::{Options, SessionError, TERMINAL, create, stream};
+use crate::codec::{Codec, ZSTD};
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::format::{Format, RAW};
+use crate::image::Image;
+use crate::pack::{Pack, PackSink, PackSource, Packed};
+use crate::{MAX_BLOCK, MIN_BLOCK};
+
+/// Bytes of a block unless others are asked for.
+pub const DEFAULT_BLOCK: u32 = 64 << 10;
+
+/// How an image is packed.
+#[derive(Clone, Copy, Debug)]
+pub struct PackOptions {
+    /// With what.
+    pub codec: &'static Codec,
+    /// How hard it tries; the codec's default unless given.
+    pub level: Option<i32>,
+    /// Bytes of a block, a power of two.
+    pub block: u32,
+    /// The format of the input, where it is not to be recognised.
+    pub format: Option<&'static Format>,
+}
+
+impl Default for PackOptions {
+    fn default() -> PackOptions {
+        PackOptions {
+            codec: &ZSTD,
+            level: None,
+            block: DEFAULT_BLOCK,
+            format: None,
+        }
+    }
+}
+
+/// Bytes of a block from text: `64K`, `1M`, `65536`.
+///
+/// # Errors
+/// It is no power of two, or too small or too large.
+pub fn block_size(text: &str) -> Result<u32, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let scale = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => Some(1),
+        "k" | "kib" => Some(1 << 10),
+        "m" | "mib" => Some(1 << 20),
+        _ => None,
+    };
+    let number = digits.parse::<u32>().ok();
+    let bytes = number
+        .zip(scale)
+        .and_then(|(number, scale)| number.checked_mul(scale));
+    bytes
+        .filter(|bytes| bytes.is_power_of_two() && (4096..=MAX_BLOCK).contains(bytes))
+        .ok_or_else(|| {
+            let most = MAX_BLOCK >> 20;
+            format!("'{text}' is no size of a block: a power of two from 4K to {most}M")
+        })
+}
+
+/// An image, a codec and an output that fit together, ready to run. Dropped before it has run it leaves no output behind.
+pub struct PackSession {
+    source: PackSource,
+    service: Pack,
+    sink: PackSink,
+}
+
+/// Packs `input`, an image or `-` for a raw one from the standard input, into `output`, a file or `-`.
+///
+/// # Errors
+/// The input cannot be read, is damaged or of a kind that is not read; the options contradict each other; the output cannot
+/// be created.
+pub fn pack(
+    input: &OsStr,
+    output: &OsStr,
+    options: &PackOptions,
+) -> Result<PackSession, SessionError> {
+    let &PackOptions { codec, block, .. } = options;
+    let level = level(codec, options.level)?;
+    if !block.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
+        return Err(SessionError::Request(format!("no block has {block} bytes")));
+    }
+    let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
+    let source = match input.to_str() {
+        Some("-" | "/dev/stdin") if !file.is_file() => {
+            if let Some(format) = options.format.filter(|format| format.name != RAW.name) {
+                let name = format.name;
+                let text = format!(
+                    "--format {name}: only a raw image can come through a pipe; name a file"
+                );
+                return Err(SessionError::Request(text));
+            }
+            file.expect_sequential();
+            PackSource::pipe(file, block)
+        }
+        _ => {
+            let image = Image::of(ImageFile::of(file)?, options.format)?;
+            PackSource::image(Arc::new(image), block)
+        }
+    };
+    let out = create(output, source.id())?;
+    let image = source.as_image().cloned();
+    Ok(PackSession {
+        source,
+        service: Pack::new(codec, level, block, image),
+        sink: PackSink::new(out, codec, level, block),
+    })
+}
+
+/// The level to use: one that the codec has.
+fn level(codec: &Codec, asked: Option<i32>) -> Result<i32, SessionError> {
+    let request = |text| Err(SessionError::Request(text));
+    let name = codec.name;
+    match (codec.levels, asked) {
+        (None, None) => Ok(0),
+        (None, Some(_)) => request(format!("--level: {name} has no levels; leave it out")),
+        (Some(levels), None) => Ok(levels.default),
+        (Some(levels), Some(level)) => match (levels.min..=levels.max).contains(&level) {
+            true => Ok(level),
+            false => request(format!(
+                "--level {level}: {name} has levels {} to {}",
+                levels.min, levels.max
+            )),
+        },
+    }
+}
+
+impl PackSession {
+    /// Units that will be read, about, where that is known.
+    pub fn units(&self) -> Option<u64> {
+        self.source.count()
+    }
+
+    /// The identity of the input, where it is a file.
+    pub fn input_id(&self) -> Option<FileId> {
+        self.source.id()
+    }
+
+    /// Runs until the input ends, or is cancelled, and then there is no output.
+    ///
+    /// # Errors
+    /// What could not be read, packed or written.
+    pub fn run(
+        self,
+        runtime: &Runtime,
+        options: Options<'_>,
+    ) -> Result<(Packed, Report), SessionError> {
+        let (trouble, told) = (self.service.trouble(), self.sink.told());
+        let parts = (self.source, self.service, self.sink);
+        let report = stream(runtime, options, &trouble, parts)?;
+        Ok((told(), report))
+    }
+}
+
+impl fmt::Display for PackSession {
+    /// A few lines: what is read, done and written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input   {}", self.source.name())?;
+        match self.source.as_image() {
+            Some(image) => write!(f, ", {}, {} bytes", image.format().name, image.size())?,
+            None => f.write_str(", raw")?,
+        }
+        writeln!(f, "\nkernel  {}", self.service.key())?;
+        write!(f, "output  {}", self.sink.name())
+    }
+}

@@ -1,0 +1,173 @@
+//! Verifying an image.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::Arc;
+
+use evener_runtime::Runtime;
+use evener_runtime::stream::{Discard, Report};
+use serde::Serialize;
+
+use super::{Options, SessionError, open, stream};
+use crate::check::{Bad, BlockSource, Decode, Purpose};
+use crate::error::Error;
+use crate::format::Format;
+use crate::image::{Check, Image};
+use crate::tree::{Hash, Root};
+
+/// An image that can be verified.
+pub struct VerifySession {
+    image: Arc<Image>,
+    source: BlockSource,
+    service: Decode,
+}
+
+/// What was found. `Display` is for people, some lines; `Serialize` for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verified {
+    /// The image.
+    pub name: String,
+    /// Every block was looked at and is good, and so is the root.
+    pub good: bool,
+    /// Not all of it was looked at.
+    pub cancelled: bool,
+    /// Good blocks by what they were compared with; `nothing` are those that could only be decoded.
+    pub checked: BTreeMap<&'static str, u64>,
+    /// Bad blocks, at most ten thousand.
+    pub bad: Vec<Bad>,
+    /// How many there are.
+    pub bad_count: u64,
+    /// The hash over all of the image, as it says itself.
+    pub root: Option<Hash>,
+    /// Whether that is the hash of the hashes it has; with good blocks it is then the hash of the image.
+    pub root_good: Option<bool>,
+}
+
+/// Verifies `input`: every block is decoded and compared with what was stored beside it.
+///
+/// # Errors
+/// The input cannot be read, is damaged or of a kind that is not read.
+pub fn verify(
+    input: &OsStr,
+    format: Option<&'static Format>,
+) -> Result<VerifySession, SessionError> {
+    let image = open(input, format)?;
+    Ok(VerifySession {
+        source: BlockSource::new(Arc::clone(&image)),
+        service: Decode::new(Arc::clone(&image), Purpose::Verify),
+        image,
+    })
+}
+
+impl VerifySession {
+    /// Units that will be read, about.
+    pub fn units(&self) -> u64 {
+        self.source.count()
+    }
+
+    /// Runs until every block was looked at, or is cancelled.
+    ///
+    /// # Errors
+    /// The file cannot be read. That blocks are bad is no error here.
+    pub fn run(
+        self,
+        runtime: &Runtime,
+        options: Options<'_>,
+    ) -> Result<(Verified, Report), SessionError> {
+        let (trouble, findings) = (self.service.trouble(), self.service.findings());
+        let parts = (self.source, self.service, Discard);
+        let report = stream(runtime, options, &trouble, parts)?;
+        let root = self.image.root();
+        let computed = match report.cancelled {
+            true => None,
+            false => root_of(&self.image)?,
+        };
+        let root_good = root.zip(computed).map(|(said, computed)| said == computed);
+        let (bad, bad_count) = findings.bad_blocks();
+        let verified = Verified {
+            name: self.image.file().name().to_owned(),
+            good: bad_count == 0 && root_good != Some(false) && !report.cancelled,
+            cancelled: report.cancelled,
+            checked: findings.checked(),
+            bad,
+            bad_count,
+            root,
+            root_good,
+        };
+        Ok((verified, report))
+    }
+}
+
+/// The root of an image that has hashes, from those.
+fn root_of(image: &Image) -> Result<Option<Hash>, Error> {
+    let Some(leaves) = image.leaves() else {
+        return Ok(None);
+    };
+    let mut root = Root::new(leaves.block);
+    let mut at = 0;
+    // Leaves lie in the order of the blocks: some are read at once.
+    let mut next = leaves.offset;
+    let end = leaves.offset + u64::from(leaves.count) * Hash::LEN as u64;
+    let mut some = Vec::new();
+    let mut used = 0;
+    while at < image.size() {
+        let block = image.block(at)?;
+        if let Check::Leaf(_) = block.check {
+            if used == some.len() {
+                some = image.file().bytes(next, (end - next).min(64 << 10))?;
+                (next, used) = (next + some.len() as u64, 0);
+            }
+            let leaf = some.get(used..).and_then(<[u8]>::first_chunk);
+            root.block(&Hash(leaf.copied().unwrap_or_default()));
+            used += Hash::LEN;
+        } else {
+            root.zeros(block.len.div_ceil(leaves.block.into()));
+        }
+        at = block.start + block.len;
+    }
+    Ok(Some(root.finish(image.size())))
+}
+
+/// Bad blocks that are listed for people.
+const LISTED: usize = 20;
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for bad in self.bad.iter().take(LISTED) {
+            let Bad { at, len, what } = bad;
+            writeln!(
+                f,
+                "{}: bytes {at} to {}: the block {what}",
+                self.name,
+                at + len
+            )?;
+        }
+        let more = self
+            .bad_count
+            .saturating_sub(self.bad.len().min(LISTED) as u64);
+        if more > 0 {
+            writeln!(f, "{}: and {more} more", self.name)?;
+        }
+        if self.root_good == Some(false) {
+            writeln!(
+                f,
+                "{}: its hashes are not those that its root was made of",
+                self.name
+            )?;
+        }
+        let said = match (self.good, self.cancelled) {
+            (_, true) => "not all was looked at",
+            (true, _) => "good",
+            (false, _) => "bad; get the file again",
+        };
+        write!(f, "{}: {said}", self.name)?;
+        for (check, blocks) in &self.checked {
+            write!(f, ", {blocks} by {check}")?;
+        }
+        if let (true, Some(root)) = (self.good, self.root) {
+            write!(f, ", root {root}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Hashes of blocks, and the root over them.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A BLAKE3 hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// Bytes of one.
+    pub const LEN: usize = 32;
+
+    /// The hash of a block: BLAKE3 of its bytes.
+    pub fn of(block: &[u8]) -> Hash {
+        Hash(*blake3::hash(block).as_bytes())
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What the root is derived under, so that it is the hash of nothing else.
+const CONTEXT: &str = "evener 2026-01 root of a block image, version 1";
+
+/// The root of an image as its blocks come by: the same for the same bytes and size of block, whatever the container, the
+/// codec and the way in which runs of zero blocks are written down. `FORMAT.md` says what is hashed.
+pub struct Root {
+    hasher: blake3::Hasher,
+    zeros: u64,
+}
+
+impl Root {
+    /// Of an image in blocks of `block` bytes.
+    pub fn new(block: u32) -> Root {
+        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+        hasher.update(&block.to_le_bytes());
+        Root { hasher, zeros: 0 }
+    }
+
+    /// The next blocks are zero, `count` of them.
+    pub fn zeros(&mut self, count: u64) {
+        self.zeros += count;
+    }
+
+    /// The next block has this hash.
+    pub fn block(&mut self, hash: &Hash) {
+        self.flush();
+        self.hasher.update(&[1]).update(&hash.0);
+    }
+
+    fn flush(&mut self) {
+        if self.zeros > 0 {
+            self.hasher.update(&[0]).update(&self.zeros.to_le_bytes());
+            self.zeros = 0;
+        }
+    }
+
+    /// The root; the image has `size` bytes.
+    pub fn finish(mut self, size: u64) -> Hash {
+        self.flush();
+        self.hasher.update(&[2]).update(&size.to_le_bytes());
+        Hash(*self.hasher.finalize().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_count_as_one_however_they_are_told() {
+        let hash = Hash::of(b"block");
+        let root = |runs: &[u64], size| {
+            let mut root = Root::new(512);
+            runs.iter().for_each(|&run| root.zeros(run));
+            root.block(&hash);
+            root.finish(size)
+        };
+        assert_eq!(root(&[3], 2048), root(&[1, 2], 2048));
+        assert_ne!(root(&[3], 2048), root(&[2], 2048));
+        assert_ne!(root(&[3], 2048), root(&[3], 2047));
+    }
+}

@@ -1,0 +1,11 @@
+//! Images of every format, good and bad.
+
+mod bombs;
+mod cloop;
+mod common;
+mod damage;
+mod fixtures;
+mod foreign;
+mod geometry;
+mod interop;
+mod round;

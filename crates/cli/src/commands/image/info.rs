@@ -1,0 +1,40 @@
+//! `evener image info`
+
+use std::ffi::OsString;
+
+use evener_block::format::Format;
+use evener_block::session::info;
+
+use crate::failure::{DONE, Ended};
+use crate::output::{print, print_json};
+
+/// Show what an image is: format, sizes, codecs, zero blocks, root hash
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener image info disk.img.zst
+  evener image info --json disk.qcow2
+
+Nothing is decoded. The root is the hash of the whole image: it is the same for the same bytes in
+blocks of the same size, whatever the codec.")]
+pub struct Args {
+    /// The image
+    image: OsString,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Its format, instead of recognising it
+    #[arg(long, value_parser = super::format())]
+    format: Option<&'static Format>,
+}
+
+pub fn run(args: &Args) -> Ended {
+    let info = info(&args.image, args.format)?;
+    match args.json {
+        true => print_json(&info)?,
+        false => print(info)?,
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,57 @@
+//! The commands about disk images, a file each.
+
+mod info;
+mod pack;
+mod unpack;
+mod verify;
+
+use clap::Subcommand;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use evener_block::format::{Format, TABLE};
+use evener_block::session::SessionError;
+
+use crate::failure::{DONE, Ended, Failure};
+use crate::signals::Signals;
+
+/// Pack, describe, verify and unpack disk images
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Pack(pack::Args),
+    Info(info::Args),
+    Verify(verify::Args),
+    Unpack(unpack::Args),
+}
+
+pub fn run(args: &Args) -> Ended {
+    match &args.command {
+        Command::Pack(args) => pack::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Unpack(args) => unpack::run(args),
+    }
+}
+
+/// The values of `--format`.
+fn format() -> impl TypedValueParser<Value = &'static Format> {
+    let values = TABLE.map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(values).try_map(|name| Format::of_name(&name).ok_or("no such format"))
+}
+
+/// How a run that failed ends.
+fn failed(error: SessionError, signals: &Signals) -> Ended {
+    if error.is_closed_pipe() {
+        return Ok(signals.status().unwrap_or(DONE));
+    }
+    let failure = Failure::from(error);
+    Err(match signals.status() {
+        Some(status) => failure.with_status(status),
+        None => failure,
+    })
+}

@@ -1,0 +1,99 @@
+//! `evener image pack`
+
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use evener_block::codec::Codec;
+use evener_block::format::Format;
+use evener_block::session::{Options, PackOptions, block_size, pack};
+
+use crate::failure::Ended;
+use crate::output::tell;
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::stream::StreamArgs;
+
+/// Pack a disk image so that any block of it can be read by itself
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener image pack disk.img disk.img.zst
+  evener image pack disk.qcow2 disk.img.zst --level 12 --block 256K
+  evener image pack disk.img disk.evb --codec lz4
+  evener image unpack disk.img.zst disk.img        or: zstd -d disk.img.zst
+
+With zstd the result is in zstd's seekable format, which any zstd unpacks; with the other codecs in
+evener's own container, evb. Both hold a hash of every block. Holes and zero blocks take no room.
+The same image gives the same file, whatever the plan. It appears when it is complete; a run that
+fails or is interrupted leaves none.")]
+pub struct Args {
+    /// What to pack: an image of any format that is read, or - for a raw one on the standard input
+    #[arg(value_name = "IN")]
+    input: OsString,
+
+    /// What to write; - is the standard output
+    #[arg(value_name = "OUT")]
+    output: OsString,
+
+    /// How blocks are packed
+    #[arg(long, default_value = "zstd", value_parser = codec())]
+    codec: &'static Codec,
+
+    /// How hard the codec tries; zstd has -7 to 22, 3 unless given
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    level: Option<i32>,
+
+    /// Bytes of a block: a power of two from 4K to 4M. Larger ones pack better and take longer to read one of
+    #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = block_size)]
+    block: u32,
+
+    /// The format of the input, instead of recognising it
+    #[arg(long, value_parser = super::format())]
+    format: Option<&'static Format>,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+}
+
+/// The values of `--codec`.
+fn codec() -> impl TypedValueParser<Value = &'static Codec> {
+    let values = Codec::encoders().map(|codec| PossibleValue::new(codec.name).help(codec.about));
+    PossibleValuesParser::new(values).try_map(|name| Codec::of_name(&name).ok_or("no such codec"))
+}
+
+pub fn run(args: &Args) -> Ended {
+    args.stream.check_apart(None, &args.output)?;
+    let signals = Signals::take()?;
+    let options = PackOptions {
+        codec: args.codec,
+        level: args.level,
+        block: args.block,
+        format: args.format,
+    };
+    let session = pack(&args.input, &args.output, &options)?;
+    args.stream.check_apart(session.input_id(), &args.output)?;
+    let started = args.stream.start(&signals)?;
+    if args.stream.explain {
+        tell(&session.to_string());
+    }
+    let bar = Bar::start(session.units(), "units", "units/s");
+    let options = Options {
+        plan: args.stream.plan,
+        workers: args.stream.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    };
+    let result = session.run(&started.runtime, options);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    match result {
+        Ok((packed, report)) => {
+            if !report.cancelled {
+                tell(&packed.to_string());
+            }
+            started.done(&report, &signals, "the image itself is complete")
+        }
+        Err(error) => super::failed(error, &signals),
+    }
+}

@@ -1,0 +1,82 @@
+//! `evener image verify`
+
+use std::ffi::OsString;
+
+use evener_block::format::Format;
+use evener_block::session::{Options, verify};
+use evener_runtime::dispatch::MAX_WORKERS;
+use evener_runtime::{Choice, Placement};
+
+use crate::failure::{DONE, Ended};
+use crate::output::{print, print_json};
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::stream::StreamArgs;
+
+/// Decode every block of an image and compare it with its hash or checksum
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener image verify disk.img.zst
+  evener image verify --json disk.evb
+
+Bad blocks are listed, and then the exit status is 1. What evener packed has a BLAKE3 hash of every
+block and one over all of them; of other formats their own checksums are compared, and of those
+without any it is only seen that every block can be decoded.")]
+pub struct Args {
+    /// The image
+    image: OsString,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Its format, instead of recognising it
+    #[arg(long, value_parser = super::format())]
+    format: Option<&'static Format>,
+
+    /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    #[arg(long, default_value = "auto")]
+    plan: Choice,
+
+    /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    workers: Option<u32>,
+}
+
+pub fn run(args: &Args) -> Ended {
+    let signals = Signals::take()?;
+    let session = verify(&args.image, args.format)?;
+    let stream = StreamArgs {
+        plan: args.plan,
+        workers: args.workers,
+        affinity: Placement::default(),
+        explain: false,
+        json: None,
+        trace: None,
+        no_memory: false,
+    };
+    let started = stream.start(&signals)?;
+    let bar = Bar::start(Some(session.units()), "units", "units/s");
+    let options = Options {
+        plan: args.plan,
+        workers: args.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    };
+    let result = session.run(&started.runtime, options);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    match result {
+        Ok((verified, _)) => {
+            let good = verified.good;
+            match args.json {
+                true => print_json(&verified)?,
+                false => print(verified)?,
+            }
+            Ok(signals.status().unwrap_or(if good { DONE } else { 1 }))
+        }
+        Err(error) => super::failed(error, &signals),
+    }
+}
