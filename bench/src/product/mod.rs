@@ -40,7 +40,7 @@ pub struct Options {
 
 /// Stream lengths unless others are asked for, in blocks: what the seed measured, and more until filling and draining a
 /// pipeline do not count any more.
-pub const LENGTHS: [u64; 5] = [22, 352, 5632, 90_112, 1 << 20];
+pub const LENGTHS: [u64; 5] = [22, 352, 5632, 90_112, 1 << 22];
 /// Units of a stream, as long as they are not larger than [`MOST`] blocks.
 const UNITS: u64 = 22;
 /// Blocks of a unit at most: those of a unit of a file.

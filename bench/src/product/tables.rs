@@ -34,6 +34,8 @@ impl ProductReport {
                 format!("{gain:.3}"),
                 format!("{:.3}", gain / f64::from(r.workers)),
                 format!("{:.3}", gain / spent),
+                self.possible(r)
+                    .map_or_else(String::new, |most| format!("{:.3}", gain / most)),
                 r.foretold()
                     .map_or_else(String::new, |ratio| format!("{ratio:.3}")),
                 plan(r),
@@ -43,8 +45,9 @@ impl ProductReport {
             title: "Product cipher: one worker, pipelines and a farm",
             about: format!(
                 "{longest} blocks in units of {}, {}, {} rounds in which everything takes turns; medians, gains by \
-                 rounds. Gain per processor time: the gain divided by the processor time relative to one worker's. \
-                 Predicted over measured: from what passes cost in the same round, on as many workers at once.",
+                 rounds. Gain per processor time: the gain divided by the processor time relative to one worker's. Of possible: \
+                 the gain relative to what as many workers gain that have nothing to do with one another. Predicted over \
+                 measured: from what passes cost in the same round, on as many workers at once.",
                 self.single(longest).map_or(0, |s| s.unit),
                 self.simd,
                 self.rounds
@@ -57,6 +60,7 @@ impl ProductReport {
                 "gain",
                 "per worker",
                 "per processor time",
+                "of possible",
                 "predicted/measured",
                 "ran as",
             ],
@@ -67,6 +71,17 @@ impl ProductReport {
                 .map(row)
                 .collect(),
         }
+    }
+
+    /// How much so many workers could gain if each ran all passes by itself: less than their number where the machine slows
+    /// them down together.
+    fn possible(&self, r: &ProductResult) -> Option<f64> {
+        let whole = |workers| {
+            let mut costs = self.costs.iter();
+            let known = costs.find(|c| (c.unit, c.workers) == (r.unit, workers));
+            known.map(|costs| costs.block.whole())
+        };
+        Some(f64::from(r.workers) * whole(1)? / whole(r.workers)?)
     }
 
     /// Gains by length of the stream, measured and predicted.

@@ -19,9 +19,9 @@ measured cost; a farm, in which every worker runs all passes on its unit; and wh
 
 Examples:
   evener bench product
-  evener bench product --blocks 22,1048576 --rounds 9 --json run.json --report run.html")]
+  evener bench product --blocks 22,4194304 --rounds 9 --json run.json --report run.html")]
 pub struct Args {
-    /// Lengths of streams in blocks of 8 bytes; 22 to 1048576 unless given
+    /// Lengths of streams in blocks of 8 bytes; 22 to 4194304 unless given
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     blocks: Vec<u64>,
 
