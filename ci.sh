@@ -51,6 +51,7 @@ PY
     [ -s "$out/report.html" ]
     cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
     cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 --report "$out/crypt.html"
+    cargo run --release --locked -q -- bench product --blocks 22,5632 --workers 2 --rounds 1 --report "$out/product.html"
     cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
     python3 - "$out/tuner.json" <<'PY'

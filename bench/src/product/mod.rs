@@ -395,3 +395,52 @@ fn failed(result: &ProductResult, reason: impl ToString) -> Error {
         reason.to_string()
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_is_measured_and_all_but_auto_predicted() {
+        let options = Options {
+            lengths: vec![22, 6000],
+            workers: vec![2, 1],
+            rounds: 2,
+        };
+        let report = run(&options, &mut |_| ()).unwrap();
+        assert_eq!(report.results.len(), 2 * System::ALL.len());
+        for r in &report.results {
+            assert_eq!((r.seconds.len(), r.processor_seconds.len()), (2, 2));
+            assert_eq!(r.foretold().is_none(), r.system == System::Auto, "{r:?}");
+            assert!(r.median_s() > 0.0);
+        }
+        let units: Vec<u64> = report.results.iter().map(|r| r.unit).collect();
+        assert_eq!((units[0], units[9]), (1, 272));
+        let tables = report.tables();
+        assert_eq!(tables[0].rows.len(), System::ALL.len());
+        assert_eq!(tables[1].rows.len(), 2 * System::ALL.len());
+        assert!(tables.iter().all(|table| {
+            let columns = table.head.len();
+            table.rows.iter().all(|row| row.len() == columns)
+        }));
+        assert!(crate::report::product_html(&report).contains("balanced pipeline"));
+    }
+
+    #[test]
+    fn a_divided_service_runs_the_passes_of_its_stages() {
+        let product = Product::new(KEY);
+        let bench = Bench {
+            runtime: &Runtime::builder().workers(2).memory(false).build().unwrap(),
+            product: &product,
+            simd: Simd::detect(),
+        };
+        let stream = Stream::new(5000, &bench);
+        for mut result in systems(&[2, 3], &stream) {
+            if result.workers > 2 {
+                continue;
+            }
+            // Its output is compared in there.
+            bench.once(&stream, &mut result).unwrap();
+        }
+    }
+}

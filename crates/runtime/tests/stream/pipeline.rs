@@ -316,35 +316,42 @@ fn plans_change_in_mid_stream_and_nothing_is_lost() {
     });
 }
 
+/// Seconds that a unit of six steps in two stages costs where the source or the sink takes 8 ms for each. The larger stage
+/// takes 1.8 ms, and some for three calls of sleep.
+fn cost_beside(slow_source: bool) -> f64 {
+    within(move || {
+        let delay = Duration::from_millis(8);
+        let toy = Toy {
+            step: Some(|_, step| Duration::from_micros(if step < 3 { 300 } else { 600 })),
+            ..toy()
+        };
+        // The units are too few for boundaries to move.
+        let script = Script::new(&[(pipe(3, 2), 11)]);
+        let log: Arc<Mutex<Vec<Recorded>>> = script.log.clone();
+        let mut source = numbers(11);
+        let mut sink = Keep::default();
+        match slow_source {
+            true => source.delay = delay,
+            false => sink.delay = delay,
+        }
+        let rt = runtime();
+        let stream = rt.stream(source).through(toy).in_flight(3);
+        stream.scheduled_by(script).into(sink).unwrap();
+        let log = log.lock().unwrap();
+        let Recorded::Units(_, costs) = &log[0] else {
+            panic!("{log:?}")
+        };
+        costs.iter().sum::<Duration>().as_secs_f64() / costs.len() as f64
+    })
+}
+
 #[test]
 fn waiting_for_the_source_or_the_sink_is_no_cost() {
     for slow_source in [true, false] {
-        within(move || {
-            let delay = Duration::from_millis(8);
-            let toy = Toy {
-                step: Some(|_, step| Duration::from_micros(if step < 3 { 300 } else { 600 })),
-                ..toy()
-            };
-            // Six steps in two stages of three; the units are too few for boundaries to move.
-            let script = Script::new(&[(pipe(3, 2), 11)]);
-            let log: Arc<Mutex<Vec<Recorded>>> = script.log.clone();
-            let mut source = numbers(11);
-            let mut sink = Keep::default();
-            match slow_source {
-                true => source.delay = delay,
-                false => sink.delay = delay,
-            }
-            let rt = runtime();
-            let stream = rt.stream(source).through(toy).in_flight(3);
-            stream.scheduled_by(script).into(sink).unwrap();
-            let log = log.lock().unwrap();
-            let Recorded::Units(_, costs) = &log[0] else {
-                panic!("{log:?}")
-            };
-            // The larger stage takes 1.8 ms, and some for three calls of sleep; not 8.
-            let cost = costs.iter().sum::<Duration>().as_secs_f64() / costs.len() as f64;
-            assert!((1.8e-3..4e-3).contains(&cost), "{costs:?}");
-        });
+        // A busy machine adds to some runs, but waiting that counted would add to all.
+        let costs: Vec<f64> = (0..5).map(|_| cost_beside(slow_source)).collect();
+        let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!((1.8e-3..4e-3).contains(&least), "{costs:?}");
     }
 }
 
