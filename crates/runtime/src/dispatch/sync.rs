@@ -3,8 +3,10 @@
 #[cfg(not(loom))]
 mod chosen {
     pub(crate) use std::hint::spin_loop;
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
-    pub(crate) use std::sync::{Arc, Mutex};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+    };
+    pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
     pub(crate) use std::thread;
 
     /// `std::cell::UnsafeCell` with loom's interface.
@@ -32,8 +34,10 @@ mod chosen {
 mod chosen {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::hint::spin_loop;
-    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
-    pub(crate) use loom::sync::{Arc, Mutex};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+    };
+    pub(crate) use loom::sync::{Arc, Mutex, MutexGuard};
     pub(crate) use loom::thread;
 }
 

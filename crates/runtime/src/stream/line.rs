@@ -12,10 +12,10 @@
 //!
 //! A stage is locked while somebody works at it. Only its own worker waits for the lock, and then for one unit at most.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 use crate::dispatch::lane::{Bell, Giver, Taker, lane};
+use crate::dispatch::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// What is done to units on their way.
 pub(super) trait Work<U> {
@@ -189,7 +189,80 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// Units are numbers; a stage adds its share, so that what comes out tells which stages it went through.
+    struct Sum {
+        units: u32,
+        next: AtomicUsize,
+        out: Mutex<Vec<u32>>,
+    }
+
+    impl Work<u32> for Sum {
+        fn take(&self) -> Option<u32> {
+            let number = self.next.load(Ordering::Relaxed) as u32;
+            if number == self.units {
+                return None;
+            }
+            self.next.store(number as usize + 1, Ordering::Relaxed);
+            Some(number * 100)
+        }
+
+        fn stage(&self, place: usize, unit: u32) -> Option<u32> {
+            Some(unit + 1 + place as u32 * 10)
+        }
+
+        fn bring(&self, unit: u32) {
+            lock(&self.out).push(unit);
+        }
+    }
+
+    /// Two workers tend two stages, in either order, or one of them both.
+    fn tended(places: [&'static [usize]; 2], units: u32) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.max_branches = 20_000;
+        builder.check(move || {
+            let line = Arc::new(Line::new(2, 1));
+            let work = Arc::new(Sum {
+                units,
+                next: AtomicUsize::new(0),
+                out: Mutex::new(Vec::new()),
+            });
+            let other = thread::spawn({
+                let (line, work) = (Arc::clone(&line), Arc::clone(&work));
+                move || places[1].iter().for_each(|&place| line.tend(place, &*work))
+            });
+            places[0].iter().for_each(|&place| line.tend(place, &*work));
+            other.join().unwrap();
+            let expected: Vec<u32> = (0..units).map(|unit| unit * 100 + 12).collect();
+            assert_eq!(*lock(&work.out), expected);
+        });
+    }
+
+    #[test]
+    fn a_stage_each() {
+        tended([&[0], &[1]], 2);
+    }
+
+    #[test]
+    fn the_other_way_round() {
+        tended([&[1], &[0]], 2);
+    }
+
+    #[test]
+    fn both_on_one_worker() {
+        tended([&[0, 1], &[]], 2);
+        tended([&[1, 0], &[]], 2);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::atomic::AtomicU32;
     use std::time::Duration;
