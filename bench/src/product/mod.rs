@@ -38,7 +38,7 @@ pub struct Options {
     pub rounds: u32,
 }
 
-/// Stream lengths unless others are asked for, in blocks: what the seed measured, and more until filling and draining a
+/// Stream lengths unless others are asked for, in blocks: what was published, and more until filling and draining a
 /// pipeline do not count any more.
 pub const LENGTHS: [u64; 5] = [22, 352, 5632, 90_112, 1 << 22];
 /// Units of a stream, as long as they are not larger than [`MOST`] blocks.

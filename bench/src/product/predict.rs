@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::costs::Costs;
 
-/// The stages of the seed's five processors: IDEA ten times and ten times, Skipjack twelve times and twelve times, Raiden
+/// The stages of the five processors that were published: IDEA ten times and ten times, Skipjack twelve times and twelve times, Raiden
 /// twenty times.
-const SEED: [u32; 5] = [10, 20, 32, 44, 64];
+const PUBLISHED: [u32; 5] = [10, 20, 32, 44, 64];
 /// Numbers of workers that are foreseen.
 const WORKERS: [u32; 14] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64];
-/// Units of a stream so long that filling a pipeline does not count, and the seed's.
+/// Units of a stream so long that filling a pipeline does not count, and the published one's.
 const LONG: u64 = 4096;
 const SHORT: u64 = 22;
 
@@ -20,10 +20,10 @@ const SHORT: u64 = 22;
 pub struct Foreseen {
     /// So many.
     pub workers: u32,
-    /// A pipeline with as many passes in each stage; on five workers also the seed's stages.
+    /// A pipeline with as many passes in each stage; on five workers also those published.
     pub equal: f64,
-    /// The seed's stages, where there are five.
-    pub seed: Option<f64>,
+    /// The published stages, where there are five.
+    pub published: Option<f64>,
     /// A pipeline balanced by cost.
     pub balanced: f64,
     /// The same on a stream of 22 units.
@@ -57,7 +57,7 @@ pub(super) fn foresee(costs: &Costs) -> Vec<Foreseen> {
         Foreseen {
             workers,
             equal: pipeline(&equal(workers), LONG),
-            seed: (workers as usize == SEED.len()).then(|| pipeline(&SEED, LONG)),
+            published: (workers as usize == PUBLISHED.len()).then(|| pipeline(&PUBLISHED, LONG)),
             balanced: pipeline(&ends, LONG),
             balanced_22: pipeline(&ends, SHORT),
             farm: farm(LONG),
@@ -95,6 +95,6 @@ mod tests {
         // 22 units and 5 workers: 5 rounds of a farm; 13 of 64 passes in the largest stage.
         assert!((of(5).farm_22 - 22.0 / 5.0).abs() < 1e-9);
         assert!((of(5).balanced_22 - 22.0 * 64.0 / (64.0 + 21.0 * 13.0)).abs() < 1e-9);
-        assert!((of(5).seed.unwrap() - 64.0 / 20.0).abs() < 0.05);
+        assert!((of(5).published.unwrap() - 64.0 / 20.0).abs() < 0.05);
     }
 }

@@ -1,4 +1,4 @@
-//! The figures as tables: the seed's two, and what is foreseen.
+//! The figures as tables: the two that were published, and what is foreseen.
 
 use std::collections::BTreeSet;
 
@@ -115,7 +115,7 @@ impl ProductReport {
         Table {
             title: "By length of the stream",
             about: "From the first block read to the last one written, threads that sleep at first included. Where units \
-                    are few, filling and draining a pipeline shows, and half a round of a farm. The seed's stream had 22 \
+                    are few, filling and draining a pipeline shows, and half a round of a farm. The published stream had 22 \
                     units of one block, and its five processors gained 4.448."
                 .into(),
             head: vec![
@@ -140,7 +140,7 @@ impl ProductReport {
             vec![
                 f.workers.to_string(),
                 two(f.equal),
-                f.seed.map_or_else(String::new, two),
+                f.published.map_or_else(String::new, two),
                 two(f.balanced),
                 two(f.farm),
                 two(f.balanced_22),
@@ -151,13 +151,13 @@ impl ProductReport {
         Table {
             title: "Foreseen on equal workers",
             about: "Gains over one worker that follow from what passes cost on one worker alone, if workers do not slow one \
-                    another down and handing over is free; on long streams, and on 22 units. The seed's stages are IDEA 10, \
+                    another down and handing over is free; on long streams, and on 22 units. The published stages are IDEA 10, \
                     IDEA 10, Skipjack 12, Skipjack 12, Raiden 20."
                 .into(),
             head: vec![
                 "workers",
                 "equal",
-                "seed's stages",
+                "published stages",
                 "balanced",
                 "farm",
                 "balanced, 22",

@@ -119,7 +119,7 @@ impl Operation for Codebook {
 ///
 /// Without chains, and where chains are decrypted, every block depends on what was read alone: units are divided, go
 /// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so units
-/// go one by one; they are divided by streams, [`ROW`] to a job, and not at all if there are no more than that.
+/// go one by one; they are divided by streams, 512 to a job, and not at all if there are no more than that.
 pub struct Batches {
     codebook: Codebook,
     chain: Option<Chain>,
