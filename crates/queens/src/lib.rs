@@ -34,7 +34,7 @@ mod starts;
 mod symmetric;
 mod tally;
 
-pub use border::Border;
+pub use border::{Border, Class};
 pub use checkpoint::{Checkpoint, Finished, ParseError};
 pub use division::{Division, Units};
 pub use error::{Error, LARGEST};

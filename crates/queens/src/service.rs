@@ -15,31 +15,40 @@ use crate::starts::{Searcher, Starts};
 /// Parts of a unit that is divided. A unit of fewer starts leaves some of them empty.
 const PARTS: usize = 64;
 
-/// Nanoseconds of a board of 18 rows on one core with AVX-512, and how many times as long a row more takes: what
-/// predictions begin with, and only that.
-const NANOSECONDS: f64 = 4.4e9;
+/// How many times as long a row more takes: what predictions begin with, and only that.
 const GROWTH: f64 = 7.8;
 /// Operations on an element that the same core does in a nanosecond.
 const OPS_PER_NANOSECOND: f64 = 40.0;
 /// How much longer a unit takes when it is divided: workers wait for its largest part, and where it is a start or two,
-/// most of them have none. So a tuner begins with whole units side by side.
-const UNEVEN: f64 = 2.0;
+/// most of them have none. So a tuner goes on to whole units side by side.
+const UNEVEN: f64 = 1.5;
+
+/// Nanoseconds of a board of 18 rows on one core.
+fn nanoseconds(simd: Simd) -> f64 {
+    match simd {
+        Simd::Scalar | Simd::Sse2 | Simd::Neon => 110e9,
+        Simd::Avx2 => 6e9,
+        Simd::Avx512 => 4.4e9,
+    }
+}
 
 /// The search below the starts of a board.
 pub struct Search {
     starts: Arc<Starts>,
     simd: Simd,
-    units: u64,
+    /// The first unit's share of all work, which is that of most.
+    share: f64,
 }
 
 impl Search {
     /// With the instructions that `simd` allows.
     pub fn new(starts: Arc<Starts>, simd: Simd) -> Search {
-        let units = Division::new(Arc::clone(&starts), 0).count() as u64;
+        let first = Division::new(Arc::clone(&starts), 0).next();
+        let share = starts.share(first.map_or(0, |unit| unit.end));
         Search {
             starts,
             simd,
-            units,
+            share,
         }
     }
 }
@@ -103,8 +112,8 @@ impl Service for Search {
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        let all = NANOSECONDS * GROWTH.powi(self.starts.n() as i32 - 18);
-        let ops = OPS_PER_NANOSECOND * all / self.units.max(1) as f64;
+        let all = nanoseconds(self.simd) * GROWTH.powi(self.starts.n() as i32 - 18);
+        let ops = OPS_PER_NANOSECOND * all * self.share;
         let shape = |structure, items: usize, default_grain, ops| Shape {
             structure,
             passes: vec![items as u32],

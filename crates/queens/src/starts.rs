@@ -62,15 +62,14 @@ impl Starts {
         let (mut len, mut before) = (0, 0.0);
         let mut work = vec![before];
         let classes = Border::classes(checked(n)?);
-        let borders = classes.into_iter().map(|(border, weight)| {
+        let borders = classes.into_iter().map(|class| {
             let first = len;
-            let inner = border.inner(n);
-            inner.unfold(depth, &mut |_, _| len += 1);
+            class.inner.unfold(depth, &mut |_, _| len += 1);
             if len > first {
-                before += inner.choice() as f64 + 1.0;
+                before += class.choice + 1.0;
             }
             work.push(before);
-            (border, weight, first)
+            (class.border, class.weight, first)
         });
         Ok(Starts {
             n,
