@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop
+# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop long
 # Without a name: all that a change must pass, in the order that fails soonest.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -52,6 +52,7 @@ PY
     cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
     cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 --report "$out/crypt.html"
     cargo run --release --locked -q -- bench product --blocks 22,5632 --workers 2 --rounds 1 --report "$out/product.html"
+    cargo run --release --locked -q -- bench queens --n 9,12 --workers 2 --rounds 2 --report "$out/queens.html"
     cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
     python3 - "$out/tuner.json" <<'PY'
@@ -76,15 +77,35 @@ interop() {
     bench/peers/crypt/interop.py
 }
 
+# What takes too long without optimisation: n-queens of 16 to 18 rows beside OEIS A000170 and A002562.
+long() {
+    local n totals plan
+    cargo build --release --locked -q
+    while read -r n totals; do
+        for plan in farm farm/steal sequential auto; do
+            cargo run --release --locked -q -- queens "$n" --fundamental --plan "$plan" |
+                diff - <(echo "N = $n: $totals fundamental")
+        done
+        cargo run --release --locked -q -- bench queens --n "$n" --rounds 1 --json - |
+            python3 -c 'import json, sys; assert {r["total"] for r in json.load(sys.stdin)["results"]} == {int(sys.argv[1])}' \
+                "${totals%% *}"
+    done <<'TOTALS'
+16 14772512 solutions, 1846955
+17 95815104 solutions, 11977939
+18 666090624 solutions, 83263591
+TOTALS
+    echo "16 to 18 rows, every plan and every split"
+}
+
 if [ $# -eq 0 ]; then
-    set -- fmt lint test doc bench-smoke interop loom fuzz
+    set -- fmt lint test doc bench-smoke interop long loom fuzz
 fi
 for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     case $verb in
-        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop) "$verb" ;;
+        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long" >&2
             exit 2
             ;;
     esac

@@ -7,6 +7,7 @@ pub mod filters;
 pub mod memory_io;
 pub mod picture;
 pub mod product;
+pub mod queens;
 pub mod report;
 mod stats;
 mod subject;

@@ -2,6 +2,7 @@
 
 mod crypt;
 mod product;
+mod queens;
 mod sections;
 mod svg;
 mod tuner;
@@ -9,6 +10,7 @@ mod tuner;
 use crate::crypt::CryptReport;
 use crate::filters::FilterReport;
 use crate::product::ProductReport;
+use crate::queens::QueensReport;
 use crate::tuner::TunerReport;
 use sections::Section;
 pub(crate) use svg::escape;
@@ -73,6 +75,19 @@ pub fn product_html(report: &ProductReport) -> String {
             "A cipher of 64 passes on one worker, in pipelines and in a farm.",
         ],
         &product::all(report),
+    )
+}
+
+/// The page of `evener bench queens`: what is foreseen by workers, and the tables.
+pub fn queens_html(report: &QueensReport) -> String {
+    page(
+        ["evener bench queens", "N-queens on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "A search of uneven jobs, cut coarsely and finely.",
+        ],
+        &queens::all(report),
     )
 }
 

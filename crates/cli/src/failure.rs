@@ -116,6 +116,16 @@ impl From<evener_block::session::SessionError> for Failure {
     }
 }
 
+impl From<evener_queens::SessionError> for Failure {
+    fn from(error: evener_queens::SessionError) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
+
 impl From<evener_image::io::Error> for Failure {
     fn from(error: evener_image::io::Error) -> Failure {
         Failure::running(error)

@@ -31,6 +31,7 @@ Examples:
   evener filters
   evener keygen -o key && evener encrypt -k key disk.img -o disk.img.sealed
   evener image pack disk.img disk.img.zst
+  evener queens 18
   evener topology
 
 Environment:

@@ -54,19 +54,29 @@ impl Bar {
 
     /// What a stream calls with its progress.
     pub fn updater(&self) -> impl FnMut(&Progress) + Send + use<> {
+        let mut update = self.updater_of_shares();
+        move |progress| update(progress, None)
+    }
+
+    /// What a stream calls whose units differ in size: with its progress, and with the share of all work that is done,
+    /// by earlier runs too, and of what was left for this one.
+    pub fn updater_of_shares(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
         let &Bar { bar, units, rate } = self;
         let mut smooth = Rate::default();
-        move |progress| {
+        move |progress, shares| {
             let now = smooth.smooth(progress.rate);
             let mut text = match progress.total {
                 Some(total) => format!("{}/{total} {units}, {now:.0} {rate}, ", progress.units),
                 None => format!("{} {units}, {now:.0} {rate}, ", progress.units),
             };
-            if let Some(total) = progress.total
-                && progress.units > 0
+            let of_units = progress.total.map(|total| {
+                let share = progress.units as f64 / total.max(1) as f64;
+                [share.min(1.0); 2]
+            });
+            if let Some([_, run]) = shares.or(of_units)
+                && run > 0.0
             {
-                let left = progress.elapsed_s / progress.units as f64
-                    * total.saturating_sub(progress.units) as f64;
+                let left = progress.elapsed_s / run * (1.0 - run);
                 text.push_str(&format!("{} left, ", Seconds(left)));
             }
             if progress.dropped > 0 {
@@ -79,11 +89,15 @@ impl Bar {
                 .chars()
                 .take(columns.saturating_sub(BEFORE + 4))
                 .collect();
-            if bar.length().is_some_and(|length| length < progress.units) {
+            let position = match (shares, bar.length()) {
+                (Some([all, _]), Some(length)) => (all * length as f64) as u64,
+                _ => progress.units,
+            };
+            if bar.length().is_some_and(|length| length < position) {
                 // Containers count frames wrongly now and then.
-                bar.set_length(progress.units);
+                bar.set_length(position);
             }
-            bar.set_position(progress.units);
+            bar.set_position(position);
             bar.set_message(text);
         }
     }

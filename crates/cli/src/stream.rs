@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_files::FileId;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
+use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{Side, check_apart, tell};
@@ -99,10 +100,26 @@ pub struct Started {
 }
 
 impl Started {
+    /// Whether the standard output is taken by the report.
+    pub fn prints_json(&self) -> bool {
+        matches!(self.json, Some(Side::Stdout))
+    }
+
     /// Writes and tells what the stream did. `complete` says what is well even if that fails.
     pub fn done(self, report: &Report, signals: &Signals, complete: &str) -> Ended {
+        self.done_with(report, report, signals, complete)
+    }
+
+    /// The same with `json` for programs in place of the report.
+    pub fn done_with(
+        self,
+        report: &Report,
+        json: &impl Serialize,
+        signals: &Signals,
+        complete: &str,
+    ) -> Ended {
         let recorder = self.recorder;
-        let json = self.json.map_or(Ok(()), |side| side.write_json(report));
+        let json = self.json.map_or(Ok(()), |side| side.write_json(json));
         let written = json.and_then(|()| match self.trace {
             Some(side) => side.write(|out| recorder.write(out)),
             None => Ok(()),

@@ -22,19 +22,31 @@ pub struct Border {
     pub right: u8,
 }
 
+/// Borders that are images of one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// The one to search.
+    pub border: Border,
+    /// How many there are: 8, 4, 2, or 1 where the board has at most one square.
+    pub weight: u8,
+    /// What is left to search.
+    pub inner: Inner,
+    /// How much choice there is in that; see [`Inner::choice`].
+    pub choice: f64,
+}
+
 impl Border {
-    /// One border of each class under rotation and reflection, with the size of the class: 8, 4, 2, or 1 where the
-    /// board has at most one square. Sorted by the smallest border of each class.
-    pub fn classes(n: u32) -> Vec<(Border, u8)> {
-        // With no queen to place, one way.
-        let nothing = [Border {
-            top: 0,
-            bottom: 0,
-            left: 0,
-            right: 0,
-        }];
+    /// All classes under rotation and reflection, sorted by the smallest border of each.
+    pub fn classes(n: u32) -> Vec<Class> {
         if n == 0 {
-            return nothing.map(|border| (border, 1)).to_vec();
+            // With no queen to place, one way.
+            let border = Border {
+                top: 0,
+                bottom: 0,
+                left: 0,
+                right: 0,
+            };
+            return vec![border.class([border; 8], n)];
         }
         let n = u8::try_from(n).expect("boards are small");
         let mut classes = Vec::new();
@@ -51,8 +63,9 @@ impl Border {
                             left,
                             right,
                         };
-                        if border.is_possible(n) && border.images(n).iter().all(|b| border <= *b) {
-                            classes.push(border.chosen(n));
+                        let images = border.images(n);
+                        if images.iter().all(|b| border <= *b) && border.is_possible(n) {
+                            classes.push(border.class(images, n.into()));
                         }
                     }
                 }
@@ -61,15 +74,27 @@ impl Border {
         classes
     }
 
-    /// The image to search, and the size of the class.
-    fn chosen(self, n: u8) -> (Border, u8) {
-        let mut images = self.images(n);
-        images.sort_unstable();
-        let different = 1 + images.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    /// The class that has these images.
+    fn class(self, images: [Border; 8], n: u32) -> Class {
+        let mut sorted = images;
+        sorted.sort_unstable();
+        let different = 1 + sorted.windows(2).filter(|pair| pair[0] != pair[1]).count();
         // Mirror images have mirrored trees.
-        let turns = self.images(n).into_iter().step_by(2);
-        let least = turns.min_by_key(|border| (border.inner(n.into()).choice(), *border));
-        (least.expect("there are four"), different as u8)
+        let turns = images.into_iter().step_by(2).map(|border| {
+            let inner = border.inner(n);
+            let (weight, choice) = (different as u8, inner.choice());
+            Class {
+                border,
+                weight,
+                inner,
+                choice,
+            }
+        });
+        let order = |a: &Class, b: &Class| {
+            let by_choice = a.choice.total_cmp(&b.choice);
+            by_choice.then(a.border.cmp(&b.border))
+        };
+        turns.min_by(order).expect("there are four")
     }
 
     /// What the eight symmetries of a board of `n` rows make of the border.
@@ -101,50 +126,52 @@ impl Border {
         let Some(last) = n.checked_sub(1) else {
             return Vec::new();
         };
-        let last = last as u8;
-        let mut queens = vec![
-            (0, self.top),
-            (last, self.bottom),
-            (self.left, 0),
-            (self.right, last),
-        ];
+        let mut queens = self.by_line(last as u8).to_vec();
         queens.sort_unstable();
         queens.dedup();
         queens
     }
 
+    /// The queens line by line; one in a corner comes twice.
+    fn by_line(self, last: u8) -> [(u8, u8); 4] {
+        [
+            (0, self.top),
+            (last, self.bottom),
+            (self.left, 0),
+            (self.right, last),
+        ]
+    }
+
     /// Whether no queen attacks another, and corners are agreed on.
     fn is_possible(self, n: u8) -> bool {
-        let queens = self.queens(n.into());
+        let queens = self.by_line(n - 1);
         queens.iter().enumerate().all(|(i, &(row, column))| {
-            queens[..i]
-                .iter()
-                .all(|&(r, c)| r != row && c != column && r.abs_diff(row) != c.abs_diff(column))
+            queens[..i].iter().all(|&(r, c)| {
+                let apart = (r.abs_diff(row), c.abs_diff(column));
+                apart == (0, 0) || apart.0 != 0 && apart.1 != 0 && apart.0 != apart.1
+            })
         })
     }
 
     /// What is left to search: the rows and columns between.
     pub fn inner(self, n: u32) -> Inner {
-        let queens = self.queens(n);
         let width = n.saturating_sub(2);
         let columns = (1u32 << width) - 1;
-        let mut rows = Vec::new();
+        let queens = self.by_line(n.saturating_sub(1) as u8);
+        let mut rows = Vec::with_capacity(width as usize);
         let mut before = None;
-        for row in 1..=width {
-            if queens.iter().any(|&(r, _)| u32::from(r) == row) {
+        for row in 1..=width as u8 {
+            if row == self.left || row == self.right {
                 continue;
             }
-            let mut blocked = 0u64;
-            for &(r, c) in &queens {
-                let away = row.abs_diff(r.into());
-                let column = u32::from(c);
-                blocked |= 1 << column | 1 << (column + away);
-                blocked |= column.checked_sub(away).map_or(0, |left| 1 << left);
-            }
+            let attacked = queens.iter().fold(0u64, |attacked, &(r, column)| {
+                let (queen, away) = (1 << column, row.abs_diff(r));
+                attacked | queen | queen << away | queen >> away
+            });
             rows.push(Row {
-                row: row as u8,
-                shift: before.map_or(0, |before| (row - before) as u8),
-                blocked: (blocked >> 1) as u32 | !columns,
+                row,
+                shift: before.map_or(0, |before| row - before),
+                blocked: (attacked >> 1) as u32 | !columns,
             });
             before = Some(row);
         }

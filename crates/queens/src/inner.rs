@@ -55,22 +55,35 @@ impl Inner {
     /// How much choice there is in the upper rows, which orders the turns of a border nearly as the sizes of their
     /// trees do: for each square of the first row the product of what is free in those after it, 60 % of all rows,
     /// summed up. Without the first row's queens trees are 4 % larger, with those of the second row too 2 % smaller.
-    pub fn choice(&self) -> u128 {
+    ///
+    /// Rounding is the same on every machine, so all of them agree on which turn has the least.
+    pub fn choice(&self) -> f64 {
         let upper = &self.rows[..(self.rows.len() * 6).div_ceil(10)];
         let Some((&first, rest)) = upper.split_first() else {
-            return 1;
+            return 1.0;
         };
-        let queens = (0..u32::BITS).map(|column| 1 << column);
-        let queens = queens.filter(|queen| State::default().free(first) & queen != 0);
-        let product = |queen| {
-            let mut state = State::default().placed(queen, 0);
-            let free = rest.iter().map(|&row| {
-                state = state.placed(0, row.shift);
-                u128::from(state.free(row).count_ones())
-            });
-            free.product::<u128>()
-        };
-        queens.map(product).sum()
+        let squares = State::default().free(first);
+        // A product for each square, eight at a time, which compilers make vectors of.
+        let mut products = [[1.0f32; 8]; 4];
+        let wanted = (u32::BITS - squares.leading_zeros()).div_ceil(8) as usize;
+        for (block, products) in products[..wanted].iter_mut().enumerate() {
+            let mut away = 0;
+            for row in rest {
+                away += u32::from(row.shift);
+                let free = !row.blocked;
+                let count = free.count_ones() as i32;
+                for (column, product) in products.iter_mut().enumerate() {
+                    let queen = 1u32 << column << (8 * block);
+                    let taken = |square: u32| i32::from(free & square != 0);
+                    let left = count - taken(queen) - taken(queen << away) - taken(queen >> away);
+                    *product *= left as f32;
+                }
+            }
+        }
+        let possible = (0..).zip(products.as_flattened());
+        let possible = possible.filter(|(column, _)| squares >> column & 1 != 0);
+        // `sum` would make a negative zero of nothing.
+        possible.fold(0.0, |sum, (_, &product)| sum + f64::from(product))
     }
 
     /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that

@@ -14,20 +14,34 @@
 //!
 //! [`Starts`] numbers the places where searches start; a job is a range of them, and the [`Found`] of all jobs add up
 //! to the result. All of it is exact, and the same at every SIMD level.
+//!
+//! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`].
 
 pub mod board;
 mod border;
+mod checkpoint;
+mod division;
 mod error;
 mod found;
 mod inner;
 mod kernels;
 pub mod reference;
+mod save;
+mod service;
+mod session;
+mod split;
 mod starts;
 mod symmetric;
+mod tally;
 
-pub use border::Border;
+pub use border::{Border, Class};
+pub use checkpoint::{Checkpoint, Finished, ParseError};
+pub use division::{Division, Units};
 pub use error::{Error, LARGEST};
 pub use found::Found;
 pub use inner::{Inner, Row, State};
+pub use service::{Search, Sums};
+pub use session::{Far, Options, Outcome, Session, SessionError};
+pub use split::{Jobs, Split};
 pub use starts::{Searcher, Start, Starts};
 pub use symmetric::{fundamental, half_turn, quarter_turn};

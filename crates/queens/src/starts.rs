@@ -22,6 +22,8 @@ pub struct Starts {
     depth: usize,
     /// Each border, its weight, and the number of its first start.
     borders: Vec<(Border, u8, u64)>,
+    /// How much work is estimated before each border, and in all.
+    work: Vec<f64>,
     len: u64,
 }
 
@@ -57,17 +59,23 @@ impl Starts {
     /// # Errors
     /// [`Error::TooLarge`]
     pub fn with_depth(n: u32, depth: usize) -> Result<Starts, Error> {
-        let mut len = 0;
+        let (mut len, mut before) = (0, 0.0);
+        let mut work = vec![before];
         let classes = Border::classes(checked(n)?);
-        let borders = classes.into_iter().map(|(border, weight)| {
+        let borders = classes.into_iter().map(|class| {
             let first = len;
-            border.inner(n).unfold(depth, &mut |_, _| len += 1);
-            (border, weight, first)
+            class.inner.unfold(depth, &mut |_, _| len += 1);
+            if len > first {
+                before += class.choice + 1.0;
+            }
+            work.push(before);
+            (class.border, class.weight, first)
         });
         Ok(Starts {
             n,
             depth,
             borders: borders.collect(),
+            work,
             len,
         })
     }
@@ -90,6 +98,35 @@ impl Starts {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The share of all work that is estimated to lie below the starts before `number`, from 0 to 1. Borders are known by
+    /// how much choice they leave, and the starts of one are taken to be alike: over a hundredth of all starts or more it
+    /// is within a factor of two.
+    pub fn share(&self, number: u64) -> f64 {
+        let all = self.work.last().copied().unwrap_or_default();
+        if number >= self.len || all <= 0.0 {
+            return 1.0;
+        }
+        let at = self.border_of(number);
+        let first = self.borders[at].2;
+        let after = self.borders.get(at + 1).map_or(self.len, |next| next.2);
+        let within = (number - first) as f64 / (after - first) as f64;
+        (self.work[at] + within * (self.work[at + 1] - self.work[at])) / all
+    }
+
+    /// The last start before which no more than a share of all work is estimated to lie; [`Starts::len`] for all of it.
+    pub fn before(&self, share: f64) -> u64 {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if self.share(middle) <= share {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
     }
 
     /// The start of a number, if there is one.
@@ -162,17 +199,25 @@ impl Searcher {
     /// All solutions below the starts of a range, as far as there are such starts, times their weights.
     pub fn search(&mut self, starts: &Starts, range: Range<u64>) -> Found {
         let runs = starts.runs(range);
-        runs.map(|(weight, inner, roots)| {
-            let depth = starts.depth.min(inner.rows.len());
-            let job = Job {
-                rows: &inner.rows,
-                depth,
-                roots: &roots,
-            };
-            let mut found = kernels::run(self.simd, &job, &mut self.memory);
-            found.solutions *= u128::from(weight);
-            found
-        })
-        .sum()
+        runs.map(|(weight, inner, roots)| self.below(&inner, starts.depth, &roots, weight))
+            .sum()
+    }
+
+    /// All solutions below roots that meet the row after the first `depth`, times a weight.
+    pub(crate) fn below(
+        &mut self,
+        inner: &Inner,
+        depth: usize,
+        roots: &[State],
+        weight: u8,
+    ) -> Found {
+        let job = Job {
+            rows: &inner.rows,
+            depth: depth.min(inner.rows.len()),
+            roots,
+        };
+        let mut found = kernels::run(self.simd, &job, &mut self.memory);
+        found.solutions *= u128::from(weight);
+        found
     }
 }

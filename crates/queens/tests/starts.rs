@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evener_queens::{Border, Found, LARGEST, Searcher, Starts};
+use evener_queens::{Border, Class, Found, LARGEST, Searcher, Starts};
 use evener_runtime::Simd;
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn all_borders(n: u8) -> BTreeSet<Vec<(u8, u8)>> {
 fn classes_of_borders_are_all_borders() {
     for n in 1..=10u8 {
         let mut all = all_borders(n);
-        for (border, weight) in Border::classes(n.into()) {
+        for Class { border, weight, .. } in Border::classes(n.into()) {
             let images: BTreeSet<_> = border.images(n).map(|image| image.queens(n.into())).into();
             assert_eq!(images.len(), usize::from(weight), "n {n}, {border:?}");
             for image in images {

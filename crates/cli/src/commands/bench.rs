@@ -2,6 +2,7 @@
 
 mod crypt;
 mod product;
+mod queens;
 mod results;
 mod tuner;
 
@@ -39,6 +40,7 @@ enum What {
     Tuner(tuner::Args),
     Crypt(crypt::Args),
     Product(product::Args),
+    Queens(queens::Args),
     #[command(hide = true)]
     Burn(tuner::BurnArgs),
     #[command(hide = true)]
@@ -145,6 +147,7 @@ pub fn run(args: Args) -> Ended {
         What::Tuner(args) => tuner::run(args),
         What::Crypt(args) => crypt::run(args),
         What::Product(args) => product::run(args),
+        What::Queens(args) => queens::run(args),
         What::Burn(args) => tuner::burn(&args),
         What::Resident(args) => tuner::resident(&args),
     }

@@ -6,6 +6,7 @@ mod filter;
 mod filters;
 mod image;
 mod plans;
+mod queens;
 mod topology;
 
 use clap::Subcommand;
@@ -23,6 +24,7 @@ pub enum Command {
     Ctr(crypt::ctr::Args),
     Product(crypt::product::Args),
     Image(image::Args),
+    Queens(queens::Args),
     Plans(plans::Args),
     Topology(topology::Args),
     Bench(bench::Args),
@@ -40,6 +42,7 @@ impl Command {
             Command::Ctr(args) => crypt::ctr::run(&args),
             Command::Product(args) => crypt::product::run(&args),
             Command::Image(args) => image::run(&args),
+            Command::Queens(args) => queens::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
             Command::Bench(args) => bench::run(args),

@@ -10,6 +10,7 @@ mod lists;
 mod pipes;
 mod plans;
 mod product;
+mod queens;
 mod report;
 mod requests;
 mod run;

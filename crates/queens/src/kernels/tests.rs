@@ -1,7 +1,7 @@
 //! Every variant against the reference, in the manner of checkasm.
 
 use super::*;
-use crate::border::Border;
+use crate::border::{Border, Class};
 
 /// Numbers that look random, the same in every run.
 struct Numbers(u64);
@@ -25,9 +25,8 @@ fn compare(n: u32, tries: usize, seed: u64) {
     let classes = Border::classes(n);
     let mut memory = Memory::default();
     for _ in 0..tries {
-        let (border, _) = classes[numbers.below(classes.len())];
+        let Class { border, inner, .. } = &classes[numbers.below(classes.len())];
         // Rows of a random walk, so that states of any depth occur, far inside the tree too.
-        let inner = border.inner(n);
         let deep = inner.rows.len().saturating_sub(LEFT);
         let depth = (deep + numbers.below(LEFT)).min(inner.rows.len());
         let wanted = [1, 7, 8, 9, 100, 300, 1000][numbers.below(7)];
@@ -101,8 +100,7 @@ fn wide_boards_have_the_same_solutions_by_every_variant() {
 #[test]
 fn solutions_and_nodes_of_whole_borders_do_not_depend_on_the_variant() {
     let mut memory = Memory::default();
-    for (border, _) in Border::classes(11) {
-        let inner = border.inner(11);
+    for Class { border, inner, .. } in Border::classes(11) {
         let job = Job {
             rows: &inner.rows,
             depth: 0,

@@ -1,0 +1,73 @@
+//! `evener bench queens`
+
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_bench::queens::{self, Options};
+use evener_bench::report;
+use evener_queens::{LARGEST, Split};
+use evener_runtime::dispatch::MAX_WORKERS;
+
+use super::results::Results;
+use super::{failure, progress};
+use crate::failure::Ended;
+
+/// Time n-queens cut into jobs in three ways, and predict it for up to 256 workers
+#[derive(clap::Args)]
+#[command(after_help = "\
+Splits: first-row has a job for each square of half the first row, two-rows for each two queens in the first two rows; both
+search the whole board, halved by its mirror image. constellations are what `evener queens` runs, on the plan farm.
+
+Examples:
+  evener bench queens
+  evener bench queens --n 16,18 --rounds 3 --json run.json --report run.html
+  evener bench queens --n 18 --split constellations --workers 2")]
+pub struct Args {
+    /// Rows of boards
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16", value_parser = clap::value_parser!(u32).range(0..=LARGEST as i64))]
+    n: Vec<u32>,
+
+    /// Numbers of workers beside one; otherwise one for each cpu
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    workers: Vec<u32>,
+
+    /// Ways to cut boards; all unless given
+    #[arg(long, value_delimiter = ',', value_parser = split())]
+    split: Vec<Split>,
+
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Write the figures as JSON; `-` is the standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write a page with tables and graphs
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<OsString>,
+}
+
+fn split() -> impl TypedValueParser<Value = Split> {
+    PossibleValuesParser::new(Split::ALL.map(Split::name)).map(|name| {
+        let mut all = Split::ALL.into_iter();
+        all.find(|split| split.name() == name)
+            .unwrap_or(Split::Constellations)
+    })
+}
+
+pub fn run(args: Args) -> Ended {
+    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
+    let options = Options {
+        boards: args.n,
+        workers: args.workers,
+        splits: match args.split {
+            none if none.is_empty() => Split::ALL.into(),
+            some => some,
+        },
+        rounds: args.rounds,
+    };
+    let report = queens::run(&options, &mut progress()).map_err(failure)?;
+    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
+    results.write(&tables.join("\n"), &report, || report::queens_html(&report))
+}

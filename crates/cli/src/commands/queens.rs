@@ -1,0 +1,210 @@
+//! `evener queens`
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use evener_queens::{Outcome, Session, board, fundamental};
+use evener_runtime::Plan;
+use evener_runtime::stream::Report;
+use serde::Serialize;
+
+use crate::failure::{Ended, Failure};
+use crate::output::{Side, check_apart, print, tell};
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::stream::StreamArgs;
+
+/// Count the ways to place N queens on a board of N x N, or show some
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener queens 18
+  evener queens 18 --fundamental --json result.json
+  evener queens 21 --checkpoint 21.txt        # and the same again after whatever ended it
+  evener queens 8 --show 3
+  evener queens 24 --svg board.svg
+
+Each row more takes 7 to 9 times as long. Units are ranges of starts: queens in the outermost rows and columns, one for each
+class under rotation and reflection, and beyond 19 rows the queens of a row or two more.
+
+A checkpoint is a text with the solutions of every range that is finished. It is replaced as a whole every few seconds, at
+the end and on Ctrl-C. The same command goes on from it, under any plan and number of workers; it stays when all is done.
+Whatever ends a run, what is lost is the time since it was written.")]
+pub struct Args {
+    /// Rows of the board, 0 to 30
+    n: u32,
+
+    /// Tell how many solutions there are that no rotation or reflection makes of one another, too
+    #[arg(long)]
+    fundamental: bool,
+
+    /// Print the first K boards, or one, in place of counting
+    #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "1", conflicts_with_all = NO_COUNT)]
+    show: Option<usize>,
+
+    /// Draw the first board, in place of counting; `-` is the standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = NO_COUNT)]
+    svg: Option<OsString>,
+
+    /// Keep what is finished in a file, and go on from there
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<OsString>,
+
+    /// Seconds between two checkpoints; 0 is after every unit
+    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds, requires = "checkpoint")]
+    checkpoint_every: Duration,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+}
+
+/// What only a count has.
+const NO_COUNT: [&str; 5] = ["fundamental", "checkpoint", "json", "trace", "explain"];
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse().ok().filter(|s| (0.0..=86400.0).contains(s));
+    parsed
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "not a number of seconds from 0 to 86400".into())
+}
+
+/// What programs read.
+#[derive(Serialize)]
+struct Counted<'a> {
+    n: u32,
+    /// Ways to place the queens; nothing if the run was interrupted.
+    total: Option<u128>,
+    fundamental: Option<u128>,
+    /// Of this run.
+    seconds: f64,
+    plan: Option<Plan>,
+    decisions: &'a [String],
+    /// Starts searched by earlier runs, and by all.
+    resumed_starts: u64,
+    finished_starts: u64,
+    report: &'a Report,
+}
+
+pub fn run(args: &Args) -> Ended {
+    if args.show.is_some() || args.svg.is_some() {
+        return show(args);
+    }
+    let checkpoint = args.checkpoint.as_deref();
+    let sides = [
+        ("--json", args.stream.json.as_deref()),
+        ("--trace", args.stream.trace.as_deref()),
+        ("--checkpoint", checkpoint),
+    ];
+    check_apart(None, None, &sides)?;
+    let signals = Signals::take()?;
+    let file = checkpoint.map(|name| (Path::new(name), args.checkpoint_every));
+    let session = Session::open(args.n, file)?;
+    let started = args.stream.start(&signals)?;
+    if args.stream.explain {
+        tell(&session.to_string());
+    }
+    let bar = Bar::start(Some(1000), "units", "units/s");
+    let options = evener_queens::Options {
+        plan: args.stream.plan,
+        workers: args.stream.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| {
+            let mut update = bar.updater_of_shares();
+            Box::new(move |progress: &_, far: evener_queens::Far| {
+                update(progress, Some([far.board, far.run]));
+            }) as _
+        }),
+    };
+    let outcome = session.run(&started.runtime, options);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    let outcome = outcome.map_err(|error| {
+        let failure = Failure::from(error);
+        match signals.status() {
+            Some(status) => failure.with_status(status),
+            None => failure,
+        }
+    })?;
+    let different = match outcome.total {
+        Some(total) if args.fundamental => {
+            Some(fundamental(args.n, total).map_err(Failure::request)?)
+        }
+        _ => None,
+    };
+    if let Some(total) = outcome.total {
+        let line = sentence(args.n, total, different);
+        if started.prints_json() {
+            tell(&line);
+        } else {
+            print(line)?;
+        }
+    }
+    let report = &outcome.report;
+    let json = Counted {
+        n: args.n,
+        total: outcome.total,
+        fundamental: different,
+        seconds: report.wall_s,
+        plan: report.plan,
+        decisions: &report.decisions,
+        resumed_starts: outcome.resumed,
+        finished_starts: outcome.checkpoint.done(),
+        report,
+    };
+    let status = started.done_with(report, &json, &signals, "the count itself is complete")?;
+    if outcome.total.is_none() {
+        tell(&how_to_go_on(args, checkpoint, &outcome));
+    }
+    match outcome.problem {
+        Some(problem) => {
+            let failure =
+                Failure::running(format!("the last checkpoint was not written: {problem}"));
+            Err(failure.with_status(signals.status().unwrap_or(1)))
+        }
+        None => Ok(status),
+    }
+}
+
+fn sentence(n: u32, total: u128, different: Option<u128>) -> String {
+    let plural = if total == 1 { "" } else { "s" };
+    let different = different.map_or(String::new(), |d| format!(", {d} fundamental"));
+    format!("N = {n}: {total} solution{plural}{different}")
+}
+
+fn how_to_go_on(args: &Args, checkpoint: Option<&OsStr>, outcome: &Outcome) -> String {
+    let percent = 100.0 * outcome.far.board;
+    let n = args.n;
+    match checkpoint {
+        Some(file) => format!(
+            "N = {n}: {percent:.1} % done and kept; to go on: evener queens {n} --checkpoint {}",
+            evener_files::one_line(&file.to_string_lossy())
+        ),
+        None => format!(
+            "N = {n}: {percent:.1} % done and not kept; with --checkpoint FILE a run can be gone on with"
+        ),
+    }
+}
+
+fn show(args: &Args) -> Ended {
+    let mut boards = board::solutions(args.n).map_err(Failure::request)?;
+    let svg = args.svg.as_deref().map(Side::create).transpose()?;
+    let first = boards.next();
+    let Some(first) = first else {
+        return Err(Failure::running(format!(
+            "N = {}: there is no solution to show",
+            args.n
+        )));
+    };
+    if let Some(count) = args.show {
+        let rest = boards.take(count.saturating_sub(1));
+        let shown = std::iter::once(first.clone()).chain(rest).take(count);
+        let texts: Vec<String> = shown.map(|one| board::text(&one)).collect();
+        print(texts.join("\n").trim_end())?;
+    }
+    if let Some(side) = svg {
+        side.write(|out| out.write_all(board::svg(&first).as_bytes()))?;
+    }
+    Ok(crate::failure::DONE)
+}

@@ -1,0 +1,174 @@
+//! How the starts of a board are cut into units.
+//!
+//! Nobody knows how large the tree below a start is. Units of about equal *estimated* work, so that a tuner compares like
+//! with like, and in the last quarter smaller and smaller ones, each an equal share of what is left, so that all workers
+//! finish together whatever the estimates were worth: guided self-scheduling (C. D. Polychronopoulos and D. J. Kuck, IEEE
+//! Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the cut depends on the
+//! board alone, and a run that goes on elsewhere cuts the same way.
+
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use evener_runtime::Source;
+
+use crate::service::Search;
+use crate::starts::Starts;
+
+/// Units of one size in all the work of a board. Up to 19 rows they take a few milliseconds or less, and below 16 rows
+/// some microseconds; beyond, there is a limit to how many can be counted.
+fn parts(n: u32) -> f64 {
+    let parts: u32 = match n {
+        0..=18 => (1024 >> (18 - n)).max(64),
+        19..=21 => 1024 << (2 * (n - 18)),
+        _ => 1 << 18,
+    };
+    f64::from(parts)
+}
+
+/// Work that is left when units begin to shrink: this part of all.
+const SHRINKING: f64 = 0.25;
+
+/// The units of a board from some start on: ranges of starts that follow one another.
+#[derive(Clone, Debug)]
+pub struct Division {
+    starts: Arc<Starts>,
+    next: u64,
+    parts: f64,
+}
+
+impl Division {
+    /// The units from start `from` to the last.
+    pub fn new(starts: Arc<Starts>, from: u64) -> Division {
+        let parts = parts(starts.n());
+        Division {
+            starts,
+            next: from,
+            parts,
+        }
+    }
+}
+
+impl Iterator for Division {
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        if self.next >= self.starts.len() {
+            return None;
+        }
+        let begin = self.next;
+        let done = self.starts.share(begin);
+        let whole = 1.0 / self.parts;
+        let size = whole.min((1.0 - done) * whole / SHRINKING);
+        let end = self.starts.before(done + size);
+        self.next = end.clamp(begin + 1, self.starts.len());
+        Some(begin..self.next)
+    }
+}
+
+/// The units as the source of a stream.
+pub struct Units {
+    division: Division,
+    count: u64,
+}
+
+impl Units {
+    /// The units of a division.
+    pub fn new(division: Division) -> Units {
+        let count = division.clone().count() as u64;
+        Units { division, count }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Source<Search> for Units {
+    type Error = std::convert::Infallible;
+
+    fn read(&mut self, unit: &mut Range<u64>) -> Result<bool, Self::Error> {
+        let next = self.division.next();
+        let more = next.is_some();
+        *unit = next.unwrap_or_default();
+        Ok(more)
+    }
+
+    fn units(&self) -> Option<u64> {
+        Some(self.count)
+    }
+
+    fn inline(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(n: u32, depth: usize, from: u64) -> (Arc<Starts>, Vec<Range<u64>>) {
+        let starts = Arc::new(Starts::with_depth(n, depth).unwrap());
+        let units = Division::new(Arc::clone(&starts), from).collect();
+        (starts, units)
+    }
+
+    #[test]
+    fn every_start_is_in_one_unit() {
+        for (n, depth, from) in [
+            (0, 0, 0),
+            (1, 0, 0),
+            (2, 0, 0),
+            (5, 0, 0),
+            (9, 2, 0),
+            (14, 0, 17),
+            (12, 1, 300),
+        ] {
+            let (starts, units) = units(n, depth, from);
+            let mut next = from.min(starts.len());
+            for unit in units {
+                assert_eq!(unit.start, next, "n {n}");
+                assert!(unit.end > unit.start, "n {n}");
+                next = unit.end;
+            }
+            assert_eq!(next, starts.len(), "n {n}");
+        }
+    }
+
+    #[test]
+    fn units_are_about_equal_and_shrink_to_single_starts() {
+        let (starts, units) = units(18, 0, 0);
+        let share = |unit: &Range<u64>| starts.share(unit.end) - starts.share(unit.start);
+        assert!((1024..3000).contains(&units.len()), "{}", units.len());
+        for unit in &units {
+            assert!(unit.end - unit.start == 1 || share(unit) <= 1.001 / 1024.0);
+        }
+        let (last, before) = units.split_at(units.len() / 2);
+        let mean = |of: &[Range<u64>]| of.iter().map(share).sum::<f64>() / of.len() as f64;
+        assert!(mean(last) > mean(before));
+        assert!(
+            units[units.len() - 100..]
+                .iter()
+                .all(|u| u.end - u.start == 1)
+        );
+    }
+
+    #[test]
+    fn shares_grow_from_none_to_all() {
+        for (n, depth) in [(8, 0), (11, 2)] {
+            let starts = Starts::with_depth(n, depth).unwrap();
+            assert_eq!(starts.share(0), 0.0);
+            assert_eq!(starts.share(starts.len()), 1.0);
+            assert_eq!(starts.before(1.0), starts.len());
+            for number in 0..starts.len() {
+                let share = starts.share(number);
+                assert!(share < starts.share(number + 1), "{number}");
+                assert_eq!(starts.before(share), number);
+            }
+        }
+        let none = Starts::new(3).unwrap();
+        assert_eq!((none.share(0), none.before(0.5)), (1.0, 0));
+    }
+}

@@ -1,0 +1,155 @@
+//! Counting as work for the runtime: a unit is a range of starts.
+
+#![forbid(unsafe_code)]
+
+use std::array;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
+
+use crate::division::Division;
+use crate::starts::{Searcher, Starts};
+
+/// Parts of a unit that is divided. A unit of fewer starts leaves some of them empty.
+const PARTS: usize = 64;
+
+/// How many times as long a row more takes: what predictions begin with, and only that.
+const GROWTH: f64 = 7.8;
+/// Operations on an element that the same core does in a nanosecond.
+const OPS_PER_NANOSECOND: f64 = 40.0;
+/// How much longer a unit takes when it is divided: workers wait for its largest part, and where it is a start or two,
+/// most of them have none. So a tuner goes on to whole units side by side.
+const UNEVEN: f64 = 1.5;
+
+/// Nanoseconds of a board of 18 rows on one core.
+fn nanoseconds(simd: Simd) -> f64 {
+    match simd {
+        Simd::Scalar | Simd::Sse2 | Simd::Neon => 110e9,
+        Simd::Avx2 => 6e9,
+        Simd::Avx512 => 4.4e9,
+    }
+}
+
+/// The search below the starts of a board.
+pub struct Search {
+    starts: Arc<Starts>,
+    simd: Simd,
+    /// The first unit's share of all work, which is that of most.
+    share: f64,
+}
+
+impl Search {
+    /// With the instructions that `simd` allows.
+    pub fn new(starts: Arc<Starts>, simd: Simd) -> Search {
+        let first = Division::new(Arc::clone(&starts), 0).next();
+        let share = starts.share(first.map_or(0, |unit| unit.end));
+        Search {
+            starts,
+            simd,
+            share,
+        }
+    }
+}
+
+/// What a unit was, and the solutions of its parts. Each job writes where no other does, so nothing is locked and no two
+/// workers add to the same sum.
+pub struct Sums {
+    begin: AtomicU64,
+    end: AtomicU64,
+    parts: [[AtomicU64; 2]; PARTS],
+}
+
+impl Sums {
+    fn new() -> Sums {
+        Sums {
+            begin: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            parts: array::from_fn(|_| [AtomicU64::new(0), AtomicU64::new(0)]),
+        }
+    }
+
+    /// The starts that were searched.
+    pub fn range(&self) -> Range<u64> {
+        self.begin.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed)
+    }
+
+    /// All solutions below them, weighted.
+    pub fn solutions(&self) -> u128 {
+        let part = |[low, high]: &[AtomicU64; 2]| {
+            u128::from(high.load(Ordering::Relaxed)) << 64 | u128::from(low.load(Ordering::Relaxed))
+        };
+        self.parts.iter().map(part).sum()
+    }
+
+    fn set(&self, part: usize, solutions: u128) {
+        let [low, high] = &self.parts[part];
+        low.store(solutions as u64, Ordering::Relaxed);
+        high.store((solutions >> 64) as u64, Ordering::Relaxed);
+    }
+}
+
+impl Service for Search {
+    type Input = Range<u64>;
+    type Output = Sums;
+    type Scratch = Searcher;
+
+    fn key(&self) -> String {
+        format!("queens, N = {}, {}", self.starts.n(), self.simd)
+    }
+
+    fn input(&self) -> Range<u64> {
+        0..0
+    }
+
+    fn output(&self) -> Sums {
+        Sums::new()
+    }
+
+    fn scratch(&self) -> Searcher {
+        Searcher::new(self.simd)
+    }
+
+    fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
+        let all = nanoseconds(self.simd) * GROWTH.powi(self.starts.n() as i32 - 18);
+        let ops = OPS_PER_NANOSECOND * all * self.share;
+        let shape = |structure, items: usize, default_grain, ops| Shape {
+            structure,
+            passes: vec![items as u32],
+            steps: Vec::new(),
+            default_grain,
+            min_grain: 1,
+            work: Work {
+                ops,
+                bytes: 0.0,
+                fresh: 0.0,
+            },
+        };
+        vec![
+            shape(Structure::Sequential, PARTS, 8, UNEVEN * ops),
+            shape(Structure::Farm, 1, 1, ops),
+        ]
+    }
+
+    fn run(
+        &self,
+        part: &Part,
+        unit: &Range<u64>,
+        sums: &Sums,
+        searcher: &mut Searcher,
+    ) -> Result<(), String> {
+        sums.begin.store(unit.start, Ordering::Relaxed);
+        sums.end.store(unit.end, Ordering::Relaxed);
+        let items = match part.structure {
+            Structure::Farm => 0..PARTS,
+            _ => part.items.start as usize..part.items.end as usize,
+        };
+        let starts = unit.end - unit.start;
+        let at = |item: usize| unit.start + starts * item as u64 / PARTS as u64;
+        let found = searcher.search(&self.starts, at(items.start)..at(items.end));
+        sums.set(items.start, found.solutions);
+        items.skip(1).for_each(|item| sums.set(item, 0));
+        Ok(())
+    }
+}

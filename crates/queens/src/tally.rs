@@ -1,0 +1,67 @@
+//! Where units go: their solutions are added in order, and checkpoints written.
+
+#![forbid(unsafe_code)]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use evener_runtime::Sink;
+
+use crate::checkpoint::{Checkpoint, Finished};
+use crate::save::CheckpointFile;
+use crate::service::{Search, Sums};
+
+/// Adds up units; `file`, where there is one, follows.
+pub(crate) struct Tally {
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) file: Option<CheckpointFile>,
+    pub(crate) every: Duration,
+    /// Starts finished, for whoever tells how far it is.
+    pub(crate) done: Arc<AtomicU64>,
+    /// Why the last checkpoint was not written. A full disk is no reason to throw away days of work: the next time it
+    /// may have room.
+    pub(crate) problem: Option<evener_files::Error>,
+    pub(crate) saved: Instant,
+}
+
+impl Tally {
+    fn save(&mut self) {
+        if let Some(file) = &self.file {
+            self.problem = file.write(&self.checkpoint).err();
+            self.saved = Instant::now();
+        }
+    }
+}
+
+impl Sink<Search> for Tally {
+    type Error = Infallible;
+
+    fn write(&mut self, unit: &Sums) -> Result<(), Infallible> {
+        self.checkpoint.add(Finished {
+            starts: unit.range(),
+            solutions: unit.solutions(),
+        });
+        self.done.store(self.checkpoint.done(), Ordering::Relaxed);
+        if self.saved.elapsed() >= self.every {
+            self.save();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Infallible> {
+        self.save();
+        Ok(())
+    }
+
+    /// What was finished before a failure is as good as any.
+    fn abort(&mut self) {
+        self.save();
+    }
+
+    /// A disk may take its time.
+    fn inline(&self) -> bool {
+        self.file.is_none()
+    }
+}

@@ -1,0 +1,142 @@
+//! Boards on a runtime: every plan and number of workers, and checkpoints between.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use evener_queens::{Options, Session, SessionError, Starts};
+use evener_runtime::{CancelToken, Choice, Dispatch, Runtime, Structure};
+
+const TOTALS: [u128; 14] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14_200, 73_712];
+
+fn runtime(workers: usize) -> Runtime {
+    Runtime::builder()
+        .workers(workers)
+        .memory(false)
+        .build()
+        .unwrap()
+}
+
+fn options(plan: Choice, workers: u32) -> Options<'static> {
+    Options {
+        plan,
+        workers: Some(workers),
+        ..Options::default()
+    }
+}
+
+/// A name in a folder of its own.
+fn path(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("evener-queens-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join("checkpoint.txt")
+}
+
+#[test]
+fn every_plan_and_number_of_workers_has_the_same_total() {
+    let runtime = runtime(4);
+    let mut plans = vec![Choice::Auto];
+    for structure in [Structure::Sequential, Structure::Farm] {
+        for dispatch in Dispatch::ALL {
+            for grain in [None, Some(1), Some(1000)] {
+                plans.push(Choice::Fixed {
+                    structure,
+                    dispatch: Some(dispatch),
+                    grain,
+                });
+            }
+        }
+    }
+    for n in [6, 12] {
+        for &plan in &plans {
+            for workers in [1, 2, 3, 4] {
+                let session = Session::open(n, None).unwrap();
+                let outcome = session.run(&runtime, options(plan, workers)).unwrap();
+                assert_eq!(
+                    outcome.total,
+                    Some(TOTALS[n as usize]),
+                    "{plan:?}, {workers}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn small_boards_and_those_without_solutions() {
+    let runtime = runtime(2);
+    for (n, total) in (0..).zip(TOTALS) {
+        let outcome = Session::open(n, None)
+            .unwrap()
+            .run(&runtime, Options::default());
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.total, Some(total), "n {n}");
+        assert_eq!(outcome.far.run, 1.0, "n {n}");
+    }
+}
+
+#[test]
+fn a_run_that_was_ended_goes_on_under_another_plan() {
+    let file = path("goes-on");
+    let runtime = runtime(2);
+    let plans = ["farm", "sequential", "auto", "farm/steal"].map(|p| p.parse().unwrap());
+    let (mut runs, mut resumed) = (0, 0);
+    let total = loop {
+        let session = Session::open(13, Some((&file, Duration::ZERO))).unwrap();
+        let cancel = CancelToken::new();
+        let ends = cancel.clone();
+        let outcome = session.run(
+            &runtime,
+            Options {
+                plan: plans[runs % plans.len()],
+                cancel,
+                // Progress is told every tenth of a second at most, so a short run may not be ended.
+                on_progress: Some(Box::new(move |_, _| ends.cancel())),
+                workers: None,
+            },
+        );
+        let outcome = outcome.unwrap();
+        assert!(outcome.resumed >= resumed && outcome.problem.is_none());
+        resumed = outcome.checkpoint.done();
+        runs += 1;
+        if let Some(total) = outcome.total {
+            break total;
+        }
+        assert!(outcome.report.cancelled && runs < 1000);
+    };
+    assert_eq!(total, TOTALS[13]);
+    // What is complete stays, and is not searched again.
+    let session = Session::open(13, Some((&file, Duration::ZERO))).unwrap();
+    let outcome = session.run(&runtime, Options::default()).unwrap();
+    assert_eq!((outcome.total, outcome.report.units), (Some(total), 0));
+    let names = std::fs::read_dir(file.parent().unwrap()).unwrap();
+    assert_eq!(names.count(), 1);
+    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn files_that_are_no_checkpoint_of_it_stay_as_they_are() {
+    let file = path("refused");
+    Session::open(12, Some((&file, Duration::ZERO))).unwrap();
+    let written = std::fs::read(&file).unwrap();
+    let refused = Session::open(11, Some((&file, Duration::ZERO))).err();
+    assert!(matches!(refused, Some(SessionError::Checkpoint { .. })));
+    assert_eq!(std::fs::read(&file).unwrap(), written);
+    for bytes in [&b""[..], b"\xff\xfe\x00", &written[..written.len() - 3]] {
+        std::fs::write(&file, bytes).unwrap();
+        let refused = Session::open(12, Some((&file, Duration::ZERO))).err();
+        assert!(matches!(refused, Some(SessionError::Checkpoint { .. })));
+        assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    }
+    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn plans_that_there_are_not_are_refused() {
+    let runtime = runtime(1);
+    let session = Session::open(8, None).unwrap();
+    let refused = session.run(&runtime, options("tiled".parse().unwrap(), 1));
+    assert!(refused.unwrap_err().is_request());
+    assert!(Session::open(31, None).err().unwrap().is_request());
+    assert!(Starts::new(31).is_err());
+}
