@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use evener_queens::{Outcome, Session, board, fundamental};
+use evener_queens::{LARGEST, Outcome, Session, board, fundamental};
 use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
@@ -33,6 +33,7 @@ the end and on Ctrl-C. The same command goes on from it, under any plan and numb
 Whatever ends a run, what is lost is the time since it was written.")]
 pub struct Args {
     /// Rows of the board, 0 to 30
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST)))]
     n: u32,
 
     /// Tell how many solutions there are that no rotation or reflection makes of one another, too

@@ -107,7 +107,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--rounds",
             "--json",
             "--report",
-            "first-row, two-rows, constellations",
+            "first-row",
             "Examples:",
         ],
     ),
