@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """`evener image serve` beside `qemu-nbd` and `nbdkit`, over Unix sockets, in one interleaved run.
 
-    bench/peers/block/serve.py IMAGE [--rounds N] [--dir DIR] [--only WHAT,…] [--json FILE]
+    bench/peers/block/serve.py IMAGE [--rounds N] [--dir DIR] [--only ROW,…] [--servers NAME,…] [--json FILE]
 
 IMAGE is a raw image of a file system; it and the directory, where the images of all servers are made and kept, should lie
-in memory. Every round measures every server, a different one first, and each measurement starts its server anew. Random
-reads stay within the longest stretch of the image without zero blocks, as far as `--window` goes. A program that is
-missing is left out. Needs cargo, fio with its nbd engine, and nbdcopy.
+in memory. Every round measures every server, a different one first, and each measurement starts its server anew, when
+others leave the machine alone or have not for `--wait` seconds. Random reads are made of an image of every n-th block
+that is not zero. A program that is missing is left out. Needs cargo, fio with its nbd engine, and nbdcopy.
 """
 
 import argparse
@@ -41,20 +41,36 @@ def build():
     return target / "release/evener", target / "release/examples/codec_speed"
 
 
-def survey(raw, most):
-    """Bytes in blocks that are not zero, and the longest stretch of such blocks."""
-    data, best, begin, at = 0, (0, 0), None, 0
+def survey(raw):
+    """The places of blocks that are not zero."""
     zero = bytes(BLOCK)
     with open(raw, "rb") as file:
-        while block := file.read(BLOCK):
-            if block == zero[: len(block)]:
-                begin = None
-            else:
-                begin = at if begin is None else begin
-                data += len(block)
-                best = max(best, (at + len(block) - begin, begin))
-            at += len(block)
-    return data, best[1], min(best[0], most)
+        blocks = iter(lambda: file.read(BLOCK), b"")
+        return [number * BLOCK for number, block in enumerate(blocks) if block != zero[: len(block)]]
+
+
+def sample(raw, places, most, to):
+    """An image of every n-th block that is not zero: random reads of it meet what is in the whole, and no zeros."""
+    step = max(1, len(places) * BLOCK // most)
+    with open(raw, "rb") as file, open(to, "wb") as out:
+        for place in places[::step]:
+            file.seek(place)
+            out.write(file.read(BLOCK))
+
+
+def wait_until_quiet(seconds):
+    """Waits until others leave the machine alone, but not for ever."""
+    def idle():
+        fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+        return fields[3] + fields[4], sum(fields)
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before = idle()
+        time.sleep(0.2)
+        after = idle()
+        if after[0] - before[0] >= 0.9 * (after[1] - before[1]):
+            return
 
 
 class Bench:
@@ -63,9 +79,18 @@ class Bench:
         self.evener, self.speed = build()
         self.made = servers.images(self.evener, options.image, options.dir)
         self.bytes = options.image.stat().st_size
-        self.data, self.offset, self.window = survey(options.image, options.window)
+        places = survey(options.image)
+        self.data = len(places) * BLOCK
+        part = options.dir / f"{options.image.name}.sample"
+        if not part.exists():
+            sample(options.image, places, options.sample, part)
+        self.sampled = servers.images(self.evener, part, options.dir, ["zst", "evb", "qcow2"])
+        self.window = part.stat().st_size
         self.socket = Path(tempfile.mkdtemp(prefix="evener-serve-")) / "socket"
         self.commands = servers.commands(self.evener, self.made, self.socket)
+        self.of_sample = servers.commands(self.evener, self.sampled, self.socket)
+        if options.servers:
+            self.commands = {name: self.commands[name] for name in options.servers}
 
     def server(self, name, *more):
         return servers.Server(name, self.commands[name], self.socket, more)
@@ -79,10 +104,16 @@ class Bench:
         return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
 
     def copy(self, name):
+        """The first pass by the clock. A second one by the server's processors, when it has all the memory it needs."""
         with self.server(name) as server:
-            before, begin = server.cpu_seconds(), time.perf_counter()
-            subprocess.run(["nbdcopy", server.uri, "null:"], check=True)
+            command = ["nbdcopy", server.uri, "null:"]
+            begin = time.perf_counter()
+            subprocess.run(command, check=True)
             seconds = time.perf_counter() - begin
+            if not name.startswith("evener"):
+                return {"seconds": seconds, "cpu": server.cpu_seconds()}
+            before = server.cpu_seconds()
+            subprocess.run(command, check=True)
             return {"seconds": seconds, "cpu": server.cpu_seconds() - before}
 
     def sequential(self, name, depth):
@@ -94,13 +125,14 @@ class Bench:
         more = []
         if name.startswith("evener"):
             more = ["--cache", str(2 * self.window if warm else 0)]
-        place = [f"--offset={self.offset}", f"--size={self.window}"]
-        with self.server(name, *more) as server:
+        place = [f"--size={self.window}"]
+        with servers.Server(name, self.of_sample[name], self.socket, more) as server:
             if warm:
                 self.fio(server, "--rw=read", "--bs=64k", "--iodepth=4", *place)
-            time_limit = [f"--runtime={self.options.seconds}", "--time_based"]
+            # From before a request is sent: fio's clat begins when sending it returns, and the reply may be there by then.
+            time_limit = [f"--runtime={self.options.seconds}", "--time_based", "--lat_percentiles=1"]
             said = self.fio(server, "--rw=randread", "--bs=4k", f"--iodepth={depth}", *place, *time_limit)
-            times = said["clat_ns"]["percentile"]
+            times = said["lat_ns"]["percentile"]
             return {"iops": said["iops"], "p50": times["50.000000"] / 1000, "p99": times["99.000000"] / 1000}
 
     def idle(self, name):
@@ -148,7 +180,10 @@ class Bench:
             for row, (measure, names) in self.rows().items():
                 first = number % max(len(names), 1)
                 order = names[first:] + names[:first]
-                measured[row] = {name: measure(name) for name in order}
+                measured[row] = {}
+                for name in order:
+                    wait_until_quiet(self.options.wait)
+                    measured[row][name] = measure(name)
             rounds.append(measured)
             print(f"round {number + 1} of {self.options.rounds}", file=sys.stderr)
         return rounds
@@ -164,9 +199,11 @@ def main():
     parser.add_argument("image", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3, help="of random reads, and idle (default: 3)")
-    parser.add_argument("--window", type=int, default=64 << 20, help="most bytes read at random (default: 64 MiB)")
+    parser.add_argument("--sample", type=int, default=64 << 20, help="bytes that are read at random (default: 64 MiB)")
+    parser.add_argument("--wait", type=float, default=1, help="most seconds to wait for a quiet machine (default: 1)")
     parser.add_argument("--dir", type=Path, default=Path("/dev/shm"), help="where images are kept (default: /dev/shm)")
     parser.add_argument("--only", type=lambda text: text.split(","), help="some rows, by name")
+    parser.add_argument("--servers", type=lambda text: text.split(","), help="some servers, by name")
     parser.add_argument("--json", type=Path, help="write every round to this file")
     options = parser.parse_args()
     options.image = options.image.resolve()
@@ -186,9 +223,10 @@ def main():
             "versions": {
                 name: version(name, "--version") for name in ["qemu-nbd", "nbdkit", "nbdcopy", "fio", "xz"]
             },
+            "nice": os.nice(0),
             "bytes": bench.bytes,
             "data": bench.data,
-            "window": [bench.offset, bench.window],
+            "sample": bench.window,
             "unit": "seconds of wall clock and of the server's processors, microseconds for p50 and p99",
             "medians": medians,
             "rounds": rounds,

@@ -12,7 +12,7 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def images(evener, raw, directory):
+def images(evener, raw, directory, wanted=("zst", "evb", "qcow2", "xz")):
     """Makes the images that are not there yet, and says which there are, by name."""
     made = {"raw": raw}
     pack = [evener, "image", "pack", raw]
@@ -23,7 +23,8 @@ def images(evener, raw, directory):
         "qcow2": lambda to: [*qcow2, "-o", "compression_type=zstd", raw, to],
         "xz": lambda to: ["sh", "-c", f"xz -c -T2 --block-size=65536 '{raw}' > '{to}'"],
     }
-    for name, recipe in recipes.items():
+    for name in wanted:
+        recipe = recipes[name]
         program = {"qcow2": "qemu-img", "xz": "xz"}.get(name)
         if program and not shutil.which(program):
             print(f"skipped: {program} is not installed", file=sys.stderr)
