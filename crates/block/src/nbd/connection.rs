@@ -3,7 +3,8 @@
 //! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When one
 //! does, and another request is there already, it passes the turn on, so that both are worked on at once and replies come
 //! in whatever order they are ready. A client that waits for each reply is served by one thread, which nothing wakes
-//! but the client, and workers help with what it asks for. A thread that has the turn and no request reads ahead.
+//! but the client, and workers help with what it asks for. A thread that has the turn and no request reads ahead. Small
+//! replies wait while the next request is in memory already, so that many go out with one call of the system.
 
 use std::io;
 use std::net::Shutdown;
@@ -107,6 +108,7 @@ impl<'a> Connection<'a> {
                 }
                 let Some(begun) = self.next(&mut turn, &mut desk) else {
                     turn.ended = true;
+                    let _ = self.send(&mut desk);
                     // Replies under way are still sent, and then the last thread closes the connection.
                     return;
                 };
@@ -115,17 +117,23 @@ impl<'a> Connection<'a> {
                     Job::BlockStatus { .. } | Job::Cache(_) => true,
                     Job::Nothing | Job::Refuse(..) => false,
                 };
+                if cold && self.send(&mut desk).is_err() {
+                    turn.ended = true;
+                    self.guest.stream().shutdown(Shutdown::Both);
+                    return;
+                }
                 if cold && turn.input.is_ready() {
                     drop(turn);
                     self.pass_on(threads);
-                    if self.answer(begun, &mut desk).is_err() {
+                    if self.answer(begun, &mut desk, false).is_err() {
                         // Whoever has the turn finds the connection at its end.
                         self.guest.stream().shutdown(Shutdown::Both);
                         return;
                     }
                     break;
                 }
-                if self.answer(begun, &mut desk).is_err() {
+                let more = turn.input.has(Request::LEN);
+                if self.answer(begun, &mut desk, more).is_err() {
                     turn.ended = true;
                     self.guest.stream().shutdown(Shutdown::Both);
                     return;
@@ -162,6 +170,9 @@ impl<'a> Connection<'a> {
         let store = &self.site.store;
         let size = store.image().size();
         let step = u64::from(store.image().block_size()) * self.pool.workers() as u64;
+        if !turn.input.has(Request::LEN) {
+            self.send(desk).ok()?;
+        }
         while let Some(bytes) = turn.ahead.step(step, size)
             && !turn.input.is_ready()
         {
@@ -189,7 +200,16 @@ impl<'a> Connection<'a> {
         })
     }
 
-    fn answer(&self, begun: Begun, desk: &mut Desk) -> io::Result<()> {
+    /// Sends replies that have waited for others.
+    fn send(&self, desk: &mut Desk) -> io::Result<()> {
+        if desk.reply.is_empty() {
+            return Ok(());
+        }
+        let _output = lock(&self.output);
+        desk.reply.send(self.guest.stream(), &[])
+    }
+
+    fn answer(&self, begun: Begun, desk: &mut Desk, more: bool) -> io::Result<()> {
         let answer = Answer {
             site: self.site,
             pool: self.pool,
@@ -199,6 +219,7 @@ impl<'a> Connection<'a> {
             cookie: begun.request.cookie,
             window: &mut desk.window,
             reply: &mut desk.reply,
+            more,
         };
         let done = answer.give(begun.job, begun.looked);
         desk.window.clear();

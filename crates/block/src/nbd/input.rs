@@ -33,6 +33,11 @@ impl Input {
         !self.reader.buffer().is_empty() || self.reader.get_ref().0.is_ready()
     }
 
+    /// Whether so many bytes are here, so that reading them waits for nobody.
+    pub fn has(&self, bytes: usize) -> bool {
+        self.reader.buffer().len() >= bytes
+    }
+
     /// Whether the client has ended the connection and every byte before is read. Waits for the next byte otherwise.
     pub fn is_at_end(&mut self) -> io::Result<bool> {
         loop {

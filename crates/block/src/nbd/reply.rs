@@ -9,8 +9,12 @@ use crate::serve::Piece;
 
 /// What zeros are sent from where they have to be sent.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+/// So few bytes are copied, so that several replies can go to the system in one call.
+const COPIED: u64 = 8 << 10;
+/// Bytes of replies that may wait for others.
+const WAITING: usize = 64 << 10;
 
-/// A reply, or a part of one, that is put together. Kept from one to the next, so that it need not grow again.
+/// Replies that are put together, until they are sent. Kept, so that it need not grow again.
 #[derive(Debug, Default)]
 pub struct Reply {
     heads: Vec<u8>,
@@ -26,9 +30,19 @@ enum Part {
 }
 
 impl Reply {
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.heads.clear();
         self.parts.clear();
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Whether what there is could wait for more: it needs no pieces, and is not much.
+    pub fn can_wait(&self) -> bool {
+        self.heads.len() < WAITING && matches!(self.parts[..], [Part::Head(_)])
     }
 
     fn head(&mut self, bytes: &[u8]) {
@@ -93,7 +107,20 @@ impl Reply {
 
     /// Pieces as they are, zeros too.
     pub fn plain(&mut self, pieces: &[Piece]) {
-        self.parts.extend((0..pieces.len()).map(Part::Piece));
+        self.pieces(pieces, 0..pieces.len());
+    }
+
+    fn pieces(&mut self, pieces: &[Piece], which: Range<usize>) {
+        if pieces[which.clone()].iter().map(Piece::len).sum::<u64>() > COPIED {
+            self.parts.extend(which.map(Part::Piece));
+            return;
+        }
+        for piece in &pieces[which] {
+            match piece {
+                Piece::Zero(len) => self.head(&ZEROS[..*len as usize]),
+                Piece::Data(plain, range) => self.head(&plain.bytes()[range.clone()]),
+            }
+        }
     }
 
     /// All pieces in one chunk that begins at byte `at` of the image.
@@ -119,15 +146,15 @@ impl Reply {
             } else {
                 self.chunk(cookie, done, REPLY_TYPE_OFFSET_DATA, 8 + length as u32);
                 self.head(&at.to_be_bytes());
-                self.parts.extend((first..after).map(Part::Piece));
+                self.pieces(pieces, first..after);
             }
             at += length;
             first = after;
         }
     }
 
-    /// Sends it with the pieces it was made of.
-    pub fn send(&self, stream: &Stream, pieces: &[Piece]) -> io::Result<()> {
+    /// Sends all there is, the last of it with the pieces it was made of, and begins anew.
+    pub fn send(&mut self, stream: &Stream, pieces: &[Piece]) -> io::Result<()> {
         let mut slices = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
             match part {
@@ -144,6 +171,8 @@ impl Reply {
                 },
             }
         }
-        stream.write_slices(&mut slices)
+        let sent = stream.write_slices(&mut slices);
+        self.clear();
+        sent
     }
 }

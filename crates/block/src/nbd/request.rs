@@ -33,6 +33,9 @@ pub enum Job {
 }
 
 impl Request {
+    /// Bytes of one, those to be written apart.
+    pub const LEN: usize = 28;
+
     /// The next request. `None`: the client has ended the connection, or what it sends is none.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub struct Answer<'a> {
     pub cookie: u64,
     pub window: &'a mut Window,
     pub reply: &'a mut Reply,
+    /// More requests are there already, so that a small reply may wait for theirs.
+    pub more: bool,
 }
 
 impl Answer<'_> {
@@ -41,7 +43,6 @@ impl Answer<'_> {
     /// # Errors
     /// The connection is of no use any more.
     pub fn give(mut self, job: Job, looked: Result<u64, Bad>) -> io::Result<()> {
-        self.reply.clear();
         match job {
             Job::Read { bytes, whole: true } => self.read_whole(bytes, looked),
             Job::Read { bytes, .. } if self.agreed.structured => self.read_chunks(bytes, looked),
@@ -77,7 +78,6 @@ impl Answer<'_> {
                 Err(bad) => return self.refuse(EIO, UNREADABLE, Some(bad.at)),
             };
             let done = next == bytes.end;
-            self.reply.clear();
             let pieces = self.window.pieces();
             self.reply.chunks(self.cookie, at, pieces, done);
             self.send()?;
@@ -114,20 +114,23 @@ impl Answer<'_> {
             Err(_) => return self.refuse(EIO, UNREADABLE, None),
         };
         self.reply.simple(self.cookie, 0);
+        self.reply.plain(self.window.pieces());
+        if next == bytes.end {
+            self.given(&bytes);
+            return self.send();
+        }
         // Held to the end, since nothing may come between.
         let _output = lock(self.output);
-        loop {
+        self.reply.send(self.stream, self.window.pieces())?;
+        while next < bytes.end {
+            let looked = self.look(next..bytes.end);
+            next = self.fill(looked).map_err(|_| io::ErrorKind::InvalidData)?;
             let pieces = self.window.pieces();
             self.reply.plain(pieces);
             self.reply.send(self.stream, pieces)?;
-            if next == bytes.end {
-                self.given(&bytes);
-                return Ok(());
-            }
-            let looked = self.look(next..bytes.end);
-            next = self.fill(looked).map_err(|_| io::ErrorKind::InvalidData)?;
-            self.reply.clear();
         }
+        self.given(&bytes);
+        Ok(())
     }
 
     fn block_status(&mut self, bytes: Range<u64>, one: bool) -> io::Result<()> {
@@ -176,7 +179,6 @@ impl Answer<'_> {
     fn refuse(&mut self, error: u32, why: &str, at: Option<u64>) -> io::Result<()> {
         self.site.store.metrics().errors.add(1);
         self.window.clear();
-        self.reply.clear();
         match self.agreed.structured {
             true => self.reply.error(self.cookie, error, why, at),
             false => self.reply.simple(self.cookie, error),
@@ -184,7 +186,10 @@ impl Answer<'_> {
         self.send()
     }
 
-    fn send(&self) -> io::Result<()> {
+    fn send(&mut self) -> io::Result<()> {
+        if self.more && self.reply.can_wait() {
+            return Ok(());
+        }
         let _output = lock(self.output);
         self.reply.send(self.stream, self.window.pieces())
     }
