@@ -10,7 +10,7 @@ use super::stream::Stream;
 use crate::serve::Metrics;
 
 /// Most clients at once. Others are turned away at the door.
-const MAX_GUESTS: usize = 256;
+const MAX_GUESTS: usize = 2048;
 /// How long replies under way may take when the server ends.
 const PATIENCE: Duration = Duration::from_secs(1);
 

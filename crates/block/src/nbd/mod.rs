@@ -26,5 +26,5 @@ mod stream;
 mod transmission;
 
 pub use address::{Address, Listener, SocketFile};
-pub use server::{Site, serve};
+pub use server::{OnStatus, Site, serve};
 pub use stream::Stream;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use evener_runtime::stream::{CancelToken, Waker};
 use evener_runtime::{IoThreads, Pool, Runtime};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, warn};
 
 use super::address::Listener;
@@ -18,13 +18,18 @@ use super::handshake::{Export, negotiate};
 use super::http;
 use super::input::Input;
 use super::stream::Stream;
-use crate::serve::Store;
+use crate::serve::{Pulse, Status, Store};
 
 /// What the threads that tell metrics are called, and how many there may be.
 const METRICS_THREAD: &str = "evener-metrics";
 const METRICS_THREADS: usize = 4;
 /// How long a client may take for each step of the negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(60);
+/// How often the server says how it is doing, while no client arrives.
+const STATUS: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 /// How long to leave the door shut when the system has no room for a client.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
@@ -49,6 +54,9 @@ impl Site {
     }
 }
 
+/// What is told how the server is doing, every second.
+pub type OnStatus<'a> = &'a mut (dyn FnMut(&Status) + Send);
+
 /// Serves until it is cancelled, and returns when every client is gone.
 ///
 /// # Errors
@@ -58,7 +66,9 @@ pub fn serve(
     runtime: &Runtime,
     listener: &Listener,
     metrics: Option<&Listener>,
+    on_status: Option<OnStatus<'_>>,
 ) -> io::Result<()> {
+    more_files();
     let (bell, rope) = UnixStream::pair()?;
     rope.set_nonblocking(true)?;
     // If it cannot be written, enough is in it already.
@@ -73,7 +83,7 @@ pub fn serve(
             guests: &guests,
             telling: &telling,
         };
-        let done = hall.open(threads, listener, metrics, &bell);
+        let done = hall.open(threads, (listener, metrics), &bell, on_status);
         guests.see_off();
         done
     })
@@ -93,20 +103,29 @@ impl<'a> Hall<'a> {
     fn open<'scope>(
         self,
         threads: IoThreads<'scope, '_>,
-        listener: &Listener,
-        metrics: Option<&Listener>,
+        (listener, metrics): (&Listener, Option<&Listener>),
         bell: &UnixStream,
+        mut on_status: Option<OnStatus<'_>>,
     ) -> io::Result<()>
     where
         'a: 'scope,
     {
+        let counted = self.site.store.metrics();
+        let mut pulse = Pulse::new(counted);
+        // Nothing wakes a server that nobody watches.
+        let patience = on_status.is_some().then_some(STATUS);
         while !self.site.cancel.is_cancelled() {
             let mut fds = vec![
                 PollFd::new(bell, PollFlags::IN),
                 PollFd::new(listener, PollFlags::IN),
             ];
             fds.extend(metrics.map(|metrics| PollFd::new(metrics, PollFlags::IN)));
-            match poll(&mut fds, None) {
+            match poll(&mut fds, patience.as_ref()) {
+                Ok(0) => {
+                    if let Some(on_status) = &mut on_status {
+                        on_status(&pulse.beat(counted));
+                    }
+                }
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -178,6 +197,17 @@ impl<'a> Hall<'a> {
             self.telling.fetch_sub(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Lets the process have as many files as the system allows: every client is one.
+fn more_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let found = getrlimit(Resource::Nofile);
+    let wanted = Rlimit {
+        current: found.maximum,
+        maximum: found.maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, wanted);
 }
 
 fn accepted(listener: &Listener) -> Option<Stream> {

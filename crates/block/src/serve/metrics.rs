@@ -75,7 +75,7 @@ pub struct Metrics {
     pub ahead: Counter,
     /// Blocks that could not be decoded.
     pub bad: Counter,
-    /// How long requests took, from the request to the end of its reply.
+    /// How long requests took, from request to reply.
     pub latency: Latency,
 }
 
@@ -172,12 +172,7 @@ impl fmt::Display for Text<'_> {
             writeln!(f, "evener_nbd_{name} {value}")?;
         }
         let name = "request_seconds";
-        head(
-            f,
-            name,
-            "histogram",
-            "From request to the end of its reply.",
-        )?;
+        head(f, name, "histogram", "From request to reply.")?;
         let mut sum = 0;
         for (at, counter) in m.latency.counts.iter().enumerate() {
             sum += counter.get();

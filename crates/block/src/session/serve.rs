@@ -10,7 +10,7 @@ use evener_runtime::stream::CancelToken;
 use super::info::Bytes;
 use super::{SessionError, open};
 use crate::format::Format;
-use crate::nbd::{self, Address, Listener, Site};
+use crate::nbd::{self, Address, Listener, OnStatus, Site};
 use crate::serve::Store;
 
 /// Bytes of decoded blocks that are kept unless others are asked for.
@@ -146,13 +146,18 @@ impl ServeSession {
         self.metrics.as_ref().map(Listener::address)
     }
 
-    /// Serves until it is cancelled.
+    /// Serves until it is cancelled, and tells `on_status` every second how it is doing.
     ///
     /// # Errors
     /// The system cannot wait for clients any more.
-    pub fn run(self, runtime: &Runtime) -> Result<Served, SessionError> {
+    pub fn run(
+        self,
+        runtime: &Runtime,
+        on_status: Option<OnStatus<'_>>,
+    ) -> Result<Served, SessionError> {
         let address = self.address().to_string();
-        nbd::serve(&self.site, runtime, &self.listener, self.metrics.as_ref())
+        let metrics = self.metrics.as_ref();
+        nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
             .map_err(|reason| SessionError::Listen { address, reason })?;
         let metrics = self.site.store.metrics();
         Ok(Served {

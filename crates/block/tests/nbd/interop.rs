@@ -123,6 +123,42 @@ fn fio_reads_it() {
     assert!(!told.is_empty());
 }
 
+#[test]
+fn a_file_system_of_nbdfuse_has_it() {
+    if !has("nbdfuse") || !has("fusermount3") {
+        return;
+    }
+    if !std::path::Path::new("/dev/fuse").exists() {
+        println!("skipped: there is no /dev/fuse");
+        return;
+    }
+    let (server, plain) = server();
+    let mount = server.folder.path("mount");
+    std::fs::create_dir(&mount).unwrap();
+    let mut fuse = Command::new("nbdfuse")
+        .arg(&mount)
+        .arg(server.uri())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let file = mount.join("nbd");
+    while !file.exists() {
+        if let Some(status) = fuse.try_wait().unwrap() {
+            println!("skipped: nbdfuse cannot mount here: {status}");
+            return;
+        }
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let read = std::fs::read(&file);
+    let unmount = |flag| Command::new("fusermount3").arg(flag).arg(&mount).status();
+    // Whoever looks at every new mount may still have it.
+    if !unmount("-u").unwrap().success() {
+        unmount("-uz").unwrap();
+    }
+    fuse.wait().unwrap();
+    same(&read.unwrap(), &plain, "nbdfuse");
+}
+
 fn run_ok(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let done = Command::new(words.next().unwrap()).args(words).output();

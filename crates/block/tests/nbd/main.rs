@@ -9,3 +9,4 @@ mod handshake;
 mod interop;
 mod noise;
 mod site;
+mod trouble;

@@ -43,7 +43,7 @@ impl Server {
             "metrics",
             session.metrics_address().unwrap().uri().as_bytes(),
         );
-        let thread = Some(thread::spawn(move || session.run(runtime()).unwrap()));
+        let thread = Some(thread::spawn(move || session.run(runtime(), None).unwrap()));
         Server {
             folder,
             cancel,

@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 
 use evener_block::format::Format;
-use evener_block::nbd::Address;
+use evener_block::nbd::{Address, OnStatus};
 use evener_block::session::{ReadAhead, ServeOptions, bytes, serve};
 use evener_runtime::Runtime;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use crate::failure::{DONE, Ended};
 use crate::output::tell;
+use crate::progress::Bar;
 use crate::signals::Signals;
 
 /// Serve an image to NBD clients, read only
@@ -76,7 +77,14 @@ pub fn run(args: &Args) -> Ended {
     signals.streaming();
     let session = serve(&args.image, &options, signals.token())?;
     tell(&session.to_string());
-    let served = session.run(&runtime)?;
+    let bar = Bar::start(None, "", "");
+    let mut show = bar.as_ref().map(|bar| bar.teller());
+    let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
+    let served = session.run(&runtime, on_status);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    let served = served?;
     tell(&served.to_string());
     Ok(signals.status().unwrap_or(DONE))
 }
