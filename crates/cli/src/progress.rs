@@ -108,8 +108,8 @@ impl Bar {
         move |line| {
             let columns = usize::from(Term::stderr().size().1);
             let text = line.to_string();
-            let text = text.chars().take(columns.saturating_sub(6)).collect();
-            bar.set_message::<String>(text);
+            let text: String = text.chars().take(columns.saturating_sub(6)).collect();
+            bar.set_message(text);
             bar.tick();
         }
     }
