@@ -22,7 +22,7 @@ use super::request::{Job, Request};
 use super::server::Site;
 use super::stream::Stream;
 use super::transmission::{Answer, WINDOW};
-use crate::serve::{Ahead, Bad, Window};
+use crate::serve::{Ahead, Bad, Counter, Window};
 
 /// What the threads of connections are called.
 pub const THREAD: &str = "evener-nbd";
@@ -58,12 +58,29 @@ struct Desk {
 }
 
 /// A request under way.
-struct Begun {
+struct Begun<'a> {
     request: Request,
     job: Job,
     /// Where its first window ends.
     looked: Result<u64, Bad>,
     since: Instant,
+    _in_flight: InFlight<'a>,
+}
+
+/// Counts a request until it is answered or given up.
+struct InFlight<'a>(&'a Counter);
+
+impl<'a> InFlight<'a> {
+    fn new(count: &'a Counter) -> InFlight<'a> {
+        count.add(1);
+        InFlight(count)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.sub(1);
+    }
 }
 
 impl<'a> Connection<'a> {
@@ -166,8 +183,9 @@ impl<'a> Connection<'a> {
     }
 
     /// The next request, with its first window looked up. `None`: there will be none.
-    fn next(&self, turn: &mut Turn, desk: &mut Desk) -> Option<Begun> {
-        let store = &self.site.store;
+    fn next(&self, turn: &mut Turn, desk: &mut Desk) -> Option<Begun<'a>> {
+        let site: &'a Site = self.site;
+        let store = &site.store;
         let size = store.image().size();
         let step = u64::from(store.image().block_size()) * self.pool.workers() as u64;
         if !turn.input.has(Request::LEN) {
@@ -182,7 +200,7 @@ impl<'a> Connection<'a> {
         let request = Request::read(&mut turn.input).ok().flatten()?;
         let since = Instant::now();
         let metrics = store.metrics();
-        metrics.in_flight.add(1);
+        let in_flight = InFlight::new(&metrics.in_flight);
         metrics.requests[request.kind()].add(1);
         let job = request.job(size, &self.agreed);
         let looked = match &job {
@@ -197,6 +215,7 @@ impl<'a> Connection<'a> {
             job,
             looked,
             since,
+            _in_flight: in_flight,
         })
     }
 
@@ -209,7 +228,7 @@ impl<'a> Connection<'a> {
         desk.reply.send(self.guest.stream(), &[])
     }
 
-    fn answer(&self, begun: Begun, desk: &mut Desk, more: bool) -> io::Result<()> {
+    fn answer(&self, begun: Begun<'_>, desk: &mut Desk, more: bool) -> io::Result<()> {
         let answer = Answer {
             site: self.site,
             pool: self.pool,
@@ -225,7 +244,6 @@ impl<'a> Connection<'a> {
         desk.window.clear();
         let metrics = self.site.store.metrics();
         metrics.latency.record(begun.since.elapsed());
-        metrics.in_flight.sub(1);
         done
     }
 }

@@ -68,8 +68,10 @@ pub struct Window {
 
 #[derive(Debug)]
 enum Coming {
-    /// Somebody decodes the block.
-    Flight(Arc<Flight>, Range<usize>),
+    /// It is decoded here.
+    Mine(Arc<Flight>, Range<usize>),
+    /// Somebody else decodes the block, which begins there.
+    Theirs(Arc<Flight>, Range<usize>, u64),
     /// They lie in the file as they are.
     File(u64, usize),
 }
@@ -157,23 +159,22 @@ impl Store {
 
     fn look_packed(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
         let stand_in = Piece::Zero(part.len() as u64);
-        let flight = match self.cache.find(block.start, true) {
+        let coming = match self.cache.find(block.start, true) {
             Found::Ready(plain) => {
                 self.metrics.hits.add(1);
                 return Piece::Data(plain, part);
             }
             Found::Coming(flight) => {
                 self.metrics.waits.add(1);
-                flight
+                Coming::Theirs(flight, part, block.start)
             }
             Found::Mine(lead) => {
                 self.metrics.misses.add(1);
                 let flight = Arc::clone(lead.flight());
                 window.leads.push(Mutex::new(Some((block, lead))));
-                flight
+                Coming::Mine(flight, part)
             }
         };
-        let coming = Coming::Flight(flight, part);
         window.coming.push((window.pieces.len(), coming));
         stand_in
     }
@@ -192,9 +193,13 @@ impl Store {
         // Only now, when nobody waits for this thread any more: two that waited for each other's blocks would wait for ever.
         for (place, coming) in window.coming.drain(..) {
             let there = match coming {
-                Coming::Flight(flight, part) => {
+                Coming::Mine(flight, part) => {
                     let plain = flight.wait().as_ref();
                     plain.map(|plain| Piece::Data(Arc::clone(plain), part))
+                }
+                Coming::Theirs(flight, part, start) => {
+                    let plain = flight.wait().clone().or_else(|| self.again(start));
+                    plain.map(|plain| Piece::Data(plain, part))
                 }
                 Coming::File(offset, len) => self.read(offset, len),
             };
@@ -212,6 +217,29 @@ impl Store {
                 let before = window.pieces[..place].iter().map(Piece::len).sum::<u64>();
                 let at = window.from + before;
                 Err(Bad { at })
+            }
+        }
+    }
+
+    /// A block that somebody else was to decode and did not: it is damaged, or whoever it was had to leave.
+    fn again(&self, start: u64) -> Option<Arc<Plain>> {
+        loop {
+            match self.cache.find(start, true) {
+                Found::Ready(plain) => return Some(plain),
+                Found::Coming(flight) => {
+                    if let Some(plain) = flight.wait() {
+                        return Some(Arc::clone(plain));
+                    }
+                }
+                Found::Mine(lead) => {
+                    let block = self.block(start).ok()?;
+                    let mut decoder = self.decoder();
+                    let plain = self.decode_one(&mut decoder, &block);
+                    self.decoders().push(decoder);
+                    let flight = Arc::clone(lead.flight());
+                    lead.land(plain?);
+                    return flight.wait().clone();
+                }
             }
         }
     }
@@ -325,5 +353,36 @@ struct Busy<'a>(&'a AtomicUsize);
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::path::Path;
+
+    #[test]
+    fn who_leaves_without_decoding_leaves_it_to_those_who_wait() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/frames.zst");
+        let image = Arc::new(Image::open(&path).unwrap());
+        let store = Store::new(Arc::clone(&image), 1 << 20);
+        let pool = Pool::new(1).unwrap();
+        let (mut first, mut second) = (Window::default(), Window::default());
+        let mut at = 0;
+        while !matches!(image.block(at).unwrap().place, Place::Packed { .. }) {
+            at += image.block(at).unwrap().len;
+        }
+        store.look(at..at + 1, 1, &mut first).unwrap();
+        store.look(at..at + 1, 1, &mut second).unwrap();
+        assert_eq!(store.metrics().waits.get(), 1);
+        first.clear();
+        store.fill(&pool, &mut second).unwrap();
+        let mut wanted = [0];
+        image.read_at(&mut Decoder::new(), at, &mut wanted).unwrap();
+        let [Piece::Data(plain, part)] = second.pieces() else {
+            panic!("{second:?}");
+        };
+        assert_eq!(plain.bytes()[part.clone()], wanted);
     }
 }

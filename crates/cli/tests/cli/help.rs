@@ -94,7 +94,11 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("topology", &["--json", "EVENER_CPU"]),
-    ("bench", &["filters", "dispatch", "tuner"]),
+    ("bench", &["filters", "dispatch", "tuner", "block"]),
+    (
+        "bench block",
+        &["--workers", "--rounds", "--json", "Examples:"],
+    ),
     (
         "bench filters",
         &[
