@@ -53,6 +53,7 @@ PY
     cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 --report "$out/crypt.html"
     cargo run --release --locked -q -- bench product --blocks 22,5632 --workers 2 --rounds 1 --report "$out/product.html"
     cargo run --release --locked -q -- bench queens --n 9,12 --workers 2 --rounds 2 --report "$out/queens.html"
+    cargo run --release --locked -q -- bench block --rounds 1 --json "$out/block.json"
     cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
     python3 - "$out/tuner.json" <<'PY'

@@ -1,5 +1,6 @@
 //! Benchmarks of evener.
 
+pub mod block;
 pub mod crypt;
 pub mod dispatch;
 pub mod error;

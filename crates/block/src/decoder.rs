@@ -40,6 +40,12 @@ impl Decoder {
     }
 }
 
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").finish_non_exhaustive()
+    }
+}
+
 impl Default for Decoder {
     fn default() -> Decoder {
         Decoder::new()

@@ -23,6 +23,8 @@
 //! | `tree.rs` | hashes of blocks and their root |
 //! | `pack/` | an image into a container |
 //! | `check/` | an image verified or unpacked |
+//! | `serve/` | decoded blocks kept for a server, read-ahead, what is counted |
+//! | `nbd/` | a server of the NBD protocol |
 //! | `session/` | what the command line asks for |
 #![forbid(unsafe_code)]
 
@@ -34,7 +36,9 @@ mod file;
 pub mod format;
 mod image;
 mod index;
+pub mod nbd;
 pub mod pack;
+pub mod serve;
 pub mod session;
 mod tree;
 mod zero;

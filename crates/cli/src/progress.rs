@@ -102,6 +102,18 @@ impl Bar {
         }
     }
 
+    /// What shows anything that is a line.
+    pub fn teller<T: std::fmt::Display>(&self) -> impl FnMut(&T) + Send + use<T> {
+        let bar = self.bar;
+        move |line| {
+            let columns = usize::from(Term::stderr().size().1);
+            let text = line.to_string();
+            let text: String = text.chars().take(columns.saturating_sub(6)).collect();
+            bar.set_message(text);
+            bar.tick();
+        }
+    }
+
     /// Takes the bar off the terminal.
     pub fn end(self) {
         self.bar.finish_and_clear();

@@ -7,6 +7,7 @@
 pub mod buffer;
 pub mod dispatch;
 pub mod error;
+pub mod io;
 pub mod plan;
 pub mod rates;
 pub mod replay;
@@ -20,6 +21,7 @@ pub mod tuner;
 
 pub use dispatch::{Batch, Caller, JobPanic, Outcome, Pool, WorkerId};
 pub use error::Error;
+pub use io::IoThreads;
 pub use plan::{Choice, Dispatch, Placement, Plan, Structure};
 pub use rates::Rates;
 pub use runtime::Runtime;

@@ -15,6 +15,14 @@ pub enum SessionError {
     /// What was asked for can never work.
     #[error("{0}")]
     Request(String),
+    /// Nobody can connect.
+    #[error("{address}: cannot be listened at: {reason}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// What is in the way.
+        reason: std::io::Error,
+    },
     /// The run failed.
     #[error("{}", of_stream(.0))]
     Stream(#[from] StreamError),
@@ -24,7 +32,7 @@ impl SessionError {
     /// Whether what was asked for can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            SessionError::Image(_) => false,
+            SessionError::Image(_) | SessionError::Listen { .. } => false,
             SessionError::Request(_) => true,
             SessionError::Stream(error) => matches!(
                 error,
@@ -41,7 +49,7 @@ impl SessionError {
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
-            SessionError::Request(_) => false,
+            SessionError::Request(_) | SessionError::Listen { .. } => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)
             }

@@ -91,7 +91,7 @@ pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, Sess
 }
 
 /// `1.50 GiB`
-struct Bytes(u64);
+pub(super) struct Bytes(pub(super) u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Images packed, described, verified and unpacked: what a command line asks for.
+//! Images packed, described, verified, unpacked and served: what a command line asks for.
 //!
 //! ```no_run
 //! use evener_block::session::{Options, PackOptions, pack};
@@ -13,6 +13,7 @@
 mod error;
 mod info;
 mod pack;
+mod serve;
 mod unpack;
 mod verify;
 
@@ -32,6 +33,7 @@ use crate::image::Image;
 pub use error::SessionError;
 pub use info::{CodecUse, Info, info};
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
+pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, bytes, serve};
 pub use unpack::{UnpackSession, unpack};
 pub use verify::{Verified, VerifySession, verify};
 

@@ -1,5 +1,6 @@
 //! `evener bench`
 
+mod block;
 mod crypt;
 mod product;
 mod queens;
@@ -38,6 +39,7 @@ enum What {
     Filters(FiltersArgs),
     Dispatch(DispatchArgs),
     Tuner(tuner::Args),
+    Block(block::Args),
     Crypt(crypt::Args),
     Product(product::Args),
     Queens(queens::Args),
@@ -146,6 +148,7 @@ pub fn run(args: Args) -> Ended {
         What::Dispatch(args) => dispatch(&args),
         What::Tuner(args) => tuner::run(args),
         What::Crypt(args) => crypt::run(args),
+        What::Block(args) => block::run(args),
         What::Product(args) => product::run(args),
         What::Queens(args) => queens::run(args),
         What::Burn(args) => tuner::burn(&args),

@@ -133,6 +133,44 @@ fn parts_of_the_tuner_are_measured_alone() {
 }
 
 #[test]
+fn requests_to_images_are_measured_on_one_worker_and_on_two() {
+    let folder = Folder::new();
+    let line = "bench block --rounds 1 --workers 2 --json r.json";
+    let text = folder.line(line).succeeded().text();
+    for part in ["the published driver", "636", "3.57", "foreseen gain"] {
+        assert!(text.contains(part), "no '{part}' in {text}");
+    }
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    let images = report["images"].as_array().unwrap();
+    assert_eq!(images.len(), 2);
+    for (image, codec) in images.iter().zip(["zstd", "lz4"]) {
+        assert_eq!(
+            (&image["codec"], &image["block"]),
+            (&codec.into(), &65536.into())
+        );
+        assert!(image["request_us"].as_f64() > Some(0.0));
+        let large = image["large"].as_array().unwrap();
+        assert_eq!((large.len(), &large[0]["gain"]), (2, &1.0.into()));
+        let foreseen = image["foreseen"].as_array().unwrap();
+        let gains: Vec<f64> = foreseen
+            .iter()
+            .map(|f| f["gain"].as_f64().unwrap())
+            .collect();
+        assert!(
+            gains[0] == 1.0 && gains[1] < 2.01 && gains[2] < 4.01,
+            "{gains:?}"
+        );
+    }
+    let missing = folder.line("bench block missing.img");
+    missing.failed(1, &["missing.img"]);
+    let small = folder.path("small.img");
+    fs::write(small, [7; 100_000]).unwrap();
+    folder
+        .line("bench block small.img")
+        .failed(1, &["small.img", "512 KiB"]);
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused() {
     let folder = Folder::new();
     let graph = folder.line("bench filters --graph nothing --size 32x32 --json r.json");

@@ -30,7 +30,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("filters", &["FILTER", "Examples:"]),
-    ("image", &["pack", "info", "verify", "unpack"]),
+    ("image", &["pack", "info", "verify", "unpack", "serve"]),
     (
         "image pack",
         &[
@@ -50,6 +50,18 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("image info", &["--json", "--format", "Examples:"]),
     ("image verify", &["--json", "--workers", "Examples:"]),
     ("image unpack", &["--plan", "--workers", "Examples:"]),
+    (
+        "image serve",
+        &[
+            "--nbd",
+            "--workers",
+            "--cache",
+            "--readahead",
+            "--metrics",
+            "--format",
+            "Examples:",
+        ],
+    ),
     ("plans", &["Examples:"]),
     (
         "product",
@@ -82,7 +94,11 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("topology", &["--json", "EVENER_CPU"]),
-    ("bench", &["filters", "dispatch", "tuner"]),
+    ("bench", &["filters", "dispatch", "tuner", "block"]),
+    (
+        "bench block",
+        &["--workers", "--rounds", "--json", "Examples:"],
+    ),
     (
         "bench filters",
         &[

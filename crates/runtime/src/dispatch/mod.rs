@@ -59,6 +59,9 @@ pub enum Caller {
     /// It hands jobs out and runs some itself, as worker 0.
     #[default]
     Works,
+    /// It works, and does not wait for its turn: while workers run a batch of another thread it runs all of this one
+    /// itself. For services that many threads ask at once, where a wait would take a processor from one of them.
+    Hurries,
     /// It hands jobs out and waits, so that workers `1..workers` run them all: for whoever wants to know what helping
     /// brings or costs. A batch of one job it runs all the same.
     Waits,
@@ -185,7 +188,7 @@ impl Pool {
     /// - A call from inside a job, of this or any pool, runs on the worker that makes it: in a job of this pool
     ///   with the [`WorkerId`] of that job, else as worker 0.
     /// - Several threads may call at once. Workers run one batch at a time; a caller that does not get its turn
-    ///   within some microseconds runs its batch alone rather than wait. So jobs of one batch may wait for
+    ///   within some microseconds, or at once if it [hurries](Caller::Hurries), runs its batch alone rather than wait. So jobs of one batch may wait for
     ///   another batch. In each batch the caller is worker 0: several callers must not share per-worker state.
     ///
     /// Jobs must not wait for each other: any number of them may run one after the other on one worker.
@@ -222,11 +225,14 @@ impl Pool {
         }
 
         // One batch at a time: queues hold the jobs of one, and a share never waits behind another caller's.
-        let mut turn = None;
-        if !spin_until(|| {
-            turn = self.crew.turn();
-            turn.is_some()
-        }) {
+        let mut turn = self.crew.turn();
+        let got = turn.is_some()
+            || batch.caller != Caller::Hurries
+                && spin_until(|| {
+                    turn = self.crew.turn();
+                    turn.is_some()
+                });
+        if !got {
             return alone(WorkerId(0));
         }
         let team = Team::new(&self.crew, &self.threads, size);

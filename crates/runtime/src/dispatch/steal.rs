@@ -43,7 +43,7 @@ impl Steal {
         // second store into a span of its own would overwrite what it has stolen.
         self.spans[0].put(0, header.jobs());
         team.call_all(Call::SPANS);
-        if caller == Caller::Works {
+        if caller != Caller::Waits {
             self.follow(WorkerId(0));
         }
     }

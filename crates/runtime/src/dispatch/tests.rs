@@ -29,7 +29,7 @@ fn run_checked(pool: &Pool, batch: &Batch) -> Outcome {
     let body = |worker: WorkerId, items: Range<u32>| {
         assert!(worker.0 < limit, "{worker:?} of {limit}");
         let alone = limit < 2 || batch.items <= grain;
-        assert!(worker.0 > 0 || alone || batch.caller == Caller::Works);
+        assert!(worker.0 > 0 || alone || batch.caller != Caller::Waits);
         assert_eq!(items.start % grain, 0);
         assert_eq!(
             items.end,
@@ -64,7 +64,7 @@ fn each_item_once_in_every_combination() {
             for workers in [0, 1, 2, pool_size, pool_size + 3] {
                 for items in [0, 1, 2, 3, 7, 8, 64, 65, 1000, 5000] {
                     for grain in [0, 1, 2, 7, 64, 1000, u32::MAX] {
-                        for caller in [Caller::Works, Caller::Waits] {
+                        for caller in [Caller::Works, Caller::Hurries, Caller::Waits] {
                             let batch = Batch {
                                 caller,
                                 ..batch(dispatch, items, grain, workers)
@@ -301,12 +301,39 @@ fn several_callers_at_once() {
                 for round in 0..300 {
                     let dispatch = Dispatch::ALL[((caller + round) % 3) as usize];
                     let workers = 1 + (round % 4) as usize;
-                    let batch = batch(dispatch, (round * 7) % 97, 1 + round % 5, workers);
+                    let mut batch = batch(dispatch, (round * 7) % 97, 1 + round % 5, workers);
+                    if caller % 2 == 1 {
+                        batch.caller = Caller::Hurries;
+                    }
                     assert_eq!(run_checked(pool, &batch), Outcome::Finished);
                 }
             });
         }
     });
+}
+
+#[test]
+fn who_hurries_runs_all_of_its_batch_while_another_has_the_workers() {
+    let pool = Pool::new(3).unwrap();
+    for dispatch in Dispatch::ALL {
+        let outcome = pool.run(&batch(dispatch, 2, 1, 3), &|_, _| {
+            thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    let batch = Batch {
+                        caller: Caller::Hurries,
+                        ..batch(dispatch, 30, 1, 3)
+                    };
+                    let here = thread::current().id();
+                    pool.run(&batch, &|worker, _| {
+                        assert_eq!(worker, WorkerId(0));
+                        assert_eq!(thread::current().id(), here);
+                    })
+                });
+                assert_eq!(other.join().unwrap(), Ok(Outcome::Finished));
+            });
+        });
+        assert_eq!(outcome, Ok(Outcome::Finished));
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Waker = Arc<dyn Fn() + Send + Sync>;
+/// What wakes somebody who waits; see [`CancelToken::on_cancel`].
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
 /// Ends the streams it was given to: the unit in work is finished, what is complete is written, the sink is finished,
 /// and the [`Report`](super::Report) says `cancelled`.
@@ -49,8 +50,9 @@ impl CancelToken {
         self.inner.cancelled.load(Ordering::Acquire)
     }
 
-    /// Has `waker` called when the token is cancelled (at once if it is), until the guard is dropped.
-    pub(super) fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
+    /// Has `waker` called when the token is cancelled (at once if it is), until the guard is dropped. It is
+    /// called on the thread that cancels, with a lock held, so all it should do is wake somebody.
+    pub fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
         let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let mut wakers = self
             .inner
@@ -74,9 +76,15 @@ impl fmt::Debug for CancelToken {
 }
 
 /// Keeps a waker registered.
-pub(super) struct OnCancel<'a> {
+pub struct OnCancel<'a> {
     token: &'a CancelToken,
     id: u64,
+}
+
+impl fmt::Debug for OnCancel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnCancel").field(&self.id).finish()
+    }
 }
 
 impl Drop for OnCancel<'_> {

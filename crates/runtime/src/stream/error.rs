@@ -139,7 +139,7 @@ fn names(known: &[Structure]) -> String {
 }
 
 /// The text of a panic.
-pub(super) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a text".to_owned())

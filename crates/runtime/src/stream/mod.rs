@@ -46,7 +46,8 @@ mod schedule;
 mod tally;
 
 pub use build::{FromSource, Stream};
-pub use cancel::CancelToken;
+pub use cancel::{CancelToken, OnCancel, Waker};
+pub(crate) use error::panic_text;
 pub use error::{BoxError, Panicked, StreamError};
 pub use exec::Executor;
 pub use ports::{Discard, Sink, Source, Through};

@@ -2,6 +2,7 @@
 
 mod info;
 mod pack;
+mod serve;
 mod unpack;
 mod verify;
 
@@ -13,7 +14,7 @@ use evener_block::session::SessionError;
 use crate::failure::{DONE, Ended, Failure};
 use crate::signals::Signals;
 
-/// Pack, describe, verify and unpack disk images
+/// Pack, describe, verify, unpack and serve disk images
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Args {
@@ -27,6 +28,7 @@ enum Command {
     Info(info::Args),
     Verify(verify::Args),
     Unpack(unpack::Args),
+    Serve(serve::Args),
 }
 
 pub fn run(args: &Args) -> Ended {
@@ -35,6 +37,7 @@ pub fn run(args: &Args) -> Ended {
         Command::Info(args) => info::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Unpack(args) => unpack::run(args),
+        Command::Serve(args) => serve::run(args),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bad;
 mod round;
+mod serve;
 
 use std::fs;
 use std::process::Stdio;

@@ -1,0 +1,341 @@
+//! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several, the
+//! whole device, and what a hand-over takes. Each request is cold, since nothing is kept.
+
+mod made;
+mod tables;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use evener_block::serve::{Store, Window};
+use evener_block::{Decoder, Image, Place};
+use evener_runtime::{Batch, Caller, Dispatch, Pool, Runtime, replay};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::stats::{median, median_of};
+
+/// Bytes of a large request: eight blocks of 64 KiB, as was published.
+const REQUEST: u64 = 512 << 10;
+/// Bytes of a request when the whole device is read.
+const READ: u64 = 1 << 20;
+/// Most large requests that are measured in a round, and most bytes of the device.
+const REQUESTS: usize = 200;
+const DEVICE: u64 = 256 << 20;
+/// Empty batches for one figure.
+const EMPTY: u32 = 2000;
+/// Numbers of workers that are foreseen.
+const FORESEEN: [usize; 4] = [1, 2, 4, 8];
+
+/// What to measure.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Images; otherwise made ones.
+    pub images: Vec<PathBuf>,
+    /// Numbers of workers beside one; otherwise one for each cpu.
+    pub workers: Vec<u32>,
+    /// Times everything is measured.
+    pub rounds: u32,
+}
+
+/// All figures of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockReport {
+    /// Of each image.
+    pub images: Vec<ImageReport>,
+    /// What handing out takes, by workers.
+    pub hand_over: Vec<HandOver>,
+    /// Rounds in which everything took turns.
+    pub rounds: u32,
+}
+
+/// What handing out empty jobs takes.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandOver {
+    /// On so many.
+    pub workers: usize,
+    /// A batch of eight empty jobs, in microseconds.
+    pub batch_us: f64,
+}
+
+/// Figures of one image.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImageReport {
+    /// Its file.
+    pub name: String,
+    /// Its codec.
+    pub codec: String,
+    /// Bytes of most blocks.
+    pub block: u32,
+    /// Decoding a block that is in memory, in microseconds.
+    pub decode_us: f64,
+    /// The same as a request, from the look-up to the bytes.
+    pub request_us: f64,
+    /// Requests of 512 KiB, by workers.
+    pub large: Vec<Large>,
+    /// What is foreseen for them from what each of their blocks takes alone.
+    pub foreseen: Vec<Foreseen>,
+}
+
+/// Requests of 512 KiB.
+#[derive(Clone, Debug, Serialize)]
+pub struct Large {
+    /// On so many.
+    pub workers: usize,
+    /// Microseconds, in each round the median of its requests.
+    pub rounds_us: Vec<f64>,
+    /// How much faster than on one worker: the median of the same requests' ratios.
+    pub gain: f64,
+    /// MB a second, the device read from front to end by requests of 1 MiB, in each round.
+    pub device: Vec<f64>,
+}
+
+/// What is foreseen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Foreseen {
+    /// On so many.
+    pub workers: usize,
+    /// How much faster than on one, with the hand-over that was measured.
+    pub gain: f64,
+}
+
+/// Measures.
+///
+/// # Errors
+/// An image cannot be read, or workers not be started.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockReport, Error> {
+    let failed = |error: evener_runtime::Error| Error::Runtime(error.to_string());
+    let build = |workers: usize| Runtime::builder().workers(workers).memory(false).build();
+    let most = Runtime::builder().build().map_err(failed)?.workers();
+    let mut counts: Vec<usize> = match options.workers.is_empty() {
+        true => (1..=most).collect(),
+        false => options.workers.iter().map(|&n| n as usize).collect(),
+    };
+    counts.extend([1]);
+    counts.sort_unstable();
+    counts.dedup();
+    let runtimes = counts
+        .iter()
+        .map(|&workers| build(workers).map_err(failed))
+        .collect::<Result<Vec<_>, _>>()?;
+    let hand_over: Vec<HandOver> = runtimes
+        .iter()
+        .map(|runtime| hand_over(runtime.pool()))
+        .collect();
+    let made = match options.images.is_empty() {
+        true => Some(made::images(&runtimes[runtimes.len() - 1])?),
+        false => None,
+    };
+    let names = made.as_ref().map_or(&options.images, |made| &made.images);
+    let images = names
+        .iter()
+        .map(|name| {
+            progress(&name.display().to_string());
+            let image = Image::open(name).map_err(|error| Error::Picture(error.to_string()))?;
+            measure(Arc::new(image), &runtimes, options.rounds, &hand_over)
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(BlockReport {
+        images,
+        hand_over,
+        rounds: options.rounds,
+    })
+}
+
+/// A batch of eight jobs that do nothing.
+fn hand_over(pool: &Pool) -> HandOver {
+    let batch = Batch {
+        dispatch: Dispatch::Fifo,
+        items: 8,
+        grain: 1,
+        workers: pool.workers() as u32,
+        deadline: None,
+        caller: Caller::Hurries,
+    };
+    let mut times: Vec<f64> = (0..EMPTY)
+        .map(|_| micros(|| drop(pool.run(&batch, &|_, _| {}))))
+        .collect();
+    HandOver {
+        workers: pool.workers(),
+        batch_us: median(&mut times),
+    }
+}
+
+fn measure(
+    image: Arc<Image>,
+    runtimes: &[Runtime],
+    rounds: u32,
+    hand_over: &[HandOver],
+) -> Result<ImageReport, Error> {
+    let (requests, codec) = requests(&image)?;
+    let store = Store::new(Arc::clone(&image), 0);
+    let mut window = Window::default();
+    let mut times: Vec<Vec<Vec<f64>>> = vec![Vec::new(); runtimes.len()];
+    let mut device: Vec<Vec<f64>> = vec![Vec::new(); runtimes.len()];
+    let mut blocks: Vec<Vec<f64>> = vec![Vec::new(); requests.len()];
+    let (mut decode, mut single) = (Vec::new(), Vec::new());
+    for round in 0..rounds as usize {
+        for row in &mut times {
+            row.push(Vec::new());
+        }
+        for (number, request) in requests.iter().enumerate() {
+            // Whoever comes second finds packed bytes in a cache of the processor, so they take turns.
+            for turn in 0..runtimes.len() {
+                let which = (turn + round + number) % runtimes.len();
+                let pool = runtimes[which].pool();
+                let took = read(&store, pool, request.clone(), &mut window)?;
+                times[which][round].push(took);
+            }
+            let (alone, cold) = by_blocks(&store, &runtimes[0], request.clone(), &mut window)?;
+            if round == 0 {
+                blocks[number] = cold.clone();
+            }
+            decode.extend(alone);
+            single.extend(cold);
+        }
+        for (which, runtime) in runtimes.iter().enumerate() {
+            device[which].push(whole(&store, runtime.pool(), &mut window)?);
+        }
+    }
+    let large = |which: usize| {
+        let ratios = (0..rounds as usize).flat_map(|round| {
+            let (one, some) = (&times[0][round], &times[which][round]);
+            one.iter().zip(some).map(|(one, some)| one / some)
+        });
+        Large {
+            workers: runtimes[which].workers(),
+            rounds_us: times[which]
+                .iter()
+                .map(|round| median_of(round.iter().copied()))
+                .collect(),
+            gain: median_of(ratios),
+            device: device[which].clone(),
+        }
+    };
+    // Most of a hand-over is that workers wake, which they do at once.
+    let cost = hand_over.iter().map(|h| h.batch_us).fold(0.0, f64::max);
+    let foreseen = FORESEEN.map(|workers| Foreseen {
+        workers,
+        gain: median_of(blocks.iter().map(|jobs| {
+            let cost = if workers > 1 { cost } else { 0.0 };
+            let took = replay::fifo(jobs.iter().copied(), workers) + cost;
+            replay::fifo(jobs.iter().copied(), 1) / took
+        })),
+    });
+    Ok(ImageReport {
+        name: image.file().name().to_owned(),
+        codec,
+        block: image.block_size(),
+        decode_us: median(&mut decode),
+        request_us: median(&mut single),
+        large: (0..runtimes.len()).map(large).collect(),
+        foreseen: foreseen.into(),
+    })
+}
+
+/// Places of requests all of whose blocks have to be decoded, from the whole of the image, and their codec.
+fn requests(image: &Image) -> Result<(Vec<Range<u64>>, String), Error> {
+    let (mut all, mut codec) = (Vec::new(), String::new());
+    let mut at = 0;
+    while at + REQUEST <= image.size() {
+        let range = at..at + REQUEST;
+        at = range.end;
+        let mut to = range.start;
+        let mut packed = true;
+        while to < range.end && packed {
+            let block = image.block(to).map_err(unreadable)?;
+            to = block.start + block.len;
+            match block.place {
+                Place::Packed { codec: found, .. } => codec = found.name.to_owned(),
+                _ => packed = false,
+            }
+        }
+        if packed {
+            all.push(range);
+        }
+    }
+    if all.is_empty() {
+        let reason = "no 512 KiB of it are packed throughout";
+        return Err(Error::Picture(format!("{}: {reason}", image.file().name())));
+    }
+    let step = all.len().div_ceil(REQUESTS);
+    Ok((all.into_iter().step_by(step).collect(), codec))
+}
+
+/// What each block of a request takes alone: to decode from memory, and as a request. In microseconds.
+fn by_blocks(
+    store: &Store,
+    runtime: &Runtime,
+    request: Range<u64>,
+    window: &mut Window,
+) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let image = store.image();
+    let mut decoder = Decoder::new();
+    let (mut plain, mut packed) = (Vec::new(), Vec::new());
+    let (mut alone, mut cold) = (Vec::new(), Vec::new());
+    let mut at = request.start;
+    while at < request.end {
+        let block = image.block(at).map_err(unreadable)?;
+        let end = (block.start + block.len).min(request.end);
+        cold.push(read(store, runtime.pool(), at..end, window)?);
+        if let Place::Packed {
+            codec, plain: len, ..
+        } = block.place
+        {
+            image.fetch(&block, &mut packed).map_err(unreadable)?;
+            plain.resize(len as usize, 0);
+            let mut done = Ok(());
+            alone.push(micros(|| done = decoder.decode(codec, &packed, &mut plain)));
+            done.map_err(|fault| Error::Picture(fault.to_string()))?;
+        }
+        at = end;
+    }
+    Ok((alone, cold))
+}
+
+/// MB a second of the device from front to end.
+fn whole(store: &Store, pool: &Pool, window: &mut Window) -> Result<f64, Error> {
+    let end = store.image().size().min(DEVICE);
+    let (mut at, mut took) = (0, 0.0);
+    while at < end {
+        let next = end.min(at + READ);
+        took += read(store, pool, at..next, window)?;
+        at = next;
+    }
+    Ok(end as f64 / took)
+}
+
+/// Microseconds of a request.
+fn read(
+    store: &Store,
+    pool: &Pool,
+    request: Range<u64>,
+    window: &mut Window,
+) -> Result<f64, Error> {
+    let mut done = Ok(());
+    let took = micros(|| {
+        let found = store.look(request.clone(), READ, window);
+        done = found.and_then(|_| store.fill(pool, window));
+    });
+    window.clear();
+    match done {
+        Ok(()) => Ok(took),
+        Err(bad) => Err(Error::Picture(format!(
+            "{}: byte {} cannot be read",
+            store.image().file().name(),
+            bad.at
+        ))),
+    }
+}
+
+fn unreadable(error: evener_block::Error) -> Error {
+    Error::Picture(error.to_string())
+}
+
+fn micros(work: impl FnOnce()) -> f64 {
+    let begin = Instant::now();
+    work();
+    begin.elapsed().as_secs_f64() * 1e6
+}

@@ -1,0 +1,180 @@
+//! Where a server listens.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::stream::Stream;
+
+/// `unix:PATH` or `tcp:HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A Unix domain socket of that path.
+    Unix(PathBuf),
+    /// A host, by name or number, and a port.
+    Tcp(String),
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Address, String> {
+        match text.split_once(':') {
+            Some(("unix", path)) if !path.is_empty() => Ok(Address::Unix(path.into())),
+            Some(("tcp", rest)) => match rest.rsplit_once(':') {
+                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                    Ok(Address::Tcp(rest.to_owned()))
+                }
+                _ => Err("after tcp: come a host and a port, as in tcp:127.0.0.1:10809".into()),
+            },
+            _ => Err("no address: unix:PATH or tcp:HOST:PORT".into()),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(rest) => write!(f, "tcp:{rest}"),
+        }
+    }
+}
+
+impl Address {
+    /// What clients such as nbdcopy and qemu-img call it.
+    pub fn uri(&self) -> String {
+        match self {
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Address::Tcp(rest) => format!("nbd://{rest}"),
+        }
+    }
+}
+
+/// Something that clients can connect to.
+#[derive(Debug)]
+pub enum Listener {
+    /// A Unix domain socket and its file.
+    Unix(UnixListener, SocketFile),
+    /// A port.
+    Tcp(TcpListener),
+}
+
+/// The file of a socket, removed at the end if it is still the same.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    id: Option<(u64, u64)>,
+}
+
+impl Listener {
+    /// Listens at an address. A socket file that nobody listens at is replaced; anything else in its place is left alone.
+    ///
+    /// # Errors
+    /// There is something in its place, or the system refuses it.
+    pub fn bind(address: &Address) -> io::Result<Listener> {
+        let listener = match address {
+            Address::Unix(path) => {
+                make_room(path)?;
+                let unix = UnixListener::bind(path)?;
+                let id = identity(path);
+                let file = SocketFile {
+                    path: path.clone(),
+                    id,
+                };
+                Listener::Unix(unix, file)
+            }
+            Address::Tcp(rest) => {
+                let found: Vec<_> = rest.to_socket_addrs()?.collect();
+                Listener::Tcp(TcpListener::bind(&found[..])?)
+            }
+        };
+        // Whoever has called may be gone when it is accepted.
+        match &listener {
+            Listener::Unix(unix, _) => unix.set_nonblocking(true)?,
+            Listener::Tcp(tcp) => tcp.set_nonblocking(true)?,
+        }
+        Ok(listener)
+    }
+
+    /// Where it is, with the port that the system chose.
+    pub fn address(&self) -> Address {
+        match self {
+            Listener::Unix(_, file) => Address::Unix(file.path.clone()),
+            Listener::Tcp(tcp) => {
+                let address = tcp.local_addr().map(|address| address.to_string());
+                Address::Tcp(address.unwrap_or_default())
+            }
+        }
+    }
+
+    /// The next client, if there is one.
+    ///
+    /// # Errors
+    /// The system has no room for it.
+    pub fn accept(&self) -> io::Result<Stream> {
+        let stream = match self {
+            Listener::Unix(unix, _) => {
+                let (stream, _) = unix.accept()?;
+                stream.set_nonblocking(false)?;
+                Stream::Unix(stream)
+            }
+            Listener::Tcp(tcp) => {
+                let (stream, _) = tcp.accept()?;
+                stream.set_nonblocking(false)?;
+                Stream::Tcp(stream)
+            }
+        };
+        Ok(stream)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Unix(unix, _) => unix.as_fd(),
+            Listener::Tcp(tcp) => tcp.as_fd(),
+        }
+    }
+}
+
+/// Removes a socket that nobody listens at.
+fn make_room(path: &Path) -> io::Result<()> {
+    let refuse = |kind, what: &str| Err(io::Error::new(kind, what));
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(found) if !found.file_type().is_socket() => {
+            let what = "there is a file of that name, which is no socket; choose another";
+            return refuse(io::ErrorKind::AlreadyExists, what);
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) => Err(error),
+        Ok(_) => refuse(
+            io::ErrorKind::AddrInUse,
+            "a server listens there already; choose another",
+        ),
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if self.id.is_some() && identity(&self.path) == self.id {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

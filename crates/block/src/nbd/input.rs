@@ -1,0 +1,109 @@
+//! What a client sends, number by number.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use super::stream::Stream;
+
+/// Many requests of a client that does not wait for replies come with one read.
+const BUFFER: usize = 16 << 10;
+
+struct Half(Arc<Stream>);
+
+impl Read for Half {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(room)
+    }
+}
+
+/// The reading side of a connection.
+pub struct Input {
+    reader: BufReader<Half>,
+}
+
+impl Input {
+    pub fn new(stream: &Arc<Stream>) -> Input {
+        Input {
+            reader: BufReader::with_capacity(BUFFER, Half(Arc::clone(stream))),
+        }
+    }
+
+    /// Whether some byte is there, or the client is gone.
+    pub fn is_ready(&self) -> bool {
+        !self.reader.buffer().is_empty() || self.reader.get_ref().0.is_ready()
+    }
+
+    /// Whether so many bytes are here, so that reading them waits for nobody.
+    pub fn has(&self, bytes: usize) -> bool {
+        self.reader.buffer().len() >= bytes
+    }
+
+    /// Whether the client has ended the connection and every byte before is read. Waits for the next byte otherwise.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        loop {
+            match self.reader.fill_buf() {
+                Ok(bytes) => return Ok(bytes.is_empty()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub fn u32(&mut self) -> io::Result<u32> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    pub fn u64(&mut self) -> io::Result<u64> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
+    /// So many bytes, which the caller has found not to be too many.
+    pub fn bytes(&mut self, len: u32) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; len as usize];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Passes over bytes.
+    pub fn skip(&mut self, len: u64) -> io::Result<()> {
+        match io::copy(&mut (&mut self.reader).take(len), &mut io::sink())? == len {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// The data of an option, taken apart from the front.
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub fn u16(&mut self) -> Option<u16> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u16::from_be_bytes(*number))
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_be_bytes(*number))
+    }
+
+    /// A length in 32 bits and as many bytes.
+    pub fn string(&mut self) -> Option<&'a [u8]> {
+        let len = self.u32()?;
+        let (string, rest) = self.0.split_at_checked(len as usize)?;
+        self.0 = rest;
+        Some(string)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

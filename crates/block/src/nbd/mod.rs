@@ -1,0 +1,30 @@
+//! A server of the NBD protocol, read only: fixed newstyle, structured replies, `base:allocation`.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `server.rs` | who is listened for, and what becomes of them |
+//! | `address.rs`, `stream.rs` | sockets of either kind |
+//! | `guests.rs` | who is connected |
+//! | `handshake.rs` | options |
+//! | `connection.rs` | the threads of a client, and who of them reads |
+//! | `input.rs`, `request.rs`, `reply.rs` | what is received and sent |
+//! | `transmission.rs` | what each command does |
+//! | `http.rs` | metrics |
+//! | `proto.rs` | the numbers |
+
+mod address;
+mod connection;
+mod guests;
+mod handshake;
+mod http;
+mod input;
+pub mod proto;
+mod reply;
+mod request;
+mod server;
+mod stream;
+mod transmission;
+
+pub use address::{Address, Listener, SocketFile};
+pub use server::{OnStatus, Site, serve};
+pub use stream::Stream;

@@ -1,0 +1,124 @@
+//! A request, and what of it can be told wrong at once.
+
+use std::io;
+use std::ops::Range;
+
+use super::handshake::Agreed;
+use super::input::Input;
+use super::proto::*;
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub flags: u16,
+    pub command: u16,
+    pub cookie: u64,
+    pub offset: u64,
+    pub length: u32,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// To send bytes, in one piece if they may not be divided.
+    Read { bytes: Range<u64>, whole: bool },
+    /// To tell which bytes are zero, one run only if only one is wanted.
+    BlockStatus { bytes: Range<u64>, one: bool },
+    /// To decode bytes for later.
+    Cache(Range<u64>),
+    /// To say that all is well.
+    Nothing,
+    /// To refuse, with an error number and why.
+    Refuse(u32, &'static str),
+}
+
+impl Request {
+    /// Bytes of one, those to be written apart.
+    pub const LEN: usize = 28;
+
+    /// The next request. `None`: the client has ended the connection, or what it sends is none.
+    ///
+    /// # Errors
+    /// The connection ended in the middle of one.
+    pub fn read(input: &mut Input) -> io::Result<Option<Request>> {
+        if input.is_at_end()? || input.u32()? != REQUEST_MAGIC {
+            return Ok(None);
+        }
+        let head: [u8; 24] = input.array()?;
+        let number = |range: Range<usize>| {
+            let bytes = &head[range];
+            bytes
+                .iter()
+                .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
+        };
+        let request = Request {
+            flags: number(0..2) as u16,
+            command: number(2..4) as u16,
+            cookie: number(4..12),
+            offset: number(12..20),
+            length: number(20..24) as u32,
+        };
+        match request.command {
+            CMD_DISC => return Ok(None),
+            CMD_WRITE if request.length > MAX_PAYLOAD => return Ok(None),
+            CMD_WRITE => input.skip(request.length.into())?,
+            _ => {}
+        }
+        Ok(Some(request))
+    }
+
+    /// What is to be done about it.
+    pub fn job(&self, size: u64, agreed: &Agreed) -> Job {
+        let allowed = match self.command {
+            CMD_READ if agreed.structured => CMD_FLAG_DF,
+            CMD_BLOCK_STATUS => CMD_FLAG_REQ_ONE,
+            CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => {
+                return Job::Refuse(EPERM, "the image is read only");
+            }
+            _ => 0,
+        };
+        if self.flags & !allowed != 0 {
+            return Job::Refuse(EINVAL, "flags that this command does not have");
+        }
+        if self.command == CMD_FLUSH {
+            return Job::Nothing;
+        }
+        if !matches!(self.command, CMD_READ | CMD_CACHE | CMD_BLOCK_STATUS) {
+            return Job::Refuse(EINVAL, "no such command");
+        }
+        let end = self.offset.checked_add(self.length.into());
+        let Some(end) = end.filter(|&end| end <= size && end > self.offset) else {
+            return Job::Refuse(EINVAL, "no bytes, or bytes behind the end");
+        };
+        let bytes = self.offset..end;
+        match self.command {
+            CMD_READ if self.length > MAX_PAYLOAD => {
+                Job::Refuse(EINVAL, "more than 32 MiB at once")
+            }
+            CMD_READ => Job::Read {
+                bytes,
+                whole: self.flags & CMD_FLAG_DF != 0,
+            },
+            CMD_BLOCK_STATUS if !agreed.allocation => {
+                Job::Refuse(EINVAL, "base:allocation was not negotiated")
+            }
+            CMD_BLOCK_STATUS => Job::BlockStatus {
+                bytes,
+                one: self.flags & CMD_FLAG_REQ_ONE != 0,
+            },
+            _ => Job::Cache(bytes),
+        }
+    }
+
+    /// Its place in [`COMMANDS`](crate::serve::COMMANDS).
+    pub fn kind(&self) -> usize {
+        match self.command {
+            CMD_READ => 0,
+            CMD_BLOCK_STATUS => 1,
+            CMD_CACHE => 2,
+            CMD_FLUSH => 3,
+            CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => 4,
+            _ => 5,
+        }
+    }
+}

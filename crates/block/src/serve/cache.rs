@@ -1,0 +1,334 @@
+//! Decoded blocks in memory: a budget in bytes, and each block decoded once however many ask for it.
+//!
+//! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while something is
+//! decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last passed it stays once
+//! more. So what a single pass over the image brought goes before what is used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Most shards.
+const SHARDS: u64 = 16;
+/// A shard has room for so many blocks at least, or there are fewer shards.
+const PER_SHARD: u64 = 8;
+
+/// The bytes of a block, which go back to be used again when nobody has them any more.
+#[derive(Debug)]
+pub struct Plain {
+    bytes: Vec<u8>,
+    home: Arc<Spares>,
+}
+
+impl Plain {
+    /// All of them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// To be filled, while they are nobody else's.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        let mut spares = lock(&self.home.spares);
+        if spares.len() < self.home.most {
+            spares.push(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+/// Buffers that are not in use.
+#[derive(Debug)]
+struct Spares {
+    spares: Mutex<Vec<Vec<u8>>>,
+    most: usize,
+}
+
+/// A block that somebody decodes. Whoever else wants it waits here; there is nothing in it if that failed.
+pub type Flight = OnceLock<Option<Arc<Plain>>>;
+
+/// What there is of a block.
+#[derive(Debug)]
+pub enum Found {
+    /// Its bytes.
+    Ready(Arc<Plain>),
+    /// Somebody else decodes it.
+    Coming(Arc<Flight>),
+    /// Nobody has it: whoever asked has to decode it.
+    Mine(Lead),
+}
+
+/// The duty to decode a block. Dropped without having landed, it tells those who wait that it failed.
+#[derive(Debug)]
+pub struct Lead {
+    cache: Arc<Cache>,
+    start: u64,
+    flight: Arc<Flight>,
+    landed: bool,
+}
+
+impl Lead {
+    /// Where to wait for it.
+    pub fn flight(&self) -> &Arc<Flight> {
+        &self.flight
+    }
+
+    /// Puts the block into the cache and gives it to those who wait.
+    pub fn land(mut self, plain: Plain) {
+        self.landed = true;
+        let plain = Arc::new(plain);
+        self.cache.keep(self.start, Some(&plain));
+        // Only a lead sets it, once.
+        let _ = self.flight.set(Some(plain));
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        if !self.landed {
+            self.cache.keep(self.start, None);
+            let _ = self.flight.set(None);
+        }
+    }
+}
+
+/// Decoded blocks by their first byte.
+#[derive(Debug)]
+pub struct Cache {
+    shards: Box<[Mutex<Shard>]>,
+    /// Bytes of each.
+    room: u64,
+    budget: u64,
+    block: u64,
+    spares: Arc<Spares>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    places: HashMap<u64, Place>,
+    slots: Vec<Slot>,
+    hand: usize,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+enum Place {
+    Slot(usize),
+    Flight(Arc<Flight>),
+}
+
+#[derive(Debug)]
+struct Slot {
+    start: u64,
+    plain: Arc<Plain>,
+    used: bool,
+}
+
+impl Cache {
+    /// Room for `budget` bytes in blocks of about `block`. With 0 nothing is kept, and still no block is decoded by two at
+    /// the same time.
+    pub fn new(budget: u64, block: u32) -> Arc<Cache> {
+        let block = u64::from(block.max(1));
+        let shards = (budget / (block * PER_SHARD)).clamp(1, SHARDS);
+        let most = (budget / block).clamp(16, 64) as usize;
+        Arc::new(Cache {
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            room: budget / shards,
+            budget,
+            block,
+            spares: Arc::new(Spares {
+                spares: Mutex::default(),
+                most,
+            }),
+        })
+    }
+
+    /// Bytes it may hold.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// Bytes it holds.
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| lock(shard).bytes).sum()
+    }
+
+    /// What there is of the block that begins at `start`. `keep` says that it is wanted now, and not only soon.
+    pub fn find(self: &Arc<Self>, start: u64, wanted: bool) -> Found {
+        let mut guard = self.shard(start);
+        let shard = &mut *guard;
+        match shard.places.get(&start) {
+            Some(&Place::Slot(at)) => {
+                let slot = &mut shard.slots[at];
+                slot.used |= wanted;
+                Found::Ready(Arc::clone(&slot.plain))
+            }
+            Some(Place::Flight(flight)) => Found::Coming(Arc::clone(flight)),
+            None => {
+                let flight = Arc::new(Flight::new());
+                let place = Place::Flight(Arc::clone(&flight));
+                shard.places.insert(start, place);
+                Found::Mine(Lead {
+                    cache: Arc::clone(self),
+                    start,
+                    flight,
+                    landed: false,
+                })
+            }
+        }
+    }
+
+    /// A buffer of `len` bytes, of any content.
+    pub fn buffer(&self, len: usize) -> Plain {
+        let spare = lock(&self.spares.spares).pop();
+        let mut bytes = spare.unwrap_or_default();
+        // One that once held a block of another size would keep its memory for ever.
+        if bytes.capacity() > 2 * len.max(self.block as usize) {
+            bytes = Vec::new();
+        }
+        bytes.resize(len, 0);
+        let home = Arc::clone(&self.spares);
+        Plain { bytes, home }
+    }
+
+    /// Ends a flight, with a block or without.
+    fn keep(&self, start: u64, plain: Option<&Arc<Plain>>) {
+        let mut gone = Vec::new();
+        let mut guard = self.shard(start);
+        let shard = &mut *guard;
+        shard.places.remove(&start);
+        let fits = |plain: &&Arc<Plain>| plain.bytes.len() as u64 <= self.room;
+        if let Some(plain) = plain.filter(fits) {
+            let bytes = plain.bytes.len() as u64;
+            while shard.bytes + bytes > self.room {
+                gone.extend(shard.evict());
+            }
+            shard.bytes += bytes;
+            shard.places.insert(start, Place::Slot(shard.slots.len()));
+            shard.slots.push(Slot {
+                start,
+                plain: Arc::clone(plain),
+                used: false,
+            });
+        }
+        // Buffers go back to the spares without this lock.
+        drop(guard);
+    }
+
+    fn shard(&self, start: u64) -> MutexGuard<'_, Shard> {
+        let number = start / self.block % self.shards.len() as u64;
+        lock(&self.shards[number as usize])
+    }
+}
+
+impl Shard {
+    /// Takes one block out. There is one if there are bytes.
+    fn evict(&mut self) -> Option<Arc<Plain>> {
+        loop {
+            if self.hand >= self.slots.len() {
+                self.hand = 0;
+            }
+            let slot = self.slots.get_mut(self.hand)?;
+            if std::mem::take(&mut slot.used) {
+                self.hand += 1;
+                continue;
+            }
+            let slot = self.slots.swap_remove(self.hand);
+            self.places.remove(&slot.start);
+            if let Some(moved) = self.slots.get(self.hand) {
+                self.places.insert(moved.start, Place::Slot(self.hand));
+            }
+            self.bytes -= slot.plain.bytes.len() as u64;
+            return Some(slot.plain);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(cache: &Arc<Cache>, start: u64, len: usize) {
+        let Found::Mine(lead) = cache.find(start, true) else {
+            panic!("{start} is there");
+        };
+        let mut plain = cache.buffer(len);
+        plain.bytes_mut().fill(start as u8);
+        lead.land(plain);
+    }
+
+    fn has(cache: &Arc<Cache>, start: u64) -> bool {
+        match cache.find(start, true) {
+            Found::Ready(plain) => plain.bytes().iter().all(|&byte| byte == start as u8),
+            Found::Coming(_) => panic!("{start} is coming"),
+            Found::Mine(_) => false,
+        }
+    }
+
+    #[test]
+    fn the_budget_holds_and_what_is_used_stays() {
+        let cache = Cache::new(4 * 100, 100);
+        for start in [0, 100, 200, 300] {
+            put(&cache, start, 100);
+        }
+        assert!(has(&cache, 0) && has(&cache, 200));
+        for start in (400..900).step_by(100) {
+            put(&cache, start, 100);
+            assert_eq!(cache.bytes(), 400);
+            assert!(has(&cache, 0) && has(&cache, 200), "at {start}");
+        }
+        assert!(!has(&cache, 100) && !has(&cache, 300));
+    }
+
+    #[test]
+    fn one_decodes_and_the_others_wait() {
+        let cache = Cache::new(1000, 100);
+        let Found::Mine(lead) = cache.find(0, true) else {
+            panic!("nobody has it");
+        };
+        let Found::Coming(flight) = cache.find(0, true) else {
+            panic!("somebody has it");
+        };
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| flight.wait().as_ref().unwrap().bytes().len());
+            lead.land(cache.buffer(77));
+            assert_eq!(waits.join().unwrap(), 77);
+        });
+        // One that fails is nobody's again.
+        let Found::Mine(lead) = cache.find(100, true) else {
+            panic!("nobody has it");
+        };
+        let flight = Arc::clone(lead.flight());
+        drop(lead);
+        assert!(flight.wait().is_none());
+        assert!(matches!(cache.find(100, true), Found::Mine(_)));
+    }
+
+    #[test]
+    fn without_a_budget_nothing_is_kept() {
+        let cache = Cache::new(0, 100);
+        put(&cache, 0, 100);
+        assert!(!has(&cache, 0));
+        assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn buffers_are_used_again() {
+        let cache = Cache::new(100, 100);
+        put(&cache, 0, 100);
+        let Found::Ready(plain) = cache.find(0, true) else {
+            panic!("it is there");
+        };
+        let place = plain.bytes().as_ptr();
+        put(&cache, 500, 100);
+        drop(plain);
+        assert_eq!(cache.buffer(60).bytes().as_ptr(), place);
+    }
+}

@@ -1,0 +1,223 @@
+//! What a server counts, in the text format of Prometheus.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A number that others may read at any time.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Counts `n` more.
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Counts `n` fewer, for what goes up and down.
+    pub fn sub(&self, n: u64) {
+        self.0.fetch_sub(n, Ordering::Relaxed);
+    }
+
+    /// How many there are.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Kinds of requests, as metrics name them.
+pub const COMMANDS: [&str; 6] = ["read", "block_status", "cache", "flush", "write", "other"];
+
+/// Upper bounds of latencies in microseconds; beyond the last there is one more.
+const BOUNDS: [u64; 12] = [
+    16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16_384, 65_536, 1_048_576,
+];
+
+/// How many took how long.
+#[derive(Debug, Default)]
+pub struct Latency {
+    counts: [Counter; BOUNDS.len() + 1],
+    micros: Counter,
+}
+
+impl Latency {
+    /// Counts one that took `time`.
+    pub fn record(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let at = BOUNDS.partition_point(|&bound| bound < micros);
+        self.counts[at].add(1);
+        self.micros.add(micros);
+    }
+}
+
+/// What a server counts.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// Clients there are.
+    pub connections: Counter,
+    /// Clients there have been.
+    pub accepted: Counter,
+    /// Requests under way.
+    pub in_flight: Counter,
+    /// Requests, by [`COMMANDS`].
+    pub requests: [Counter; COMMANDS.len()],
+    /// Requests that were answered with an error.
+    pub errors: Counter,
+    /// Bytes of the image that were asked for and given.
+    pub bytes: Counter,
+    /// Blocks that were in the cache.
+    pub hits: Counter,
+    /// Blocks that were not.
+    pub misses: Counter,
+    /// Blocks that somebody else was decoding.
+    pub waits: Counter,
+    /// Blocks decoded before they were asked for.
+    pub ahead: Counter,
+    /// Blocks that could not be decoded.
+    pub bad: Counter,
+    /// How long requests took, from request to reply.
+    pub latency: Latency,
+}
+
+impl Metrics {
+    /// All of it, as Prometheus reads it, with the bytes that the cache holds.
+    pub fn text(&self, cached: u64) -> String {
+        Text(self, cached).to_string()
+    }
+}
+
+struct Text<'a>(&'a Metrics, u64);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Text(m, cached) = *self;
+        head(f, "requests_total", "counter", "Requests by command.")?;
+        for (command, counter) in COMMANDS.iter().zip(&m.requests) {
+            let count = counter.get();
+            writeln!(
+                f,
+                "evener_nbd_requests_total{{command=\"{command}\"}} {count}"
+            )?;
+        }
+        let rest = [
+            (
+                "errors_total",
+                "counter",
+                "Requests answered with an error.",
+                m.errors.get(),
+            ),
+            (
+                "read_bytes_total",
+                "counter",
+                "Bytes of the image given.",
+                m.bytes.get(),
+            ),
+            (
+                "cache_hits_total",
+                "counter",
+                "Blocks found decoded.",
+                m.hits.get(),
+            ),
+            (
+                "cache_misses_total",
+                "counter",
+                "Blocks decoded for a request.",
+                m.misses.get(),
+            ),
+            (
+                "cache_waits_total",
+                "counter",
+                "Blocks another request was decoding.",
+                m.waits.get(),
+            ),
+            (
+                "cache_bytes",
+                "gauge",
+                "Bytes of decoded blocks held.",
+                cached,
+            ),
+            (
+                "readahead_blocks_total",
+                "counter",
+                "Blocks decoded ahead.",
+                m.ahead.get(),
+            ),
+            (
+                "bad_blocks_total",
+                "counter",
+                "Blocks that could not be decoded.",
+                m.bad.get(),
+            ),
+            (
+                "connections",
+                "gauge",
+                "Clients connected.",
+                m.connections.get(),
+            ),
+            (
+                "connections_total",
+                "counter",
+                "Clients accepted.",
+                m.accepted.get(),
+            ),
+            (
+                "requests_in_flight",
+                "gauge",
+                "Requests under way.",
+                m.in_flight.get(),
+            ),
+        ];
+        for (name, kind, help, value) in rest {
+            head(f, name, kind, help)?;
+            writeln!(f, "evener_nbd_{name} {value}")?;
+        }
+        let name = "request_seconds";
+        head(f, name, "histogram", "From request to reply.")?;
+        let mut sum = 0;
+        for (at, counter) in m.latency.counts.iter().enumerate() {
+            sum += counter.get();
+            match BOUNDS.get(at) {
+                Some(&bound) => {
+                    let seconds = bound as f64 / 1e6;
+                    writeln!(f, "evener_nbd_{name}_bucket{{le=\"{seconds}\"}} {sum}")?;
+                }
+                None => writeln!(f, "evener_nbd_{name}_bucket{{le=\"+Inf\"}} {sum}")?,
+            }
+        }
+        let seconds = m.latency.micros.get() as f64 / 1e6;
+        writeln!(f, "evener_nbd_{name}_sum {seconds}")?;
+        writeln!(f, "evener_nbd_{name}_count {sum}")
+    }
+}
+
+fn head(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::Result {
+    writeln!(f, "# HELP evener_nbd_{name} {help}")?;
+    writeln!(f, "# TYPE evener_nbd_{name} {kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_add_up() {
+        let metrics = Metrics::default();
+        for micros in [0, 16, 17, 2_000_000] {
+            metrics.latency.record(Duration::from_micros(micros));
+        }
+        metrics.requests[0].add(4);
+        let text = metrics.text(77);
+        for line in [
+            "evener_nbd_requests_total{command=\"read\"} 4",
+            "evener_nbd_cache_bytes 77",
+            "evener_nbd_request_seconds_bucket{le=\"0.000016\"} 2",
+            "evener_nbd_request_seconds_bucket{le=\"0.000032\"} 3",
+            "evener_nbd_request_seconds_bucket{le=\"1.048576\"} 3",
+            "evener_nbd_request_seconds_bucket{le=\"+Inf\"} 4",
+            "evener_nbd_request_seconds_sum 2.000033",
+            "evener_nbd_request_seconds_count 4",
+        ] {
+            assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What any server of an image needs, whatever its protocol: blocks decoded once and kept, read-ahead, counts.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `store.rs` | a range of the image as pieces of decoded blocks |
+//! | `cache.rs` | decoded blocks in memory, and who decodes which |
+//! | `ahead.rs` | which bytes a reader will want next |
+//! | `metrics.rs` | what is counted |
+//! | `status.rs` | how it is doing, in a line |
+
+mod ahead;
+mod cache;
+mod metrics;
+mod status;
+mod store;
+
+pub use ahead::Ahead;
+pub use cache::{Cache, Plain};
+pub use metrics::{COMMANDS, Counter, Latency, Metrics};
+pub use status::{Pulse, Status};
+pub use store::{Bad, Piece, Store, Window};

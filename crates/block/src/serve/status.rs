@@ -1,0 +1,109 @@
+//! What a server says of itself in a line, now and then.
+
+use std::fmt;
+use std::time::Instant;
+
+use super::metrics::Metrics;
+
+/// How a server is doing. `Display` is a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Status {
+    /// Clients connected.
+    pub clients: u64,
+    /// Bytes a second since the last time.
+    pub bytes: f64,
+    /// Requests a second since the last time.
+    pub requests: f64,
+    /// The share of blocks since the last time that were found decoded, if any were asked for.
+    pub hits: Option<f64>,
+}
+
+/// Compares what is counted with what was counted before.
+#[derive(Debug)]
+pub struct Pulse {
+    at: Instant,
+    seen: Seen,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    bytes: u64,
+    requests: u64,
+    hits: u64,
+    blocks: u64,
+}
+
+impl Seen {
+    fn of(metrics: &Metrics) -> Seen {
+        let hits = metrics.hits.get();
+        Seen {
+            bytes: metrics.bytes.get(),
+            requests: metrics.requests.iter().map(|count| count.get()).sum(),
+            hits,
+            blocks: hits + metrics.misses.get() + metrics.waits.get(),
+        }
+    }
+}
+
+impl Pulse {
+    /// From now on.
+    pub fn new(metrics: &Metrics) -> Pulse {
+        Pulse {
+            at: Instant::now(),
+            seen: Seen::of(metrics),
+        }
+    }
+
+    /// Since the last time.
+    pub fn beat(&mut self, metrics: &Metrics) -> Status {
+        let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
+        let (before, now) = (self.seen, Seen::of(metrics));
+        *self = Pulse {
+            at: Instant::now(),
+            seen: now,
+        };
+        let blocks = now.blocks - before.blocks;
+        Status {
+            clients: metrics.connections.get(),
+            bytes: (now.bytes - before.bytes) as f64 / seconds,
+            requests: (now.requests - before.requests) as f64 / seconds,
+            hits: (blocks > 0).then(|| (now.hits - before.hits) as f64 / blocks as f64),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (clients, mib) = (self.clients, self.bytes / f64::from(1 << 20));
+        let plural = if clients == 1 { "" } else { "s" };
+        write!(f, "{clients} client{plural}, {mib:.1} MiB/s, ")?;
+        write!(f, "{:.0} requests/s", self.requests)?;
+        match self.hits {
+            Some(hits) => write!(f, ", {:.0} % of blocks in the cache", 100.0 * hits),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_new_counts() {
+        let metrics = Metrics::default();
+        metrics.hits.add(50);
+        let mut pulse = Pulse::new(&metrics);
+        metrics.hits.add(1);
+        metrics.misses.add(3);
+        metrics.bytes.add(7);
+        metrics.connections.add(1);
+        let status = pulse.beat(&metrics);
+        assert_eq!(status.hits, Some(0.25));
+        assert!(status.bytes > 0.0 && status.requests == 0.0);
+        let line = status.to_string();
+        assert!(line.starts_with("1 client, "), "{line}");
+        assert!(line.ends_with(", 25 % of blocks in the cache"), "{line}");
+        assert_eq!(pulse.beat(&metrics).hits, None);
+    }
+}

@@ -1,0 +1,388 @@
+//! A range of the image as pieces of decoded blocks.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evener_runtime::{Batch, Caller, Dispatch, Pool};
+use tracing::warn;
+
+use super::cache::{Cache, Flight, Found, Lead, Plain};
+use super::metrics::Metrics;
+use crate::decoder::Decoder;
+use crate::error::Error;
+use crate::image::{Block, Image, Place};
+
+/// An image, what of it is decoded, and how the rest comes to be.
+#[derive(Debug)]
+pub struct Store {
+    image: Arc<Image>,
+    cache: Arc<Cache>,
+    decoders: Mutex<Vec<Decoder>>,
+    /// Threads that decode now, workers that help them not counted.
+    busy: AtomicUsize,
+    metrics: Metrics,
+}
+
+/// Bytes of the image that are not to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bad {
+    /// The first byte asked for that is among them.
+    pub at: u64,
+}
+
+/// Some bytes of the image, once they are there.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// So many zeros.
+    Zero(u64),
+    /// A part of a block.
+    Data(Arc<Plain>, Range<usize>),
+}
+
+impl Piece {
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        match self {
+            Piece::Zero(len) => *len,
+            Piece::Data(_, range) => range.len() as u64,
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A range of an image on its way: pieces that are there, and what the others wait for. Kept from one range to the next, so
+/// that it need not grow again.
+#[derive(Debug, Default)]
+pub struct Window {
+    from: u64,
+    pieces: Vec<Piece>,
+    /// Places in `pieces` that are not there yet.
+    coming: Vec<(usize, Coming)>,
+    leads: Vec<Mutex<Option<(Block, Lead)>>>,
+}
+
+#[derive(Debug)]
+enum Coming {
+    /// It is decoded here.
+    Mine(Arc<Flight>, Range<usize>),
+    /// Somebody else decodes the block, which begins there.
+    Theirs(Arc<Flight>, Range<usize>, u64),
+    /// They lie in the file as they are.
+    File(u64, usize),
+}
+
+impl Window {
+    /// Whether something has to be decoded, read or waited for.
+    pub fn is_cold(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// The pieces, in order; all there after [`Store::fill`].
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Lets go of all pieces.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.coming.clear();
+        self.leads.clear();
+    }
+}
+
+impl Store {
+    /// An image of which `budget` bytes are kept decoded.
+    pub fn new(image: Arc<Image>, budget: u64) -> Store {
+        Store {
+            cache: Cache::new(budget, image.block_size()),
+            image,
+            decoders: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What is kept.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and says where that
+    /// is. Whatever `window` held is gone. Nothing is decoded here; whoever has looked has to [fill](Store::fill), or
+    /// drop or clear the window, since others may wait for it by now.
+    ///
+    /// # Errors
+    /// The image cannot say where its bytes are.
+    pub fn look(&self, range: Range<u64>, most: u64, window: &mut Window) -> Result<u64, Bad> {
+        window.clear();
+        window.from = range.start;
+        let mut at = range.start;
+        while at < range.end && at - range.start < most {
+            // Nobody is to wait for what will not be decoded.
+            let block = self.block(at).inspect_err(|_| window.clear())?;
+            let len = (block.start + block.len).min(range.end) - at;
+            let skip = at - block.start;
+            at += len;
+            let piece = match block.place {
+                Place::Zero { .. } => Piece::Zero(len),
+                Place::Plain { offset } => {
+                    let len = len.min(most);
+                    at = at.min(block.start + skip + len);
+                    let coming = Coming::File(offset + skip, len as usize);
+                    window.coming.push((window.pieces.len(), coming));
+                    Piece::Zero(len)
+                }
+                Place::Packed { .. } => {
+                    let part = skip as usize..(skip + len) as usize;
+                    self.look_packed(block, part, window)
+                }
+            };
+            window.pieces.push(piece);
+        }
+        Ok(at)
+    }
+
+    fn look_packed(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
+        let stand_in = Piece::Zero(part.len() as u64);
+        let coming = match self.cache.find(block.start, true) {
+            Found::Ready(plain) => {
+                self.metrics.hits.add(1);
+                return Piece::Data(plain, part);
+            }
+            Found::Coming(flight) => {
+                self.metrics.waits.add(1);
+                Coming::Theirs(flight, part, block.start)
+            }
+            Found::Mine(lead) => {
+                self.metrics.misses.add(1);
+                let flight = Arc::clone(lead.flight());
+                window.leads.push(Mutex::new(Some((block, lead))));
+                Coming::Mine(flight, part)
+            }
+        };
+        window.coming.push((window.pieces.len(), coming));
+        stand_in
+    }
+
+    fn block(&self, at: u64) -> Result<Block, Bad> {
+        self.image.block(at).map_err(|error| self.told(&error, at))
+    }
+
+    /// Brings what a window lacks, on the workers of `pool` and this thread.
+    ///
+    /// # Errors
+    /// The first byte that is not to be had.
+    pub fn fill(&self, pool: &Pool, window: &mut Window) -> Result<(), Bad> {
+        self.decode(pool, &window.leads);
+        let mut bad = None;
+        // Only now, when nobody waits for this thread any more: two that waited for each other's blocks would wait for ever.
+        for (place, coming) in window.coming.drain(..) {
+            let there = match coming {
+                Coming::Mine(flight, part) => {
+                    let plain = flight.wait().as_ref();
+                    plain.map(|plain| Piece::Data(Arc::clone(plain), part))
+                }
+                Coming::Theirs(flight, part, start) => {
+                    let plain = flight.wait().clone().or_else(|| self.again(start));
+                    plain.map(|plain| Piece::Data(plain, part))
+                }
+                Coming::File(offset, len) => self.read(offset, len),
+            };
+            match there {
+                Some(piece) => window.pieces[place] = piece,
+                None => {
+                    bad.get_or_insert(place);
+                }
+            }
+        }
+        window.leads.clear();
+        match bad {
+            None => Ok(()),
+            Some(place) => {
+                let before = window.pieces[..place].iter().map(Piece::len).sum::<u64>();
+                let at = window.from + before;
+                Err(Bad { at })
+            }
+        }
+    }
+
+    /// A block that somebody else was to decode and did not: it is damaged, or whoever it was had to leave.
+    fn again(&self, start: u64) -> Option<Arc<Plain>> {
+        loop {
+            match self.cache.find(start, true) {
+                Found::Ready(plain) => return Some(plain),
+                Found::Coming(flight) => {
+                    if let Some(plain) = flight.wait() {
+                        return Some(Arc::clone(plain));
+                    }
+                }
+                Found::Mine(lead) => {
+                    let block = self.block(start).ok()?;
+                    let mut decoder = self.decoder();
+                    let plain = self.decode_one(&mut decoder, &block);
+                    self.decoders().push(decoder);
+                    let flight = Arc::clone(lead.flight());
+                    lead.land(plain?);
+                    return flight.wait().clone();
+                }
+            }
+        }
+    }
+
+    /// Decodes blocks that are not there yet and that nobody decodes, and waits for none.
+    pub fn prefetch(&self, pool: &Pool, range: Range<u64>, window: &mut Window) {
+        window.clear();
+        let mut at = range.start;
+        while at < range.end {
+            let Ok(block) = self.block(at) else {
+                break;
+            };
+            at = block.start + block.len;
+            if let Place::Packed { .. } = block.place
+                && let Found::Mine(lead) = self.cache.find(block.start, false)
+            {
+                self.metrics.ahead.add(1);
+                window.leads.push(Mutex::new(Some((block, lead))));
+            }
+        }
+        self.decode(pool, &window.leads);
+        window.clear();
+    }
+
+    fn decode(&self, pool: &Pool, leads: &[Mutex<Option<(Block, Lead)>>]) {
+        if leads.is_empty() {
+            return;
+        }
+        // Threads that decode at the same time are as good as workers, so each takes those the others leave.
+        let others = self.busy.fetch_add(1, Ordering::Relaxed);
+        let _busy = Busy(&self.busy);
+        let batch = Batch {
+            dispatch: Dispatch::Fifo,
+            items: leads.len() as u32,
+            grain: 1,
+            workers: pool.workers().saturating_sub(others).max(1) as u32,
+            deadline: None,
+            caller: Caller::Hurries,
+        };
+        let done = pool.run(&batch, &|_, items| {
+            let mut decoder = self.decoder();
+            for lead in &leads[items.start as usize..items.end as usize] {
+                let taken = lead.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some((block, lead)) = taken
+                    && let Some(plain) = self.decode_one(&mut decoder, &block)
+                {
+                    lead.land(plain);
+                }
+            }
+            self.decoders().push(decoder);
+        });
+        if let Err(panic) = done {
+            // Those who wait for what it was to decode were told that it failed.
+            warn!("a block could not be decoded: {panic}");
+        }
+    }
+
+    fn decode_one(&self, decoder: &mut Decoder, block: &Block) -> Option<Plain> {
+        let mut plain = self.cache.buffer(block.len as usize);
+        let bytes = plain.bytes_mut();
+        let done = self.image.read_block(decoder, block, bytes).and_then(|()| {
+            // A codec with a checksum of its own has compared it.
+            match block.place {
+                Place::Packed { codec, .. } if codec.checked.is_some() => Ok(()),
+                _ => self.image.check(block, bytes),
+            }
+        });
+        match done {
+            Ok(()) => Some(plain),
+            Err(error) => {
+                self.told(&error, block.start);
+                None
+            }
+        }
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Option<Piece> {
+        let mut plain = self.cache.buffer(len);
+        match self.image.file().read(offset, plain.bytes_mut()) {
+            Ok(got) if got == len => Some(Piece::Data(Arc::new(plain), 0..len)),
+            Ok(_) => {
+                self.metrics.bad.add(1);
+                warn!("{}: cut short while it is served", self.image.file().name());
+                None
+            }
+            Err(error) => {
+                self.told(&error, offset);
+                None
+            }
+        }
+    }
+
+    fn told(&self, error: &Error, at: u64) -> Bad {
+        self.metrics.bad.add(1);
+        warn!("{error}");
+        Bad { at }
+    }
+
+    fn decoder(&self) -> Decoder {
+        let spare = self.decoders().pop();
+        spare.unwrap_or_default()
+    }
+
+    fn decoders(&self) -> std::sync::MutexGuard<'_, Vec<Decoder>> {
+        self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Busy<'a>(&'a AtomicUsize);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::path::Path;
+
+    #[test]
+    fn who_leaves_without_decoding_leaves_it_to_those_who_wait() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/frames.zst");
+        let image = Arc::new(Image::open(&path).unwrap());
+        let store = Store::new(Arc::clone(&image), 1 << 20);
+        let pool = Pool::new(1).unwrap();
+        let (mut first, mut second) = (Window::default(), Window::default());
+        let mut at = 0;
+        while !matches!(image.block(at).unwrap().place, Place::Packed { .. }) {
+            at += image.block(at).unwrap().len;
+        }
+        store.look(at..at + 1, 1, &mut first).unwrap();
+        store.look(at..at + 1, 1, &mut second).unwrap();
+        assert_eq!(store.metrics().waits.get(), 1);
+        first.clear();
+        store.fill(&pool, &mut second).unwrap();
+        let mut wanted = [0];
+        image.read_at(&mut Decoder::new(), at, &mut wanted).unwrap();
+        let [Piece::Data(plain, part)] = second.pieces() else {
+            panic!("{second:?}");
+        };
+        assert_eq!(plain.bytes()[part.clone()], wanted);
+    }
+}

@@ -1,0 +1,230 @@
+//! Serving an image.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::str::FromStr;
+
+use evener_runtime::Runtime;
+use evener_runtime::stream::CancelToken;
+
+use super::info::Bytes;
+use super::{SessionError, open};
+use crate::format::Format;
+use crate::nbd::{self, Address, Listener, OnStatus, Site};
+use crate::serve::Store;
+
+/// Bytes of decoded blocks that are kept unless others are asked for.
+pub const DEFAULT_CACHE: u64 = 64 << 20;
+/// Bytes ahead of a sequential reader where nothing else is asked for: so many that a reader which takes turns with its
+/// own work finds the next request decoded, and little beside the cache.
+const AUTO_AHEAD: u64 = 2 << 20;
+
+/// How an image is served.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Where clients connect.
+    pub address: Address,
+    /// Where metrics are told over HTTP.
+    pub metrics: Option<Address>,
+    /// Its format, where it is not to be recognised.
+    pub format: Option<&'static Format>,
+    /// Bytes of decoded blocks that are kept.
+    pub cache: u64,
+    /// What is decoded before it is asked for.
+    pub ahead: ReadAhead,
+}
+
+/// What is decoded for a sequential reader before it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// As much as is of use.
+    #[default]
+    Auto,
+    /// Nothing.
+    Off,
+    /// So many bytes at most.
+    Bytes(u64),
+}
+
+impl FromStr for ReadAhead {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ReadAhead, String> {
+        match text {
+            "auto" => Ok(ReadAhead::Auto),
+            "off" => Ok(ReadAhead::Off),
+            _ => bytes(text).map(ReadAhead::Bytes),
+        }
+    }
+}
+
+impl ReadAhead {
+    /// Never more than a quarter of the cache, so that it does not push out what is in use.
+    fn limit(self, cache: u64) -> u64 {
+        let wanted = match self {
+            ReadAhead::Auto => AUTO_AHEAD,
+            ReadAhead::Off => 0,
+            ReadAhead::Bytes(bytes) => bytes,
+        };
+        wanted.min(cache / 4)
+    }
+}
+
+/// A number of bytes from text: `64M`, `1G`, `65536`.
+///
+/// # Errors
+/// It is none.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => Some(0),
+        "k" | "kib" => Some(10),
+        "m" | "mib" => Some(20),
+        "g" | "gib" => Some(30),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift?));
+    // What cannot be addressed cannot be held.
+    let bytes = bytes.filter(|&bytes| bytes <= isize::MAX as u64);
+    bytes.ok_or_else(|| "a number of bytes, as 65536, 64M or 1G".into())
+}
+
+/// An image that can be served: clients may connect, and wait until it runs.
+pub struct ServeSession {
+    site: Site,
+    listener: Listener,
+    metrics: Option<Listener>,
+}
+
+/// What was served. `Display` is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// How many clients there were.
+    pub clients: u64,
+    /// How many requests they made.
+    pub requests: u64,
+    /// Bytes they read.
+    pub bytes: u64,
+}
+
+/// Opens `input` and listens for clients. `cancel` ends the session.
+///
+/// # Errors
+/// The image cannot be read, or the addresses not be listened at.
+pub fn serve(
+    input: &OsStr,
+    options: &ServeOptions,
+    cancel: CancelToken,
+) -> Result<ServeSession, SessionError> {
+    let image = open(input, options.format)?;
+    let listen = |address: &Address| {
+        Listener::bind(address).map_err(|reason| SessionError::Listen {
+            address: address.to_string(),
+            reason,
+        })
+    };
+    Ok(ServeSession {
+        listener: listen(&options.address)?,
+        metrics: options.metrics.as_ref().map(listen).transpose()?,
+        site: Site {
+            store: Store::new(image, options.cache),
+            ahead: options.ahead.limit(options.cache),
+            cancel,
+        },
+    })
+}
+
+impl ServeSession {
+    /// Where clients connect.
+    pub fn address(&self) -> Address {
+        self.listener.address()
+    }
+
+    /// Where metrics are told.
+    pub fn metrics_address(&self) -> Option<Address> {
+        self.metrics.as_ref().map(Listener::address)
+    }
+
+    /// Serves until it is cancelled, and tells `on_status` every second how it is doing.
+    ///
+    /// # Errors
+    /// The system cannot wait for clients any more.
+    pub fn run(
+        self,
+        runtime: &Runtime,
+        on_status: Option<OnStatus<'_>>,
+    ) -> Result<Served, SessionError> {
+        let address = self.address().to_string();
+        let metrics = self.metrics.as_ref();
+        nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
+            .map_err(|reason| SessionError::Listen { address, reason })?;
+        let metrics = self.site.store.metrics();
+        Ok(Served {
+            clients: metrics.accepted.get(),
+            requests: metrics.requests.iter().map(|count| count.get()).sum(),
+            bytes: metrics.bytes.get(),
+        })
+    }
+}
+
+impl fmt::Display for ServeSession {
+    /// A line: what is served, where, and how to connect.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let image = self.site.store.image();
+        let (name, size) = (image.file().name(), Bytes(image.size()));
+        let address = self.address();
+        write!(f, "{name}: {size} at {address}; ")?;
+        if let Some(metrics) = self.metrics_address() {
+            write!(f, "metrics at {metrics}; ")?;
+        }
+        write!(f, "connect with: nbdcopy '{}' disk.img", address.uri())
+    }
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, requests) = (Bytes(self.bytes), self.requests);
+        write!(
+            f,
+            "{bytes} to {} clients, {requests} requests",
+            self.clients
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_bytes() {
+        for (text, number) in [
+            ("0", 0),
+            ("65536", 65536),
+            ("64M", 64 << 20),
+            ("1GiB", 1 << 30),
+        ] {
+            assert_eq!(bytes(text), Ok(number));
+        }
+        for text in [
+            "",
+            "M",
+            "-1",
+            "1T",
+            "99999999999999999999",
+            "9999999999999G",
+        ] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn read_ahead_leaves_most_of_the_cache() {
+        assert_eq!("auto".parse(), Ok(ReadAhead::Auto));
+        assert_eq!("1M".parse(), Ok(ReadAhead::Bytes(1 << 20)));
+        assert_eq!(ReadAhead::Bytes(1 << 30).limit(64 << 20), 16 << 20);
+        assert_eq!(ReadAhead::Off.limit(64 << 20), 0);
+        assert_eq!(ReadAhead::Auto.limit(0), 0);
+    }
+}

@@ -1,0 +1,108 @@
+//! A server under test.
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use evener_block::session::{ReadAhead, ServeOptions, Served, serve};
+use evener_runtime::CancelToken;
+
+use crate::common::{Folder, packed, runtime, sample};
+
+/// A server, stopped when this is dropped.
+pub struct Server {
+    pub folder: Folder,
+    cancel: CancelToken,
+    thread: Option<JoinHandle<Served>>,
+}
+
+impl Server {
+    /// Serves a file of `bytes`, an image of any format.
+    pub fn of(bytes: &[u8], cache: u64) -> Server {
+        let folder = Folder::new();
+        folder.file("image", bytes);
+        Server::at(folder, cache)
+    }
+
+    /// Serves the file `image` of a folder.
+    pub fn at(folder: Folder, cache: u64) -> Server {
+        let cancel = CancelToken::new();
+        let options = ServeOptions {
+            address: format!("unix:{}", folder.path("socket").display())
+                .parse()
+                .unwrap(),
+            metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
+            format: None,
+            cache,
+            ahead: ReadAhead::Auto,
+        };
+        let image = folder.path("image");
+        let session = serve(image.as_os_str(), &options, cancel.clone()).unwrap();
+        folder.file(
+            "metrics",
+            session.metrics_address().unwrap().uri().as_bytes(),
+        );
+        let thread = Some(thread::spawn(move || session.run(runtime(), None).unwrap()));
+        Server {
+            folder,
+            cancel,
+            thread,
+        }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path("socket")
+    }
+
+    pub fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.socket().display())
+    }
+
+    /// A connection on which no side waits for ever.
+    pub fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.socket()).unwrap();
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).unwrap();
+        stream.set_write_timeout(patience).unwrap();
+        stream
+    }
+
+    /// Stops it; it must end by itself.
+    pub fn stop(mut self) -> Served {
+        self.end().unwrap()
+    }
+
+    fn end(&mut self) -> Option<Served> {
+        self.cancel.cancel();
+        self.thread.take().map(|thread| thread.join().unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// An image with text, zeros and noise, and not a whole number of blocks long.
+pub fn image() -> Vec<u8> {
+    let mut bytes = vec![0; (3 << 20) + 777];
+    for place in [0, 100_000, 1 << 20, (2 << 20) + 5000] {
+        for copy in 0..6 {
+            let at = place + copy * 41_472;
+            bytes[at..at + 41_472].copy_from_slice(&sample());
+            bytes[at + 77] = copy as u8;
+        }
+    }
+    let end = bytes.len();
+    bytes[end - 500..].fill(9);
+    bytes
+}
+
+/// That image, packed, and as it is.
+pub fn packed_image(codec: &str) -> (Vec<u8>, Vec<u8>) {
+    let plain = image();
+    let folder = Folder::new();
+    (packed(&folder, &plain, codec, 16384, "auto"), plain)
+}

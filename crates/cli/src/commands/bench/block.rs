@@ -1,0 +1,49 @@
+//! `evener bench block`
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use evener_bench::block::{self, Options};
+use evener_runtime::dispatch::MAX_WORKERS;
+
+use super::results::Results;
+use super::{failure, progress};
+use crate::failure::Ended;
+
+/// Time requests to compressed disk images: blocks, 512 KiB on one worker and several, the whole device
+#[derive(clap::Args)]
+#[command(after_help = "\
+Nothing that was decoded is kept, so every request is cold. For other numbers of workers the gain is foreseen from what blocks
+take by themselves.
+
+Examples:
+  evener bench block
+  evener bench block disk.img.zst disk.img.evb --rounds 9 --json run.json")]
+pub struct Args {
+    /// Images of any format; otherwise made ones
+    images: Vec<PathBuf>,
+
+    /// Numbers of workers beside one; otherwise up to one for each cpu
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
+    workers: Vec<u32>,
+
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Write the figures as JSON; `-` is the standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+}
+
+pub fn run(args: Args) -> Ended {
+    let results = Results::create(args.json.as_deref(), None)?;
+    let options = Options {
+        images: args.images,
+        workers: args.workers,
+        rounds: args.rounds,
+    };
+    let report = block::run(&options, &mut progress()).map_err(failure)?;
+    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
+    results.write(&tables.join("\n"), &report, String::new)
+}

@@ -1,0 +1,90 @@
+//! `evener image serve`
+
+use std::ffi::OsString;
+
+use evener_block::format::Format;
+use evener_block::nbd::{Address, OnStatus};
+use evener_block::session::{ReadAhead, ServeOptions, bytes, serve};
+use evener_runtime::Runtime;
+use evener_runtime::dispatch::MAX_WORKERS;
+
+use crate::failure::{DONE, Ended};
+use crate::output::tell;
+use crate::progress::Bar;
+use crate::signals::Signals;
+
+/// Serve an image to NBD clients, read only
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock
+  nbdcopy 'nbd+unix:///?socket=/run/disk.sock' disk.img
+  qemu-img info 'nbd+unix:///?socket=/run/disk.sock'
+  evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G --metrics 127.0.0.1:9100
+
+Blocks are decoded when they are asked for, by all workers, and kept; one that several clients ask
+for is decoded once. There is no encryption and no password: on a network others use, listen at
+127.0.0.1 or at a Unix socket. Ctrl-C ends it.")]
+pub struct Args {
+    /// The image
+    image: OsString,
+
+    /// Where clients connect: unix:PATH or tcp:HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    nbd: Address,
+
+    /// Decode with N workers; otherwise one for each cpu
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
+    workers: Option<u32>,
+
+    /// Bytes of decoded blocks to keep
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = bytes)]
+    cache: u64,
+
+    /// Bytes to decode ahead of a client that reads on and on: auto, off or a number
+    #[arg(long, value_name = "BYTES", default_value = "auto")]
+    readahead: ReadAhead,
+
+    /// Tell metrics to Prometheus over HTTP at HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
+    metrics: Option<Address>,
+
+    /// The format of the image, instead of recognising it
+    #[arg(long, value_parser = super::format())]
+    format: Option<&'static Format>,
+}
+
+fn metrics(text: &str) -> Result<Address, String> {
+    let wrong = |_| "a host and a port, as in 127.0.0.1:9100".to_owned();
+    format!("tcp:{text}").parse().map_err(wrong)
+}
+
+pub fn run(args: &Args) -> Ended {
+    let signals = Signals::take()?;
+    let mut builder = Runtime::builder();
+    if let Some(workers) = args.workers {
+        builder = builder.workers(workers as usize);
+    }
+    let runtime = builder.build()?;
+    let options = ServeOptions {
+        address: args.nbd.clone(),
+        metrics: args.metrics.clone(),
+        format: args.format,
+        cache: args.cache,
+        ahead: args.readahead,
+    };
+    // From here on a signal has to take the socket away.
+    signals.streaming();
+    let session = serve(&args.image, &options, signals.token())?;
+    tell(&session.to_string());
+    let bar = Bar::start(None, "", "");
+    let mut show = bar.as_ref().map(|bar| bar.teller());
+    let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
+    let served = session.run(&runtime, on_status);
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    let served = served?;
+    tell(&served.to_string());
+    Ok(signals.status().unwrap_or(DONE))
+}

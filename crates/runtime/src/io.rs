@@ -1,0 +1,92 @@
+//! Threads for blocking input and output.
+#![forbid(unsafe_code)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{self, Scope};
+
+use tracing::error;
+
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::stream::panic_text;
+
+impl Runtime {
+    /// Calls `f` with something that starts threads for blocking input and output, such as one for each connection of a
+    /// server, and returns when `f` and all of them have ended. Work on data belongs to workers: such a thread calls
+    /// [`Pool::run`](crate::Pool::run), where it is worker 0. Its threads are not pinned.
+    ///
+    /// ```
+    /// let runtime = evener_runtime::Runtime::new()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// runtime.io_threads(|threads| threads.start("reader", move || send.send(7).unwrap()))?;
+    /// assert_eq!(receive.recv(), Ok(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn io_threads<'env, R>(
+        &'env self,
+        f: impl for<'scope> FnOnce(IoThreads<'scope, 'env>) -> R,
+    ) -> R {
+        thread::scope(|scope| f(IoThreads { scope }))
+    }
+}
+
+/// Starts threads for blocking input and output; see [`Runtime::io_threads`].
+#[derive(Clone, Copy, Debug)]
+pub struct IoThreads<'scope, 'env: 'scope> {
+    scope: &'scope Scope<'scope, 'env>,
+}
+
+impl<'scope> IoThreads<'scope, '_> {
+    /// Starts a thread of that name, of which Linux shows 15 bytes. If `f` panics, the thread ends, the log has what it
+    /// said, and nothing else comes of it: whatever must happen at its end belongs in a `Drop`.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] when the operating system refuses one.
+    pub fn start(self, name: &'static str, f: impl FnOnce() + Send + 'scope) -> Result<(), Error> {
+        let body = move || {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+                error!(
+                    thread = name,
+                    "a thread for input and output panicked: {}",
+                    panic_text(&*payload)
+                );
+            }
+        };
+        let started = thread::Builder::new()
+            .name(name.into())
+            .spawn_scoped(self.scope, body);
+        match started {
+            Ok(_) => Ok(()),
+            Err(source) => Err(Error::Thread { name, source }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn all_have_ended_when_it_returns_and_a_panic_is_one_threads_own() {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let ended = AtomicU32::new(0);
+        let text = runtime.io_threads(|threads| {
+            for number in 0..4 {
+                let ended = &ended;
+                let inner = move || {
+                    let name = thread::current().name().map(str::to_owned);
+                    assert_eq!(name.as_deref(), Some("evener-io"));
+                    ended.fetch_add(1, Ordering::Relaxed);
+                    assert!(number < 3, "the last one panics");
+                };
+                // A thread may start another.
+                let outer = move || threads.start("evener-io", inner).unwrap();
+                threads.start("evener-io-outer", outer).unwrap();
+            }
+            "done"
+        });
+        assert_eq!((text, ended.into_inner()), ("done", 4));
+    }
+}
