@@ -76,14 +76,13 @@ impl Lead {
         &self.flight
     }
 
-    /// Puts the block into the cache and gives it to those who wait, and back.
-    pub fn land(mut self, plain: Plain) -> Arc<Plain> {
+    /// Puts the block into the cache and gives it to those who wait.
+    pub fn land(mut self, plain: Plain) {
         self.landed = true;
         let plain = Arc::new(plain);
         self.cache.keep(self.start, Some(&plain));
         // Only a lead sets it, once.
-        let _ = self.flight.set(Some(Arc::clone(&plain)));
-        plain
+        let _ = self.flight.set(Some(plain));
     }
 }
 

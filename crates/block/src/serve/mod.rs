@@ -19,6 +19,6 @@ mod store;
 pub use ahead::Ahead;
 pub use cache::{Cache, Plain};
 pub use metrics::{COMMANDS, Counter, Latency, Metrics};
-pub use round::Round;
+pub use round::{Part, Round};
 pub use status::{Pulse, Status};
 pub use store::{Bad, Piece, Store, Window};

@@ -1,13 +1,31 @@
 //! Several ranges of the image at once, for a server that has many requests and one thread to answer them.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use evener_runtime::Pool;
 
 use super::cache::Plain;
 use super::store::{Bad, Coming, Piece, Store, Window};
 use crate::image::Block;
+
+/// Some bytes of a range.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// So many zeros.
+    Zero(u64),
+    /// These.
+    Bytes(&'a [u8]),
+}
+
+impl Piece {
+    /// Its bytes.
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Piece::Zero(len) => Part::Zero(*len),
+            Piece::Data(plain, range) => Part::Bytes(&plain.bytes()[range.clone()]),
+        }
+    }
+}
 
 /// Ranges that are worked on together: what they lack is decoded as one batch, so that workers have something to do even
 /// where each range is a part of one block. Kept from one round to the next, so that it need not grow again.
@@ -87,36 +105,36 @@ impl Round {
 
 impl Store {
     /// Brings what the ranges of a round lack, on the workers of `pool` and this thread, and ends the round. `put` gets all
-    /// bytes of all ranges, as pieces, each with the number of its range and where in it it begins; what was decoded it gets on
+    /// bytes of all ranges, in parts, each with the number of its range and where in it it begins; what was decoded it gets on
     /// the thread that has decoded it, the rest on this one. `done` is called when a range has all, or lacks some for ever.
     pub fn deliver(
         &self,
         pool: &Pool,
         round: &mut Round,
-        put: impl Fn(usize, u64, &Piece) + Sync,
+        put: impl Fn(usize, u64, Part<'_>) + Sync,
         mut done: impl FnMut(usize, Result<(), Bad>),
     ) {
         let (windows, leads) = (&round.windows, &round.leads);
-        let landed = |number: usize, block: &Block, plain: Arc<Plain>| {
+        let ready = |number: usize, block: &Block, plain: &Plain| {
             let window = leads[number].0;
             let (at, part) = windows[window].part_of(block);
-            put(window, at, &Piece::Data(plain, part));
+            put(window, at, Part::Bytes(&plain.bytes()[part]));
         };
         let lead = |number: usize| {
             let (window, lead) = leads[number];
             &windows[window].leads[lead]
         };
-        self.decode_each(pool, leads.len(), lead, landed);
+        self.decode_each(pool, leads.len(), lead, ready);
         // Only now, when nobody waits for this thread any more.
         for (number, window) in round.windows[..round.used].iter_mut().enumerate() {
-            let outcome = self.rest(window, |at, piece| put(number, at, piece));
+            let outcome = self.rest(window, |at, part| put(number, at, part));
             done(number, outcome);
         }
         round.clear();
     }
 
     /// Puts what was not decoded for this window.
-    fn rest(&self, window: &mut Window, put: impl Fn(u64, &Piece)) -> Result<(), Bad> {
+    fn rest(&self, window: &mut Window, put: impl Fn(u64, Part<'_>)) -> Result<(), Bad> {
         let mut at = 0;
         let mut coming = window.coming.drain(..).peekable();
         for (place, piece) in window.pieces.iter().enumerate() {
@@ -124,7 +142,7 @@ impl Store {
                 at: window.from + at,
             };
             match coming.next_if(|(due, _)| *due == place) {
-                None => put(at, piece),
+                None => put(at, piece.part()),
                 // Whoever decoded it for this window has put it.
                 Some((_, Coming::Mine(flight, _))) => {
                     flight.wait().as_ref().ok_or(bad)?;
@@ -132,10 +150,10 @@ impl Store {
                 Some((_, Coming::Theirs(flight, part, start))) => {
                     let plain = flight.wait().clone();
                     let plain = plain.or_else(|| self.again(start)).ok_or(bad)?;
-                    put(at, &Piece::Data(plain, part));
+                    put(at, Part::Bytes(&plain.bytes()[part]));
                 }
                 Some((_, Coming::File(offset, len))) => {
-                    put(at, &self.read(offset, len).ok_or(bad)?);
+                    put(at, self.read(offset, len).ok_or(bad)?.part());
                 }
             }
             at += piece.len();

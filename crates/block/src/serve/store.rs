@@ -277,14 +277,14 @@ impl Store {
         self.decode_each(pool, leads.len(), |number| &leads[number], |_, _, _| ());
     }
 
-    /// Decodes `count` blocks, of which `lead` gives each by its number, and calls `landed` with the number of each that could
-    /// be, on the thread that has.
+    /// Decodes `count` blocks, of which `lead` gives each by its number. `ready` is called with the number of each that could be
+    /// decoded, on the thread that has, before anybody else gets it: if it panics nobody does.
     pub(super) fn decode_each<'a>(
         &self,
         pool: &Pool,
         count: usize,
         lead: impl Fn(usize) -> &'a Mutex<Option<(Block, Lead)>> + Sync,
-        landed: impl Fn(usize, &Block, Arc<Plain>) + Sync,
+        ready: impl Fn(usize, &Block, &Plain) + Sync,
     ) {
         if count == 0 {
             return;
@@ -308,7 +308,8 @@ impl Store {
                 if let Some((block, lead)) = taken
                     && let Some(plain) = self.decode_one(&mut decoder, &block)
                 {
-                    landed(number, &block, lead.land(plain));
+                    ready(number, &block, &plain);
+                    lead.land(plain);
                 }
             }
             self.decoders().push(decoder);

@@ -20,7 +20,7 @@ use tracing::warn;
 
 use super::abi::{Descriptor, SECTOR, buffer, op, queue};
 use super::ring::{Done, QueueRing, Slots};
-use crate::serve::{Ahead, Bad, Piece, Round, Store};
+use crate::serve::{Ahead, Bad, Part, Round, Store};
 
 /// Blocks that a round may have for each worker before no more requests are taken into it.
 const BLOCKS_PER_WORKER: usize = 4;
@@ -188,7 +188,7 @@ impl<'a> Queue<'a> {
             spoilt: &self.spoilt,
         };
         if given < len {
-            copy.put(request.tag, given, &Piece::Zero(len - given));
+            copy.put(request.tag, given, Part::Zero(len - given));
         }
         let outcome = match self.round.look(self.store, bytes, given) {
             Ok(None) => {
@@ -198,12 +198,12 @@ impl<'a> Queue<'a> {
             Ok(Some(pieces)) => {
                 let mut at = 0;
                 for piece in pieces {
-                    copy.put(request.tag, at, piece);
+                    copy.put(request.tag, at, piece.part());
                     at += piece.len();
                 }
                 copy.whole(&request)
             }
-            Err(bad) => Err(bad),
+            Err(bad) => copy.whole(&request).and(Err(bad)),
         };
         self.line.answer(&request, outcome)
     }
@@ -220,7 +220,7 @@ impl<'a> Queue<'a> {
         self.store.deliver(
             self.pool,
             &mut self.round,
-            |number, at, piece| copy.put(rounded[number].tag, at, piece),
+            |number, at, part| copy.put(rounded[number].tag, at, part),
             |number, outcome| {
                 let request = &rounded[number];
                 let outcome = copy.whole(request).and_then(|len| outcome.map(|()| len));
@@ -320,14 +320,11 @@ impl Copy<'_> {
         }
     }
 
-    fn put(&self, tag: u16, at: u64, piece: &Piece) {
+    fn put(&self, tag: u16, at: u64, part: Part<'_>) {
         let to = buffer(self.queue, tag, at);
-        let done = match piece {
-            Piece::Data(plain, part) => {
-                let bytes = &plain.bytes()[part.clone()];
-                self.device.write_all_at(bytes, to)
-            }
-            Piece::Zero(len) => (0..*len).step_by(ZEROS.len()).try_for_each(|from| {
+        let done = match part {
+            Part::Bytes(bytes) => self.device.write_all_at(bytes, to),
+            Part::Zero(len) => (0..len).step_by(ZEROS.len()).try_for_each(|from| {
                 let bytes = &ZEROS[..ZEROS.len().min((len - from) as usize)];
                 self.device.write_all_at(bytes, to + from)
             }),

@@ -79,7 +79,12 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     diff -r /tree /mnt/tree || fail "round $round differs"
 done
 umount /mnt
-say "mounted, 10 rounds of diff -r without a difference in $(($(seconds) - from)) s"
+ticks() { cut -d' ' -f14,15 /proc/$server/stat | tr ' ' '+'; }
+before=$(($(ticks)))
+sleep 5
+used=$(($(ticks) - before))
+[ $used -le 5 ] || fail "an idle server took $used hundredths of a second in 5 s"
+say "mounted, 10 rounds of diff -r without a difference; idle for 5 s it took $((used * 10)) ms of processor time"
 stop
 say "the server ended and took the disk away: $(tail -n 1 /tmp/log)"
 
@@ -116,11 +121,28 @@ reader() {
     done
     echo "$read $bad" >/tmp/read.$1
 }
+# verifier: the same by fio, many reads at once.
+verifier() {
+    read=0; bad=0
+    while [ ! -e /tmp/enough ] && [ -e /verify ]; do
+        # shellcheck disable=SC2046
+        fio $(cat /verify) --filename=/dev/ublkb0 --rw=randread --direct=1 --ioengine=libaio --iodepth=16 --readonly \
+            --randseed=$read >/tmp/fio 2>&1 || { bad=$((bad + 1)); cat /tmp/fio >>/tmp/log.fio; }
+        new=$(sed -n 's/.*issued rwts: total=\([0-9]*\),.*/\1/p' /tmp/fio)
+        read=$((read + ${new:-0}))
+    done
+    echo "$read $bad" >/tmp/read.fio
+}
 mount -t ext4 -o ro /dev/ublkb0 /mnt || fail "it cannot be mounted"
 (reader one 1) & one=$!
 (reader two 37) & two=$!
 (reader three 101) & three=$!
-(while [ ! -e /tmp/enough ]; do echo 3 >/proc/sys/vm/drop_caches; diff -r /tree /mnt/tree >>/tmp/log.tree 2>&1 || echo bad >>/tmp/log.tree; echo >>/tmp/trees; done) & four=$!
+(while [ ! -e /tmp/enough ]; do
+    echo 3 >/proc/sys/vm/drop_caches
+    diff -r /tree /mnt/tree >>/tmp/log.tree 2>&1 || echo bad >>/tmp/log.tree
+    echo >>/tmp/trees
+done) & four=$!
+verifier & five=$!
 for round in $(seq "$rounds"); do
     sleep 2
     kill -9 $server
@@ -130,20 +152,55 @@ done
 say "$(cat /tmp/log)"
 sleep 2
 touch /tmp/enough
-for left in $(seq 1200); do
-    kill -0 $one 2>/dev/null || kill -0 $two 2>/dev/null || kill -0 $three 2>/dev/null || kill -0 $four 2>/dev/null || break
-    sleep 0.1
+left=1200
+for reader in $one $two $three $four $five; do
+    while kill -0 "$reader" 2>/dev/null; do
+        left=$((left - 1))
+        [ $left -gt 0 ] || fail "a read was never answered"
+        sleep 0.1
+    done
 done
-[ "$left" -lt 1200 ] || fail "a read was never answered"
 reads=0
 for name in one two three; do
     read -r read bad </tmp/read.$name || fail "reader $name did not end"
     [ "$bad" -eq 0 ] || fail "reader $name: $bad of $read reads are wrong"
     reads=$((reads + read))
 done
+read -r read bad </tmp/read.fio || fail "fio did not end"
+[ "$bad" -eq 0 ] || fail "fio: $bad runs failed"
 [ ! -s /tmp/log.tree ] || fail "the tree differs: $(head -n 3 /tmp/log.tree)"
 umount /mnt
-say "killed $rounds times: $reads reads of 256 KiB and $(wc -l </tmp/trees) rounds of diff -r, all answered, none wrong"
+say "killed $rounds times: $reads reads of 256 KiB, $read by fio and $(wc -l </tmp/trees) rounds of diff -r, all answered, none wrong"
 stop
 dmesg | grep -E 'I/O error|WARNING|BUG' && fail "the kernel complains"
+
+# An image of which some bytes are not what they were: what they belong to cannot be read, and all else can.
+mv /disk.img.zst /good
+cp /good /disk.img.zst
+dd if=/dev/zero of=/disk.img.zst bs=1 seek=$(($(stat -c %s /good) / 3)) count=64 conv=notrunc 2>/dev/null
+serve "at /dev/ublkb0$"
+refused_reads=0; place=0
+while read -r want; do
+    if dd if=/dev/ublkb0 of=/tmp/part iflag=direct bs=256k skip=$place count=1 2>/dev/null; then
+        got=$(sha256sum </tmp/part)
+        [ "${got%% *}" = "$want" ] || fail "wrong bytes of a damaged image at place $place"
+    else
+        refused_reads=$((refused_reads + 1))
+    fi
+    place=$((place + 1))
+done </sums
+[ $refused_reads -ge 1 ] && [ $refused_reads -le 2 ] || fail "$refused_reads reads of a damaged image failed"
+grep -q "block at byte" /tmp/log || fail "nobody says which block is damaged: $(cat /tmp/log)"
+stop
+say "a damaged image: $refused_reads of $place reads failed, and the others are right"
+
+# An image as it is, whose length is no number of sectors.
+mv /other.img /disk.img.zst
+serve "at /dev/ublkb0$" --format raw
+dd if=/dev/ublkb0 iflag=direct bs=64k 2>/dev/null >/tmp/part
+head -c 1000000 /tmp/part | cmp - /disk.img.zst || fail "a raw image differs"
+[ "$(tail -c +1000001 /tmp/part | tr -d '\0' | wc -c)" -eq 0 ] && [ "$(stat -c %s /tmp/part)" -eq 1000448 ] ||
+    fail "a raw image does not end with zeros"
+stop
+say "a raw image of 1000000 bytes"
 end "passed"

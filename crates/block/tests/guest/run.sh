@@ -51,14 +51,26 @@ mkdir -p "$root"/{bin,dev,proc,sys,mnt,tree,tmp}
 # Without what a debugger reads it is a tenth as large.
 strip -o "$program" "$EVENER"
 
-# A tree of many small files and some large ones, one of which does not compress, and a file system of it.
+# A tree of many small files and some large ones, one of which does not compress, and a file system of it. Where fio is
+# installed, what it can verify follows behind the file system.
 git ls-files -z | xargs -0 cp --parents -t "$root/tree" 2>/dev/null
-cp "$linux" "$root/tree/kernel"
-cp "$program" "$root/tree/program"
+head -c 4M "$linux" >"$root/tree/kernel"
+cp "$cache/busybox/bin/busybox" "$root/tree/busybox"
 size=$(du -sm "$root/tree" | cut -f1)
 mkdir "$out/disk"
 cp -al "$root/tree" "$out/disk/tree"
 mke2fs -q -F -t ext4 -O ^has_journal -d "$out/disk" "$out/disk.img" "$((size * 5 / 4 + 16))M" >/dev/null
+if command -v fio >/dev/null; then
+    verify="--name=verify --offset=$(stat -c %s "$out/disk.img") --size=8M --bs=16k --verify=crc32c --verify_fatal=1"
+    # shellcheck disable=SC2086
+    fio $verify --filename="$out/verify.img" --rw=write --do_verify=0 --ioengine=psync --output="$out/fio"
+    tail -c 8M "$out/verify.img" >>"$out/disk.img"
+    echo "$verify" >"$root/verify"
+    cp "$(command -v fio)" "$root/bin/fio"
+    ldd "$root/bin/fio" | grep -o '/[^ ]*' | xargs cp -L --parents -t "$root"
+else
+    say "without fio, which is not installed"
+fi
 "$program" image pack "$out/disk.img" "$root/disk.img.zst" 2>/dev/null
 say "image: $(stat -c %s "$out/disk.img") bytes with $(find "$root/tree" -type f | wc -l) files," \
     "packed $(stat -c %s "$root/disk.img.zst")"
