@@ -52,7 +52,7 @@ pub enum Error {
     /// A device whose server was killed at the wrong moment.
     #[error(
         "ublk device {id} cannot be taken over: a server was killed while it did so, and the driver cannot \
-         begin anew; remove the device with Ctrl-C in a server of it or a reboot"
+         begin anew; only a reboot removes the device"
     )]
     Stuck {
         /// Its number.
