@@ -126,7 +126,7 @@ verifier() {
     read=0; bad=0
     while [ ! -e /tmp/enough ] && [ -e /verify ]; do
         # shellcheck disable=SC2046
-        fio $(cat /verify) --filename=/dev/ublkb0 --rw=randread --direct=1 --ioengine=libaio --iodepth=16 --readonly \
+        fio $(cat /verify) --filename=/dev/ublkb0 --rw=randread --direct=1 --ioengine=libaio --iodepth=16 --readonly --verify_state_save=0 \
             --randseed=$read >/tmp/fio 2>&1 || { bad=$((bad + 1)); cat /tmp/fio >>/tmp/log.fio; }
         new=$(sed -n 's/.*issued rwts: total=\([0-9]*\),.*/\1/p' /tmp/fio)
         read=$((read + ${new:-0}))

@@ -63,7 +63,8 @@ mke2fs -q -F -t ext4 -O ^has_journal -d "$out/disk" "$out/disk.img" "$((size * 5
 if command -v fio >/dev/null; then
     verify="--name=verify --offset=$(stat -c %s "$out/disk.img") --size=8M --bs=16k --verify=crc32c --verify_fatal=1"
     # shellcheck disable=SC2086
-    fio $verify --filename="$out/verify.img" --rw=write --do_verify=0 --ioengine=psync --output="$out/fio"
+    fio $verify --filename="$out/verify.img" --rw=write --do_verify=0 --verify_state_save=0 \
+        --ioengine=psync --output="$out/fio"
     tail -c 8M "$out/verify.img" >>"$out/disk.img"
     echo "$verify" >"$root/verify"
     cp "$(command -v fio)" "$root/bin/fio"
