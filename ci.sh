@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop long
-# Without a name: all that a change must pass, in the order that fails soonest.
+# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop long guest
+# Without a name: all that a change must pass, which guest is not part of, in the order that fails soonest.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -98,15 +98,18 @@ TOTALS
     echo "16 to 18 rows, every plan and every split"
 }
 
+# Images served as disks, in a guest under QEMU whose kernel has the driver; some minutes. The first time it fetches a kernel.
+guest() { crates/block/tests/guest/run.sh; }
+
 if [ $# -eq 0 ]; then
     set -- fmt lint test doc bench-smoke interop long loom fuzz
 fi
 for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     case $verb in
-        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long) "$verb" ;;
+        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long | guest) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long guest" >&2
             exit 2
             ;;
     esac

@@ -25,8 +25,9 @@
 //! | `check/` | an image verified or unpacked |
 //! | `serve/` | decoded blocks kept for a server, read-ahead, what is counted |
 //! | `nbd/` | a server of the NBD protocol |
+//! | `ublk/` | a server of the Linux driver `ublk` |
 //! | `session/` | what the command line asks for |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod check;
 pub mod codec;
@@ -41,6 +42,7 @@ pub mod pack;
 pub mod serve;
 pub mod session;
 mod tree;
+pub mod ublk;
 mod zero;
 
 pub use decoder::Decoder;

@@ -3,6 +3,7 @@
 //! | file | what it is for |
 //! | --- | --- |
 //! | `store.rs` | a range of the image as pieces of decoded blocks |
+//! | `round.rs` | several such ranges at once |
 //! | `cache.rs` | decoded blocks in memory, and who decodes which |
 //! | `ahead.rs` | which bytes a reader will want next |
 //! | `metrics.rs` | what is counted |
@@ -11,11 +12,13 @@
 mod ahead;
 mod cache;
 mod metrics;
+mod round;
 mod status;
 mod store;
 
 pub use ahead::Ahead;
 pub use cache::{Cache, Plain};
 pub use metrics::{COMMANDS, Counter, Latency, Metrics};
+pub use round::{Part, Round};
 pub use status::{Pulse, Status};
 pub use store::{Bad, Piece, Store, Window};

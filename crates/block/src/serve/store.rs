@@ -59,15 +59,16 @@ impl Piece {
 /// that it need not grow again.
 #[derive(Debug, Default)]
 pub struct Window {
-    from: u64,
-    pieces: Vec<Piece>,
+    pub(super) from: u64,
+    to: u64,
+    pub(super) pieces: Vec<Piece>,
     /// Places in `pieces` that are not there yet.
-    coming: Vec<(usize, Coming)>,
-    leads: Vec<Mutex<Option<(Block, Lead)>>>,
+    pub(super) coming: Vec<(usize, Coming)>,
+    pub(super) leads: Vec<Mutex<Option<(Block, Lead)>>>,
 }
 
 #[derive(Debug)]
-enum Coming {
+pub(super) enum Coming {
     /// It is decoded here.
     Mine(Arc<Flight>, Range<usize>),
     /// Somebody else decodes the block, which begins there.
@@ -85,6 +86,14 @@ impl Window {
     /// The pieces, in order; all there after [`Store::fill`].
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
+    }
+
+    /// Where in this window a block of it begins, and which of its bytes are in it.
+    pub(super) fn part_of(&self, block: &Block) -> (u64, Range<usize>) {
+        let from = block.start.max(self.from);
+        let to = (block.start + block.len).min(self.to);
+        let part = (from - block.start) as usize..(to - block.start) as usize;
+        (from - self.from, part)
     }
 
     /// Lets go of all pieces.
@@ -130,7 +139,7 @@ impl Store {
     /// The image cannot say where its bytes are.
     pub fn look(&self, range: Range<u64>, most: u64, window: &mut Window) -> Result<u64, Bad> {
         window.clear();
-        window.from = range.start;
+        (window.from, window.to) = (range.start, range.end);
         let mut at = range.start;
         while at < range.end && at - range.start < most {
             // Nobody is to wait for what will not be decoded.
@@ -222,7 +231,7 @@ impl Store {
     }
 
     /// A block that somebody else was to decode and did not: it is damaged, or whoever it was had to leave.
-    fn again(&self, start: u64) -> Option<Arc<Plain>> {
+    pub(super) fn again(&self, start: u64) -> Option<Arc<Plain>> {
         loop {
             match self.cache.find(start, true) {
                 Found::Ready(plain) => return Some(plain),
@@ -265,7 +274,19 @@ impl Store {
     }
 
     fn decode(&self, pool: &Pool, leads: &[Mutex<Option<(Block, Lead)>>]) {
-        if leads.is_empty() {
+        self.decode_each(pool, leads.len(), |number| &leads[number], |_, _, _| ());
+    }
+
+    /// Decodes `count` blocks, of which `lead` gives each by its number. `ready` is called with the number of each that could be
+    /// decoded, on the thread that has, before anybody else gets it: if it panics nobody does.
+    pub(super) fn decode_each<'a>(
+        &self,
+        pool: &Pool,
+        count: usize,
+        lead: impl Fn(usize) -> &'a Mutex<Option<(Block, Lead)>> + Sync,
+        ready: impl Fn(usize, &Block, &Plain) + Sync,
+    ) {
+        if count == 0 {
             return;
         }
         // Threads that decode at the same time are as good as workers, so each takes those the others leave.
@@ -273,7 +294,7 @@ impl Store {
         let _busy = Busy(&self.busy);
         let batch = Batch {
             dispatch: Dispatch::Fifo,
-            items: leads.len() as u32,
+            items: count as u32,
             grain: 1,
             workers: pool.workers().saturating_sub(others).max(1) as u32,
             deadline: None,
@@ -281,11 +302,13 @@ impl Store {
         };
         let done = pool.run(&batch, &|_, items| {
             let mut decoder = self.decoder();
-            for lead in &leads[items.start as usize..items.end as usize] {
-                let taken = lead.lock().unwrap_or_else(PoisonError::into_inner).take();
+            for number in items.start as usize..items.end as usize {
+                let taken = lead(number).lock();
+                let taken = taken.unwrap_or_else(PoisonError::into_inner).take();
                 if let Some((block, lead)) = taken
                     && let Some(plain) = self.decode_one(&mut decoder, &block)
                 {
+                    ready(number, &block, &plain);
                     lead.land(plain);
                 }
             }
@@ -316,7 +339,7 @@ impl Store {
         }
     }
 
-    fn read(&self, offset: u64, len: usize) -> Option<Piece> {
+    pub(super) fn read(&self, offset: u64, len: usize) -> Option<Piece> {
         let mut plain = self.cache.buffer(len);
         match self.image.file().read(offset, plain.bytes_mut()) {
             Ok(got) if got == len => Some(Piece::Data(Arc::new(plain), 0..len)),

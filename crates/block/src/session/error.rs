@@ -23,6 +23,9 @@ pub enum SessionError {
         /// What is in the way.
         reason: std::io::Error,
     },
+    /// The image cannot be a disk.
+    #[error(transparent)]
+    Disk(#[from] crate::ublk::Error),
     /// The run failed.
     #[error("{}", of_stream(.0))]
     Stream(#[from] StreamError),
@@ -32,7 +35,7 @@ impl SessionError {
     /// Whether what was asked for can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            SessionError::Image(_) | SessionError::Listen { .. } => false,
+            SessionError::Image(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
             SessionError::Request(_) => true,
             SessionError::Stream(error) => matches!(
                 error,
@@ -49,7 +52,7 @@ impl SessionError {
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
-            SessionError::Request(_) | SessionError::Listen { .. } => false,
+            SessionError::Request(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)
             }

@@ -60,7 +60,7 @@ impl FromStr for ReadAhead {
 
 impl ReadAhead {
     /// Never more than a quarter of the cache, so that it does not push out what is in use.
-    fn limit(self, cache: u64) -> u64 {
+    pub(super) fn limit(self, cache: u64) -> u64 {
         let wanted = match self {
             ReadAhead::Auto => AUTO_AHEAD,
             ReadAhead::Off => 0,

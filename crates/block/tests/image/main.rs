@@ -9,3 +9,4 @@ mod foreign;
 mod geometry;
 mod interop;
 mod round;
+mod serving;

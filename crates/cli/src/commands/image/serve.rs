@@ -1,5 +1,7 @@
 //! `evener image serve`
 
+mod disk;
+
 use std::ffi::OsString;
 
 use evener_block::format::Format;
@@ -13,7 +15,7 @@ use crate::output::tell;
 use crate::progress::Bar;
 use crate::signals::Signals;
 
-/// Serve an image to NBD clients, read only
+/// Serve an image to NBD clients or as a disk of this machine, read only
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,14 +26,29 @@ Examples:
 
 Blocks are decoded when they are asked for, by all workers, and kept; one that several clients ask
 for is decoded once. There is no encryption and no password: on a network others use, listen at
-127.0.0.1 or at a Unix socket. Ctrl-C ends it.")]
+127.0.0.1 or at a Unix socket. Ctrl-C ends it.
+
+  evener image serve disk.img.zst --ublk
+  mount -o ro /dev/ublkb0 /mnt
+  evener image serve disk.img.zst --ublk --recover 0
+
+As a disk it takes Linux 6.5 or later, root, and `modprobe ublk_drv`. A line says which disk it is;
+Ctrl-C removes it, so unmount it before. If the server is killed, those who read wait until another
+is started with --recover and the number of the disk, and notice nothing.")]
 pub struct Args {
     /// The image
     image: OsString,
 
     /// Where clients connect: unix:PATH or tcp:HOST:PORT
-    #[arg(long, value_name = "ADDRESS")]
-    nbd: Address,
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "ublk")]
+    nbd: Option<Address>,
+
+    /// Be a disk of this machine, /dev/ublkbN, through the Linux driver ublk
+    #[arg(long, conflicts_with_all = ["nbd", "metrics"])]
+    ublk: bool,
+
+    #[command(flatten)]
+    disk: disk::Choices,
 
     /// Decode with N workers; otherwise one for each cpu
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
@@ -59,15 +76,22 @@ fn metrics(text: &str) -> Result<Address, String> {
     format!("tcp:{text}").parse().map_err(wrong)
 }
 
-pub fn run(args: &Args) -> Ended {
-    let signals = Signals::take()?;
+fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
     let mut builder = Runtime::builder();
     if let Some(workers) = args.workers {
         builder = builder.workers(workers as usize);
     }
-    let runtime = builder.build()?;
+    builder.build()
+}
+
+pub fn run(args: &Args) -> Ended {
+    let Some(address) = args.nbd.clone() else {
+        return disk::run(args);
+    };
+    let signals = Signals::take()?;
+    let runtime = runtime(args)?;
     let options = ServeOptions {
-        address: args.nbd.clone(),
+        address,
         metrics: args.metrics.clone(),
         format: args.format,
         cache: args.cache,

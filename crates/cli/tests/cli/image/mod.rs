@@ -1,6 +1,7 @@
 //! Disk images.
 
 mod bad;
+mod disk;
 mod round;
 mod serve;
 

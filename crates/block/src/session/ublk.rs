@@ -1,0 +1,141 @@
+//! Serving an image as a disk of this machine.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::Arc;
+
+use evener_runtime::Runtime;
+use evener_runtime::stream::CancelToken;
+
+use super::info::Bytes;
+use super::serve::ReadAhead;
+use super::{SessionError, open};
+use crate::format::Format;
+use crate::image::Image;
+use crate::serve::Store;
+use crate::ublk::{self, Device, Site, Wanted};
+
+/// Requests that may be under way in a queue unless others are asked for.
+pub const DEFAULT_DEPTH: u16 = 128;
+/// Queues where no number is asked for: a thread each, that does little but for what is in the cache.
+const AUTO_QUEUES: usize = 4;
+
+/// How an image becomes a disk.
+#[derive(Clone, Debug)]
+pub struct DiskOptions {
+    /// Queues; otherwise one for each worker, but few.
+    pub queues: Option<u16>,
+    /// Requests under way in each.
+    pub depth: u16,
+    /// A device to take over, by its number, instead of making one.
+    pub recover: Option<u32>,
+    /// Its format, where it is not to be recognised.
+    pub format: Option<&'static Format>,
+    /// Bytes of decoded blocks that are kept.
+    pub cache: u64,
+    /// What is decoded before it is asked for.
+    pub ahead: ReadAhead,
+}
+
+/// An image that can become a disk.
+pub struct DiskSession {
+    image: Arc<Image>,
+    options: DiskOptions,
+    cancel: CancelToken,
+}
+
+/// A disk that is there. `Display` is a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// The image.
+    pub name: String,
+    /// Bytes of it.
+    pub size: u64,
+    /// The number of the device.
+    pub id: u32,
+    /// Whether it was taken over from another server.
+    pub taken: bool,
+}
+
+/// What was read from a disk. `Display` is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskServed {
+    /// How many requests there were.
+    pub requests: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+}
+
+/// Opens `input`. `cancel` ends the session.
+///
+/// # Errors
+/// The image cannot be read.
+pub fn disk(
+    input: &OsStr,
+    options: DiskOptions,
+    cancel: CancelToken,
+) -> Result<DiskSession, SessionError> {
+    Ok(DiskSession {
+        image: open(input, options.format)?,
+        options,
+        cancel,
+    })
+}
+
+impl DiskSession {
+    /// Makes the disk, or takes it over, serves it until it is cancelled, and removes it. `started` is called when it is there.
+    ///
+    /// # Errors
+    /// The driver is not there or refuses.
+    pub fn run(
+        self,
+        runtime: &Runtime,
+        started: impl FnOnce(&Disk),
+    ) -> Result<DiskServed, SessionError> {
+        let options = &self.options;
+        let wanted = match options.recover {
+            Some(id) => Wanted::Old(id),
+            None => Wanted::New {
+                queues: options
+                    .queues
+                    .unwrap_or(runtime.pool().workers().min(AUTO_QUEUES) as u16),
+                depth: options.depth,
+            },
+        };
+        let device = Device::open(&self.image, wanted)?;
+        let name = self.image.file().name().to_owned();
+        let size = self.image.size();
+        let site = Site {
+            store: Store::new(self.image, options.cache),
+            ahead: options.ahead.limit(options.cache),
+            cancel: self.cancel,
+        };
+        ublk::serve(&site, runtime, device, |device| {
+            started(&Disk {
+                name,
+                size,
+                id: device.id(),
+                taken: device.is_taken(),
+            });
+        })?;
+        let metrics = site.store.metrics();
+        Ok(DiskServed {
+            requests: metrics.requests.iter().map(|count| count.get()).sum(),
+            bytes: metrics.bytes.get(),
+        })
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, size, id) = (&self.name, Bytes(self.size), self.id);
+        let taken = if self.taken { ", taken over" } else { "" };
+        write!(f, "{name}: {size} at /dev/ublkb{id}{taken}")
+    }
+}
+
+impl fmt::Display for DiskServed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {} requests", Bytes(self.bytes), self.requests)
+    }
+}

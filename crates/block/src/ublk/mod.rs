@@ -1,0 +1,30 @@
+//! An image as a disk of this machine, read only, through the Linux driver `ublk`.
+//!
+//! The driver makes `/dev/ublkbN`, the disk, and hands its requests to a server through io_uring. The server writes the bytes of a
+//! request to `/dev/ublkcN`, at a place that stands for it, and answers. When a server is killed, the driver keeps its
+//! requests until another takes over, and asks that one again.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `server.rs` | threads, and the order of starting and stopping |
+//! | `device.rs` | a device, made or taken over |
+//! | `queue.rs` | the requests of a queue |
+//! | `control.rs` | commands to the control device |
+//! | `ring.rs` | io_uring and shared memory, all that is `unsafe` |
+//! | `abi.rs` | the numbers and layouts |
+//!
+//! Sources: `linux/ublk_cmd.h` and `Documentation/block/ublk.rst` of Linux 6.12.
+
+mod abi;
+mod control;
+mod device;
+mod error;
+mod queue;
+#[allow(unsafe_code)]
+mod ring;
+mod server;
+
+pub use abi::{MAX_DEPTH, MAX_QUEUES};
+pub use device::{Device, Wanted};
+pub use error::Error;
+pub use server::{Site, serve, serves_a_disk};

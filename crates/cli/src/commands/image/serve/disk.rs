@@ -1,0 +1,46 @@
+//! `evener image serve --ublk`
+
+use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
+use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
+
+use crate::failure::{DONE, Ended};
+use crate::output::tell;
+use crate::signals::Signals;
+
+/// What can be chosen for a disk.
+#[derive(clap::Args)]
+pub struct Choices {
+    /// Queues of the disk, with a thread each; otherwise one for each worker, 4 at most
+    #[arg(long, value_name = "N", conflicts_with = "nbd", value_parser = clap::value_parser!(u16).range(1..=MAX_QUEUES as i64))]
+    queues: Option<u16>,
+
+    /// Requests under way in each queue
+    #[arg(long, value_name = "N", conflicts_with = "nbd", default_value_t = DEFAULT_DEPTH,
+        value_parser = clap::value_parser!(u16).range(1..=MAX_DEPTH as i64))]
+    depth: u16,
+
+    /// Take over disk /dev/ublkbID, whose server has ended, as it is
+    #[arg(long, value_name = "ID", conflicts_with_all = ["nbd", "queues", "depth"])]
+    recover: Option<u32>,
+}
+
+pub fn run(args: &super::Args) -> Ended {
+    // Before any thread is started: those that decode are in the disk's way as well.
+    serves_a_disk();
+    let signals = Signals::take()?;
+    let runtime = super::runtime(args)?;
+    let options = DiskOptions {
+        queues: args.disk.queues,
+        depth: args.disk.depth,
+        recover: args.disk.recover,
+        format: args.format,
+        cache: args.cache,
+        ahead: args.readahead,
+    };
+    // From here on a signal has to take the disk away.
+    signals.streaming();
+    let session = disk(&args.image, options, signals.token())?;
+    let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
+    tell(&served.to_string());
+    Ok(signals.status().unwrap_or(DONE))
+}
