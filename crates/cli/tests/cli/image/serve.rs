@@ -52,6 +52,14 @@ impl Server {
     }
 }
 
+impl Drop for Server {
+    /// A test that fails leaves no server behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A client that begins in the oldest way, and the size it is told.
 fn client(folder: &Folder) -> (UnixStream, u64) {
     let mut stream = UnixStream::connect(folder.path("socket")).unwrap();
