@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use evener_image::session;
-
 /// How a command ended: an exit status, or why it failed.
 pub type Ended = Result<u8, Failure>;
 
@@ -76,55 +74,28 @@ impl From<clap::Error> for Failure {
     }
 }
 
-impl From<session::Error> for Failure {
-    fn from(error: session::Error) -> Failure {
-        if error.is_request() {
-            Failure::request(error)
-        } else {
-            Failure::running(error)
+/// Errors of sessions, which say whether it was the command line that was wrong.
+macro_rules! of_sessions {
+    ($($error:ty),+ $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                if error.is_request() {
+                    Failure::request(error)
+                } else {
+                    Failure::running(error)
+                }
+            }
         }
-    }
+    )+};
 }
 
-impl From<evener_crypt::session::Error> for Failure {
-    fn from(error: evener_crypt::session::Error) -> Failure {
-        if error.is_request() {
-            Failure::request(error)
-        } else {
-            Failure::running(error)
-        }
-    }
-}
-
-impl From<evener_crypt::product::session::Error> for Failure {
-    fn from(error: evener_crypt::product::session::Error) -> Failure {
-        if error.is_request() {
-            Failure::request(error)
-        } else {
-            Failure::running(error)
-        }
-    }
-}
-
-impl From<evener_block::session::SessionError> for Failure {
-    fn from(error: evener_block::session::SessionError) -> Failure {
-        if error.is_request() {
-            Failure::request(error)
-        } else {
-            Failure::running(error)
-        }
-    }
-}
-
-impl From<evener_queens::SessionError> for Failure {
-    fn from(error: evener_queens::SessionError) -> Failure {
-        if error.is_request() {
-            Failure::request(error)
-        } else {
-            Failure::running(error)
-        }
-    }
-}
+of_sessions!(
+    evener_block::session::SessionError,
+    evener_crypt::product::session::Error,
+    evener_crypt::session::Error,
+    evener_image::session::Error,
+    evener_queens::SessionError,
+);
 
 impl From<evener_image::io::Error> for Failure {
     fn from(error: evener_image::io::Error) -> Failure {

@@ -47,14 +47,7 @@ impl SessionError {
     pub fn is_request(&self) -> bool {
         match self {
             SessionError::Board(_) => true,
-            SessionError::Stream(error) => matches!(
-                error,
-                StreamError::NoStructure { .. }
-                    | StreamError::Unsupported { .. }
-                    | StreamError::Workers { .. }
-                    | StreamError::Setup(_)
-                    | StreamError::EmptyPlan { .. }
-            ),
+            SessionError::Stream(error) => error.is_request(),
             _ => false,
         }
     }

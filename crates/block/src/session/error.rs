@@ -37,14 +37,7 @@ impl SessionError {
         match self {
             SessionError::Image(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
             SessionError::Request(_) => true,
-            SessionError::Stream(error) => matches!(
-                error,
-                StreamError::NoStructure { .. }
-                    | StreamError::Unsupported { .. }
-                    | StreamError::Workers { .. }
-                    | StreamError::Setup(_)
-                    | StreamError::EmptyPlan { .. }
-            ),
+            SessionError::Stream(error) => error.is_request(),
         }
     }
 

@@ -87,14 +87,7 @@ impl Error {
         match self {
             Error::Counter(_) => true,
             Error::Size { cause, .. } => matches!(cause, SizeError::Backward { .. }),
-            Error::Stream(error) => matches!(
-                error,
-                StreamError::NoStructure { .. }
-                    | StreamError::Unsupported { .. }
-                    | StreamError::Workers { .. }
-                    | StreamError::Setup(_)
-                    | StreamError::EmptyPlan { .. }
-            ),
+            Error::Stream(error) => error.is_request(),
             _ => false,
         }
     }

@@ -38,15 +38,7 @@ impl Error {
             Error::Io(error) => matches!(error, io::Error::TestSource { .. }),
             Error::Graph(_) => true,
             Error::Memory { .. } => false,
-            Error::Stream(error) => matches!(
-                error,
-                StreamError::Bind { .. }
-                    | StreamError::NoStructure { .. }
-                    | StreamError::Unsupported { .. }
-                    | StreamError::Workers { .. }
-                    | StreamError::Setup(_)
-                    | StreamError::EmptyPlan { .. }
-            ),
+            Error::Stream(error) => error.is_request(),
         }
     }
 

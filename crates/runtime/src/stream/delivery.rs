@@ -1,21 +1,19 @@
 //! What units that are computed side by side, or in a pipeline, are taken from and brought to.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::engine::Stop;
+use super::claims::Claims;
+use super::engine::{Cut, Ended, Stop};
 use super::exchange::Numbered;
 use super::intake::{Intake, Next};
 use super::outlet::{OutLink, Outlet};
 use super::ports::{Sink, Source};
-use super::schedule::Schedule;
 use super::tally::Tally;
-use crate::dispatch::WorkerId;
+use crate::dispatch::JobPanic;
 use crate::plan::Plan;
 use crate::service::Service;
-use crate::tuner::Epoch;
 
 /// What jobs bring their results to, one at a time.
 pub(super) struct Delivery<'e, 'a, 'p, S: Service, K> {
@@ -42,79 +40,82 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new() -> Times {
+    fn new(ahead: Duration) -> Times {
         Times {
             began: Instant::now(),
             took: Vec::new(),
-            ahead: Duration::ZERO,
+            ahead,
         }
     }
 }
 
-/// Who may take how many units.
-pub(super) struct Order<'e> {
-    pub(super) schedule: &'e mut dyn Schedule,
-    pub(super) left: u32,
-    /// An epoch under another plan, which the schedule has asked for.
-    pub(super) next: Option<Epoch>,
-    pub(super) over: bool,
-}
-
-/// When each worker began the unit it computes, in nanoseconds since the epoch began; 0 where it computes none.
-pub(super) struct Begun(Vec<AtomicU64>);
-
-impl Begun {
-    pub(super) fn new(workers: usize) -> Begun {
-        Begun((0..workers).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    pub(super) fn set(&self, worker: WorkerId, at: Duration) {
-        self.put(worker, (at.as_nanos() as u64).max(1));
-    }
-
-    pub(super) fn clear(&self, worker: WorkerId) {
-        self.put(worker, 0);
-    }
-
-    fn put(&self, worker: WorkerId, value: u64) {
-        if let Some(begun) = self.0.get(worker.0) {
-            begun.store(value, Ordering::Relaxed);
+impl<S: Service, K> Delivery<'_, '_, '_, S, K> {
+    /// Keeps why no more units are taken, if nothing before was in the way.
+    pub(super) fn stopped(&mut self, why: Stop) {
+        // Units are read before they are computed, so one that failed there was before the one that could not be read;
+        // and after either, other jobs find the source at its end.
+        let rank = |stop: &Stop| match stop {
+            Stop::Unit { unit, .. } => (0, *unit),
+            Stop::Source { unit, .. } => (1, *unit),
+            Stop::End | Stop::Stopped | Stop::Plan(_) => (2, 0),
+        };
+        let known = self.stop.as_ref();
+        if known.is_none_or(|known| rank(&why) < rank(known)) {
+            self.stop = Some(why);
         }
     }
 
-    /// How long each unit in work has taken at `now`.
-    pub(super) fn in_work(&self, now: Duration) -> impl Iterator<Item = Duration> {
-        let begun = self.0.iter().map(|begun| begun.load(Ordering::Relaxed));
-        begun
-            .filter(|&begun| begun > 0)
-            .map(move |begun| now.saturating_sub(Duration::from_nanos(begun)))
+    /// What the units of the epoch took that ends now; the next begins.
+    pub(super) fn turn_over(&mut self, ahead: Duration) -> Times {
+        std::mem::replace(&mut self.epoch, Times::new(ahead))
+    }
+
+    /// How it ended: `last` is what the units of the last epoch cost.
+    pub(super) fn ended(
+        self,
+        claims: Claims<'_>,
+        panic: Option<JobPanic>,
+        last: Vec<Duration>,
+        costs: &mut Vec<Duration>,
+    ) -> Ended {
+        if self.cut.is_none() {
+            costs.extend(last);
+        }
+        // Kernels, sources and sinks are caught where they are called; this is a callback's.
+        let of_callback = panic.map(|panic| Stop::Unit {
+            unit: self.next,
+            message: panic.to_string(),
+        });
+        Ended {
+            cut: self.cut.map(|after| Cut {
+                after,
+                redo: Duration::ZERO,
+            }),
+            stop: of_callback.or(self.stop),
+            next: claims.next(),
+        }
     }
 }
 
-pub(super) fn stop<S: Service, K>(
-    delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
-    quit: &AtomicBool,
-    why: Stop,
-) {
-    let mut delivery = lock(delivery);
-    // Units are read before they are computed, so one that failed there was before the one that could not be read;
-    // and after either, other jobs find the source at its end.
-    let rank = |stop: &Stop| match stop {
-        Stop::Unit { unit, .. } => (0, *unit),
-        Stop::Source { unit, .. } => (1, *unit),
-        Stop::End | Stop::Stopped | Stop::Plan(_) => (2, 0),
-    };
-    let earlier = delivery
-        .stop
-        .as_ref()
-        .is_none_or(|known| rank(&why) < rank(known));
-    if earlier {
-        delivery.stop = Some(why);
+impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
+    /// Takes results from unit `next` on.
+    pub(super) fn new(
+        outlet: &'e mut Outlet<'a, S, K>,
+        tally: &'e mut Tally<'p>,
+        next: u64,
+    ) -> Delivery<'e, 'a, 'p, S, K> {
+        Delivery {
+            held: VecDeque::with_capacity(outlet.link().buffers()),
+            next,
+            done: 0,
+            stop: None,
+            cut: None,
+            epoch: Times::new(Duration::ZERO),
+            outlet,
+            tally,
+        }
     }
-    quit.store(true, Ordering::Relaxed);
-}
 
-impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
     /// Tells the tally of the units done, which cost so much on average.
     pub(super) fn count(&mut self, plan: &Plan, costs: &[Duration]) {
         let units = std::mem::take(&mut self.done);
@@ -123,8 +124,26 @@ impl<S: Service, K: Sink<S>> Delivery<'_, '_, '_, S, K> {
         (0..units).for_each(|_| self.tally.count(plan, mean));
     }
 
+    /// Takes a unit that took so long, and tells how far the stream is.
+    pub(super) fn finish(
+        &mut self,
+        claims: &Claims<'_>,
+        plan: &Plan,
+        (number, output): (u64, S::Output),
+        (took, end): (Duration, Instant),
+        dropped: impl FnOnce() -> u64,
+    ) {
+        self.epoch.took.push(took);
+        if !self.bring(number, output) {
+            self.stop.get_or_insert(Stop::Stopped);
+            claims.quit();
+        }
+        let units = self.tally.units() + self.done;
+        self.tally.progress(plan, units, end, dropped);
+    }
+
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
-    pub(super) fn bring(&mut self, number: u64, output: S::Output) -> bool {
+    fn bring(&mut self, number: u64, output: S::Output) -> bool {
         let place = (number - self.next) as usize;
         while self.held.len() <= place {
             self.held.push_back(None);
@@ -153,10 +172,10 @@ pub(super) fn take<S: Service, Src: Source<S>, K>(
     out_link: &OutLink<S>,
     turn: &Mutex<&mut Intake<S, Src>>,
     delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
-    quit: &AtomicBool,
+    claims: &Claims<'_>,
 ) -> Option<(Numbered<S::Input>, S::Output)> {
     let Some(output) = out_link.empty() else {
-        stop(delivery, quit, Stop::Stopped);
+        claims.stop(delivery, Stop::Stopped);
         return None;
     };
     let next = lock(turn).take(|| out_link.flush());
@@ -167,7 +186,7 @@ pub(super) fn take<S: Service, Src: Source<S>, K>(
         Next::End => Stop::End,
     };
     out_link.give_back(output);
-    stop(delivery, quit, why);
+    claims.stop(delivery, why);
     None
 }
 

@@ -264,6 +264,16 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         );
     }
 
+    /// Makes the buffers that `inside` units at once need: for each an input and an output, and on a thread's side one
+    /// that is read or written and one that is ready.
+    pub(super) fn ensure_around(&self, inside: usize) {
+        let beside = |inline: bool| if inline { 0 } else { 2 };
+        self.ensure(
+            inside + beside(self.intake.is_inline()),
+            inside + beside(self.outlet.is_inline()).max(1),
+        );
+    }
+
     /// Makes buffers until there are `inputs` and `outputs` of them, as far as the limits allow.
     pub(super) fn ensure(&self, inputs: usize, outputs: usize) {
         while self.intake.link().buffers() < inputs.min(self.limits.inputs) {

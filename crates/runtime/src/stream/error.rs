@@ -108,6 +108,22 @@ impl StreamError {
         }
     }
 
+    /// Whether what was asked for can never work, whatever is read and written.
+    pub fn is_request(&self) -> bool {
+        match self {
+            StreamError::Bind { .. }
+            | StreamError::NoStructure { .. }
+            | StreamError::Unsupported { .. }
+            | StreamError::Workers { .. }
+            | StreamError::Setup(_)
+            | StreamError::EmptyPlan { .. } => true,
+            StreamError::Source { .. }
+            | StreamError::Sink { .. }
+            | StreamError::Unit { .. }
+            | StreamError::Runtime(_) => false,
+        }
+    }
+
     /// The error of the source, sink or graph itself, in its own type.
     ///
     /// ```

@@ -5,19 +5,19 @@
 //! Where an epoch ends and the next one has the same plan, nobody waits for the units still in work: they count in the
 //! next. Only another plan makes workers wait for one another.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::delivery::{Begun, Delivery, Order, Times, lock, stop, take};
-use super::engine::{Cut, Ended, Engine, Stop, tiny};
+use super::claims::Claims;
+use super::delivery::{Delivery, lock, take};
+use super::engine::{Ended, Engine, Stop};
 use super::intake::Intake;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use crate::dispatch::{Batch, Caller, WorkerId};
 use crate::service::Service;
-use crate::tuner::{Epoch, Measured};
+use crate::tuner::Epoch;
 
 /// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets those of
 /// the last of them.
@@ -36,52 +36,31 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
 ) -> Ended {
     let plan = epoch.plan;
     let workers = plan.workers as usize;
-    // One to compute per worker, and on a thread's side one being read or written and one ready.
-    let beside = |inline: bool| if inline { 0 } else { 2 };
-    let outputs = workers + beside(engine.outlet.is_inline()).max(1);
-    engine.ensure(workers + beside(engine.intake.is_inline()), outputs);
+    engine.ensure_around(workers);
     let may_grow = engine.may_grow();
 
     let exec = engine.exec;
     let in_link = engine.intake.link().clone();
     let out_link = engine.outlet.link();
-    let delivery = Mutex::new(Delivery {
-        held: VecDeque::with_capacity(out_link.buffers()),
-        next: engine.intake.taken(),
-        done: 0,
-        stop: None,
-        cut: None,
-        epoch: Times::new(),
-        outlet: &mut engine.outlet,
-        tally: &mut *engine.tally,
-    });
-    let order = Mutex::new(Order {
+    let next = engine.intake.taken();
+    let delivery = Delivery::new(&mut engine.outlet, &mut *engine.tally, next);
+    let delivery = Mutex::new(delivery);
+    let claims = Claims::new(
+        epoch,
         schedule,
-        left: epoch.units.max(1),
-        next: None,
-        over: false,
-    });
+        engine.cancel,
+        may_grow,
+        exec.pool().workers(),
+    );
     let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
-    let cancel = engine.cancel;
-    let quit = AtomicBool::new(false);
     let waited = AtomicU64::new(0);
-    let begun = Begun::new(exec.pool().workers());
-    let began = Instant::now();
 
     // What the units of an epoch cost that ends now.
     let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>, rest: Rest| {
-        let now = Instant::now();
-        let ahead = begun.in_work(now - began).sum();
+        let ahead = claims.in_work(Instant::now()).sum();
         let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
-        let times = std::mem::replace(
-            &mut delivery.epoch,
-            Times {
-                began: now,
-                took: Vec::new(),
-                ahead,
-            },
-        );
-        let present = ((now - times.began) * plan.workers + times.ahead)
+        let times = delivery.turn_over(ahead);
+        let present = (times.began.elapsed() * plan.workers + times.ahead)
             .saturating_sub(waited)
             .saturating_sub(ahead);
         let costs = shares(&times.took, present, plan.workers, rest);
@@ -89,75 +68,23 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         costs
     };
 
-    let another = |order: &mut Order<'_>| {
-        let mut delivery = lock(&delivery);
-        let whole = delivery.stop.is_none() && delivery.cut.is_none();
-        let known = !delivery.epoch.took.is_empty();
-        if order.over || epoch.cutoff.is_some() || !whole || !known {
-            return false;
-        }
-        let costs = reckon(&mut delivery, Rest::InWork);
-        drop(delivery);
-        order.schedule.record(Measured::Units { costs: &costs });
-        let next = order.schedule.next();
-        // Between batches the engine makes more buffers.
-        let grows = may_grow && tiny(&costs);
-        let goes_on = next.plan == plan && next.cutoff.is_none() && !grows;
-        if goes_on {
-            order.left = next.units.max(1);
-        } else {
-            order.next = Some(next);
-        }
-        goes_on
-    };
-    // Whether there is a unit for another job.
-    let claimed = || {
-        let mut order = lock(&order);
-        if order.left == 0 && !another(&mut order) {
-            order.over = true;
-            return false;
-        }
-        order.left -= 1;
-        true
-    };
-
     let job = |worker: WorkerId| -> bool {
-        if cancel.is_cancelled() {
-            stop(&delivery, &quit, Stop::Stopped);
-        }
-        if quit.load(Ordering::Relaxed) {
-            return false;
-        }
         let asked = Instant::now();
-        if let Some(cutoff) = epoch.cutoff {
-            let longest = begun.in_work(asked - began).max().unwrap_or_default();
-            if longest > cutoff {
-                lock(&delivery).cut.get_or_insert(longest);
-                quit.store(true, Ordering::Relaxed);
-                return false;
-            }
-        }
-        if !claimed() {
+        if !claims.claim(&delivery, |delivery| reckon(delivery, Rest::InWork)) {
             return false;
         }
-        let Some((unit, output)) = take(out_link, &turn, &delivery, &quit) else {
+        let Some((unit, output)) = take(out_link, &turn, &delivery, &claims) else {
             return false;
         };
         let begin = Instant::now();
-        begun.set(worker, begin - began);
+        claims.begin(worker, begin);
         let result = exec.whole(worker, unit.number, &unit.value, &output);
         let end = Instant::now();
         in_link.give_back(unit.value);
         if let Err(message) = result {
-            begun.clear(worker);
-            stop(
-                &delivery,
-                &quit,
-                Stop::Unit {
-                    unit: unit.number,
-                    message,
-                },
-            );
+            claims.end(worker);
+            let unit = unit.number;
+            claims.stop(&delivery, Stop::Unit { unit, message });
             // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
             in_link.stop_consumer();
             out_link.stop_producers();
@@ -165,21 +92,14 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         }
         {
             let mut delivery = lock(&delivery);
-            begun.clear(worker);
-            delivery.epoch.took.push(end - begin);
-            if epoch.cutoff.is_some_and(|cutoff| end - begin > cutoff) {
-                let cut = delivery.cut.get_or_insert(end - begin);
-                *cut = (*cut).max(end - begin);
-                quit.store(true, Ordering::Relaxed);
+            claims.end(worker);
+            if claims.is_too_long(end - begin) {
+                claims.cut(&mut delivery, end - begin);
             }
-            if !delivery.bring(unit.number, output) {
-                delivery.stop.get_or_insert(Stop::Stopped);
-                quit.store(true, Ordering::Relaxed);
-            }
-            let units = delivery.tally.units() + delivery.done;
-            delivery
-                .tally
-                .progress(&plan, units, end, || in_link.dropped());
+            let times = (end - begin, end);
+            delivery.finish(&claims, &plan, (unit.number, output), times, || {
+                in_link.dropped()
+            });
         }
         let wait = (begin - asked) + end.elapsed();
         waited.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
@@ -201,33 +121,11 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         })
         .err();
 
-    let mut delivery = delivery
+    let last = reckon(&mut lock(&delivery), Rest::Waited);
+    let delivery = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let last = reckon(&mut delivery, Rest::Waited);
-    let Delivery {
-        stop, cut, next, ..
-    } = delivery;
-    if cut.is_none() {
-        costs.extend(last);
-    }
-    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let stop = match panic {
-        // Kernels, sources and sinks are caught where they are called; this is a callback's.
-        Some(panic) => Some(Stop::Unit {
-            unit: next,
-            message: panic.to_string(),
-        }),
-        None => stop,
-    };
-    Ended {
-        cut: cut.map(|after| Cut {
-            after,
-            redo: Duration::ZERO,
-        }),
-        stop,
-        next: order.next,
-    }
+    delivery.ended(claims, panic, last, costs)
 }
 
 /// What workers do that have no unit of an epoch any more.

@@ -17,7 +17,7 @@
 //! | `exchange.rs` | buffers going round between two threads |
 //! | `intake.rs`, `outlet.rs` | the reading and the writing side |
 //! | `engine.rs`, `farm.rs`, `pipeline.rs` | the compute side: epochs of units divided, side by side, or in stages |
-//! | `delivery.rs` | what overlapping units are taken from and brought to |
+//! | `claims.rs`, `delivery.rs` | who may take another unit where units overlap, and where results are brought |
 //! | `line.rs`, `balance.rs` | the stages of a pipeline: who works at which, and where each begins |
 //! | `exec.rs` | one unit under one plan |
 //! | `schedule.rs` | who gives the plans |
@@ -28,6 +28,7 @@
 mod balance;
 mod build;
 mod cancel;
+mod claims;
 mod delivery;
 mod engine;
 mod error;

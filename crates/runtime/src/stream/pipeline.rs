@@ -14,8 +14,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::balance::{Balance, Medians, Window};
-use super::delivery::{Begun, Delivery, Order, Times, lock, stop, take};
-use super::engine::{Cut, Ended, Engine, Stop, tiny};
+use super::claims::Claims;
+use super::delivery::{Delivery, lock, take};
+use super::engine::{Ended, Engine, Stop};
 use super::error::panic_text;
 use super::intake::Intake;
 use super::line::{Line, Work};
@@ -25,7 +26,7 @@ use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
 use crate::service::Service;
 use crate::stages::pipelines;
 use crate::trace::Track;
-use crate::tuner::{Epoch, Measured};
+use crate::tuner::Epoch;
 
 /// Units that may wait between two stages: one for what stages differ by, one for what units do.
 pub(crate) const ROOM: usize = 2;
@@ -166,54 +167,34 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let workers = places.len() as u32;
 
     let inside = places.len() + ROOM * (places.len() - pipes.len());
-    let beside = |inline: bool| if inline { 0 } else { 2 };
-    engine.ensure(
-        inside + beside(engine.intake.is_inline()),
-        inside + beside(engine.outlet.is_inline()).max(1),
-    );
+    engine.ensure_around(inside);
     let may_grow = engine.may_grow();
 
     let in_link = engine.intake.link().clone();
     let out_link = engine.outlet.link();
-    let delivery = Mutex::new(Delivery {
-        held: std::collections::VecDeque::with_capacity(out_link.buffers()),
-        next: engine.intake.taken(),
-        done: 0,
-        stop: None,
-        cut: None,
-        epoch: Times::new(),
-        outlet: &mut engine.outlet,
-        tally: &mut *engine.tally,
-    });
-    let order = Mutex::new(Order {
+    let next = engine.intake.taken();
+    let delivery = Delivery::new(&mut engine.outlet, &mut *engine.tally, next);
+    let delivery = Mutex::new(delivery);
+    let claims = Claims::new(
+        epoch,
         schedule,
-        left: epoch.units.max(1),
-        next: None,
-        over: false,
-    });
+        engine.cancel,
+        may_grow,
+        exec.pool().workers(),
+    );
     let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
-    let cancel = engine.cancel;
-    let quit = AtomicBool::new(false);
     // Units from this one on are of no use any more.
     let failed = AtomicU64::new(u64::MAX);
     let waited = AtomicU64::new(0);
-    let begun = Begun::new(exec.pool().workers());
-    let began = Instant::now();
     let wait = |time: Duration, stages: u32| {
         waited.fetch_add(nanos(time) * u64::from(stages), Ordering::Relaxed);
     };
 
     // What the units of an epoch cost that ends now.
     let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>| {
-        let now = Instant::now();
-        let ahead: Duration = begun.in_work(now - began).sum();
+        let ahead: Duration = claims.in_work(Instant::now()).sum();
         let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
-        let times = Times {
-            began: now,
-            took: Vec::new(),
-            ahead,
-        };
-        let times = std::mem::replace(&mut delivery.epoch, times);
+        let times = delivery.turn_over(ahead);
         let (mut busy, mut least) = (0, 0);
         for pipe in &pipes {
             let (all, most) = pipe.busy();
@@ -221,7 +202,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             least += most;
         }
         let work = (Duration::from_nanos(busy) + ahead).saturating_sub(times.ahead);
-        let present = ((now - times.began) * workers)
+        let present = (times.began.elapsed() * workers)
             .saturating_sub(waited)
             .max(Duration::from_nanos(least))
             .max(work);
@@ -237,63 +218,12 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         costs
     };
 
-    let another = |order: &mut Order<'_>| {
-        let mut delivery = lock(&delivery);
-        let whole = delivery.stop.is_none() && delivery.cut.is_none();
-        let known = !delivery.epoch.took.is_empty();
-        if order.over || epoch.cutoff.is_some() || !whole || !known {
-            return false;
-        }
-        let costs = reckon(&mut delivery);
-        drop(delivery);
-        order.schedule.record(Measured::Units { costs: &costs });
-        let next = order.schedule.next();
-        // Between batches the engine makes more buffers.
-        let grows = may_grow && tiny(&costs);
-        let goes_on = next.plan == plan && next.cutoff.is_none() && !grows;
-        if goes_on {
-            order.left = next.units.max(1);
-        } else {
-            order.next = Some(next);
-        }
-        goes_on
-    };
-    // Whether there is a unit for another pipeline.
-    let claimed = || {
-        let mut order = lock(&order);
-        if order.left == 0 && !another(&mut order) {
-            order.over = true;
-            return false;
-        }
-        order.left -= 1;
-        true
-    };
-    let cut = |after: Duration| {
-        let mut delivery = lock(&delivery);
-        let cut = delivery.cut.get_or_insert(after);
-        *cut = (*cut).max(after);
-        quit.store(true, Ordering::Relaxed);
-    };
-
     let taken = |pipe: &Pipe<S::Input, S::Output>| {
-        if cancel.is_cancelled() {
-            stop(&delivery, &quit, Stop::Stopped);
-        }
-        if quit.load(Ordering::Relaxed) {
-            return None;
-        }
         let asked = Instant::now();
-        if let Some(cutoff) = epoch.cutoff {
-            let longest = begun.in_work(asked - began).max().unwrap_or_default();
-            if longest > cutoff {
-                cut(longest);
-                return None;
-            }
-        }
-        if !claimed() {
+        if !claims.claim(&delivery, reckon) {
             return None;
         }
-        let (unit, output) = take(out_link, &turn, &delivery, &quit)?;
+        let (unit, output) = take(out_link, &turn, &delivery, &claims)?;
         wait(asked.elapsed(), pipe.stages());
         Some(Travel {
             number: unit.number,
@@ -314,7 +244,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         let meter = &pipe.meters[place];
         let begin = Instant::now();
         if !meter.filled.swap(true, Ordering::Relaxed) {
-            wait(begin - began, u32::from(place > 0));
+            wait(begin - claims.began(), u32::from(place > 0));
         }
         let last = place + 1 == pipe.meters.len();
         let end = if last {
@@ -326,7 +256,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if steps.is_empty() {
             return Some(unit);
         }
-        begun.set(worker, begin - began);
+        claims.begin(worker, begin);
         let result = exec.steps(
             worker,
             unit.number,
@@ -336,13 +266,13 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         );
         let took = begin.elapsed();
         if let Err(message) = result {
-            begun.clear(worker);
+            claims.end(worker);
             failed.fetch_min(unit.number, Ordering::Relaxed);
             let why = Stop::Unit {
                 unit: unit.number,
                 message,
             };
-            stop(&delivery, &quit, why);
+            claims.stop(&delivery, why);
             in_link.give_back(unit.input);
             // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
             in_link.stop_consumer();
@@ -350,7 +280,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             return None;
         }
         let moved = pipe.count(place, &steps, took, &balance);
-        begun.clear(worker);
+        claims.end(worker);
         if let Some(ends) = moved
             && exec.trace().is_on()
         {
@@ -359,25 +289,21 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         }
         unit.at = steps.end;
         unit.took += took;
-        if epoch.cutoff.is_some_and(|cutoff| unit.took > cutoff) {
-            cut(unit.took);
+        if claims.is_too_long(unit.took) {
+            claims.cut(&mut lock(&delivery), unit.took);
         }
         Some(unit)
     };
     let brought = |pipe: &Pipe<S::Input, S::Output>, unit: Travel<S::Input, S::Output>| {
         let now = Instant::now();
         in_link.give_back(unit.input);
-        let mut delivery = lock(&delivery);
-        delivery.epoch.took.push(unit.took);
-        if !delivery.bring(unit.number, unit.output) {
-            delivery.stop.get_or_insert(Stop::Stopped);
-            quit.store(true, Ordering::Relaxed);
-        }
-        let units = delivery.tally.units() + delivery.done;
-        delivery
-            .tally
-            .progress(&plan, units, now, || in_link.dropped());
-        drop(delivery);
+        lock(&delivery).finish(
+            &claims,
+            &plan,
+            (unit.number, unit.output),
+            (unit.took, now),
+            || in_link.dropped(),
+        );
         wait(now.elapsed(), pipe.stages());
     };
 
@@ -396,7 +322,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let fell = |payload: Box<dyn std::any::Any + Send>| {
         lock(&panic).get_or_insert_with(|| panic_text(&*payload));
         failed.store(0, Ordering::Relaxed);
-        stop(&delivery, &quit, Stop::Stopped);
+        claims.stop(&delivery, Stop::Stopped);
         in_link.stop_consumer();
         out_link.stop_producers();
     };
@@ -414,7 +340,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
                 fell(payload);
             }
             if !pipe.meters[place].filled.load(Ordering::Relaxed) {
-                wait(began.elapsed(), 1);
+                wait(claims.began().elapsed(), 1);
             } else {
                 lock(&ended).push(Instant::now());
             }
@@ -423,35 +349,14 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     ended.iter().for_each(|ended| wait(ended.elapsed(), 1));
 
-    let mut delivery = delivery
+    let last = reckon(&mut lock(&delivery));
+    let delivery = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let last = reckon(&mut delivery);
-    let Delivery {
-        stop, cut, next, ..
-    } = delivery;
-    if cut.is_none() {
-        costs.extend(last);
-    }
-    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
     engine.balance = Some(balance.into_inner().unwrap_or_else(PoisonError::into_inner));
     let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     let panic = panic.map(|message| JobPanic { message });
-    let stop = match panic.or(outcome.err()) {
-        Some(panic) => Some(Stop::Unit {
-            unit: next,
-            message: panic.to_string(),
-        }),
-        None => stop,
-    };
-    Ended {
-        cut: cut.map(|after| Cut {
-            after,
-            redo: Duration::ZERO,
-        }),
-        stop,
-        next: order.next,
-    }
+    delivery.ended(claims, panic.or(outcome.err()), last, costs)
 }
 
 fn nanos(time: Duration) -> u64 {
