@@ -1,5 +1,6 @@
 //! Output files and pipes.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -39,6 +40,26 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
+    /// Creates an output by its text, which may not be the input: `-` is the standard output, `./-` a file of that name.
+    ///
+    /// # Errors
+    /// It is the input, or cannot be [created](OutputFile::create).
+    pub fn named(text: &OsStr, input: Option<FileId>) -> Result<OutputFile, Error> {
+        let differs = |id: Option<FileId>, name: String| match id {
+            Some(id) if input == Some(id) => Err(Error::SameFile { name }),
+            _ => Ok(()),
+        };
+        if matches!(text.to_str(), Some("-" | "/dev/stdout")) {
+            let file = OutputFile::stdout()?;
+            differs(file.id(), file.name.clone())?;
+            return Ok(file);
+        }
+        let old = std::fs::metadata(text).ok();
+        let id = old.as_ref().and_then(FileId::of);
+        differs(id, one_line(&text.to_string_lossy()))?;
+        OutputFile::create(Path::new(text))
+    }
+
     /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is replaced.
     ///
     /// # Errors

@@ -112,7 +112,8 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     if flags & 0x7c != 0 {
         return Err(damaged("its seek table is of a kind that there is not"));
     }
-    if frames > MAX_BLOCKS {
+    // The one with hashes does not count.
+    if frames > MAX_BLOCKS + 1 {
         let what =
             format!("has {frames} frames; up to {MAX_BLOCKS} are read; choose larger blocks");
         return Err(SEEKABLE.unsupported(file, what));

@@ -19,10 +19,9 @@ use super::handshake::Agreed;
 use super::input::Input;
 use super::reply::Reply;
 use super::request::{Job, Request};
-use super::server::Site;
 use super::stream::Stream;
 use super::transmission::{Answer, WINDOW};
-use crate::serve::{Ahead, Bad, Counter, Window};
+use crate::serve::{Ahead, Bad, Counter, Site, Window};
 
 /// What the threads of connections are called.
 pub const THREAD: &str = "evener-nbd";

@@ -1,7 +1,7 @@
 //! As much of HTTP as whoever collects metrics needs.
 
 use std::io::{self, Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::stream::Stream;
 
@@ -15,12 +15,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// The client is gone or too slow.
 pub fn answer(stream: &Stream, text: impl FnOnce() -> String) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    let end = Instant::now() + PATIENCE;
     let mut head = [0; MAX_HEAD];
     let mut got = 0;
     let is_end = |head: &[u8]| head.windows(4).any(|end| end == b"\r\n\r\n");
     while !is_end(&head[..got]) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
         match (&*stream).read(&mut head[got..]) {
             Ok(0) if got < MAX_HEAD => return Ok(()),
             Ok(0) => break,

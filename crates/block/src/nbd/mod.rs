@@ -18,7 +18,7 @@ mod guests;
 mod handshake;
 mod http;
 mod input;
-pub mod proto;
+mod proto;
 mod reply;
 mod request;
 mod server;
@@ -26,5 +26,4 @@ mod stream;
 mod transmission;
 
 pub use address::{Address, Listener, SocketFile};
-pub use server::{OnStatus, Site, serve};
-pub use stream::Stream;
+pub use server::{OnStatus, serve};

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use evener_runtime::stream::{CancelToken, Waker};
+use evener_runtime::stream::Waker;
 use evener_runtime::{IoThreads, Pool, Runtime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, warn};
@@ -18,39 +18,26 @@ use super::handshake::{Export, negotiate};
 use super::http;
 use super::input::Input;
 use super::stream::Stream;
-use crate::serve::{Pulse, Status, Store};
+use crate::image::Image;
+use crate::serve::{Pulse, Site, Status};
 
 /// What the threads that tell metrics are called, and how many there may be.
 const METRICS_THREAD: &str = "evener-metrics";
 const METRICS_THREADS: usize = 4;
 /// How long a client may take for each step of the negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(60);
-/// How often the server says how it is doing, while no client arrives.
-const STATUS: Timespec = Timespec {
-    tv_sec: 1,
-    tv_nsec: 0,
-};
+/// How often the server says how it is doing.
+const STATUS: Duration = Duration::from_secs(1);
 /// How long to leave the door shut when the system has no room for a client.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// What is served.
-pub struct Site {
-    /// The image.
-    pub store: Store,
-    /// Most bytes to read ahead for each client.
-    pub ahead: u64,
-    /// Ends it.
-    pub cancel: CancelToken,
-}
-
-impl Site {
-    fn export(&self) -> Export {
-        let block = self.store.image().block_size();
-        Export {
-            size: self.store.image().size(),
-            // The protocol wants a power of two, of 512 at least.
-            block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
-        }
+/// What clients are told of an image.
+fn export(image: &Image) -> Export {
+    let block = image.block_size();
+    Export {
+        size: image.size(),
+        // The protocol wants a power of two, of 512 at least.
+        block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
     }
 }
 
@@ -113,21 +100,26 @@ impl<'a> Hall<'a> {
         let counted = self.site.store.metrics();
         let mut pulse = Pulse::new(counted);
         // Nothing wakes a server that nobody watches.
-        let patience = on_status.is_some().then_some(STATUS);
+        let mut next = Instant::now() + STATUS;
         while !self.site.cancel.is_cancelled() {
             let mut fds = vec![
                 PollFd::new(bell, PollFlags::IN),
                 PollFd::new(listener, PollFlags::IN),
             ];
             fds.extend(metrics.map(|metrics| PollFd::new(metrics, PollFlags::IN)));
+            let patience = on_status.is_some().then(|| {
+                let left = next.saturating_duration_since(Instant::now());
+                Timespec::try_from(left).unwrap_or_default()
+            });
             match poll(&mut fds, patience.as_ref()) {
-                Ok(0) => {
-                    if let Some(on_status) = &mut on_status {
-                        on_status(&pulse.beat(counted));
-                    }
-                }
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
+            }
+            if let Some(on_status) = &mut on_status
+                && Instant::now() >= next
+            {
+                on_status(&pulse.beat(counted));
+                next += STATUS;
             }
             let called = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
             if called(1)
@@ -170,7 +162,7 @@ impl<'a> Hall<'a> {
     {
         let mut input = Input::new(guest.stream());
         guest.stream().set_read_timeout(Some(NEGOTIATION))?;
-        let agreed = negotiate(guest.stream(), &mut input, &self.site.export())?;
+        let agreed = negotiate(guest.stream(), &mut input, &export(self.site.store.image()))?;
         guest.stream().set_read_timeout(None)?;
         if let Some(agreed) = agreed {
             Connection::new(self.site, self.pool, guest, input, agreed).work(threads);
@@ -187,15 +179,14 @@ impl<'a> Hall<'a> {
             return;
         }
         self.telling.fetch_add(1, Ordering::Relaxed);
-        let started = threads.start(METRICS_THREAD, move || {
+        let told = Told(self.telling);
+        // One that is not started is dropped, and no longer counts.
+        let _ = threads.start(METRICS_THREAD, move || {
+            let _told = told;
             let store = &self.site.store;
             let text = || store.metrics().text(store.cache().bytes());
             let _ = http::answer(&stream, text);
-            self.telling.fetch_sub(1, Ordering::Relaxed);
         });
-        if started.is_err() {
-            self.telling.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -208,6 +199,15 @@ fn more_files() {
         maximum: found.maximum,
     };
     let _ = setrlimit(Resource::Nofile, wanted);
+}
+
+/// Somebody who is told metrics, until this is dropped.
+struct Told<'a>(&'a AtomicUsize);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 fn accepted(listener: &Listener) -> Option<Stream> {

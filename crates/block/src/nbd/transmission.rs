@@ -11,9 +11,8 @@ use super::handshake::Agreed;
 use super::proto::*;
 use super::reply::Reply;
 use super::request::Job;
-use super::server::Site;
 use super::stream::Stream;
-use crate::serve::{Bad, Window};
+use crate::serve::{Bad, Site, Window};
 
 /// Bytes that a thread has in hand at a time, about. Longer reads are answered in parts, so that no request takes more
 /// memory than this and the blocks at its ends.

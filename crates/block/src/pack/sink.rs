@@ -80,12 +80,15 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         self.complete |= span.last;
         self.packed.size += span.len;
         self.packed.blocks += span.len.div_ceil(self.block);
-        if span.zero {
-            self.zero(span.len);
-            return Ok(());
-        }
+        let blocks = match span.zero {
+            true => {
+                self.zero(span.len);
+                0
+            }
+            false => span.len.div_ceil(self.block) as usize,
+        };
         let rows = unit.rows();
-        for block in 0..span.len.div_ceil(self.block) as usize {
+        for block in 0..blocks {
             let plain = self.block.min(span.len - block as u64 * self.block);
             match unit.head(block) {
                 Head::Zero => self.zero(plain),
@@ -100,7 +103,8 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
                 }
             }
         }
-        check_entries(&*self.container, &self.out)
+        // Before a run of zeros is written down, which takes memory and cannot be cancelled.
+        check_entries(&*self.container, &self.out, self.zeros)
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -109,7 +113,6 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
             return Ok(());
         }
         self.flush_zeros()?;
-        check_entries(&*self.container, &self.out)?;
         let Some(root) = self.root.take() else {
             return Ok(());
         };

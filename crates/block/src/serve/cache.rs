@@ -156,7 +156,7 @@ impl Cache {
         self.shards.iter().map(|shard| lock(shard).bytes).sum()
     }
 
-    /// What there is of the block that begins at `start`. `keep` says that it is wanted now, and not only soon.
+    /// What there is of the block that begins at `start`. `wanted` says that it is wanted now, and not only soon.
     pub fn find(self: &Arc<Self>, start: u64, wanted: bool) -> Found {
         let mut guard = self.shard(start);
         let shard = &mut *guard;

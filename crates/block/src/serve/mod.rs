@@ -16,9 +16,21 @@ mod round;
 mod status;
 mod store;
 
+use evener_runtime::stream::CancelToken;
+
 pub use ahead::Ahead;
 pub use cache::{Cache, Plain};
 pub use metrics::{COMMANDS, Counter, Latency, Metrics};
 pub use round::{Part, Round};
 pub use status::{Pulse, Status};
 pub use store::{Bad, Piece, Store, Window};
+
+/// What a server serves.
+pub struct Site {
+    /// The image.
+    pub store: Store,
+    /// Most bytes to read ahead for each client or queue.
+    pub ahead: u64,
+    /// Ends it.
+    pub cancel: CancelToken,
+}

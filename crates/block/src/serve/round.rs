@@ -59,22 +59,17 @@ impl Round {
         self.leads.len()
     }
 
-    /// Looks a range up, of `most` bytes at most from its beginning. One that is all there does not become a part of the
+    /// Looks a range up. One that is all there does not become a part of the
     /// round: its pieces come back instead. Whoever has looked has to [deliver](Store::deliver), as others may wait.
     ///
     /// # Errors
     /// The image cannot say where its bytes are.
-    pub fn look(
-        &mut self,
-        store: &Store,
-        range: Range<u64>,
-        most: u64,
-    ) -> Result<Option<&[Piece]>, Bad> {
+    pub fn look(&mut self, store: &Store, range: Range<u64>) -> Result<Option<&[Piece]>, Bad> {
         if self.used == self.windows.len() {
             self.windows.push(Window::default());
         }
         let window = &mut self.windows[self.used];
-        store.look(range, most, window)?;
+        store.look(range, u64::MAX, window)?;
         if !window.is_cold() {
             return Ok(Some(window.pieces()));
         }

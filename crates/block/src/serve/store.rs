@@ -11,7 +11,7 @@ use super::cache::{Cache, Flight, Found, Lead, Plain};
 use super::metrics::Metrics;
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Block, Image, Place};
+use crate::image::{Block, Check, Image, Place};
 
 /// An image, what of it is decoded, and how the rest comes to be.
 #[derive(Debug)]
@@ -315,8 +315,12 @@ impl Store {
             self.decoders().push(decoder);
         });
         if let Err(panic) = done {
-            // Those who wait for what it was to decode were told that it failed.
             warn!("a block could not be decoded: {panic}");
+            // Those that had not begun were skipped. Dropped, they tell those who wait, this thread among them.
+            for number in 0..count {
+                let left = lead(number).lock();
+                drop(left.unwrap_or_else(PoisonError::into_inner).take());
+            }
         }
     }
 
@@ -324,9 +328,9 @@ impl Store {
         let mut plain = self.cache.buffer(block.len as usize);
         let bytes = plain.bytes_mut();
         let done = self.image.read_block(decoder, block, bytes).and_then(|()| {
-            // A codec with a checksum of its own has compared it.
-            match block.place {
-                Place::Packed { codec, .. } if codec.checked.is_some() => Ok(()),
+            match (&block.place, &block.check) {
+                // Beside their hashes, frames of our own have a checksum that decoding compared.
+                (Place::Packed { codec, .. }, Check::Leaf(_)) if codec.checked.is_some() => Ok(()),
                 _ => self.image.check(block, bytes),
             }
         });
@@ -385,10 +389,33 @@ mod tests {
 
     use std::path::Path;
 
+    fn frames() -> Arc<Image> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/frames.zst");
+        Arc::new(Image::open(&path).unwrap())
+    }
+
+    #[test]
+    fn nobody_waits_for_blocks_that_a_panic_left() {
+        let (image, pool) = (frames(), Pool::new(1).unwrap());
+        let store = Store::new(Arc::clone(&image), 0);
+        let mut window = Window::default();
+        store.look(0..image.size(), u64::MAX, &mut window).unwrap();
+        let leads = &window.leads;
+        assert!(leads.len() > 1, "{window:?}");
+        let falls =
+            |number: usize, _: &Block, _: &Plain| assert!(number > 0, "the first one falls");
+        store.decode_each(&pool, leads.len(), |number| &leads[number], falls);
+        for (_, coming) in &window.coming {
+            let Coming::Mine(flight, _) = coming else {
+                panic!("{coming:?}");
+            };
+            assert!(flight.get().is_some());
+        }
+    }
+
     #[test]
     fn who_leaves_without_decoding_leaves_it_to_those_who_wait() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/frames.zst");
-        let image = Arc::new(Image::open(&path).unwrap());
+        let image = frames();
         let store = Store::new(Arc::clone(&image), 1 << 20);
         let pool = Pool::new(1).unwrap();
         let (mut first, mut second) = (Window::default(), Window::default());

@@ -19,7 +19,6 @@ mod unpack;
 mod verify;
 
 use std::ffi::OsStr;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evener_files::{FileId, InputFile, OutputFile};
@@ -113,18 +112,5 @@ const TERMINAL: &str = "is a terminal; name a file";
 
 /// Creates an output, which may not be the input: `-` is the standard output.
 fn create(output: &OsStr, input: Option<FileId>) -> Result<OutputFile, SessionError> {
-    let same = |name: String| Error::from(evener_files::Error::SameFile { name });
-    if matches!(output.to_str(), Some("-" | "/dev/stdout")) {
-        let file = OutputFile::stdout().map_err(Error::from)?;
-        return match file.id() {
-            Some(id) if input == Some(id) => Err(same(file.name().to_owned()).into()),
-            _ => Ok(file),
-        };
-    }
-    let old = std::fs::metadata(output).ok();
-    let id = old.as_ref().and_then(FileId::of);
-    if id.is_some() && id == input {
-        return Err(same(evener_files::one_line(&output.to_string_lossy())).into());
-    }
-    Ok(OutputFile::create(Path::new(output)).map_err(Error::from)?)
+    Ok(OutputFile::named(output, input).map_err(Error::from)?)
 }

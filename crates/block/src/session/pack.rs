@@ -8,7 +8,7 @@ use evener_files::{FileId, InputFile};
 use evener_runtime::stream::Report;
 use evener_runtime::{Runtime, Service};
 
-use super::{Options, SessionError, TERMINAL, create, stream};
+use super::{Options, SessionError, TERMINAL, bytes, create, stream};
 use crate::codec::{Codec, ZSTD};
 use crate::error::Error;
 use crate::file::ImageFile;
@@ -49,23 +49,12 @@ impl Default for PackOptions {
 /// # Errors
 /// It is no power of two, or too small or too large.
 pub fn block_size(text: &str) -> Result<u32, String> {
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let scale = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" => Some(1),
-        "k" | "kib" => Some(1 << 10),
-        "m" | "mib" => Some(1 << 20),
-        _ => None,
-    };
-    let number = digits.parse::<u32>().ok();
-    let bytes = number
-        .zip(scale)
-        .and_then(|(number, scale)| number.checked_mul(scale));
-    bytes
-        .filter(|bytes| bytes.is_power_of_two() && (4096..=MAX_BLOCK).contains(bytes))
-        .ok_or_else(|| {
-            let most = MAX_BLOCK >> 20;
-            format!("'{text}' is no size of a block: a power of two from 4K to {most}M")
-        })
+    let size = bytes(text).ok().and_then(|size| u32::try_from(size).ok());
+    let fits = |size: &u32| size.is_power_of_two() && (4096..=MAX_BLOCK).contains(size);
+    size.filter(fits).ok_or_else(|| {
+        let most = MAX_BLOCK >> 20;
+        format!("'{text}' is no size of a block: a power of two from 4K to {most}M")
+    })
 }
 
 /// An image, a codec and an output that fit together, ready to run. Dropped before it has run it leaves no output behind.

@@ -10,8 +10,8 @@ use evener_runtime::stream::CancelToken;
 use super::info::Bytes;
 use super::{SessionError, open};
 use crate::format::Format;
-use crate::nbd::{self, Address, Listener, OnStatus, Site};
-use crate::serve::Store;
+use crate::nbd::{self, Address, Listener, OnStatus};
+use crate::serve::{Site, Store};
 
 /// Bytes of decoded blocks that are kept unless others are asked for.
 pub const DEFAULT_CACHE: u64 = 64 << 20;

@@ -12,8 +12,8 @@ use super::serve::ReadAhead;
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
-use crate::serve::Store;
-use crate::ublk::{self, Device, Site, Wanted};
+use crate::serve::{Site, Store};
+use crate::ublk::{self, Device, Wanted};
 
 /// Requests that may be under way in a queue unless others are asked for.
 pub const DEFAULT_DEPTH: u16 = 128;

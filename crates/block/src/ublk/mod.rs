@@ -27,4 +27,4 @@ mod server;
 pub use abi::{MAX_DEPTH, MAX_QUEUES};
 pub use device::{Device, Wanted};
 pub use error::Error;
-pub use server::{Site, serve, serves_a_disk};
+pub use server::{serve, serves_a_disk};

@@ -190,7 +190,7 @@ impl<'a> Queue<'a> {
         if given < len {
             copy.put(request.tag, given, Part::Zero(len - given));
         }
-        let outcome = match self.round.look(self.store, bytes, given) {
+        let outcome = match self.round.look(self.store, bytes) {
             Ok(None) => {
                 self.rounded.push(request);
                 return Ok(());

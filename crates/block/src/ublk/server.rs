@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use evener_runtime::stream::{CancelToken, Waker};
+use evener_runtime::stream::Waker;
 use evener_runtime::{IoThreads, Pool, Runtime};
 use rustix::process::configure_io_flusher_behavior;
 use tracing::debug;
@@ -14,20 +14,10 @@ use super::device::Device;
 use super::error::Error;
 use super::queue::Queue;
 use super::ring::{QueueRing, Slots};
-use crate::serve::Store;
+use crate::serve::Site;
 
 /// What the threads of queues are called.
 const THREAD: &str = "evener-ublk";
-
-/// What is served.
-pub struct Site {
-    /// The image.
-    pub store: Store,
-    /// Most bytes to read ahead in each queue.
-    pub ahead: u64,
-    /// Ends it.
-    pub cancel: CancelToken,
-}
 
 /// Tells the system that this thread, and those it starts from now on, serve a disk: when memory is short, they are not made to
 /// wait for what may have to be written to it first. Without the right to say so all goes on as it is.

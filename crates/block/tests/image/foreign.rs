@@ -1,12 +1,15 @@
 //! zstd's seekable format as others may write it.
 
 use std::hash::Hasher;
+use std::ops::Range;
+use std::sync::Arc;
 
 use evener_block::Image;
 use evener_block::codec::ZSTD;
+use evener_block::serve::{Bad, Store, Window};
 
 use crate::bombs::seekable;
-use crate::common::{Folder, read_all, same, sample, verified};
+use crate::common::{Folder, read_all, runtime, same, sample, verified};
 
 fn frame(plain: &[u8]) -> Vec<u8> {
     let mut room = vec![0; plain.len() * 2 + 100];
@@ -55,6 +58,16 @@ fn frames_of_any_size_with_checksums_in_the_table() {
     let found = verified(&path).unwrap();
     assert_eq!((found.bad_count, found.bad[0].at), (1, 1));
     assert!(found.bad[0].what.contains("another XXH64"), "{found}");
+
+    // Whoever serves it compares what the table says, too.
+    let store = Store::new(Arc::new(Image::open(&path).unwrap()), 1 << 20);
+    let mut window = Window::default();
+    let mut served = |range: Range<u64>| {
+        store.look(range, u64::MAX, &mut window).unwrap();
+        store.fill(runtime().pool(), &mut window)
+    };
+    assert_eq!(served(0..100), Err(Bad { at: 1 }));
+    assert_eq!(served(700..5000), Ok(()));
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn read(store: &Store, round: &mut Round, ranges: &[Range<u64>]) -> Vec<Result<V
     let mut outcomes: Vec<Result<(), Bad>> = vec![Ok(()); ranges.len()];
     let mut cold = Vec::new();
     for (number, range) in ranges.iter().enumerate() {
-        match round.look(store, range.clone(), range.end - range.start) {
+        match round.look(store, range.clone()) {
             Ok(None) => cold.push(number),
             Ok(Some(pieces)) => {
                 let mut at = 0;

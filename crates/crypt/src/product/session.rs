@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 
-use evener_files::FileId;
+use evener_files::{FileId, OutputFile};
 use evener_runtime::stream::{Report, StreamError};
 use evener_runtime::{Runtime, Service, Topology};
 
@@ -11,7 +11,7 @@ use super::batch::{BatchSource, Chain, ChainError, LengthError, ReadError};
 use super::service::{Batches, Codebook};
 use super::{Direction, KEY_BYTES};
 use crate::bulk::BulkSink;
-use crate::session::{self, Options, create};
+use crate::session::{self, Options};
 
 /// A session that could not be opened or did not run to its end. Every message is one line.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +94,8 @@ fn open(
     if let Some(bytes) = file.remaining() {
         LengthError::check(&file.name, bytes)?;
     }
-    let sink = BulkSink::new(create(output, &file)?, Vec::new());
+    let out = OutputFile::named(output, file.id()).map_err(session::Error::from)?;
+    let sink = BulkSink::new(out, Vec::new());
     let codebook = Codebook::new(key, direction, Topology::detect().simd);
     let service = Batches::new(codebook, chain);
     Ok(Session {

@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 
+use evener_files::OutputFile;
 use evener_runtime::Topology;
 
-use super::{Error, Session, create, open};
+use super::{Error, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Counter};
 use crate::ctr::Ctr;
 
@@ -21,7 +22,7 @@ pub fn counter(
 ) -> Result<Session<Counter>, Error> {
     let ctr = Ctr::new(key, iv, Topology::detect().simd)?;
     let file = open(input)?;
-    let sink = BulkSink::new(create(output, &file)?, Vec::new());
+    let sink = BulkSink::new(OutputFile::named(output, file.id())?, Vec::new());
     Ok(Session {
         source: BulkSource::to_end::<Counter>(file, 0, 0),
         service: Bulk::new(Counter { ctr, at }),

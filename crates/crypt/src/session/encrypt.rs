@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 
+use evener_files::OutputFile;
 use evener_runtime::Topology;
 
-use super::{Error, Secret, Session, create, open};
+use super::{Error, Secret, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Seal};
 use crate::chunked::{FileKey, Scheme};
 use crate::keys::{self, Cost, PassphraseHeader};
@@ -46,7 +47,7 @@ pub fn encrypt(
             (key, [&front.to_bytes()[..], &header].concat())
         }
     };
-    let sink = BulkSink::new(create(output, &file)?, header);
+    let sink = BulkSink::new(OutputFile::named(output, file.id())?, header);
     Ok(Session {
         source: BulkSource::to_end::<Seal>(file, 0, 0),
         service: Bulk::new(Seal(key)),

@@ -20,7 +20,7 @@ mod secret;
 
 use std::fmt;
 
-use evener_files::{FileId, InputFile, OutputFile};
+use evener_files::{FileId, InputFile};
 use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
 use evener_runtime::{Choice, Runtime, Service};
 
@@ -112,24 +112,6 @@ impl<O: Operation> fmt::Display for Session<O> {
         writeln!(f, "\nkernel  {}", self.service.key())?;
         write!(f, "output  {}", self.sink.name())
     }
-}
-
-/// Creates an output, which may not be the input: `-` is the standard output.
-pub(crate) fn create(output: &std::ffi::OsStr, input: &InputFile) -> Result<OutputFile, Error> {
-    let same = |name: String| evener_files::Error::SameFile { name };
-    if matches!(output.to_str(), Some("-" | "/dev/stdout")) {
-        let file = OutputFile::stdout()?;
-        return match file.id() {
-            Some(id) if input.id() == Some(id) => Err(same(file.name().to_owned()).into()),
-            _ => Ok(file),
-        };
-    }
-    let old = std::fs::metadata(output).ok();
-    let id = old.as_ref().and_then(evener_files::FileId::of);
-    if id.is_some() && id == input.id() {
-        return Err(same(evener_files::one_line(&output.to_string_lossy())).into());
-    }
-    Ok(OutputFile::create(std::path::Path::new(output))?)
 }
 
 /// Opens an input: `-` is the standard input.

@@ -80,4 +80,8 @@ impl Container for Evb {
     fn entries(&self) -> usize {
         self.index.len() / ENTRY
     }
+
+    fn entries_of_zeros(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.block.into()).div_ceil(u32::MAX.into())
+    }
 }

@@ -32,6 +32,8 @@ pub trait Container: Send {
     fn finish(&mut self, out: &mut Out, size: u64, root: Hash) -> Result<(), Error>;
     /// Entries of the index so far.
     fn entries(&self) -> usize;
+    /// Entries that a run of `bytes` bytes that are zero takes.
+    fn entries_of_zeros(&self, bytes: u64) -> u64;
 }
 
 /// The container for blocks of `codec`.
@@ -131,9 +133,9 @@ impl Out {
     }
 }
 
-/// Refuses an image that nobody would open again.
-pub fn check_entries(container: &dyn Container, out: &Out) -> Result<(), Error> {
-    match container.entries() as u64 > MAX_BLOCKS {
+/// Refuses an image that nobody would open again. `zeros` are bytes that are zero and not written yet.
+pub fn check_entries(container: &dyn Container, out: &Out, zeros: u64) -> Result<(), Error> {
+    match container.entries() as u64 + container.entries_of_zeros(zeros) > MAX_BLOCKS {
         true => Err(Error::Unsupported {
             name: out.name().to_owned(),
             format: "packed",

@@ -139,4 +139,8 @@ impl Container for Seekable {
     fn entries(&self) -> usize {
         self.table.len() / ENTRY
     }
+
+    fn entries_of_zeros(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(MAX_BLOCK.into())
+    }
 }
