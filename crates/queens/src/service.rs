@@ -114,17 +114,13 @@ impl Service for Search {
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
         let all = nanoseconds(self.simd) * GROWTH.powi(self.starts.n() as i32 - 18);
         let ops = OPS_PER_NANOSECOND * all * self.share;
-        let shape = |structure, items: usize, default_grain, ops| Shape {
-            structure,
-            passes: vec![items as u32],
-            steps: Vec::new(),
-            default_grain,
-            min_grain: 1,
-            work: Work {
+        let shape = |structure, items: usize, grain, ops| {
+            let work = Work {
                 ops,
                 bytes: 0.0,
                 fresh: 0.0,
-            },
+            };
+            Shape::new(structure, vec![items as u32], grain, work)
         };
         vec![
             shape(Structure::Sequential, PARTS, 8, UNEVEN * ops),
@@ -141,10 +137,7 @@ impl Service for Search {
     ) -> Result<(), String> {
         sums.begin.store(unit.start, Ordering::Relaxed);
         sums.end.store(unit.end, Ordering::Relaxed);
-        let items = match part.structure {
-            Structure::Farm => 0..PARTS,
-            _ => part.items.start as usize..part.items.end as usize,
-        };
+        let items = part.of(PARTS);
         let starts = unit.end - unit.start;
         let at = |item: usize| unit.start + starts * item as u64 / PARTS as u64;
         let found = searcher.search(&self.starts, at(items.start)..at(items.end));

@@ -37,6 +37,11 @@ impl Structure {
         Structure::Farm,
     ];
 
+    /// Whether units of this structure are in flight side by side, so that none waits for the last job of the one before.
+    pub fn overlaps(self) -> bool {
+        matches!(self, Structure::Farm | Structure::Pipeline)
+    }
+
     /// The name used on command lines and in results.
     pub fn name(self) -> &'static str {
         match self {

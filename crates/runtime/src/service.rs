@@ -34,6 +34,20 @@ pub struct Shape {
     pub work: Work,
 }
 
+impl Shape {
+    /// A way whose jobs may be of any size and whose steps, if it has any, cost the same.
+    pub fn new(structure: Structure, passes: Vec<u32>, default_grain: u32, work: Work) -> Shape {
+        Shape {
+            structure,
+            passes,
+            steps: Vec::new(),
+            default_grain,
+            min_grain: 1,
+            work,
+        }
+    }
+}
+
 /// A part of a unit: what a job is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -43,6 +57,20 @@ pub struct Part {
     pub pass: usize,
     /// Items of that pass.
     pub items: Range<u32>,
+}
+
+impl Part {
+    /// Which of a unit's `count` elements the job is about, where an item is an element and the one item of a farm is all
+    /// of them. A unit with fewer elements than the pass has items leaves jobs with none.
+    pub fn of(&self, count: usize) -> Range<usize> {
+        match self.structure {
+            Structure::Farm => 0..count,
+            _ => {
+                let end = count.min(self.items.end as usize);
+                end.min(self.items.start as usize)..end
+            }
+        }
+    }
 }
 
 /// Units, kernels and division of a domain. The runtime calls; a service never starts a thread, pins one,

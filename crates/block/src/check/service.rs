@@ -154,14 +154,7 @@ impl Service for Decode {
             bytes: bytes * 1.5,
             fresh: 0.0,
         };
-        let shape = |structure, items| Shape {
-            structure,
-            passes: vec![items],
-            steps: Vec::new(),
-            default_grain: 1,
-            min_grain: 1,
-            work,
-        };
+        let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
         vec![
             shape(Structure::Sequential, blocks as u32),
             shape(Structure::Farm, 1),
@@ -180,12 +173,7 @@ impl Service for Decode {
             zero: matches!(block.place, Place::Zero { .. }),
         });
         output.describe(pieces, input.last);
-        let count = input.blocks.len();
-        let items = match part.structure {
-            Structure::Farm => 0..count,
-            _ => part.items.start as usize..count.min(part.items.end as usize),
-        };
-        for item in items {
+        for item in part.of(input.blocks.len()) {
             let block = &input.blocks[item];
             self.one(item, block, output, scratch).map_err(|error| {
                 let text = error.to_string();

@@ -126,14 +126,7 @@ impl Service for Pack {
             bytes: bytes * 1.5,
             fresh: 0.0,
         };
-        let shape = |structure, items| Shape {
-            structure,
-            passes: vec![items],
-            steps: Vec::new(),
-            default_grain: 1,
-            min_grain: 1,
-            work,
-        };
+        let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
         vec![
             shape(Structure::Sequential, blocks as u32),
             shape(Structure::Farm, 1),
@@ -154,11 +147,7 @@ impl Service for Pack {
         }
         let block = u64::from(self.block);
         let blocks = span.len.div_ceil(block) as usize;
-        let items = match part.structure {
-            Structure::Farm => 0..blocks,
-            _ => part.items.start as usize..blocks.min(part.items.end as usize),
-        };
-        for item in items {
+        for item in part.of(blocks) {
             let from = item as u64 * block;
             let len = block.min(span.len - from) as usize;
             let plain = match &self.image {

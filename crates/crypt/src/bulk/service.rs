@@ -73,14 +73,7 @@ impl<O: Operation> Service for Bulk<O> {
             bytes: bytes + (UNIT_ROWS * O::WRITTEN) as f64,
             fresh: 0.0,
         };
-        let shape = |structure, items, default_grain| Shape {
-            structure,
-            passes: vec![items],
-            steps: Vec::new(),
-            default_grain,
-            min_grain: 1,
-            work,
-        };
+        let shape = |structure, items, grain| Shape::new(structure, vec![items], grain, work);
         vec![
             shape(Structure::Sequential, UNIT_ROWS as u32, 8),
             shape(Structure::Farm, 1, 1),
@@ -97,10 +90,7 @@ impl<O: Operation> Service for Bulk<O> {
         let (bytes, last) = (input.bytes(), input.last);
         let (len, rows) = (O::written(bytes.len(), last), O::rows(bytes.len(), last));
         output.describe(len, last);
-        let items = match part.structure {
-            Structure::Farm => 0..rows,
-            _ => part.items.start as usize..rows.min(part.items.end as usize),
-        };
+        let items = part.of(rows);
         if items.is_empty() {
             return Ok(());
         }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use evener_files::{FileId, InputFile};
-use evener_runtime::{Service, Simd, Source};
+use evener_runtime::{Service, Source};
 
+use super::Block;
 use super::service::{Batches, Codebook, MOST_STREAMS, UNIT};
-use super::{Block, PASSES, Product};
 use crate::bulk::{Bulk, BulkSource, UnitIn};
 
 /// Chains of a file: how many streams lie in it, interleaved block by block.
@@ -42,9 +42,9 @@ impl Chain {
     }
 
     /// What the first block of each stream is mixed with.
-    pub(super) fn first(self, product: &Product) -> Vec<Block> {
+    pub(super) fn first(self, codebook: &Codebook) -> Vec<Block> {
         let mut blocks: Vec<Block> = (0..self.0 as u64).map(u64::to_be_bytes).collect();
-        product.encrypt(Simd::Scalar, 0..PASSES, &mut blocks);
+        codebook.encrypt(&mut blocks);
         blocks
     }
 }
@@ -54,6 +54,8 @@ pub struct Batch {
     pub(super) unit: UnitIn,
     /// The encrypted blocks before its first one, where a chained file is decrypted.
     pub(super) before: Vec<Block>,
+    /// Streams of the chained file that it is a part of; otherwise none.
+    pub(super) streams: usize,
 }
 
 /// An input that does not consist of whole blocks.
@@ -96,6 +98,7 @@ pub struct BatchSource {
     read: u64,
     /// The last encrypted block of each stream so far, where a chained file is decrypted.
     last: Vec<Block>,
+    streams: usize,
 }
 
 impl BatchSource {
@@ -105,6 +108,7 @@ impl BatchSource {
             bytes: BulkSource::to_end::<Codebook>(input, 0, 0),
             read: 0,
             last: service.first(),
+            streams: service.chain().map_or(0, Chain::streams),
         }
     }
 
@@ -133,6 +137,7 @@ impl Source<Batches> for BatchSource {
         self.read += bytes.len() as u64;
         LengthError::check(self.bytes.name(), self.read)?;
         batch.before.clone_from(&self.last);
+        batch.streams = self.streams;
         let blocks: &[Block] = bytes.as_chunks().0;
         // Only the last unit can have fewer blocks than there are streams.
         if let Some(from) = blocks.len().checked_sub(self.last.len()) {
@@ -146,7 +151,7 @@ impl Source<Batches> for BatchSource {
     }
 }
 
-/// Batches of blocks that lie in memory, each block by itself.
+/// Batches of blocks that lie in memory, each block by itself. A service that chains refuses them.
 pub struct BlockSource {
     blocks: Arc<[Block]>,
     unit: usize,
@@ -175,6 +180,7 @@ impl<S: Service<Input = Batch>> Source<S> for BlockSource {
         batch.unit.keep(bytes.len());
         self.at += blocks.len();
         batch.unit.last = self.at == self.blocks.len();
+        batch.streams = 0;
         Ok(!blocks.is_empty())
     }
 

@@ -59,6 +59,6 @@ impl Product {
     }
 }
 
-fn xor(a: Block, b: Block) -> Block {
+pub(super) fn xor(a: Block, b: Block) -> Block {
     (u64::from_ne_bytes(a) ^ u64::from_ne_bytes(b)).to_ne_bytes()
 }

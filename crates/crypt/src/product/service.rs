@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
 
 use super::batch::{Batch, Chain};
+use super::chain::xor;
 use super::{Block, Cipher, Direction, KEY_BYTES, PASSES, Product, passes};
 use crate::bulk::{Failure, Operation, UNIT_ROWS, UnitIn, UnitOut};
 
@@ -61,6 +62,11 @@ impl Codebook {
             Direction::Encrypt => product.encrypt(simd, begin..end, blocks),
             Direction::Decrypt => product.decrypt(simd, PASSES - end..PASSES - begin, blocks),
         }
+    }
+
+    /// Encrypts, whatever the direction.
+    pub(super) fn encrypt(&self, blocks: &mut [Block]) {
+        self.product.encrypt(self.simd, 0..PASSES, blocks);
     }
 
     fn all(&self, blocks: &mut [Block]) {
@@ -131,7 +137,7 @@ pub struct Batches {
 impl Batches {
     /// Each block by itself, or in chains.
     pub fn new(codebook: Codebook, chain: Option<Chain>) -> Batches {
-        let first = chain.map_or(Vec::new(), |chain| chain.first(&codebook.product));
+        let first = chain.map_or(Vec::new(), |chain| chain.first(&codebook));
         let of = |blocks: &[Block]| {
             let words = blocks.iter().map(|&block| u64::from_ne_bytes(block));
             words.map(AtomicU64::new).collect()
@@ -143,11 +149,16 @@ impl Batches {
         }
     }
 
-    /// What the streams of a file that is read for this begin with.
+    /// The chains of a file that is read for this.
+    pub(super) fn chain(&self) -> Option<Chain> {
+        self.chain
+    }
+
+    /// What the streams of a file that is decrypted begin with.
     pub(super) fn first(&self) -> Vec<Block> {
-        match (self.chain, self.codebook.direction) {
-            (Some(chain), Direction::Decrypt) => chain.first(&self.codebook.product),
-            _ => Vec::new(),
+        match self.codebook.direction {
+            Direction::Decrypt => self.ends[0].iter().map(word).collect(),
+            Direction::Encrypt => Vec::new(),
         }
     }
 
@@ -170,7 +181,6 @@ impl Batches {
         let (before, after) = (&self.ends[(number + 1) % 2], &self.ends[number % 2]);
         let streams = groups.start * ROW..chain.streams().min(groups.end * ROW);
         last.clear();
-        let word = |end: &AtomicU64| end.load(Ordering::Relaxed).to_ne_bytes();
         last.extend(before[streams.clone()].iter().map(word));
         let blocks: &[Block] = input.unit.bytes().as_chunks().0;
         for first in (0..blocks.len()).step_by(chain.streams()) {
@@ -210,8 +220,8 @@ impl Batches {
     }
 }
 
-fn xor(a: Block, b: Block) -> Block {
-    (u64::from_ne_bytes(a) ^ u64::from_ne_bytes(b)).to_ne_bytes()
+fn word(end: &AtomicU64) -> Block {
+    end.load(Ordering::Relaxed).to_ne_bytes()
 }
 
 impl Service for Batches {
@@ -231,6 +241,7 @@ impl Service for Batches {
         Batch {
             unit: UnitIn::new::<Codebook>(),
             before: Vec::new(),
+            streams: 0,
         }
     }
 
@@ -278,15 +289,17 @@ impl Service for Batches {
         let bytes = input.unit.bytes();
         let rows = Codebook::rows(bytes.len(), input.unit.last);
         output.describe(bytes.len(), input.unit.last);
-        let items = part.items.start as usize..part.items.end as usize;
+        if input.streams != self.chain.map_or(0, Chain::streams) {
+            return Err("the batch was not read for these chains".to_owned());
+        }
         if let Some(chain) = self.serial() {
-            self.encrypt_chains(chain, items, input, output, scratch);
+            let groups = part.of(chain.streams().div_ceil(ROW));
+            self.encrypt_chains(chain, groups, input, output, scratch);
             return Ok(());
         }
         let (rows, steps) = match part.structure {
             Structure::Pipeline => (0..rows, part.items.clone()),
-            Structure::Farm => (0..rows, 0..PASSES as u32),
-            _ => (items.start..rows.min(items.end), 0..PASSES as u32),
+            _ => (part.of(rows), 0..PASSES as u32),
         };
         if rows.is_empty() {
             return Ok(());

@@ -137,24 +137,23 @@ impl Session {
 }
 
 fn of_stream(error: StreamError) -> Error {
-    let (unit, written) = match &error {
-        StreamError::Source { unit, written, .. } => (*unit, *written),
-        _ => return session::Error::from(error).into(),
+    let StreamError::Source {
+        unit,
+        written,
+        cause,
+    } = error
+    else {
+        return session::Error::from(error).into();
     };
-    match error {
-        StreamError::Source { cause, .. } => match cause.downcast::<ReadError>() {
-            Ok(read) => match *read {
-                ReadError::Length(error) => error.into(),
-                ReadError::File(error) => session::Error::from(error).into(),
-            },
-            Err(cause) => session::Error::from(StreamError::Source {
-                unit,
-                written,
-                cause,
-            })
-            .into(),
-        },
-        other => session::Error::from(other).into(),
+    match cause.downcast::<ReadError>().map(|read| *read) {
+        Ok(ReadError::Length(error)) => error.into(),
+        Ok(ReadError::File(error)) => session::Error::from(error).into(),
+        Err(cause) => session::Error::from(StreamError::Source {
+            unit,
+            written,
+            cause,
+        })
+        .into(),
     }
 }
 

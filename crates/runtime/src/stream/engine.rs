@@ -147,7 +147,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
         for plan in [&epoch.plan, &epoch.fallback] {
             self.exec.check(plan)?;
-            if self.live && waits(plan.structure) {
+            if self.live && plan.structure.overlaps() {
                 return Err(not_live(plan.structure));
             }
         }
@@ -288,11 +288,6 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 /// Whether units that cost so much are short, on average.
 pub(super) fn tiny(costs: &[Duration]) -> bool {
     costs.iter().sum::<Duration>() < TINY * costs.len() as u32
-}
-
-/// Units of this structure wait for one another.
-pub(super) fn waits(structure: Structure) -> bool {
-    matches!(structure, Structure::Farm | Structure::Pipeline)
 }
 
 pub(super) fn not_live(structure: Structure) -> StreamError {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::build::{Options, Stream};
-use super::engine::{Engine, Limits, MANY, Stop, not_live, waits};
+use super::engine::{Engine, Limits, MANY, Stop, not_live};
 use super::error::{BoxError, Panicked, StreamError, panic_text};
 use super::exchange::Exchange;
 use super::exec::Executor;
@@ -174,7 +174,7 @@ fn tuner<'a>(
     }
     let auto = match options.choice {
         Choice::Auto => true,
-        Choice::Fixed { structure, .. } if options.live && waits(structure) => {
+        Choice::Fixed { structure, .. } if options.live && structure.overlaps() => {
             return Err(not_live(structure));
         }
         Choice::Fixed { .. } => false,

@@ -257,7 +257,7 @@ impl Model {
         let work = arithmetic.max(memory).max(1e-9);
         match plan.structure {
             Structure::Pipeline => work * largest_stage(shape, plan),
-            _ if beside_one_another(plan.structure) => work,
+            _ if plan.structure.overlaps() => work,
             _ => work * self.unevenness(shape, plan),
         }
     }
@@ -279,7 +279,7 @@ impl Model {
             _ => jobs(shape, plan.grain),
         };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
-        let alone = plan.workers <= 1 || beside_one_another(plan.structure);
+        let alone = plan.workers <= 1 || plan.structure.overlaps();
         let barriers = if alone {
             0.0
         } else {
@@ -341,11 +341,6 @@ fn largest_stage(shape: &Shape, plan: &Plan) -> f64 {
     } else {
         1.0
     }
-}
-
-/// Units of this structure overlap, so no unit waits for the last job of the one before.
-pub(super) fn beside_one_another(structure: Structure) -> bool {
-    matches!(structure, Structure::Farm | Structure::Pipeline)
 }
 
 /// A rate that can be divided by. A rate nobody could measure makes all plans equal.

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 
 use super::arm::{Arm, Belief, Step};
 use super::math::{expected_improvement, normal_cdf};
-use super::model::{Model, beside_one_another};
+use super::model::Model;
 
 /// Plans considered at all; a search never gets near it.
 const MOST_ARMS: usize = 64;
@@ -59,7 +59,7 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
             },
         );
     };
-    if from.workers > 1 && !beside_one_another(from.structure) {
+    if from.workers > 1 && !from.structure.overlaps() {
         for &dispatch in model.dispatches() {
             step(Plan { dispatch, ..from }, Step::Dispatch, DISPATCH_SIGMA);
         }
@@ -185,7 +185,7 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
 /// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for one
 /// another at the end of each.
 pub(super) fn epoch_units(plan: &Plan, units: u32) -> u32 {
-    if beside_one_another(plan.structure) {
+    if plan.structure.overlaps() {
         units.max(2 * plan.workers)
     } else {
         units.max(1)
@@ -207,7 +207,7 @@ pub(super) fn cutoff_ratio(arm: &Arm, x: f64) -> Option<f64> {
 pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
     const ROUNDS: u32 = 32;
     // Smaller jobs would be more stages, and be no sooner given up.
-    if beside_one_another(plan.structure) {
+    if plan.structure.overlaps() {
         return plan;
     }
     let (least, _) = model.grains(plan.structure, plan.workers);

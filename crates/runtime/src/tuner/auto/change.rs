@@ -8,7 +8,6 @@ use super::super::Totals;
 use super::super::decision::{Log, Reason};
 use super::super::drift::Change;
 use super::super::math::median;
-use super::super::model::beside_one_another;
 use super::{Auto, seconds};
 
 /// Units in a window of the drift test.
@@ -20,7 +19,7 @@ impl Auto {
         let mut values = std::mem::take(&mut self.scratch);
         values.clear();
         values.extend(costs.iter().map(|&c| seconds(c)));
-        if beside_one_another(plan.structure) {
+        if plan.structure.overlaps() {
             values.dedup();
         }
         values

@@ -244,3 +244,59 @@ fn warm(costs: &[f64]) -> Option<f64> {
     latest.sort_unstable_by(f64::total_cmp);
     latest.get(latest.len() / 4).map(|cost| cost.ln())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::api::TunerSetup;
+    use super::super::super::model::Model;
+    use super::*;
+    use crate::plan::{Choice, Dispatch};
+    use crate::rates::Rates;
+    use crate::service::{Shape, Work};
+
+    /// A stream whose units are half of the outer cache.
+    fn auto() -> Auto {
+        let shape = |structure| {
+            let work = Work {
+                ops: 1e7,
+                bytes: 16e6,
+                fresh: 0.0,
+            };
+            Shape::new(structure, vec![64], 1, work)
+        };
+        let setup = TunerSetup {
+            shapes: vec![shape(Structure::Tiled), shape(Structure::Farm)],
+            rates: Rates {
+                ops_per_s: 1e9,
+                bytes_per_s: 1e10,
+                bytes_per_s_together: 1e10,
+                job_s: 1e-6,
+                pass_s: 5e-6,
+            },
+            workers: 2,
+            cpus: 2.0,
+            outer_cache: Some(32 << 20),
+            dispatches: Dispatch::ALL.to_vec(),
+            units: Some(1000),
+            live: false,
+            remembered: None,
+            choice: Choice::Auto,
+            fixed_workers: None,
+        };
+        let model = Model::new(&setup).unwrap();
+        Auto::new(model, &setup, &mut Log::new()).unwrap()
+    }
+
+    #[test]
+    fn another_structure_begins_cold_in_its_predecessors_place() {
+        let mut auto = auto();
+        let units = auto.model.warm_units().unwrap() as usize;
+        let costs = vec![1e-3; units + 4];
+        assert_eq!(auto.warms(&costs), units);
+        assert_eq!(auto.warms(&costs), 0);
+        let here = auto.incumbent().structure;
+        let other = auto.arms.iter().position(|a| a.plan.structure != here);
+        auto.switch(other.unwrap(), -0.2, -0.2, 3, 1e-3);
+        assert_eq!(auto.warms(&costs), units);
+    }
+}

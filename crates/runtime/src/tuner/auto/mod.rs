@@ -19,7 +19,7 @@ use super::budget::Budget;
 use super::decision::{Log, Reason};
 use super::drift::Drift;
 use super::level::Level;
-use super::model::{Model, beside_one_another};
+use super::model::Model;
 use super::search::{
     Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, add_structures, cutoff_ratio,
     epoch_units, probe_plan,
@@ -132,9 +132,7 @@ impl Auto {
         let fallback = arms
             .iter()
             .skip(1)
-            .filter(|a| {
-                a.plan.structure != start.structure && !beside_one_another(a.plan.structure)
-            })
+            .filter(|a| a.plan.structure != start.structure && !a.plan.structure.overlaps())
             .min_by(|a, b| a.prior.mu.total_cmp(&b.prior.mu))
             .map_or(start, |a| a.plan);
         Ok(Auto {
@@ -322,7 +320,7 @@ impl Auto {
 
     /// Units in flight at once: a unit's own time is so many times its share.
     fn together(&self, plan: Plan) -> f64 {
-        if beside_one_another(plan.structure) {
+        if plan.structure.overlaps() {
             f64::from(plan.workers)
         } else {
             1.0
@@ -419,7 +417,7 @@ fn safest_best(model: &Model) -> Option<Plan> {
     let plans = || model.structures().map(|s| model.best_plan(s));
     let least = |a: &Plan, b: &Plan| model.seconds(a).total_cmp(&model.seconds(b));
     plans()
-        .filter(|p| !beside_one_another(p.structure))
+        .filter(|p| !p.structure.overlaps())
         .min_by(least)
         .or_else(|| plans().min_by(least))
 }

@@ -6,7 +6,6 @@ use super::super::api::{Epoch, Purpose};
 use super::super::arm::{Belief, Step};
 use super::super::decision::{Log, Reason};
 use super::super::math::{log_median, median};
-use super::super::model::beside_one_another;
 use super::super::search::worth;
 use super::super::{Cut, Totals, grown};
 use super::pair::Pair;
@@ -86,13 +85,13 @@ impl Auto {
         if index == self.incumbent {
             self.close_pairs(&costs[..few], epoch.number, totals, log);
         }
+        let mut change = None;
+        // Unless these units brought another plan to its place: they say nothing about that one.
         if index == self.incumbent {
             self.latest = log_median(&costs[costs.len() - few..]);
+            let cold = self.warms(&costs);
+            change = self.watch(&costs[cold..], trial);
         }
-        let cold = self.warms(&costs);
-        let change = (index == self.incumbent)
-            .then(|| self.watch(&costs[cold..], trial))
-            .flatten();
         self.scratch = costs;
         if let Some(change) = change {
             self.reopen(change, epoch.number, totals, log);
@@ -213,7 +212,7 @@ impl Auto {
             self.scratch
                 .extend(costs.iter().skip(cold).map(|&c| seconds(c)));
             let many = self.scratch.len() > 1;
-            if beside_one_another(epoch.plan.structure) {
+            if epoch.plan.structure.overlaps() {
                 self.scratch.dedup();
             }
             let mean = many && self.scratch.len() == 1;
@@ -311,6 +310,9 @@ impl Auto {
         }
         arm.rejected = true;
         arm.announced = true;
+        if self.arms[old].plan.structure != self.arms[index].plan.structure {
+            self.chilled(false);
+        }
         self.incumbent = index;
         self.offset = mu;
         self.switches += 1;
