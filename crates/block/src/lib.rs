@@ -26,6 +26,7 @@
 //! | `serve/` | decoded blocks kept for a server, read-ahead, what is counted |
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
+//! | `units.rs` | what packing and decoding have in common |
 //! | `session/` | what the command line asks for |
 #![deny(unsafe_code)]
 
@@ -43,6 +44,7 @@ pub mod serve;
 pub mod session;
 mod tree;
 pub mod ublk;
+mod units;
 mod zero;
 
 pub use decoder::Decoder;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use evener_runtime::{Part, Service, Shape, Structure, Work};
+use evener_runtime::{Part, Service, Shape};
 
 use super::findings::{Bad, Findings};
-use super::unit::{Piece, UnitIn, UnitOut, unit_blocks};
+use super::unit::{Piece, UnitIn, UnitOut};
 use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::image::{Block, Image, Place};
-use crate::session::Trouble;
+use crate::units::{Trouble, shapes, unit_blocks};
 
 /// What blocks are decoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,19 +146,7 @@ impl Service for Decode {
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        let block = self.image.block_size();
-        let blocks = unit_blocks(block);
-        let bytes = blocks as f64 * f64::from(block);
-        let work = Work {
-            ops: 30.0 * bytes,
-            bytes: bytes * 1.5,
-            fresh: 0.0,
-        };
-        let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
-        vec![
-            shape(Structure::Sequential, blocks as u32),
-            shape(Structure::Farm, 1),
-        ]
+        shapes(self.image.block_size(), 30.0)
     }
 
     fn run(
@@ -175,11 +163,8 @@ impl Service for Decode {
         output.describe(pieces, input.last);
         for item in part.of(input.blocks.len()) {
             let block = &input.blocks[item];
-            self.one(item, block, output, scratch).map_err(|error| {
-                let text = error.to_string();
-                self.trouble.put(block.start, error);
-                text
-            })?;
+            self.one(item, block, output, scratch)
+                .map_err(|error| self.trouble.tell(block.start, error))?;
         }
         Ok(())
     }

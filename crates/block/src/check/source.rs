@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use evener_runtime::{Service, Source};
 
-use super::unit::{UnitIn, unit_blocks};
+use super::unit::UnitIn;
 use crate::error::Error;
 use crate::image::{Image, Place};
+use crate::units::unit_blocks;
 
 /// The blocks of an image, in order. The last unit says so, and may be empty.
 pub struct BlockSource {

@@ -6,11 +6,6 @@ use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::image::Block;
 
-/// Blocks of up to `block` bytes in a unit: about a MiB, and some even of large ones.
-pub(super) fn unit_blocks(block: u32) -> usize {
-    ((1 << 20) / block.max(1) as usize).clamp(4, 256)
-}
-
 /// A unit as it is read: which blocks.
 #[derive(Default)]
 pub struct UnitIn {

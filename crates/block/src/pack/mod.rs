@@ -18,4 +18,4 @@ pub use container::Packed;
 pub use service::Pack;
 pub use sink::PackSink;
 pub use source::PackSource;
-pub use unit::{Head, Span, UnitIn, UnitOut, unit_blocks};
+pub use unit::{Head, Span, UnitIn, UnitOut};

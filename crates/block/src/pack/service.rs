@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use evener_runtime::{Part, Service, Shape, Structure, Work};
+use evener_runtime::{Part, Service, Shape};
 
-use super::unit::{Head, UnitIn, UnitOut, unit_blocks};
+use super::unit::{Head, UnitIn, UnitOut};
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
-use crate::error::Error;
 use crate::image::Image;
-use crate::session::Trouble;
 use crate::tree::Hash;
+use crate::units::{Trouble, shapes, unit_blocks};
 use crate::zero::is_zero;
 
 /// Packs an image. An item is a block.
@@ -119,18 +118,7 @@ impl Service for Pack {
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        let blocks = unit_blocks(self.block);
-        let bytes = blocks as f64 * f64::from(self.block);
-        let work = Work {
-            ops: self.codec.weight * bytes,
-            bytes: bytes * 1.5,
-            fresh: 0.0,
-        };
-        let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
-        vec![
-            shape(Structure::Sequential, blocks as u32),
-            shape(Structure::Farm, 1),
-        ]
+        shapes(self.block, self.codec.weight)
     }
 
     fn run(
@@ -155,7 +143,7 @@ impl Service for Pack {
                     let plain = &mut scratch.plain[..len];
                     let at = span.start + from;
                     let read = image.read_at(&mut scratch.decoder, at, plain);
-                    read.map_err(|error| self.failed(at, error))?;
+                    read.map_err(|error| self.trouble.tell(at, error))?;
                     &*plain
                 }
                 None => &input.bytes[from as usize..][..len],
@@ -164,14 +152,6 @@ impl Service for Pack {
             output.put(item, head.ok_or("a block does not fit")?);
         }
         Ok(())
-    }
-}
-
-impl Pack {
-    fn failed(&self, at: u64, error: Error) -> String {
-        let text = error.to_string();
-        self.trouble.put(at, error);
-        text
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use evener_files::{FileId, InputFile};
 use evener_runtime::{Service, Source};
 
-use super::unit::{Span, UnitIn, unit_blocks};
+use super::unit::{Span, UnitIn};
 use crate::error::Error;
 use crate::image::Image;
+use crate::units::unit_blocks;
 
 /// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole blocks.
 pub struct PackSource {

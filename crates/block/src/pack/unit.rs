@@ -6,11 +6,6 @@ use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::tree::Hash;
 
-/// Blocks of `block` bytes in a unit: about a MiB, and enough to divide.
-pub fn unit_blocks(block: u32) -> usize {
-    ((1 << 20) / block as usize).clamp(4, 256)
-}
-
 /// What a unit is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {

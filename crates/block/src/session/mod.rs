@@ -19,7 +19,7 @@ mod unpack;
 mod verify;
 
 use std::ffi::OsStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use evener_files::{FileId, InputFile, OutputFile};
 use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::format::Format;
 use crate::image::Image;
+use crate::units::Trouble;
 
 pub use error::SessionError;
 pub use info::{CodecUse, Info, info};
@@ -53,24 +54,6 @@ pub struct Options<'a> {
 
 /// What is called with the progress of a run.
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
-
-/// Why the first block that failed did so, for whoever ran the stream: the stream itself knows only text.
-#[derive(Clone, Default)]
-pub(crate) struct Trouble(Arc<Mutex<Option<(u64, Error)>>>);
-
-impl Trouble {
-    pub(crate) fn put(&self, at: u64, error: Error) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|(before, _)| at < *before) {
-            *first = Some((at, error));
-        }
-    }
-
-    fn take(&self) -> Option<Error> {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        first.take().map(|(_, error)| error)
-    }
-}
 
 /// Runs a stream as asked for.
 fn stream<S, Src, Snk>(
