@@ -110,6 +110,7 @@ impl<'a> Bench<'a> {
             remembered: None,
             choice: Choice::Auto,
             fixed_workers: None,
+            crowded: false,
         }
     }
 
@@ -132,6 +133,7 @@ impl<'a> Bench<'a> {
                 grain: Some(plan.grain),
             },
             fixed_workers: Some(plan.workers),
+            crowded: false,
             ..self.setup(frames)
         };
         self.run(setup, frames, None)

@@ -202,6 +202,7 @@ fn tuner<'a>(
         remembered: memory.as_ref().and_then(|(memory, key)| memory.get(key)),
         choice: options.choice,
         fixed_workers: options.workers,
+        crowded: false,
     })?;
     Ok((tuner, memory))
 }

@@ -32,6 +32,8 @@ pub struct TunerSetup {
     pub choice: Choice,
     /// Number of workers the user pinned.
     pub fixed_workers: Option<u32>,
+    /// Who waits for the units computes on the same processors, so that further workers may bring little.
+    pub crowded: bool,
 }
 
 /// A setup that leaves no plan to run.

@@ -38,6 +38,7 @@ pub(super) struct Model {
     outer_cache: f64,
     pinned_workers: bool,
     live: bool,
+    crowded: bool,
 }
 
 impl Model {
@@ -61,6 +62,7 @@ impl Model {
             outer_cache: setup.outer_cache.unwrap_or(0) as f64,
             pinned_workers: setup.fixed_workers.is_some(),
             live: setup.live,
+            crowded: setup.crowded,
         })
     }
 
@@ -122,6 +124,11 @@ impl Model {
     /// The number of workers is not the tuner's to choose.
     pub(super) fn pinned_workers(&self) -> bool {
         self.pinned_workers
+    }
+
+    /// What further workers bring is uncertain.
+    pub(super) fn crowded(&self) -> bool {
+        self.crowded
     }
 
     /// Items of the longest pass, at least 1.
@@ -377,6 +384,7 @@ mod tests {
             remembered: None,
             choice: Choice::Auto,
             fixed_workers: None,
+            crowded: false,
         })
         .unwrap()
     }

@@ -21,6 +21,8 @@ pub(super) const REMEMBERED_SIGMA: f64 = 0.4;
 const DISPATCH_SIGMA: (f64, f64) = (0.03, 0.4);
 const GRAIN_SIGMA: (f64, f64) = (0.05, 0.4);
 const WORKERS_SIGMA: (f64, f64) = (0.15, 0.4);
+/// The same where others compute on the workers' processors.
+const CROWDED_SIGMA: (f64, f64) = (0.5, 0.4);
 /// Expected improvements below this share of the cost are not worth a measurement.
 const LEAST_GAIN: f64 = 0.002;
 /// Measurements of one plan in one search; one that is still undecided then is as good as the incumbent.
@@ -72,6 +74,11 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
     }
     if !model.pinned_workers() {
         let w = from.workers;
+        let sigma = if model.crowded() {
+            CROWDED_SIGMA
+        } else {
+            WORKERS_SIGMA
+        };
         for workers in [w / 2, w - 1, w + 1, w.saturating_mul(2), 1, model.workers()] {
             let workers = workers.clamp(model.least_workers(from.structure), model.workers());
             // One worker alone is handed nothing: all dispatches are the same to it.
@@ -90,11 +97,7 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
                 ..from
             };
             let better = 0.97 * model.seconds(&plan(same)) > model.seconds(&plan(own));
-            step(
-                plan(if better { own } else { same }),
-                Step::Workers,
-                WORKERS_SIGMA,
-            );
+            step(plan(if better { own } else { same }), Step::Workers, sigma);
         }
     }
 }
@@ -261,6 +264,7 @@ mod tests {
             remembered: None,
             choice: Choice::Auto,
             fixed_workers,
+            crowded: false,
         })
         .unwrap()
     }

@@ -243,6 +243,7 @@ impl World {
             remembered: self.remembered,
             choice: Choice::Auto,
             fixed_workers: None,
+            crowded: false,
         }
     }
 

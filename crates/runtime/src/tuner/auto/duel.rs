@@ -282,6 +282,7 @@ mod tests {
             remembered: None,
             choice: Choice::Auto,
             fixed_workers: None,
+            crowded: false,
         };
         let model = Model::new(&setup).unwrap();
         Auto::new(model, &setup, &mut Log::new()).unwrap()

@@ -1,0 +1,190 @@
+//! Rounds of about the same number of items, and the plan they run under.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::plan::Plan;
+use crate::tuner::{Epoch, Measured, SetupError, Tuner, TunerSetup};
+
+/// Rounds of a load.
+#[derive(Debug)]
+pub(super) struct Load {
+    least: u32,
+    most: Option<u32>,
+    /// What a round is thought to have where rounds differ.
+    items: u32,
+    rounds: AtomicU64,
+    computed: AtomicU64,
+    nanos: AtomicU64,
+    mode: Mode,
+}
+
+#[derive(Debug)]
+enum Mode {
+    Fixed(Plan),
+    Tuned(Box<Mutex<Search>>),
+}
+
+#[derive(Debug)]
+struct Search {
+    tuner: Tuner,
+    epoch: Epoch,
+    costs: Vec<Duration>,
+}
+
+/// What was found for a load. `Display` is a line.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    /// Fewest items of its rounds.
+    pub least: u32,
+    /// Most items of its rounds, if there is a limit.
+    pub most: Option<u32>,
+    /// How many rounds there were.
+    pub rounds: u64,
+    /// Time of an item on average, from the begin of its round to the end, divided by the items of the round.
+    pub item: Duration,
+    /// The plan in force.
+    pub plan: Plan,
+    /// Plans that were run.
+    pub tried: u32,
+    /// Every decision with its reason, oldest first. A unit is a round, of the most items that its load has.
+    pub decisions: Vec<String>,
+}
+
+impl Load {
+    pub(super) fn new(
+        least: u32,
+        most: Option<u32>,
+        items: u32,
+        setup: TunerSetup,
+    ) -> Result<Load, SetupError> {
+        let mut tuner = Tuner::new(setup)?;
+        let epoch = tuner.next();
+        let search = Search {
+            tuner,
+            epoch,
+            costs: Vec::new(),
+        };
+        // One item goes to one worker, the one that asks.
+        let mode = match items {
+            1 => Mode::Fixed(Plan {
+                workers: 1,
+                ..search.tuner.incumbent()
+            }),
+            _ => Mode::Tuned(Box::new(Mutex::new(search))),
+        };
+        Ok(Load::with(least, most, items, mode))
+    }
+
+    pub(super) fn fixed(least: u32, most: Option<u32>, plan: Plan) -> Load {
+        Load::with(least, most, least, Mode::Fixed(plan))
+    }
+
+    fn with(least: u32, most: Option<u32>, items: u32, mode: Mode) -> Load {
+        Load {
+            least,
+            most,
+            items,
+            rounds: AtomicU64::new(0),
+            computed: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
+            mode,
+        }
+    }
+
+    /// The epoch, and its plan.
+    pub(super) fn plan(&self) -> (u64, Plan) {
+        match &self.mode {
+            Mode::Fixed(plan) => (0, *plan),
+            Mode::Tuned(search) => {
+                let search = lock(search);
+                (search.epoch.number, search.epoch.plan)
+            }
+        }
+    }
+
+    /// A round of an epoch took so long; `alone` says that nobody else ran one meanwhile.
+    pub(super) fn ran(&self, epoch: u64, items: u32, time: Duration, alone: bool) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.computed.fetch_add(items.into(), Ordering::Relaxed);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        if let Mode::Tuned(search) = &self.mode
+            && alone
+        {
+            let mut search = lock(search);
+            // One that began before the epoch was of another plan.
+            if search.epoch.number == epoch {
+                search.take(time.mul_f64(f64::from(self.items) / f64::from(items)));
+            }
+        }
+    }
+
+    pub(super) fn report(&self) -> Option<LoadReport> {
+        let rounds = self.rounds.load(Ordering::Relaxed);
+        let computed = self.computed.load(Ordering::Relaxed);
+        let item = self.nanos.load(Ordering::Relaxed).checked_div(computed)?;
+        let (plan, tried, decisions) = match &self.mode {
+            Mode::Fixed(plan) => (*plan, 1, Vec::new()),
+            Mode::Tuned(search) => {
+                let tuner = &lock(search).tuner;
+                let decisions = tuner.decisions().iter().map(ToString::to_string);
+                let tried = tuner.summary().plans_tried;
+                (tuner.incumbent(), tried, decisions.collect())
+            }
+        };
+        Some(LoadReport {
+            least: self.least,
+            most: self.most,
+            rounds,
+            item: Duration::from_nanos(item),
+            plan,
+            tried,
+            decisions,
+        })
+    }
+}
+
+impl Search {
+    fn take(&mut self, cost: Duration) {
+        self.costs.push(cost);
+        if self.costs.len() >= self.epoch.units as usize {
+            self.tuner.record(Measured::Units { costs: &self.costs });
+            self.costs.clear();
+            self.epoch = self.tuner.next();
+        }
+    }
+}
+
+impl LoadReport {
+    /// Which rounds they are: `1`, `2 to 3`, `32 or more`.
+    pub fn items(&self) -> String {
+        match self.most {
+            Some(most) if most == self.least => most.to_string(),
+            Some(most) => format!("{} to {most}", self.least),
+            None => format!("{} or more", self.least),
+        }
+    }
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.item.as_secs_f64() * 1e6;
+        let (items, rounds, tried) = (self.items(), self.rounds, self.tried);
+        write!(
+            f,
+            "{items}: {rounds} rounds, {micros:.1} us an item, {}",
+            self.plan
+        )?;
+        match tried {
+            0 | 1 => Ok(()),
+            _ => write!(f, ", best of {tried} plans"),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
