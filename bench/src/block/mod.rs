@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use evener_block::serve::{Store, Window};
 use evener_block::{Decoder, Image, Place};
-use evener_runtime::{Batch, Caller, Dispatch, Pool, Runtime, replay};
+use evener_runtime::{Batch, Caller, Dispatch, Pool, Rounds, Runtime, replay};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -170,7 +170,8 @@ fn measure(
     hand_over: &[HandOver],
 ) -> Result<ImageReport, Error> {
     let (requests, codec) = requests(&image)?;
-    let store = Store::new(Arc::clone(&image), 0);
+    let most = runtimes.iter().map(Runtime::workers).max().unwrap_or(1);
+    let store = Store::new(Arc::clone(&image), 0, Rounds::plain(most));
     let mut window = Window::default();
     let mut times: Vec<Vec<Vec<f64>>> = vec![Vec::new(); runtimes.len()];
     let mut device: Vec<Vec<f64>> = vec![Vec::new(); runtimes.len()];

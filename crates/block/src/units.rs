@@ -11,15 +11,22 @@ pub(crate) fn unit_blocks(block: u32) -> usize {
     ((1 << 20) / block.max(1) as usize).clamp(4, 256)
 }
 
-/// The ways of running a unit of blocks of `block` bytes that take so many operations a byte.
-pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
-    let blocks = unit_blocks(block);
-    let bytes = blocks as f64 * f64::from(block);
-    let work = Work {
+/// Operations on an element that decoding a byte takes, about.
+pub(crate) const DECODING: f64 = 30.0;
+
+/// The work on so many bytes that take so many operations each.
+pub(crate) fn work(bytes: f64, ops: f64) -> Work {
+    Work {
         ops: ops * bytes,
         bytes: bytes * 1.5,
         fresh: 0.0,
-    };
+    }
+}
+
+/// The ways of running a unit of blocks of `block` bytes that take so many operations a byte.
+pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
+    let blocks = unit_blocks(block);
+    let work = work(blocks as f64 * f64::from(block), ops);
     let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
     vec![
         shape(Structure::Sequential, blocks as u32),

@@ -9,7 +9,7 @@ use super::unit::{Piece, UnitIn, UnitOut};
 use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::image::{Block, Image, Place};
-use crate::units::{Trouble, shapes, unit_blocks};
+use crate::units::{DECODING, Trouble, shapes, unit_blocks};
 
 /// What blocks are decoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Service for Decode {
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        shapes(self.image.block_size(), 30.0)
+        shapes(self.image.block_size(), DECODING)
     }
 
     fn run(

@@ -184,7 +184,7 @@ impl<'a> Hall<'a> {
         let _ = threads.start(METRICS_THREAD, move || {
             let _told = told;
             let store = &self.site.store;
-            let text = || store.metrics().text(store.cache().bytes());
+            let text = || store.metrics().text(store.cache(), store.rounds());
             let _ = http::answer(&stream, text);
         });
     }

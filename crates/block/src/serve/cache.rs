@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::metrics::Counter;
+
 /// Most shards.
 const SHARDS: u64 = 16;
 /// A shard has room for so many blocks at least, or there are fewer shards.
@@ -104,6 +106,8 @@ pub struct Cache {
     budget: u64,
     block: u64,
     spares: Arc<Spares>,
+    /// Blocks that were wanted after they were decoded, or begun, ahead.
+    ahead_used: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -117,7 +121,7 @@ struct Shard {
 #[derive(Debug)]
 enum Place {
     Slot(usize),
-    Flight(Arc<Flight>),
+    Flight { flight: Arc<Flight>, ahead: bool },
 }
 
 #[derive(Debug)]
@@ -125,6 +129,8 @@ struct Slot {
     start: u64,
     plain: Arc<Plain>,
     used: bool,
+    /// Nobody has wanted it yet.
+    ahead: bool,
 }
 
 impl Cache {
@@ -143,6 +149,7 @@ impl Cache {
                 spares: Mutex::default(),
                 most,
             }),
+            ahead_used: Counter::default(),
         })
     }
 
@@ -160,16 +167,23 @@ impl Cache {
     pub fn find(self: &Arc<Self>, start: u64, wanted: bool) -> Found {
         let mut guard = self.shard(start);
         let shard = &mut *guard;
-        match shard.places.get(&start) {
-            Some(&Place::Slot(at)) => {
+        match shard.places.get_mut(&start) {
+            Some(&mut Place::Slot(at)) => {
                 let slot = &mut shard.slots[at];
                 slot.used |= wanted;
+                self.noted(&mut slot.ahead, wanted);
                 Found::Ready(Arc::clone(&slot.plain))
             }
-            Some(Place::Flight(flight)) => Found::Coming(Arc::clone(flight)),
+            Some(Place::Flight { flight, ahead }) => {
+                self.noted(ahead, wanted);
+                Found::Coming(Arc::clone(flight))
+            }
             None => {
                 let flight = Arc::new(Flight::new());
-                let place = Place::Flight(Arc::clone(&flight));
+                let place = Place::Flight {
+                    flight: Arc::clone(&flight),
+                    ahead: !wanted,
+                };
                 shard.places.insert(start, place);
                 Found::Mine(Lead {
                     cache: Arc::clone(self),
@@ -178,6 +192,17 @@ impl Cache {
                     landed: false,
                 })
             }
+        }
+    }
+
+    /// Blocks that were wanted after they were decoded, or begun, ahead of that.
+    pub fn ahead_used(&self) -> u64 {
+        self.ahead_used.get()
+    }
+
+    fn noted(&self, ahead: &mut bool, wanted: bool) {
+        if wanted && std::mem::take(ahead) {
+            self.ahead_used.add(1);
         }
     }
 
@@ -199,7 +224,8 @@ impl Cache {
         let mut gone = Vec::new();
         let mut guard = self.shard(start);
         let shard = &mut *guard;
-        shard.places.remove(&start);
+        let place = shard.places.remove(&start);
+        let ahead = matches!(place, Some(Place::Flight { ahead: true, .. }));
         let fits = |plain: &&Arc<Plain>| plain.bytes.len() as u64 <= self.room;
         if let Some(plain) = plain.filter(fits) {
             let bytes = plain.bytes.len() as u64;
@@ -212,6 +238,7 @@ impl Cache {
                 start,
                 plain: Arc::clone(plain),
                 used: false,
+                ahead,
             });
         }
         // Buffers go back to the spares without this lock.

@@ -4,6 +4,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use evener_runtime::Rounds;
+use evener_runtime::rounds::LoadReport;
+
+use super::cache::Cache;
+
 /// A number that others may read at any time.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
@@ -80,17 +85,30 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All of it, as Prometheus reads it, with the bytes that the cache holds.
-    pub fn text(&self, cached: u64) -> String {
-        Text(self, cached).to_string()
+    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say.
+    pub fn text(&self, cache: &Cache, rounds: &Rounds) -> String {
+        let (metrics, loads) = (self, rounds.report());
+        let text = Text {
+            metrics,
+            cache,
+            decoding: rounds.busy() as u64,
+            loads: &loads,
+        };
+        text.to_string()
     }
 }
 
-struct Text<'a>(&'a Metrics, u64);
+struct Text<'a> {
+    metrics: &'a Metrics,
+    cache: &'a Cache,
+    /// Threads that decode.
+    decoding: u64,
+    loads: &'a [LoadReport],
+}
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Text(m, cached) = *self;
+        let m = self.metrics;
         head(f, "requests_total", "counter", "Requests by command.")?;
         for (command, counter) in COMMANDS.iter().zip(&m.requests) {
             let count = counter.get();
@@ -134,13 +152,25 @@ impl fmt::Display for Text<'_> {
                 "cache_bytes",
                 "gauge",
                 "Bytes of decoded blocks held.",
-                cached,
+                self.cache.bytes(),
             ),
             (
                 "readahead_blocks_total",
                 "counter",
                 "Blocks decoded ahead.",
                 m.ahead.get(),
+            ),
+            (
+                "readahead_used_total",
+                "counter",
+                "Blocks decoded ahead that were asked for then.",
+                self.cache.ahead_used(),
+            ),
+            (
+                "decoding_threads",
+                "gauge",
+                "Threads that decode, workers that help not counted.",
+                self.decoding,
             ),
             (
                 "bad_blocks_total",
@@ -171,6 +201,7 @@ impl fmt::Display for Text<'_> {
             head(f, name, kind, help)?;
             writeln!(f, "evener_nbd_{name} {value}")?;
         }
+        self.plans(f)?;
         let name = "request_seconds";
         head(f, name, "histogram", "From request to reply.")?;
         let mut sum = 0;
@@ -190,6 +221,50 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+impl Text<'_> {
+    /// What is needed at once, by how many blocks that is, and the plan it is decoded by.
+    fn plans(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        head(
+            f,
+            "rounds_total",
+            "counter",
+            "Times that blocks were decoded together.",
+        )?;
+        for load in self.loads {
+            let (blocks, rounds) = (load.items(), load.rounds);
+            writeln!(f, "evener_nbd_rounds_total{{blocks=\"{blocks}\"}} {rounds}")?;
+        }
+        head(
+            f,
+            "block_seconds",
+            "gauge",
+            "Time of a block of those decoded together.",
+        )?;
+        for load in self.loads {
+            let (blocks, seconds) = (load.items(), load.item.as_secs_f64());
+            writeln!(
+                f,
+                "evener_nbd_block_seconds{{blocks=\"{blocks}\"}} {seconds}"
+            )?;
+        }
+        head(
+            f,
+            "plan_info",
+            "gauge",
+            "The plan in force, by blocks decoded together.",
+        )?;
+        for load in self.loads {
+            let (blocks, plan) = (load.items(), load.plan);
+            let (dispatch, grain, workers) = (plan.dispatch, plan.grain, plan.workers);
+            writeln!(
+                f,
+                "evener_nbd_plan_info{{blocks=\"{blocks}\",dispatch=\"{dispatch}\",grain=\"{grain}\",workers=\"{workers}\"}} 1"
+            )?;
+        }
+        Ok(())
+    }
+}
+
 fn head(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::Result {
     writeln!(f, "# HELP evener_nbd_{name} {help}")?;
     writeln!(f, "# TYPE evener_nbd_{name} {kind}")
@@ -197,6 +272,8 @@ fn head(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::
 
 #[cfg(test)]
 mod tests {
+    use evener_runtime::Pool;
+
     use super::*;
 
     #[test]
@@ -206,10 +283,15 @@ mod tests {
             metrics.latency.record(Duration::from_micros(micros));
         }
         metrics.requests[0].add(4);
-        let text = metrics.text(77);
+        let rounds = Rounds::plain(2);
+        let pool = Pool::new(2).unwrap();
+        rounds.run(&pool, 3, &|_, _| ()).unwrap();
+        let text = metrics.text(&Cache::new(100, 100), &rounds);
         for line in [
             "evener_nbd_requests_total{command=\"read\"} 4",
-            "evener_nbd_cache_bytes 77",
+            "evener_nbd_cache_bytes 0",
+            "evener_nbd_rounds_total{blocks=\"2 to 3\"} 1",
+            "evener_nbd_plan_info{blocks=\"2 to 3\",dispatch=\"fifo\",grain=\"1\",workers=\"2\"} 1",
             "evener_nbd_request_seconds_bucket{le=\"0.000016\"} 2",
             "evener_nbd_request_seconds_bucket{le=\"0.000032\"} 3",
             "evener_nbd_request_seconds_bucket{le=\"1.048576\"} 3",

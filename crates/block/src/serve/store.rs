@@ -1,10 +1,9 @@
 //! A range of the image as pieces of decoded blocks.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evener_runtime::{Batch, Caller, Dispatch, Pool};
+use evener_runtime::{Pool, Rounds};
 use tracing::warn;
 
 use super::cache::{Cache, Flight, Found, Lead, Plain};
@@ -19,8 +18,7 @@ pub struct Store {
     image: Arc<Image>,
     cache: Arc<Cache>,
     decoders: Mutex<Vec<Decoder>>,
-    /// Threads that decode now, workers that help them not counted.
-    busy: AtomicUsize,
+    rounds: Rounds,
     metrics: Metrics,
 }
 
@@ -105,13 +103,13 @@ impl Window {
 }
 
 impl Store {
-    /// An image of which `budget` bytes are kept decoded.
-    pub fn new(image: Arc<Image>, budget: u64) -> Store {
+    /// An image of which `budget` bytes are kept decoded, in `rounds` of blocks.
+    pub fn new(image: Arc<Image>, budget: u64, rounds: Rounds) -> Store {
         Store {
             cache: Cache::new(budget, image.block_size()),
             image,
             decoders: Mutex::default(),
-            busy: AtomicUsize::new(0),
+            rounds,
             metrics: Metrics::default(),
         }
     }
@@ -124,6 +122,11 @@ impl Store {
     /// What is kept.
     pub fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    /// How blocks are decoded that are needed at once.
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
     }
 
     /// What is counted.
@@ -286,21 +289,7 @@ impl Store {
         lead: impl Fn(usize) -> &'a Mutex<Option<(Block, Lead)>> + Sync,
         ready: impl Fn(usize, &Block, &Plain) + Sync,
     ) {
-        if count == 0 {
-            return;
-        }
-        // Threads that decode at the same time are as good as workers, so each takes those the others leave.
-        let others = self.busy.fetch_add(1, Ordering::Relaxed);
-        let _busy = Busy(&self.busy);
-        let batch = Batch {
-            dispatch: Dispatch::Fifo,
-            items: count as u32,
-            grain: 1,
-            workers: pool.workers().saturating_sub(others).max(1) as u32,
-            deadline: None,
-            caller: Caller::Hurries,
-        };
-        let done = pool.run(&batch, &|_, items| {
+        let done = self.rounds.run(pool, count as u32, &|_, items| {
             let mut decoder = self.decoder();
             for number in items.start as usize..items.end as usize {
                 let taken = lead(number).lock();
@@ -375,14 +364,6 @@ impl Store {
     }
 }
 
-struct Busy<'a>(&'a AtomicUsize);
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,7 +378,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_blocks_that_a_panic_left() {
         let (image, pool) = (frames(), Pool::new(1).unwrap());
-        let store = Store::new(Arc::clone(&image), 0);
+        let store = Store::new(Arc::clone(&image), 0, Rounds::plain(1));
         let mut window = Window::default();
         store.look(0..image.size(), u64::MAX, &mut window).unwrap();
         let leads = &window.leads;
@@ -416,7 +397,7 @@ mod tests {
     #[test]
     fn who_leaves_without_decoding_leaves_it_to_those_who_wait() {
         let image = frames();
-        let store = Store::new(Arc::clone(&image), 1 << 20);
+        let store = Store::new(Arc::clone(&image), 1 << 20, Rounds::plain(1));
         let pool = Pool::new(1).unwrap();
         let (mut first, mut second) = (Window::default(), Window::default());
         let mut at = 0;

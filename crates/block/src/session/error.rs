@@ -1,6 +1,7 @@
 //! Why a session could not be opened or did not run to its end.
 
 use evener_runtime::stream::{BoxError, StreamError};
+use evener_runtime::tuner::SetupError;
 
 use crate::error::Error;
 
@@ -26,6 +27,9 @@ pub enum SessionError {
     /// The image cannot be a disk.
     #[error(transparent)]
     Disk(#[from] crate::ublk::Error),
+    /// Blocks cannot be decoded by that plan.
+    #[error(transparent)]
+    Plan(#[from] SetupError),
     /// The run failed.
     #[error("{}", of_stream(.0))]
     Stream(#[from] StreamError),
@@ -36,7 +40,7 @@ impl SessionError {
     pub fn is_request(&self) -> bool {
         match self {
             SessionError::Image(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
-            SessionError::Request(_) => true,
+            SessionError::Request(_) | SessionError::Plan(_) => true,
             SessionError::Stream(error) => error.is_request(),
         }
     }
@@ -45,7 +49,10 @@ impl SessionError {
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
-            SessionError::Request(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
+            SessionError::Request(_)
+            | SessionError::Plan(_)
+            | SessionError::Listen { .. }
+            | SessionError::Disk(_) => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)
             }

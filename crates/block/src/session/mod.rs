@@ -35,7 +35,7 @@ pub use error::SessionError;
 pub use info::{CodecUse, Info, info};
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
 pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, bytes, serve};
-pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskServed, DiskSession, disk};
+pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskSession, disk};
 pub use unpack::{UnpackSession, unpack};
 pub use verify::{Verified, VerifySession, verify};
 

@@ -3,15 +3,19 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use evener_runtime::Runtime;
+use evener_runtime::rounds::LoadReport;
 use evener_runtime::stream::CancelToken;
+use evener_runtime::{Choice, Rounds, Runtime};
 
 use super::info::Bytes;
 use super::{SessionError, open};
 use crate::format::Format;
+use crate::image::Image;
 use crate::nbd::{self, Address, Listener, OnStatus};
 use crate::serve::{Site, Store};
+use crate::units::{DECODING, work};
 
 /// Bytes of decoded blocks that are kept unless others are asked for.
 pub const DEFAULT_CACHE: u64 = 64 << 20;
@@ -32,6 +36,8 @@ pub struct ServeOptions {
     pub cache: u64,
     /// What is decoded before it is asked for.
     pub ahead: ReadAhead,
+    /// How blocks are decoded that are needed at once.
+    pub plan: Choice,
 }
 
 /// What is decoded for a sequential reader before it asks.
@@ -98,26 +104,74 @@ pub struct ServeSession {
 }
 
 /// What was served. `Display` is a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Served {
-    /// How many clients there were.
+    /// How many clients there were; a disk has none.
     pub clients: u64,
-    /// How many requests they made.
+    /// How many requests there were.
     pub requests: u64,
-    /// Bytes they read.
+    /// Bytes that were read.
     pub bytes: u64,
+    /// How blocks were decoded that were needed at once, by how many they were.
+    pub loads: Vec<LoadReport>,
+    /// Blocks that were decoded before they were asked for.
+    pub ahead: u64,
+    /// How many of them were asked for then.
+    pub ahead_used: u64,
+}
+
+impl Served {
+    pub(super) fn of(store: &Store) -> Served {
+        let metrics = store.metrics();
+        Served {
+            clients: metrics.accepted.get(),
+            requests: metrics.requests.iter().map(|count| count.get()).sum(),
+            bytes: metrics.bytes.get(),
+            loads: store.rounds().report(),
+            ahead: metrics.ahead.get(),
+            ahead_used: store.cache().ahead_used(),
+        }
+    }
+
+    /// Lines that say how blocks were decoded and why so.
+    pub fn explained(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for load in &self.loads {
+            lines.push(format!("blocks at once: {load}"));
+            let why = load.decisions.iter();
+            lines.extend(why.map(|decision| format!("  {decision}")));
+        }
+        let (ahead, used) = (self.ahead, self.ahead_used);
+        lines.push(format!(
+            "read ahead: {ahead} blocks, {used} of them asked for"
+        ));
+        lines
+    }
+}
+
+/// A store whose blocks are decoded as the tuner, or a plan that is fixed, says.
+pub(super) fn store(
+    image: Arc<Image>,
+    cache: u64,
+    runtime: &Runtime,
+    plan: Choice,
+) -> Result<Store, SessionError> {
+    let item = work(image.block_size().into(), DECODING);
+    Ok(Store::new(image, cache, Rounds::new(runtime, item, plan)?))
 }
 
 /// Opens `input` and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// The image cannot be read, or the addresses not be listened at.
+/// The image cannot be read, the plan is none for it, or the addresses cannot be listened at.
 pub fn serve(
     input: &OsStr,
     options: &ServeOptions,
+    runtime: &Runtime,
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
     let image = open(input, options.format)?;
+    let store = store(image, options.cache, runtime, options.plan)?;
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),
@@ -128,7 +182,7 @@ pub fn serve(
         listener: listen(&options.address)?,
         metrics: options.metrics.as_ref().map(listen).transpose()?,
         site: Site {
-            store: Store::new(image, options.cache),
+            store,
             ahead: options.ahead.limit(options.cache),
             cancel,
         },
@@ -159,12 +213,7 @@ impl ServeSession {
         let metrics = self.metrics.as_ref();
         nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
             .map_err(|reason| SessionError::Listen { address, reason })?;
-        let metrics = self.site.store.metrics();
-        Ok(Served {
-            clients: metrics.accepted.get(),
-            requests: metrics.requests.iter().map(|count| count.get()).sum(),
-            bytes: metrics.bytes.get(),
-        })
+        Ok(Served::of(&self.site.store))
     }
 }
 
@@ -185,11 +234,11 @@ impl fmt::Display for ServeSession {
 impl fmt::Display for Served {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (bytes, requests) = (Bytes(self.bytes), self.requests);
-        write!(
-            f,
-            "{bytes} to {} clients, {requests} requests",
-            self.clients
-        )
+        match self.clients {
+            0 => write!(f, "{bytes} in {requests} requests"),
+            1 => write!(f, "{bytes} to 1 client, {requests} requests"),
+            clients => write!(f, "{bytes} to {clients} clients, {requests} requests"),
+        }
     }
 }
 

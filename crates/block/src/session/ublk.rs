@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
-use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
+use evener_runtime::{Choice, Runtime};
 
 use super::info::Bytes;
-use super::serve::ReadAhead;
+use super::serve::{ReadAhead, Served, store};
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
-use crate::serve::{Site, Store};
+use crate::serve::Site;
 use crate::ublk::{self, Device, Wanted};
 
 /// Requests that may be under way in a queue unless others are asked for.
@@ -35,6 +35,8 @@ pub struct DiskOptions {
     pub cache: u64,
     /// What is decoded before it is asked for.
     pub ahead: ReadAhead,
+    /// How blocks are decoded that are needed at once.
+    pub plan: Choice,
 }
 
 /// An image that can become a disk.
@@ -55,15 +57,6 @@ pub struct Disk {
     pub id: u32,
     /// Whether it was taken over from another server.
     pub taken: bool,
-}
-
-/// What was read from a disk. `Display` is a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiskServed {
-    /// How many requests there were.
-    pub requests: u64,
-    /// Bytes that were read.
-    pub bytes: u64,
 }
 
 /// Opens `input`. `cancel` ends the session.
@@ -91,7 +84,7 @@ impl DiskSession {
         self,
         runtime: &Runtime,
         started: impl FnOnce(&Disk),
-    ) -> Result<DiskServed, SessionError> {
+    ) -> Result<Served, SessionError> {
         let options = &self.options;
         let wanted = match options.recover {
             Some(id) => Wanted::Old(id),
@@ -106,7 +99,7 @@ impl DiskSession {
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
         let site = Site {
-            store: Store::new(self.image, options.cache),
+            store: store(self.image, options.cache, runtime, options.plan)?,
             ahead: options.ahead.limit(options.cache),
             cancel: self.cancel,
         };
@@ -118,11 +111,7 @@ impl DiskSession {
                 taken: device.is_taken(),
             });
         })?;
-        let metrics = site.store.metrics();
-        Ok(DiskServed {
-            requests: metrics.requests.iter().map(|count| count.get()).sum(),
-            bytes: metrics.bytes.get(),
-        })
+        Ok(Served::of(&site.store))
     }
 }
 
@@ -131,11 +120,5 @@ impl fmt::Display for Disk {
         let (name, size, id) = (&self.name, Bytes(self.size), self.id);
         let taken = if self.taken { ", taken over" } else { "" };
         write!(f, "{name}: {size} at /dev/ublkb{id}{taken}")
-    }
-}
-
-impl fmt::Display for DiskServed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {} requests", Bytes(self.bytes), self.requests)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use evener_block::Image;
 use evener_block::codec::ZSTD;
 use evener_block::serve::{Bad, Store, Window};
+use evener_runtime::Rounds;
 
 use crate::bombs::seekable;
 use crate::common::{Folder, read_all, runtime, same, sample, verified};
@@ -60,7 +61,11 @@ fn frames_of_any_size_with_checksums_in_the_table() {
     assert!(found.bad[0].what.contains("another XXH64"), "{found}");
 
     // Whoever serves it compares what the table says, too.
-    let store = Store::new(Arc::new(Image::open(&path).unwrap()), 1 << 20);
+    let store = Store::new(
+        Arc::new(Image::open(&path).unwrap()),
+        1 << 20,
+        Rounds::plain(2),
+    );
     let mut window = Window::default();
     let mut served = |range: Range<u64>| {
         store.look(range, u64::MAX, &mut window).unwrap();

@@ -8,6 +8,7 @@ use std::thread;
 
 use evener_block::Image;
 use evener_block::serve::{Bad, Part, Round, Store};
+use evener_runtime::Rounds;
 
 use crate::common::{Folder, packed, runtime, same, sample};
 
@@ -98,7 +99,7 @@ fn rounds_give_every_byte_once_whoever_decodes_it() {
         packed(&folder, &plain, codec, 1024, "sequential");
         for cache in [0, 4096, 1 << 20] {
             let image = Image::open(&folder.path("packed")).unwrap();
-            let store = Store::new(Arc::new(image), cache);
+            let store = Store::new(Arc::new(image), cache, Rounds::plain(2));
             thread::scope(|scope| {
                 for seed in 1..4 {
                     let (store, plain) = (&store, &plain);
@@ -129,7 +130,11 @@ fn what_is_damaged_is_refused_and_the_rest_is_given() {
         panic!("{block:?}");
     };
     bytes[offset as usize + 20] ^= 1;
-    let store = Store::new(open(&folder.file("damaged", &bytes)), 1 << 20);
+    let store = Store::new(
+        open(&folder.file("damaged", &bytes)),
+        1 << 20,
+        Rounds::plain(2),
+    );
     let bad = block.start..block.start + block.len;
     let (before, after) = (bad.start - 1500..bad.start, bad.end..bad.end + 10);
     let across = bad.start - 1500..bad.end + 10;

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use evener_block::session::{ReadAhead, ServeOptions, Served, serve};
-use evener_runtime::CancelToken;
+use evener_runtime::{CancelToken, Choice};
 
 use crate::common::{Folder, packed, runtime, sample};
 
@@ -36,9 +36,10 @@ impl Server {
             format: None,
             cache,
             ahead: ReadAhead::Auto,
+            plan: Choice::Auto,
         };
         let image = folder.path("image");
-        let session = serve(image.as_os_str(), &options, cancel.clone()).unwrap();
+        let session = serve(image.as_os_str(), &options, runtime(), cancel.clone()).unwrap();
         folder.file(
             "metrics",
             session.metrics_address().unwrap().uri().as_bytes(),

@@ -187,7 +187,9 @@ mod tests {
             for _ in 0..times {
                 let seen: Vec<AtomicU32> = (0..items).map(|_| AtomicU32::new(0)).collect();
                 let body = |_, jobs: Range<u32>| {
-                    jobs.for_each(|job| drop(seen[job as usize].fetch_add(1, Ordering::Relaxed)));
+                    for job in jobs {
+                        seen[job as usize].fetch_add(1, Ordering::Relaxed);
+                    }
                 };
                 rounds.run(runtime.pool(), items, &body).unwrap();
                 assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1));

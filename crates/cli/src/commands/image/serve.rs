@@ -6,9 +6,9 @@ use std::ffi::OsString;
 
 use evener_block::format::Format;
 use evener_block::nbd::{Address, OnStatus};
-use evener_block::session::{ReadAhead, ServeOptions, bytes, serve};
-use evener_runtime::Runtime;
+use evener_block::session::{ReadAhead, ServeOptions, Served, bytes, serve};
 use evener_runtime::dispatch::MAX_WORKERS;
+use evener_runtime::{Choice, Runtime};
 
 use crate::failure::{DONE, Ended};
 use crate::output::tell;
@@ -62,6 +62,15 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value = "auto")]
     readahead: ReadAhead,
 
+    /// How blocks are decoded that are needed at once: auto, which measures, or
+    /// sequential[/DISPATCH[/BLOCKS]], so many blocks to a job
+    #[arg(long, value_name = "PLAN", default_value = "auto")]
+    plan: Choice,
+
+    /// Say at the end by which plans blocks were decoded, and why
+    #[arg(long)]
+    explain: bool,
+
     /// Tell metrics to Prometheus over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
@@ -84,6 +93,13 @@ fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
     builder.build()
 }
 
+fn ended(args: &Args, served: &Served) {
+    tell(&served.to_string());
+    if args.explain {
+        served.explained().iter().for_each(|line| tell(line));
+    }
+}
+
 pub fn run(args: &Args) -> Ended {
     let Some(address) = args.nbd.clone() else {
         return disk::run(args);
@@ -96,10 +112,11 @@ pub fn run(args: &Args) -> Ended {
         format: args.format,
         cache: args.cache,
         ahead: args.readahead,
+        plan: args.plan,
     };
     // From here on a signal has to take the socket away.
     signals.streaming();
-    let session = serve(&args.image, &options, signals.token())?;
+    let session = serve(&args.image, &options, &runtime, signals.token())?;
     tell(&session.to_string());
     let bar = Bar::start(None, "", "");
     let mut show = bar.as_ref().map(|bar| bar.teller());
@@ -108,7 +125,6 @@ pub fn run(args: &Args) -> Ended {
     if let Some(bar) = bar {
         bar.end();
     }
-    let served = served?;
-    tell(&served.to_string());
+    ended(args, &served?);
     Ok(signals.status().unwrap_or(DONE))
 }

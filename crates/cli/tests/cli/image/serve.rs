@@ -176,7 +176,7 @@ fn a_signal_ends_it_and_takes_the_socket_away() {
         // A client that stays is no reason to.
         let (ended, said) = server.end(signal);
         assert_eq!((ended, said.lines().count()), (Some(status), 1), "{said}");
-        assert!(said.contains("1 clients, 1 requests"), "{said}");
+        assert!(said.contains("1 client, 1 requests"), "{said}");
         assert!(!folder.path("socket").exists());
         assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
     }

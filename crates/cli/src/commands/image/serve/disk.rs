@@ -36,11 +36,12 @@ pub fn run(args: &super::Args) -> Ended {
         format: args.format,
         cache: args.cache,
         ahead: args.readahead,
+        plan: args.plan,
     };
     // From here on a signal has to take the disk away.
     signals.streaming();
     let session = disk(&args.image, options, signals.token())?;
     let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
-    tell(&served.to_string());
+    super::ended(args, &served);
     Ok(signals.status().unwrap_or(DONE))
 }
