@@ -23,6 +23,8 @@ pub struct Rates {
     pub bytes_per_s: f64,
     /// Bytes all workers at once move so in a second, in sum.
     pub bytes_per_s_together: f64,
+    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first.
+    pub fresh_bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,
     /// Seconds it costs to end a pass: the barrier that waits for the last worker.
@@ -55,6 +57,7 @@ impl Rates {
             ops_per_s: 20e9,
             bytes_per_s: 10e9,
             bytes_per_s_together: 20e9,
+            fresh_bytes_per_s: 3e9,
             job_s: JOB_S,
             pass_s: PASS_S,
         }
@@ -65,10 +68,12 @@ impl Rates {
     /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
     pub fn measure(pool: &Pool) -> Rates {
         let typical = Rates::typical();
-        let bytes_per_s = measure_bytes().unwrap_or(typical.bytes_per_s);
+        let (bytes, fresh) = measure_bytes();
+        let bytes_per_s = bytes.unwrap_or(typical.bytes_per_s);
         Rates {
             ops_per_s: measure_ops().unwrap_or(typical.ops_per_s),
             bytes_per_s,
+            fresh_bytes_per_s: fresh.unwrap_or(typical.fresh_bytes_per_s),
             bytes_per_s_together: (0..TOGETHER_RUNS)
                 .filter_map(|_| measure_bytes_together(pool))
                 .fold(bytes_per_s, f64::max),
@@ -93,7 +98,7 @@ fn measure_bytes_together(pool: &Pool) -> Option<f64> {
     let outcome = pool.run(&batch, &|_, jobs| {
         for job in jobs {
             if let Ok(mut slot) = each[job as usize].lock() {
-                *slot = measure_bytes();
+                *slot = measure_bytes().0;
             }
         }
     });
@@ -129,18 +134,21 @@ fn measure_ops() -> Option<f64> {
     rate(2.0 * PROBE_ELEMENTS as f64 * f64::from(passes), best)
 }
 
-/// Bytes per second of a pass that reads and writes a buffer larger than the private cache.
-fn measure_bytes() -> Option<f64> {
+/// Bytes per second of a pass that reads and writes a buffer larger than the private cache, and those of the pass before
+/// it, which touches them first.
+fn measure_bytes() -> (Option<f64>, Option<f64>) {
     const PIECE: usize = STREAM_PIECE / size_of::<u64>();
     let mut data = vec![0u64; STREAM_BYTES / size_of::<u64>()];
-    let touched = {
+    let (touched, fresh) = {
         let start = Instant::now();
         let pieces = data.chunks_exact_mut(PIECE);
-        pieces
+        let touched = pieces
             .map(bump)
             .take_while(|()| start.elapsed() < STREAM_TIME)
             .count()
-            .max(1)
+            .max(1);
+        let bytes = (touched * STREAM_PIECE) as f64;
+        (touched, rate(bytes, start.elapsed()))
     };
     let start = Instant::now();
     let mut times = Vec::with_capacity(touched);
@@ -153,7 +161,8 @@ fn measure_bytes() -> Option<f64> {
         }
     }
     times.sort_unstable();
-    rate(2.0 * STREAM_PIECE as f64, times[times.len() / 2])
+    let bytes = rate(2.0 * STREAM_PIECE as f64, times[times.len() / 2]);
+    (bytes, fresh)
 }
 
 fn bump(piece: &mut [u64]) {
@@ -176,6 +185,7 @@ mod tests {
         let rates = Rates::measure(&Pool::new(2).unwrap());
         assert!((1e8..1e13).contains(&rates.ops_per_s), "{rates:?}");
         assert!((1e8..1e12).contains(&rates.bytes_per_s), "{rates:?}");
+        assert!((1e6..1e12).contains(&rates.fresh_bytes_per_s), "{rates:?}");
         assert!(rates.bytes_per_s_together >= rates.bytes_per_s, "{rates:?}");
         assert_eq!((rates.job_s, rates.pass_s), (JOB_S, PASS_S));
     }

@@ -100,9 +100,13 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     .instant(Track::Tuner, "plan", &epoch.plan.to_string());
             }
             last = Some(epoch.plan);
-            if let Err(message) = self.prepare(epoch.plan.structure) {
-                let unit = self.intake.taken();
-                return Stop::Unit { unit, message };
+            match self.prepare(&epoch.plan) {
+                Ok(Some(time)) => schedule.prepared(time),
+                Ok(None) => {}
+                Err(message) => {
+                    let unit = self.intake.taken();
+                    return Stop::Unit { unit, message };
+                }
             }
             costs.clear();
             let ended = match epoch.plan.structure {
@@ -135,13 +139,23 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         }
     }
 
-    /// Has the service make what a structure needs, once.
-    fn prepare(&mut self, structure: Structure) -> Result<(), String> {
-        if self.prepared.contains(&structure) {
-            return Ok(());
+    /// Has the service make what a structure needs, once, and makes the buffers that the plan does. How long that took, if
+    /// anything was made.
+    fn prepare(&mut self, plan: &Plan) -> Result<Option<Duration>, String> {
+        let begin = Instant::now();
+        let structure = plan.structure;
+        let new = !self.prepared.contains(&structure);
+        if new {
+            self.prepared.push(structure);
+            self.exec.prepare(structure)?;
         }
-        self.prepared.push(structure);
-        self.exec.prepare(structure)
+        let inside = match structure {
+            Structure::Farm => plan.workers as usize,
+            Structure::Pipeline => pipeline::inside(plan, self.exec.step_costs().len() as u32),
+            _ => return Ok(new.then(|| begin.elapsed())),
+        };
+        let made = self.ensure_around(inside);
+        Ok((new || made).then(|| begin.elapsed()))
     }
 
     fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
@@ -183,10 +197,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 Ok(Outcome::Finished) => costs.push(cost),
                 Ok(Outcome::CutOff) => {
                     plan = &epoch.fallback;
-                    let ready = self.prepare(plan.structure);
+                    let ready = self.prepare(plan);
                     end = Instant::now();
                     let redone = ready
-                        .and_then(|()| self.compute(plan, unit.number, &unit.value, &output, None));
+                        .and_then(|_| self.compute(plan, unit.number, &unit.value, &output, None));
                     if let Err(message) = redone {
                         return Stop::Unit {
                             unit: unit.number,
@@ -264,25 +278,41 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         );
     }
 
+    /// Units that can be in work with the buffers there are.
+    pub(super) fn in_work(&self) -> usize {
+        let inputs = self.intake.link().buffers();
+        let inputs = inputs.saturating_sub(beside(self.intake.is_inline()));
+        let outputs = self.outlet.link().buffers();
+        inputs.min(outputs.saturating_sub(beside(self.outlet.is_inline())))
+    }
+
     /// Makes the buffers that `inside` units at once need: for each an input and an output, and on a thread's side one
     /// that is read or written and one that is ready.
-    pub(super) fn ensure_around(&self, inside: usize) {
-        let beside = |inline: bool| if inline { 0 } else { 2 };
+    fn ensure_around(&self, inside: usize) -> bool {
         self.ensure(
             inside + beside(self.intake.is_inline()),
             inside + beside(self.outlet.is_inline()).max(1),
-        );
+        )
     }
 
-    /// Makes buffers until there are `inputs` and `outputs` of them, as far as the limits allow.
-    pub(super) fn ensure(&self, inputs: usize, outputs: usize) {
+    /// Makes buffers until there are `inputs` and `outputs` of them, as far as the limits allow. Whether any were made.
+    pub(super) fn ensure(&self, inputs: usize, outputs: usize) -> bool {
+        let mut made = false;
         while self.intake.link().buffers() < inputs.min(self.limits.inputs) {
             self.intake.link().add(self.service.input());
+            made = true;
         }
         while self.outlet.link().buffers() < outputs.min(self.limits.outputs) {
             self.outlet.link().add(self.service.output());
+            made = true;
         }
+        made
     }
+}
+
+/// Buffers beside those of units in work: on a thread's side one is read or written, and one is ready.
+fn beside(inline: bool) -> usize {
+    if inline { 0 } else { 2 }
 }
 
 /// Whether units that cost so much are short, on average.

@@ -35,8 +35,6 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     costs: &mut Vec<Duration>,
 ) -> Ended {
     let plan = epoch.plan;
-    let workers = plan.workers as usize;
-    engine.ensure_around(workers);
     let may_grow = engine.may_grow();
 
     let exec = engine.exec;

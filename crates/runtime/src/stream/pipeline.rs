@@ -23,6 +23,7 @@ use super::line::{Line, Work};
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
+use crate::plan::Plan;
 use crate::service::Service;
 use crate::stages::pipelines;
 use crate::trace::Track;
@@ -134,6 +135,13 @@ where
     }
 }
 
+/// Units that a pipeline of so many steps has inside at once.
+pub(super) fn inside(plan: &Plan, steps: u32) -> usize {
+    let pipes = pipelines(plan, steps);
+    let stages: u32 = pipes.iter().sum();
+    stages as usize + ROOM * (stages as usize - pipes.len())
+}
+
 /// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets those of
 /// the last of them.
 ///
@@ -166,8 +174,6 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         .collect();
     let workers = places.len() as u32;
 
-    let inside = places.len() + ROOM * (places.len() - pipes.len());
-    engine.ensure_around(inside);
     let may_grow = engine.may_grow();
 
     let in_link = engine.intake.link().clone();

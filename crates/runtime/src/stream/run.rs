@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use super::build::{Options, Stream};
 use super::engine::{Engine, Limits, MANY, Stop, not_live};
@@ -344,18 +345,16 @@ where
             prepared: Vec::new(),
             balance: None,
         };
-        engine.ensure(
-            if read_inline {
-                1
-            } else {
-                INPUTS.min(limits.inputs)
-            },
-            if write_inline {
-                1
-            } else {
-                OUTPUTS.min(limits.outputs)
-            },
-        );
+        let count = |inline: bool, usual: usize, most: usize| match inline {
+            true => 1,
+            false => usual.min(most),
+        };
+        let inputs = count(read_inline, INPUTS, limits.inputs);
+        let outputs = count(write_inline, OUTPUTS, limits.outputs);
+        let begin = Instant::now();
+        engine.ensure(inputs, outputs);
+        let pair = 2 * begin.elapsed() / (inputs + outputs) as u32;
+        schedule.buffers(pair, engine.in_work() as u32);
         let link = Arc::clone(&in_link);
         let waker = cancel.on_cancel(Arc::new(move || link.stop_consumer()));
         let stop = engine.drive(schedule);

@@ -21,6 +21,16 @@ pub trait Schedule: Send {
         let _ = costs;
     }
 
+    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are.
+    fn buffers(&mut self, pair: Duration, units: u32) {
+        let _ = (pair, units);
+    }
+
+    /// Takes the time that went by before the epoch's first unit while memory was made for its plan.
+    fn prepared(&mut self, time: Duration) {
+        let _ = time;
+    }
+
     /// What was found, for the report.
     fn summary(&self) -> Option<Summary> {
         None
@@ -43,6 +53,14 @@ impl Schedule for Tuner {
 
     fn late(&mut self, costs: &[Duration]) {
         Tuner::late(self, costs);
+    }
+
+    fn buffers(&mut self, pair: Duration, units: u32) {
+        Tuner::buffers(self, pair, units);
+    }
+
+    fn prepared(&mut self, time: Duration) {
+        Tuner::prepared(self, time);
     }
 
     fn summary(&self) -> Option<Summary> {

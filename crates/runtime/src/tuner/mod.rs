@@ -169,6 +169,22 @@ impl Tuner {
         self.totals.seconds += costs.iter().map(Duration::as_secs_f64).sum::<f64>();
     }
 
+    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are: plans
+    /// whose units overlap need one for each worker.
+    pub fn buffers(&mut self, pair: Duration, units: u32) {
+        if let Mode::Auto(auto) = &mut self.mode {
+            auto.buffers(pair.as_secs_f64(), units);
+        }
+    }
+
+    /// Takes the time that making memory took for the epoch that [`Tuner::next`] asked for.
+    pub fn prepared(&mut self, time: Duration) {
+        self.totals.seconds += time.as_secs_f64();
+        if let Mode::Auto(auto) = &mut self.mode {
+            auto.prepared(time.as_secs_f64());
+        }
+    }
+
     /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
     pub fn decisions(&self) -> &[Decision] {
         self.log.entries()

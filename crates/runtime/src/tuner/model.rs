@@ -15,9 +15,6 @@ use crate::stages;
 
 use super::api::{SetupError, TunerSetup};
 
-/// Bytes of fresh memory that the operating system clears and maps in a second, about.
-const FRESH_BYTES_PER_S: f64 = 3e9;
-
 /// Units that the outer cache can hold for warming it to matter.
 const HELD_LEAST: f64 = 1.0;
 const HELD_MOST: f64 = 10.0;
@@ -245,7 +242,7 @@ impl Model {
     /// Predicted seconds to make the memory a structure needs.
     pub(super) fn prepare_seconds(&self, structure: Structure) -> f64 {
         let fresh = self.shape(structure).map_or(0.0, |s| s.work.fresh);
-        fresh.max(0.0) / FRESH_BYTES_PER_S
+        fresh.max(0.0) / positive(self.rates.fresh_bytes_per_s)
     }
 
     /// The share of a unit's time that handing out jobs is predicted to take, 0 to 1.
@@ -372,6 +369,7 @@ mod tests {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
                 bytes_per_s_together: 1e10,
+                fresh_bytes_per_s: 3e9,
                 job_s: 1e-6,
                 pass_s: 5e-6,
             },
@@ -490,6 +488,7 @@ mod tests {
             ops_per_s: 0.0,
             bytes_per_s: f64::NAN,
             bytes_per_s_together: f64::NAN,
+            fresh_bytes_per_s: f64::NAN,
             job_s: -1.0,
             pass_s: 0.0,
         };

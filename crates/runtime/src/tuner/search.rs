@@ -252,6 +252,7 @@ mod tests {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
                 bytes_per_s_together: 1e10,
+                fresh_bytes_per_s: 3e9,
                 job_s: 3e-7,
                 pass_s: 2e-6,
             },

@@ -231,6 +231,7 @@ impl World {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
                 bytes_per_s_together: 1e10,
+                fresh_bytes_per_s: 3e9,
                 job_s: JOB_S,
                 pass_s: PASS_S,
             },

@@ -21,10 +21,23 @@ impl Auto {
         let structure = self.arms[index].plan.structure;
         let made = |a: &Arm| a.plan.structure == structure && a.runs > 0;
         if self.arms.iter().any(made) {
-            0.0
-        } else {
-            self.model.prepare_seconds(structure)
+            return 0.0;
         }
+        let more = match structure.overlaps() {
+            true => self.arms[index].plan.workers.saturating_sub(self.in_work),
+            false => 0,
+        };
+        self.model.prepare_seconds(structure) + f64::from(more) * self.pair_s
+    }
+
+    /// Takes what a pair of buffers costs to make, and how many units can be in work with those there are.
+    pub(in super::super) fn buffers(&mut self, seconds: f64, units: u32) {
+        (self.pair_s, self.in_work) = (seconds, units.max(1));
+    }
+
+    /// Takes what making memory took for the epoch that runs.
+    pub(in super::super) fn prepared(&mut self, seconds: f64) {
+        self.preparation += seconds;
     }
 
     /// The arm most worth a measurement, if one is worth its price and there is time left to lose.

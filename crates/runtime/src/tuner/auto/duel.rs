@@ -270,6 +270,7 @@ mod tests {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
                 bytes_per_s_together: 1e10,
+                fresh_bytes_per_s: 3e9,
                 job_s: 1e-6,
                 pass_s: 5e-6,
             },

@@ -72,6 +72,12 @@ pub(super) struct Auto {
     watched: Vec<f64>,
     budget: Budget,
     running: Option<usize>,
+    /// Seconds to make a buffer for input and one for output.
+    pair_s: f64,
+    /// Units that can be in work at once without more of them.
+    in_work: u32,
+    /// Seconds that making memory for the epoch that runs took.
+    preparation: f64,
     fallback: Plan,
     /// Units of the incumbent's next epoch.
     units: u32,
@@ -153,6 +159,9 @@ impl Auto {
             watched: Vec::with_capacity(16),
             budget: Budget::default(),
             running: None,
+            pair_s: 0.0,
+            in_work: 1,
+            preparation: 0.0,
             fallback,
             units: 1,
             trials_in_a_row: 0,

@@ -41,6 +41,7 @@ impl Auto {
         log: &mut Log,
     ) {
         self.trials_in_a_row = 0;
+        self.preparation = 0.0;
         let index = self.incumbent;
         self.tried += u32::from(self.arms[index].runs == 0);
         self.arms[index].runs += costs.len() as u64 + u64::from(cut.is_some());
@@ -147,7 +148,8 @@ impl Auto {
         let sound = self.arms[index].measured() > 0 || !self.new_structure(index);
         let most = if sound { SPIKE } else { f64::INFINITY } * cost;
         let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
-        let mut lost = (spent - costs.len() as f64 * cost).max(0.0) + self.preparing(index);
+        let preparation = std::mem::take(&mut self.preparation);
+        let mut lost = (spent - costs.len() as f64 * cost).max(0.0) + preparation;
         self.tried += u32::from(self.arms[index].runs == 0);
         let probe = epoch.purpose == Purpose::Probe;
         let together = self.together(epoch.plan);
