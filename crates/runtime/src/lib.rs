@@ -22,7 +22,7 @@ pub mod tuner;
 
 pub use dispatch::{Batch, Caller, JobPanic, Outcome, Pool, WorkerId};
 pub use error::Error;
-pub use io::IoThreads;
+pub use io::{Eager, IoThreads};
 pub use plan::{Choice, Dispatch, Placement, Plan, Structure};
 pub use rates::Rates;
 pub use rounds::Rounds;

@@ -9,6 +9,7 @@ use tracing::warn;
 use crate::dispatch::Pool;
 use crate::dispatch::place::{Home, Who};
 use crate::error::Error;
+use crate::io::Spare;
 use crate::plan::{Placement, Plan};
 use crate::rates::Rates;
 use crate::service::Service;
@@ -28,6 +29,7 @@ pub struct Runtime {
     placement: Placement,
     memory: Option<Memory>,
     trace: Trace,
+    spare: Spare,
 }
 
 /// What can be chosen about a runtime.
@@ -93,6 +95,7 @@ impl Builder {
         let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
         Ok(Runtime {
             pool,
+            spare: Spare::new(topology.parallelism()),
             topology,
             home: Arc::new(Home::find()),
             rates: OnceLock::new(),
@@ -228,6 +231,11 @@ impl Runtime {
     /// Where plans that won are remembered.
     pub fn memory(&self) -> Option<&Memory> {
         self.memory.as_ref()
+    }
+
+    /// How many threads may look for what they wait for.
+    pub(crate) fn spare(&self) -> &Spare {
+        &self.spare
     }
 
     /// Where what runs is recorded.

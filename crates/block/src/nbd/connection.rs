@@ -3,8 +3,9 @@
 //! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When one
 //! does, and another request is there already, it passes the turn on, so that both are worked on at once and replies come
 //! in whatever order they are ready. A client that waits for each reply is served by one thread, which nothing wakes
-//! but the client, and workers help with what it asks for. A thread that has the turn and no request reads ahead. Small
-//! replies wait while the next request is in memory already, so that many go out with one call of the system.
+//! but the client, and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where
+//! requests come soon after replies it then looks for the next one before it sleeps. Small replies wait while the next
+//! request is in memory already, so that many go out with one call of the system.
 
 use std::io;
 use std::net::Shutdown;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use evener_runtime::{IoThreads, Pool};
+use evener_runtime::{Eager, IoThreads, Pool, Runtime};
 
 use super::guests::Guest;
 use super::handshake::Agreed;
@@ -34,7 +35,7 @@ pub struct Connection<'a> {
     pool: &'a Pool,
     guest: Guest<'a>,
     agreed: Agreed,
-    turn: Mutex<Turn>,
+    turn: Mutex<Turn<'a>>,
     /// Held while a reply is sent.
     output: Mutex<()>,
     threads: AtomicUsize,
@@ -43,8 +44,9 @@ pub struct Connection<'a> {
 }
 
 /// What the one thread that reads has.
-struct Turn {
+struct Turn<'a> {
     input: Input,
+    eager: Eager<'a>,
     ahead: Ahead,
     ended: bool,
 }
@@ -86,7 +88,7 @@ impl<'a> Connection<'a> {
     /// A client with whom all is agreed.
     pub fn new(
         site: &'a Site,
-        pool: &'a Pool,
+        runtime: &'a Runtime,
         guest: Guest<'a>,
         input: Input,
         agreed: Agreed,
@@ -94,11 +96,12 @@ impl<'a> Connection<'a> {
         Arc::new(Connection {
             turn: Mutex::new(Turn {
                 input,
+                eager: runtime.eager(),
                 ahead: Ahead::new(site.ahead),
                 ended: false,
             }),
             site,
-            pool,
+            pool: runtime.pool(),
             guest,
             agreed,
             output: Mutex::new(()),
@@ -182,7 +185,7 @@ impl<'a> Connection<'a> {
     }
 
     /// The next request, with its first window looked up. `None`: there will be none.
-    fn next(&self, turn: &mut Turn, desk: &mut Desk) -> Option<Begun<'a>> {
+    fn next(&self, turn: &mut Turn<'a>, desk: &mut Desk) -> Option<Begun<'a>> {
         let site: &'a Site = self.site;
         let store = &site.store;
         let size = store.image().size();
@@ -196,7 +199,15 @@ impl<'a> Connection<'a> {
             store.prefetch(self.pool, bytes.clone(), &mut desk.window);
             turn.ahead.took(&bytes);
         }
+        let waits = !turn.input.has(Request::LEN);
+        if waits {
+            let others = || store.rounds().busy() > 0;
+            turn.eager.look(|| turn.input.is_ready(), others);
+        }
         let request = Request::read(&mut turn.input).ok().flatten()?;
+        if waits {
+            turn.eager.came();
+        }
         let since = Instant::now();
         let metrics = store.metrics();
         let in_flight = InFlight::new(&metrics.in_flight);

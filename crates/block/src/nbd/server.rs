@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use evener_runtime::stream::Waker;
-use evener_runtime::{IoThreads, Pool, Runtime};
+use evener_runtime::{IoThreads, Runtime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, warn};
 
@@ -66,7 +66,7 @@ pub fn serve(
     runtime.io_threads(|threads| {
         let hall = Hall {
             site,
-            pool: runtime.pool(),
+            runtime,
             guests: &guests,
             telling: &telling,
         };
@@ -80,7 +80,7 @@ pub fn serve(
 #[derive(Clone, Copy)]
 struct Hall<'a> {
     site: &'a Site,
-    pool: &'a Pool,
+    runtime: &'a Runtime,
     guests: &'a Guests,
     /// Threads that tell metrics.
     telling: &'a AtomicUsize,
@@ -165,7 +165,7 @@ impl<'a> Hall<'a> {
         let agreed = negotiate(guest.stream(), &mut input, &export(self.site.store.image()))?;
         guest.stream().set_read_timeout(None)?;
         if let Some(agreed) = agreed {
-            Connection::new(self.site, self.pool, guest, input, agreed).work(threads);
+            Connection::new(self.site, self.runtime, guest, input, agreed).work(threads);
         }
         Ok(())
     }

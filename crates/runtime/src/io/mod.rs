@@ -1,6 +1,8 @@
 //! Threads for blocking input and output.
 #![forbid(unsafe_code)]
 
+mod eager;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, Scope};
 
@@ -9,6 +11,9 @@ use tracing::error;
 use crate::error::Error;
 use crate::runtime::Runtime;
 use crate::stream::panic_text;
+
+pub use eager::Eager;
+pub(crate) use eager::Spare;
 
 impl Runtime {
     /// Calls `f` with something that starts threads for blocking input and output, such as one for each connection of a
@@ -27,6 +32,11 @@ impl Runtime {
         f: impl for<'scope> FnOnce(IoThreads<'scope, 'env>) -> R,
     ) -> R {
         thread::scope(|scope| f(IoThreads { scope }))
+    }
+
+    /// For waits of one thread, or of those that take turns, that may be short.
+    pub fn eager(&self) -> Eager<'_> {
+        Eager::new(self.spare())
     }
 }
 
