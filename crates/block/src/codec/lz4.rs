@@ -1,39 +1,141 @@
 //! LZ4 blocks, without a frame around them.
 
-use lz4_flex::block::{CompressTable, DecompressError, compress_into_with_table, decompress_into};
+use lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
+use twox_hash::XxHash3_64;
 
-use super::{Codec, CodecError, Decode, Encode, exact};
+use super::{Codec, CodecError, Decode, Encode, Levels, exact};
 
-/// A block of LZ4, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>.
+/// From 3 on the encoder looks for the best matches; below it takes the first.
+const LEVELS: Levels = Levels {
+    min: 1,
+    max: 12,
+    default: 1,
+};
+
+/// A block of LZ4, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>, and XXH3 of its bytes, which is compared
+/// before they are decoded.
 pub static LZ4: Codec = Codec {
-    id: 2,
+    id: 12,
     name: "lz4",
     about: "LZ4, the fastest to decode",
+    levels: Some(LEVELS),
+    checked: Some("XXH3"),
+    weight: 60.0,
+    encoder: Some(|level| Box::new(Encoder { level })),
+    decoder: || Box::new(Summed),
+};
+
+/// A block of LZ4 and nothing else.
+pub static BARE: Codec = Codec {
+    id: 2,
+    name: "lz4-bare",
+    about: "LZ4 without a checksum",
     levels: None,
     checked: None,
     weight: 60.0,
-    encoder: Some(|_| Box::new(Encoder(CompressTable::large()))),
-    decoder: || Box::new(Decoder),
+    encoder: None,
+    decoder: || Box::new(Bare),
 };
 
-struct Encoder(CompressTable);
+/// Bytes of the checksum.
+const SUM: usize = size_of::<u64>();
+
+fn sum(packed: &[u8]) -> [u8; SUM] {
+    XxHash3_64::oneshot(packed).to_le_bytes()
+}
+
+struct Encoder {
+    level: i32,
+}
 
 impl Encode for Encoder {
     fn encode(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize> {
-        // The crate wants room for the worst case, whether or not it is needed.
-        compress_into_with_table(plain, room, &mut self.0).ok()
+        let mode = match self.level {
+            ..3 => CompressionMode::DEFAULT,
+            level => CompressionMode::HIGHCOMPRESSION(level),
+        };
+        let most = room.len().checked_sub(SUM)?;
+        let len = compress_to_buffer(plain, Some(mode), false, &mut room[..most]).ok()?;
+        let sum = sum(&room[..len]);
+        room[len..len + SUM].copy_from_slice(&sum);
+        Some(len + SUM)
     }
 }
 
-struct Decoder;
+struct Summed;
 
-impl Decode for Decoder {
+impl Decode for Summed {
+    fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        match packed.split_last_chunk() {
+            Some((packed, told)) if sum(packed) == *told => Bare.decode(packed, plain),
+            _ => Err(CodecError::Invalid),
+        }
+    }
+}
+
+struct Bare;
+
+impl Decode for Bare {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         let wanted = plain.len();
-        let done = decompress_into(packed, plain).map_err(|error| match error {
-            DecompressError::OutputTooSmall { .. } => CodecError::TooLong,
-            _ => CodecError::Invalid,
-        });
-        exact(done?, wanted)
+        let len = i32::try_from(wanted).map_err(|_| CodecError::TooLong)?;
+        let done = decompress_to_buffer(packed, Some(len), plain);
+        exact(done.map_err(|_| CodecError::Invalid)?, wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that come again, and some that do not.
+    fn plain() -> Vec<u8> {
+        let word = |i: u32| match i % 7 {
+            0..4 => [b'a' + (i % 5) as u8; 4],
+            _ => i.wrapping_mul(0x9e37_79b9).to_le_bytes(),
+        };
+        (0..16_384).flat_map(word).collect()
+    }
+
+    #[test]
+    fn another_implementation_reads_it_at_every_level() {
+        let plain = plain();
+        let mut room = vec![0; 2 * plain.len()];
+        let mut lens = Vec::new();
+        for level in LEVELS.min..=LEVELS.max {
+            let len = Encoder { level }.encode(&plain, &mut room).unwrap();
+            let read = lz4_flex::block::decompress(&room[..len - SUM], plain.len());
+            assert!(read.unwrap() == plain, "{level}");
+            lens.push(len);
+        }
+        assert!(lens[11] < lens[0], "{lens:?}");
+        assert_eq!(Encoder { level: 1 }.encode(&plain, &mut room[..100]), None);
+    }
+
+    #[test]
+    fn what_another_implementation_wrote_is_read() {
+        let (plain, mut out) = (plain(), vec![0; 65_536]);
+        let packed = lz4_flex::block::compress(&plain);
+        Bare.decode(&packed, &mut out).unwrap();
+        assert!(out == plain);
+        let short = Bare.decode(&packed, &mut vec![0; 70_000]);
+        assert_eq!(short, Err(CodecError::TooShort));
+    }
+
+    #[test]
+    fn no_flipped_bit_is_missed() {
+        let plain = &plain()[..2000];
+        let mut room = vec![0; 4000];
+        let len = Encoder { level: 1 }.encode(plain, &mut room).unwrap();
+        let mut out = vec![0; plain.len()];
+        for bit in 0..8 * len {
+            room[bit / 8] ^= 1 << (bit % 8);
+            let decoded = Summed.decode(&room[..len], &mut out);
+            assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
+            room[bit / 8] ^= 1 << (bit % 8);
+        }
+        Summed.decode(&room[..len], &mut out).unwrap();
+        assert!(out == plain);
+        assert!(Summed.decode(&room[..SUM - 1], &mut out).is_err());
     }
 }

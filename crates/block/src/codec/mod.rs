@@ -12,10 +12,10 @@ mod zstd;
 use std::fmt;
 
 /// All codecs. The place of each is its [`Codec::id`].
-pub static TABLE: [&Codec; 12] = [
+pub static TABLE: [&Codec; 13] = [
     &none::NONE,
     &zstd::ZSTD,
-    &lz4::LZ4,
+    &lz4::BARE,
     &lzo::LZO,
     &deflate::ZLIB,
     &deflate::DEFLATE,
@@ -25,10 +25,11 @@ pub static TABLE: [&Codec; 12] = [
     &xz::BLOCK_CRC32,
     &xz::BLOCK_CRC64,
     &xz::BLOCK_SHA256,
+    &lz4::LZ4,
 ];
 
 pub use deflate::{DEFLATE, ZLIB};
-pub use lz4::LZ4;
+pub use lz4::{BARE as LZ4_BARE, LZ4};
 pub use lzo::LZO;
 pub use none::NONE;
 pub use xz::{BLOCK as XZ_BLOCK, BLOCK_CRC32, BLOCK_CRC64, BLOCK_SHA256, XZ};

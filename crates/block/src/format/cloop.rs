@@ -109,7 +109,7 @@ fn read(
             0 => &codec::ZLIB,
             1 => &codec::NONE,
             2 => &codec::XZ,
-            3 => &codec::LZ4,
+            3 => &codec::LZ4_BARE,
             4 => &codec::LZO,
             other => return Err(format!("its index names codec {other}, which there is not")),
         };

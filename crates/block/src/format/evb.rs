@@ -107,7 +107,8 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
             }
             index.push_zero(len.min(left), (0, 0))?;
         } else {
-            let codec = Codec::of_id(codec).filter(|codec| codec.encoder.is_some());
+            let old = |codec: &Codec| *codec == crate::codec::LZ4_BARE;
+            let codec = Codec::of_id(codec).filter(|c| c.encoder.is_some() || old(c));
             let codec = codec.ok_or("its index names a codec that there is not")?;
             let (len, packed) = (left.min(tail.block.into()), number.into());
             if *codec == crate::codec::NONE && packed != len {

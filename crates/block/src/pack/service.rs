@@ -101,7 +101,7 @@ impl Service for Pack {
 
     fn output(&self) -> UnitOut {
         let block = self.block as usize;
-        // As much as the codec that grows the most can need: lz4_flex wants a tenth more.
+        // As much as the codec that grows the most can need.
         UnitOut::new(block + block / 8 + 1024, unit_blocks(self.block))
     }
 

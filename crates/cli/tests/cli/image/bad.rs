@@ -18,8 +18,8 @@ fn command_lines_that_cannot_be() {
         ("image pak disk.img out", &["pak", "pack"]),
         ("image pack disk.img out --codec zip", &["zip", "zstd"]),
         (
-            "image pack disk.img out --codec lz4 --level 3",
-            &["lz4 has no levels"],
+            "image pack disk.img out --codec lzo --level 3",
+            &["lzo has no levels"],
         ),
         ("image pack disk.img out --level 23", &["levels -7 to 22"]),
         (
