@@ -15,8 +15,9 @@ use std::time::Instant;
 use evener_runtime::{IoThreads, Pool};
 
 use super::guests::Guest;
-use super::handshake::Agreed;
+use super::handshake::{Agreed, Export};
 use super::input::Input;
+use super::payload::Payload;
 use super::reply::Reply;
 use super::request::{Job, Request};
 use super::stream::Stream;
@@ -33,6 +34,7 @@ pub struct Connection<'a> {
     site: &'a Site,
     pool: &'a Pool,
     guest: Guest<'a>,
+    export: Export,
     agreed: Agreed,
     turn: Mutex<Turn>,
     /// Held while a reply is sent.
@@ -54,6 +56,7 @@ struct Turn {
 struct Desk {
     window: Window,
     reply: Reply,
+    payload: Payload,
 }
 
 /// A request under way.
@@ -85,11 +88,10 @@ impl Drop for InFlight<'_> {
 impl<'a> Connection<'a> {
     /// A client with whom all is agreed.
     pub fn new(
-        site: &'a Site,
-        pool: &'a Pool,
+        (site, pool): (&'a Site, &'a Pool),
         guest: Guest<'a>,
         input: Input,
-        agreed: Agreed,
+        (export, agreed): (Export, Agreed),
     ) -> Arc<Connection<'a>> {
         Arc::new(Connection {
             turn: Mutex::new(Turn {
@@ -100,6 +102,7 @@ impl<'a> Connection<'a> {
             site,
             pool,
             guest,
+            export,
             agreed,
             output: Mutex::new(()),
             threads: AtomicUsize::new(1),
@@ -130,8 +133,11 @@ impl<'a> Connection<'a> {
                 };
                 let cold = match begun.job {
                     Job::Read { .. } => desk.window.is_cold(),
-                    Job::BlockStatus { .. } | Job::Cache(_) => true,
+                    Job::Write { fua, .. } => {
+                        fua || self.site.store.needs_rest(&desk.payload.place())
+                    }
                     Job::Nothing | Job::Refuse(..) => false,
+                    _ => true,
                 };
                 if cold && self.send(&mut desk).is_err() {
                     turn.ended = true;
@@ -201,7 +207,8 @@ impl<'a> Connection<'a> {
         let metrics = store.metrics();
         let in_flight = InFlight::new(&metrics.in_flight);
         metrics.requests[request.kind()].add(1);
-        let job = request.job(size, &self.agreed);
+        let job = request.job(&self.export, &self.agreed);
+        self.take_payload(&request, &job, turn, desk).ok()?;
         let looked = match &job {
             Job::Read { bytes, .. } => {
                 turn.ahead.note(bytes);
@@ -216,6 +223,30 @@ impl<'a> Connection<'a> {
             since,
             _in_flight: in_flight,
         })
+    }
+
+    /// Reads what comes behind a request, and writes what of it need not be kept.
+    fn take_payload(
+        &self,
+        request: &Request,
+        job: &Job,
+        turn: &mut Turn,
+        desk: &mut Desk,
+    ) -> io::Result<()> {
+        let len = request.payload();
+        if !turn.input.has(len as usize) {
+            self.send(desk)?;
+        }
+        let Desk {
+            window, payload, ..
+        } = desk;
+        let store = &self.site.store;
+        match job {
+            Job::Write { bytes, .. } => payload.take(&mut turn.input, bytes, |at, part| {
+                store.write(self.pool, at, part, window)
+            }),
+            _ => turn.input.skip(len),
+        }
     }
 
     /// Sends replies that have waited for others.
@@ -237,6 +268,7 @@ impl<'a> Connection<'a> {
             cookie: begun.request.cookie,
             window: &mut desk.window,
             reply: &mut desk.reply,
+            payload: &mut desk.payload,
             more,
         };
         let done = answer.give(begun.job, begun.looked);

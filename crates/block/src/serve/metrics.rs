@@ -26,7 +26,16 @@ impl Counter {
 }
 
 /// Kinds of requests, as metrics name them.
-pub const COMMANDS: [&str; 6] = ["read", "block_status", "cache", "flush", "write", "other"];
+pub const COMMANDS: [&str; 8] = [
+    "read",
+    "block_status",
+    "cache",
+    "flush",
+    "write",
+    "trim",
+    "write_zeroes",
+    "other",
+];
 
 /// Upper bounds of latencies in microseconds; beyond the last there is one more.
 const BOUNDS: [u64; 12] = [
@@ -65,6 +74,10 @@ pub struct Metrics {
     pub errors: Counter,
     /// Bytes of the image that were asked for and given.
     pub bytes: Counter,
+    /// Bytes that were written, zeros too.
+    pub written: Counter,
+    /// Bytes given back by trims.
+    pub trimmed: Counter,
     /// Blocks that were in the cache.
     pub hits: Counter,
     /// Blocks that were not.
@@ -80,17 +93,17 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All of it, as Prometheus reads it, with the bytes that the cache holds.
-    pub fn text(&self, cached: u64) -> String {
-        Text(self, cached).to_string()
+    /// All of it, as Prometheus reads it, with the bytes that the cache holds and those that are in the overlay.
+    pub fn text(&self, cached: u64, over: u64) -> String {
+        Text(self, cached, over).to_string()
     }
 }
 
-struct Text<'a>(&'a Metrics, u64);
+struct Text<'a>(&'a Metrics, u64, u64);
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Text(m, cached) = *self;
+        let Text(m, cached, over) = *self;
         head(f, "requests_total", "counter", "Requests by command.")?;
         for (command, counter) in COMMANDS.iter().zip(&m.requests) {
             let count = counter.get();
@@ -111,6 +124,24 @@ impl fmt::Display for Text<'_> {
                 "counter",
                 "Bytes of the image given.",
                 m.bytes.get(),
+            ),
+            (
+                "written_bytes_total",
+                "counter",
+                "Bytes written, zeros too.",
+                m.written.get(),
+            ),
+            (
+                "trimmed_bytes_total",
+                "counter",
+                "Bytes that trims named.",
+                m.trimmed.get(),
+            ),
+            (
+                "overlay_bytes",
+                "gauge",
+                "Bytes of the image that are in the overlay.",
+                over,
             ),
             (
                 "cache_hits_total",
@@ -206,10 +237,11 @@ mod tests {
             metrics.latency.record(Duration::from_micros(micros));
         }
         metrics.requests[0].add(4);
-        let text = metrics.text(77);
+        let text = metrics.text(77, 4096);
         for line in [
             "evener_nbd_requests_total{command=\"read\"} 4",
             "evener_nbd_cache_bytes 77",
+            "evener_nbd_overlay_bytes 4096",
             "evener_nbd_request_seconds_bucket{le=\"0.000016\"} 2",
             "evener_nbd_request_seconds_bucket{le=\"0.000032\"} 3",
             "evener_nbd_request_seconds_bucket{le=\"1.048576\"} 3",

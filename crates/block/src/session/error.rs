@@ -12,6 +12,9 @@ pub enum SessionError {
     /// The image, or a file.
     #[error(transparent)]
     Image(#[from] Error),
+    /// What is written cannot be put where it was asked for.
+    #[error(transparent)]
+    Overlay(#[from] crate::overlay::Error),
     /// What was asked for can never work.
     #[error("{0}")]
     Request(String),
@@ -35,7 +38,10 @@ impl SessionError {
     /// Whether what was asked for can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            SessionError::Image(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
+            SessionError::Image(_)
+            | SessionError::Overlay(_)
+            | SessionError::Listen { .. }
+            | SessionError::Disk(_) => false,
             SessionError::Request(_) => true,
             SessionError::Stream(error) => error.is_request(),
         }
@@ -45,7 +51,10 @@ impl SessionError {
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
-            SessionError::Request(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
+            SessionError::Overlay(_)
+            | SessionError::Request(_)
+            | SessionError::Listen { .. }
+            | SessionError::Disk(_) => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)
             }

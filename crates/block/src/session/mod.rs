@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::format::Format;
 use crate::image::Image;
+use crate::overlay::is_overlay;
 
 pub use error::SessionError;
 pub use info::{CodecUse, Info, info};
@@ -105,7 +106,16 @@ where
 /// Opens an image, of a format if one is given.
 fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
     let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
-    Ok(Arc::new(Image::of(ImageFile::of(file)?, format)?))
+    let file = ImageFile::of(file)?;
+    if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
+        return Err(Error::Unsupported {
+            name: file.name().to_owned(),
+            format: "overlay",
+            what: "holds what was written over another; serve that one with --overlay".to_owned(),
+        }
+        .into());
+    }
+    Ok(Arc::new(Image::of(file, format)?))
 }
 
 const TERMINAL: &str = "is a terminal; name a file";

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use evener_runtime::Runtime;
@@ -11,6 +12,7 @@ use super::info::Bytes;
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::nbd::{self, Address, Listener, OnStatus};
+use crate::overlay::{Base, Overlay};
 use crate::serve::{Site, Store};
 
 /// Bytes of decoded blocks that are kept unless others are asked for.
@@ -24,6 +26,8 @@ const AUTO_AHEAD: u64 = 2 << 20;
 pub struct ServeOptions {
     /// Where clients connect.
     pub address: Address,
+    /// The file that what clients write goes into; without one they cannot.
+    pub overlay: Option<PathBuf>,
     /// Where metrics are told over HTTP.
     pub metrics: Option<Address>,
     /// Its format, where it is not to be recognised.
@@ -106,18 +110,28 @@ pub struct Served {
     pub requests: u64,
     /// Bytes they read.
     pub bytes: u64,
+    /// Bytes they wrote, zeros too.
+    pub written: u64,
 }
 
-/// Opens `input` and listens for clients. `cancel` ends the session.
+/// Opens `input` and its overlay, if there is to be one, and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// The image cannot be read, or the addresses not be listened at.
+/// The image cannot be read, the overlay is not of this image or another server's, or the addresses cannot be listened at.
 pub fn serve(
     input: &OsStr,
     options: &ServeOptions,
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
     let image = open(input, options.format)?;
+    let overlay = options.overlay.as_ref().map(|path| {
+        let base = Base::of(&image)?;
+        Ok::<_, SessionError>(Overlay::open(path, &base)?)
+    });
+    let mut store = Store::new(image, options.cache);
+    if let Some(overlay) = overlay.transpose()? {
+        store = store.over(overlay);
+    }
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),
@@ -128,7 +142,7 @@ pub fn serve(
         listener: listen(&options.address)?,
         metrics: options.metrics.as_ref().map(listen).transpose()?,
         site: Site {
-            store: Store::new(image, options.cache),
+            store,
             ahead: options.ahead.limit(options.cache),
             cancel,
         },
@@ -146,10 +160,10 @@ impl ServeSession {
         self.metrics.as_ref().map(Listener::address)
     }
 
-    /// Serves until it is cancelled, and tells `on_status` every second how it is doing.
+    /// Serves until it is cancelled, and tells `on_status` every second how it is doing. All that was written is durable then.
     ///
     /// # Errors
-    /// The system cannot wait for clients any more.
+    /// The system cannot wait for clients any more, or what was written may not be durable.
     pub fn run(
         self,
         runtime: &Runtime,
@@ -157,13 +171,16 @@ impl ServeSession {
     ) -> Result<Served, SessionError> {
         let address = self.address().to_string();
         let metrics = self.metrics.as_ref();
-        nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
-            .map_err(|reason| SessionError::Listen { address, reason })?;
+        let served = nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
+            .map_err(|reason| SessionError::Listen { address, reason });
+        self.site.store.overlay().map_or(Ok(()), Overlay::close)?;
+        served?;
         let metrics = self.site.store.metrics();
         Ok(Served {
             clients: metrics.accepted.get(),
             requests: metrics.requests.iter().map(|count| count.get()).sum(),
             bytes: metrics.bytes.get(),
+            written: metrics.written.get(),
         })
     }
 }
@@ -175,6 +192,10 @@ impl fmt::Display for ServeSession {
         let (name, size) = (image.file().name(), Bytes(image.size()));
         let address = self.address();
         write!(f, "{name}: {size} at {address}; ")?;
+        if let Some(overlay) = self.site.store.overlay() {
+            let (name, bytes) = (overlay.name(), Bytes(overlay.bytes()));
+            write!(f, "written into {name}, which has {bytes} of it; ")?;
+        }
         if let Some(metrics) = self.metrics_address() {
             write!(f, "metrics at {metrics}; ")?;
         }
@@ -189,7 +210,11 @@ impl fmt::Display for Served {
             f,
             "{bytes} to {} clients, {requests} requests",
             self.clients
-        )
+        )?;
+        match self.written {
+            0 => Ok(()),
+            written => write!(f, ", {} written", Bytes(written)),
+        }
     }
 }
 

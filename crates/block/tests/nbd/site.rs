@@ -32,6 +32,7 @@ impl Server {
             address: format!("unix:{}", folder.path("socket").display())
                 .parse()
                 .unwrap(),
+            overlay: None,
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
             format: None,
             cache,
