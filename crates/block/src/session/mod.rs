@@ -12,6 +12,7 @@
 
 mod error;
 mod info;
+mod overlay;
 mod pack;
 mod serve;
 mod ublk;
@@ -32,7 +33,8 @@ use crate::image::Image;
 use crate::overlay::is_overlay;
 
 pub use error::SessionError;
-pub use info::{CodecUse, Info, info};
+pub use info::{CodecUse, Described, Info, describe, info};
+pub use overlay::OverlayInfo;
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
 pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, bytes, serve};
 pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskServed, DiskSession, disk};
