@@ -19,6 +19,8 @@ use crate::serve::{Bad, Site, Window};
 /// Bytes that a thread has in hand at a time, about. Longer reads are answered in parts, so that no request takes more
 /// memory than this and the blocks at its ends.
 pub const WINDOW: u64 = 1 << 20;
+/// Bytes that are made zero in one step; whole granules.
+const ZEROED: u64 = 256 << 20;
 /// Most runs in one BLOCK_STATUS.
 const MAX_RUNS: usize = 1024;
 /// Most extents that they are put together from.
@@ -65,8 +67,7 @@ impl Answer<'_> {
                 fast,
                 fua,
             } => {
-                let store = &self.site.store;
-                let done = store.zero(self.pool, bytes, (room, fast), self.window);
+                let done = self.zero(bytes, room, fast)?;
                 self.written(done, fua)
             }
             Job::Trim { bytes, fua } => {
@@ -200,6 +201,24 @@ impl Answer<'_> {
             at = next;
         }
         self.done()
+    }
+
+    /// In steps, so that the end of the server need not wait for all.
+    fn zero(&mut self, bytes: Range<u64>, room: bool, fast: bool) -> io::Result<Result<(), Fault>> {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            if self.site.cancel.is_cancelled() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            let to = ((at / ZEROED + 1) * ZEROED).min(bytes.end);
+            let store = &self.site.store;
+            let done = store.zero(self.pool, at..to, (room, fast), self.window);
+            if done.is_err() {
+                return Ok(done);
+            }
+            at = to;
+        }
+        Ok(Ok(()))
     }
 
     /// Something was written, or not, and is to be durable if `flush` says so.

@@ -17,8 +17,9 @@ pub type Rest<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<(), Fault>;
 impl Overlay {
     /// Whether writing these bytes needs some of the image's.
     pub fn needs_rest(&self, bytes: &Range<u64>) -> bool {
-        let cut =
-            |at: u64| at % GRANULE != 0 && at < self.layout.size && !self.map.has(at / GRANULE);
+        let cut = |at: u64| {
+            !at.is_multiple_of(GRANULE) && at < self.layout.size && !self.map.has(at / GRANULE)
+        };
         cut(bytes.start) || cut(bytes.end)
     }
 

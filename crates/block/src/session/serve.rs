@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
@@ -124,23 +125,22 @@ pub fn serve(
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
     let image = open(input, options.format)?;
-    let overlay = options.overlay.as_ref().map(|path| {
-        let base = Base::of(&image)?;
-        Ok::<_, SessionError>(Overlay::open(path, &base)?)
-    });
-    let mut store = Store::new(image, options.cache);
-    if let Some(overlay) = overlay.transpose()? {
-        store = store.over(overlay);
-    }
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),
             reason,
         })
     };
+    let listener = listen(&options.address)?;
+    let metrics = options.metrics.as_ref().map(listen).transpose()?;
+    let mut store = Store::new(Arc::clone(&image), options.cache);
+    // Last, since it may be made.
+    if let Some(path) = &options.overlay {
+        store = store.over(Overlay::open(path, &Base::of(&image)?)?);
+    }
     Ok(ServeSession {
-        listener: listen(&options.address)?,
-        metrics: options.metrics.as_ref().map(listen).transpose()?,
+        listener,
+        metrics,
         site: Site {
             store,
             ahead: options.ahead.limit(options.cache),

@@ -230,8 +230,8 @@ fn several_clients_write_into_the_same_granules() {
             });
         }
     });
-    for at in 0..400_000 {
-        plain[at] = 100 + (at / 500 % 4) as u8;
+    for (at, byte) in plain[..400_000].iter_mut().enumerate() {
+        *byte = 100 + (at / 500 % 4) as u8;
     }
     let mut client = Client::start(server.connect(), false);
     same(&client.read(0, plain.len()), &plain, "four writers");

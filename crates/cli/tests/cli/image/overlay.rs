@@ -5,9 +5,10 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -350,75 +351,65 @@ fn a_full_disk_is_an_error_of_the_write_and_of_nothing_else() {
     assert!((1..=written.len()).contains(&warnings.count()), "{said}");
 }
 
+/// A program of others, which waits for no terminal and not for ever.
+fn tool(program: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["60", program]).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn works(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn unmount(mount: &Path) {
+    let by = |program, flag| works(tool(program).arg(flag).arg(mount));
+    assert!(by("fusermount3", "-uz") || by("umount", "-l"));
+}
+
 #[test]
 fn a_file_system_is_whole_after_the_server_was_killed() {
-    let runs = |line: &str| {
-        let mut words = line.split(' ');
-        let mut command = Command::new(words.next().unwrap());
-        let done = command
-            .args(words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        done.is_ok_and(|status| status.success())
-    };
-    for line in [
-        "nbdfuse --version",
-        "fusermount3 --version",
-        "mkfs.ext4 -V",
-        "e2fsck -V",
-        "debugfs -V",
+    for (program, flag) in [
+        ("nbdfuse", "--version"),
+        ("mkfs.ext4", "-V"),
+        ("e2fsck", "-V"),
+        ("debugfs", "-V"),
     ] {
-        if !runs(line) {
-            println!("skipped: '{line}' does not work");
+        if !works(tool(program).arg(flag)) {
+            println!("skipped: {program} does not work here");
             return;
         }
     }
     let folder = folder();
-    fs::File::create(folder.path("disk.img"))
-        .unwrap()
-        .set_len(32 << 20)
-        .unwrap();
+    let disk = fs::File::create(folder.path("disk.img")).unwrap();
+    disk.set_len(32 << 20).unwrap();
     folder.line("image pack disk.img disk.zst").succeeded();
     let mount = folder.path("mount");
     fs::create_dir(&mount).unwrap();
-    let disk = mount.join("nbd").display().to_string();
+    let disk = mount.join("nbd");
     let socket = format!("nbd+unix:///?socket={}", folder.path("socket").display());
-    let source = folder.path("source").display().to_string();
-    folder.file("source", super::image());
+    let source = folder.file("source", super::image());
     for round in 0..4 {
         let server = Server::start(&folder, SERVE);
-        let mut fuse = Command::new("nbdfuse")
-            .arg(&mount)
-            .arg(&socket)
-            .spawn()
-            .unwrap();
-        let begin = Instant::now();
-        while !mount.join("nbd").exists() {
-            if fuse.try_wait().unwrap().is_some() || begin.elapsed() > Duration::from_secs(20) {
+        let mut fuse = tool("nbdfuse").arg(&mount).arg(&socket).spawn().unwrap();
+        while !disk.exists() {
+            if fuse.try_wait().unwrap().is_some() {
                 println!("skipped: nbdfuse cannot mount here");
-                let _ = fuse.kill();
                 return;
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let command = format!("write {source} file{round}");
+        let whole = || works(tool("e2fsck").arg("-fn").arg(&disk));
+        let write = format!("write {} file{round}", source.display());
         let changed = match round {
-            0 => runs(&format!("mkfs.ext4 -q -F {disk}")),
-            _ => {
-                let mut debugfs = Command::new("debugfs");
-                let debugfs = debugfs.args(["-w", "-R", &command, &disk]);
-                runs(&format!("e2fsck -fn {disk}"))
-                    && debugfs.stderr(Stdio::null()).status().unwrap().success()
-                    && runs(&format!("e2fsck -fn {disk}"))
-            }
+            0 => works(tool("mkfs.ext4").arg("-qF").arg(&disk)),
+            // What the server before was killed with.
+            _ => whole() && works(tool("debugfs").args(["-w", "-R", &write]).arg(&disk)) && whole(),
         };
         server.end(Signal::KILL);
-        Command::new("fusermount3")
-            .arg("-uz")
-            .arg(&mount)
-            .status()
-            .unwrap();
+        unmount(&mount);
+        fuse.kill().unwrap();
         fuse.wait().unwrap();
         assert!(changed, "round {round}");
     }
