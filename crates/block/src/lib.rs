@@ -23,6 +23,7 @@
 //! | `tree.rs` | hashes of blocks and their root |
 //! | `pack/` | an image into a container |
 //! | `check/` | an image verified or unpacked |
+//! | `overlay/` | what was written to an image that is served |
 //! | `serve/` | decoded blocks kept for a server, read-ahead, what is counted |
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
@@ -39,6 +40,7 @@ pub mod format;
 mod image;
 mod index;
 pub mod nbd;
+pub mod overlay;
 pub mod pack;
 pub mod serve;
 pub mod session;

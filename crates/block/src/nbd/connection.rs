@@ -16,8 +16,9 @@ use std::time::Instant;
 use evener_runtime::{Eager, IoThreads, Pool, Runtime};
 
 use super::guests::Guest;
-use super::handshake::Agreed;
+use super::handshake::{Agreed, Export};
 use super::input::Input;
+use super::payload::Payload;
 use super::reply::Reply;
 use super::request::{Job, Request};
 use super::stream::Stream;
@@ -34,6 +35,7 @@ pub struct Connection<'a> {
     site: &'a Site,
     pool: &'a Pool,
     guest: Guest<'a>,
+    export: Export,
     agreed: Agreed,
     turn: Mutex<Turn<'a>>,
     /// Held while a reply is sent.
@@ -56,6 +58,7 @@ struct Turn<'a> {
 struct Desk {
     window: Window,
     reply: Reply,
+    payload: Payload,
 }
 
 /// A request under way.
@@ -87,11 +90,10 @@ impl Drop for InFlight<'_> {
 impl<'a> Connection<'a> {
     /// A client with whom all is agreed.
     pub fn new(
-        site: &'a Site,
-        runtime: &'a Runtime,
+        (site, runtime): (&'a Site, &'a Runtime),
         guest: Guest<'a>,
         input: Input,
-        agreed: Agreed,
+        (export, agreed): (Export, Agreed),
     ) -> Arc<Connection<'a>> {
         Arc::new(Connection {
             turn: Mutex::new(Turn {
@@ -103,6 +105,7 @@ impl<'a> Connection<'a> {
             site,
             pool: runtime.pool(),
             guest,
+            export,
             agreed,
             output: Mutex::new(()),
             threads: AtomicUsize::new(1),
@@ -125,7 +128,7 @@ impl<'a> Connection<'a> {
                 if turn.ended {
                     return;
                 }
-                let Some(begun) = self.next(&mut turn, &mut desk) else {
+                let Some(mut begun) = self.next(&mut turn, &mut desk) else {
                     turn.ended = true;
                     let _ = self.send(&mut desk);
                     // Replies under way are still sent, and then the last thread closes the connection.
@@ -133,13 +136,21 @@ impl<'a> Connection<'a> {
                 };
                 let cold = match begun.job {
                     Job::Read { .. } => desk.window.is_cold(),
-                    Job::BlockStatus { .. } | Job::Cache(_) => true,
+                    Job::Write { fua, .. } => {
+                        fua || self.site.store.needs_rest(&desk.payload.place())
+                    }
                     Job::Nothing | Job::Refuse(..) => false,
+                    _ => true,
                 };
-                if cold && self.send(&mut desk).is_err() {
-                    turn.ended = true;
-                    self.guest.stream().shutdown(Shutdown::Both);
-                    return;
+                if cold && !desk.reply.is_empty() {
+                    // Nobody is to wait for its blocks because this client reads no replies.
+                    desk.window.clear();
+                    if self.send(&mut desk).is_err() {
+                        turn.ended = true;
+                        self.guest.stream().shutdown(Shutdown::Both);
+                        return;
+                    }
+                    begun.looked = self.look(&begun.job, &mut desk.window);
                 }
                 if cold && turn.input.is_ready() {
                     drop(turn);
@@ -212,14 +223,12 @@ impl<'a> Connection<'a> {
         let metrics = store.metrics();
         let in_flight = InFlight::new(&metrics.in_flight);
         metrics.requests[request.kind()].add(1);
-        let job = request.job(size, &self.agreed);
-        let looked = match &job {
-            Job::Read { bytes, .. } => {
-                turn.ahead.note(bytes);
-                store.look(bytes.clone(), WINDOW, &mut desk.window)
-            }
-            _ => Ok(0),
-        };
+        let job = request.job(&self.export, &self.agreed);
+        self.take_payload(&request, &job, turn, desk).ok()?;
+        if let Job::Read { bytes, .. } = &job {
+            turn.ahead.note(bytes);
+        }
+        let looked = self.look(&job, &mut desk.window);
         Some(Begun {
             request,
             job,
@@ -227,6 +236,38 @@ impl<'a> Connection<'a> {
             since,
             _in_flight: in_flight,
         })
+    }
+
+    /// Looks the first window of a request up, where it reads.
+    fn look(&self, job: &Job, window: &mut Window) -> Result<u64, Bad> {
+        match job {
+            Job::Read { bytes, .. } => self.site.store.look(bytes.clone(), WINDOW, window),
+            _ => Ok(0),
+        }
+    }
+
+    /// Reads what comes behind a request, and writes what of it need not be kept.
+    fn take_payload(
+        &self,
+        request: &Request,
+        job: &Job,
+        turn: &mut Turn,
+        desk: &mut Desk,
+    ) -> io::Result<()> {
+        let len = request.payload();
+        if !turn.input.has(len as usize) {
+            self.send(desk)?;
+        }
+        let Desk {
+            window, payload, ..
+        } = desk;
+        let store = &self.site.store;
+        match job {
+            Job::Write { bytes, .. } => payload.take(&mut turn.input, bytes, |at, part| {
+                store.write(self.pool, at, part, window)
+            }),
+            _ => turn.input.skip(len),
+        }
     }
 
     /// Sends replies that have waited for others.
@@ -248,6 +289,7 @@ impl<'a> Connection<'a> {
             cookie: begun.request.cookie,
             window: &mut desk.window,
             reply: &mut desk.reply,
+            payload: &mut desk.payload,
             more,
         };
         let done = answer.give(begun.job, begun.looked);

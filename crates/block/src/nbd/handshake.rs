@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use super::input::{Fields, Input};
 use super::proto::*;
 use super::stream::Stream;
+use crate::serve::Store;
 
 /// Longer data of an option are passed over and refused. Names have at most 4096 bytes.
 const MAX_OPTION: u32 = 64 << 10;
@@ -21,6 +22,8 @@ pub struct Export {
     pub size: u64,
     /// Bytes that are best asked for at once.
     pub block: u32,
+    /// It can be written.
+    pub writable: bool,
 }
 
 /// What was agreed on.
@@ -33,8 +36,25 @@ pub struct Agreed {
 }
 
 impl Export {
+    /// What clients are told of a store.
+    pub fn of(store: &Store) -> Export {
+        let image = store.image();
+        let block = image.block_size();
+        Export {
+            size: image.size(),
+            // The protocol wants a power of two, of 512 at least.
+            block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
+            writable: store.overlay().is_some(),
+        }
+    }
+
     fn transmission_flags(&self, agreed: &Agreed) -> u16 {
-        let always = HAS_FLAGS | READ_ONLY | SEND_FLUSH | CAN_MULTI_CONN | SEND_CACHE;
+        let writes = match self.writable {
+            true => SEND_FUA | SEND_TRIM | SEND_WRITE_ZEROES | SEND_FAST_ZERO,
+            false => READ_ONLY,
+        };
+        // A flush is for what all connections have written.
+        let always = HAS_FLAGS | SEND_FLUSH | CAN_MULTI_CONN | SEND_CACHE | writes;
         match agreed.structured {
             true => always | SEND_DF,
             false => always,

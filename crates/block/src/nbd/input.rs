@@ -70,6 +70,11 @@ impl Input {
         Ok(bytes)
     }
 
+    /// Fills `room`.
+    pub fn fill(&mut self, room: &mut [u8]) -> io::Result<()> {
+        self.reader.read_exact(room)
+    }
+
     /// Passes over bytes.
     pub fn skip(&mut self, len: u64) -> io::Result<()> {
         match io::copy(&mut (&mut self.reader).take(len), &mut io::sink())? == len {

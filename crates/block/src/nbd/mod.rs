@@ -1,4 +1,5 @@
-//! A server of the NBD protocol, read only: fixed newstyle, structured replies, `base:allocation`.
+//! A server of the NBD protocol: fixed newstyle, structured replies, `base:allocation`; read only but for images with an
+//! overlay.
 //!
 //! | file | what it is for |
 //! | --- | --- |
@@ -7,7 +8,7 @@
 //! | `guests.rs` | who is connected |
 //! | `handshake.rs` | options |
 //! | `connection.rs` | the threads of a client, and who of them reads |
-//! | `input.rs`, `request.rs`, `reply.rs` | what is received and sent |
+//! | `input.rs`, `request.rs`, `payload.rs`, `reply.rs` | what is received and sent |
 //! | `transmission.rs` | what each command does |
 //! | `http.rs` | metrics |
 //! | `proto.rs` | the numbers |
@@ -18,6 +19,7 @@ mod guests;
 mod handshake;
 mod http;
 mod input;
+mod payload;
 mod proto;
 mod reply;
 mod request;

@@ -37,9 +37,13 @@ pub const INFO_BLOCK_SIZE: u16 = 3;
 pub const HAS_FLAGS: u16 = 1 << 0;
 pub const READ_ONLY: u16 = 1 << 1;
 pub const SEND_FLUSH: u16 = 1 << 2;
+pub const SEND_FUA: u16 = 1 << 3;
+pub const SEND_TRIM: u16 = 1 << 5;
+pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
 pub const SEND_DF: u16 = 1 << 7;
 pub const CAN_MULTI_CONN: u16 = 1 << 8;
 pub const SEND_CACHE: u16 = 1 << 10;
+pub const SEND_FAST_ZERO: u16 = 1 << 11;
 
 pub const CMD_READ: u16 = 0;
 pub const CMD_WRITE: u16 = 1;
@@ -50,8 +54,11 @@ pub const CMD_CACHE: u16 = 5;
 pub const CMD_WRITE_ZEROES: u16 = 6;
 pub const CMD_BLOCK_STATUS: u16 = 7;
 
+pub const CMD_FLAG_FUA: u16 = 1 << 0;
+pub const CMD_FLAG_NO_HOLE: u16 = 1 << 1;
 pub const CMD_FLAG_DF: u16 = 1 << 2;
 pub const CMD_FLAG_REQ_ONE: u16 = 1 << 3;
+pub const CMD_FLAG_FAST_ZERO: u16 = 1 << 4;
 
 pub const REPLY_FLAG_DONE: u16 = 1 << 0;
 pub const REPLY_TYPE_NONE: u16 = 0;
@@ -64,7 +71,9 @@ pub const REPLY_TYPE_ERROR_OFFSET: u16 = (1 << 15) | 2;
 pub const EPERM: u32 = 1;
 pub const EIO: u32 = 5;
 pub const EINVAL: u32 = 22;
+pub const ENOSPC: u32 = 28;
 pub const EOVERFLOW: u32 = 75;
+pub const ENOTSUP: u32 = 95;
 
 /// `base:allocation`, and the number that stands for it.
 pub const BASE_ALLOCATION: &str = "base:allocation";

@@ -3,9 +3,10 @@
 use std::io;
 use std::ops::Range;
 
-use super::handshake::Agreed;
+use super::handshake::{Agreed, Export};
 use super::input::Input;
 use super::proto::*;
+use crate::serve::COMMANDS;
 
 /// A request as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,19 @@ pub enum Job {
     BlockStatus { bytes: Range<u64>, one: bool },
     /// To decode bytes for later.
     Cache(Range<u64>),
+    /// To write what comes behind the request, so that it is durable if `fua` says so.
+    Write { bytes: Range<u64>, fua: bool },
+    /// To make bytes zero, that take `room`, if it is `fast`.
+    Zero {
+        bytes: Range<u64>,
+        room: bool,
+        fast: bool,
+        fua: bool,
+    },
+    /// To give the room of bytes back.
+    Trim { bytes: Range<u64>, fua: bool },
+    /// To make durable what was written.
+    Flush,
     /// To say that all is well.
     Nothing,
     /// To refuse, with an error number and why.
@@ -36,7 +50,7 @@ impl Request {
     /// Bytes of one, those to be written apart.
     pub const LEN: usize = 28;
 
-    /// The next request. `None`: the client has ended the connection, or what it sends is none.
+    /// The next request, without what comes behind it. `None`: the client has ended the connection, or what it sends is none.
     ///
     /// # Errors
     /// The connection ended in the middle of one.
@@ -59,39 +73,64 @@ impl Request {
             length: number(20..24) as u32,
         };
         match request.command {
-            CMD_DISC => return Ok(None),
-            CMD_WRITE if request.length > MAX_PAYLOAD => return Ok(None),
-            CMD_WRITE => input.skip(request.length.into())?,
-            _ => {}
+            CMD_DISC => Ok(None),
+            // Where the next request begins could not be found.
+            CMD_WRITE if request.length > MAX_PAYLOAD => Ok(None),
+            _ => Ok(Some(request)),
         }
-        Ok(Some(request))
+    }
+
+    /// Bytes that come behind it.
+    pub fn payload(&self) -> u64 {
+        match self.command {
+            CMD_WRITE => self.length.into(),
+            _ => 0,
+        }
     }
 
     /// What is to be done about it.
-    pub fn job(&self, size: u64, agreed: &Agreed) -> Job {
-        let allowed = match self.command {
+    pub fn job(&self, export: &Export, agreed: &Agreed) -> Job {
+        let writes = matches!(self.command, CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES);
+        if writes && !export.writable {
+            return Job::Refuse(EPERM, "the image is read only");
+        }
+        let own = match self.command {
             CMD_READ if agreed.structured => CMD_FLAG_DF,
             CMD_BLOCK_STATUS => CMD_FLAG_REQ_ONE,
-            CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => {
-                return Job::Refuse(EPERM, "the image is read only");
-            }
+            CMD_WRITE_ZEROES => CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO,
             _ => 0,
         };
-        if self.flags & !allowed != 0 {
+        // Once it was agreed on, any command may have it.
+        let all = if export.writable { CMD_FLAG_FUA } else { 0 };
+        if self.flags & !(own | all) != 0 {
             return Job::Refuse(EINVAL, "flags that this command does not have");
         }
-        if self.command == CMD_FLUSH {
-            return Job::Nothing;
-        }
-        if !matches!(self.command, CMD_READ | CMD_CACHE | CMD_BLOCK_STATUS) {
-            return Job::Refuse(EINVAL, "no such command");
+        match self.command {
+            CMD_FLUSH if export.writable => return Job::Flush,
+            CMD_FLUSH => return Job::Nothing,
+            CMD_READ | CMD_CACHE | CMD_BLOCK_STATUS | CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => {}
+            _ => return Job::Refuse(EINVAL, "no such command"),
         }
         let end = self.offset.checked_add(self.length.into());
-        let Some(end) = end.filter(|&end| end <= size && end > self.offset) else {
-            return Job::Refuse(EINVAL, "no bytes, or bytes behind the end");
+        let Some(end) = end.filter(|&end| end <= export.size && end > self.offset) else {
+            return match self.command {
+                CMD_WRITE | CMD_WRITE_ZEROES if self.length > 0 => {
+                    Job::Refuse(ENOSPC, "bytes behind the end")
+                }
+                _ => Job::Refuse(EINVAL, "no bytes, or bytes behind the end"),
+            };
         };
         let bytes = self.offset..end;
+        let fua = self.flags & CMD_FLAG_FUA != 0;
         match self.command {
+            CMD_WRITE => Job::Write { bytes, fua },
+            CMD_TRIM => Job::Trim { bytes, fua },
+            CMD_WRITE_ZEROES => Job::Zero {
+                bytes,
+                room: self.flags & CMD_FLAG_NO_HOLE != 0,
+                fast: self.flags & CMD_FLAG_FAST_ZERO != 0,
+                fua,
+            },
             CMD_READ if self.length > MAX_PAYLOAD => {
                 Job::Refuse(EINVAL, "more than 32 MiB at once")
             }
@@ -110,15 +149,17 @@ impl Request {
         }
     }
 
-    /// Its place in [`COMMANDS`](crate::serve::COMMANDS).
+    /// Its place in [`COMMANDS`].
     pub fn kind(&self) -> usize {
         match self.command {
             CMD_READ => 0,
             CMD_BLOCK_STATUS => 1,
             CMD_CACHE => 2,
             CMD_FLUSH => 3,
-            CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => 4,
-            _ => 5,
+            CMD_WRITE => 4,
+            CMD_TRIM => 5,
+            CMD_WRITE_ZEROES => 6,
+            _ => COMMANDS.len() - 1,
         }
     }
 }

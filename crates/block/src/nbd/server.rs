@@ -18,7 +18,7 @@ use super::handshake::{Export, negotiate};
 use super::http;
 use super::input::Input;
 use super::stream::Stream;
-use crate::image::Image;
+use crate::overlay::Overlay;
 use crate::serve::{Pulse, Site, Status};
 
 /// What the threads that tell metrics are called, and how many there may be.
@@ -30,16 +30,6 @@ const NEGOTIATION: Duration = Duration::from_secs(60);
 const STATUS: Duration = Duration::from_secs(1);
 /// How long to leave the door shut when the system has no room for a client.
 const NO_ROOM: Duration = Duration::from_millis(100);
-
-/// What clients are told of an image.
-fn export(image: &Image) -> Export {
-    let block = image.block_size();
-    Export {
-        size: image.size(),
-        // The protocol wants a power of two, of 512 at least.
-        block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
-    }
-}
 
 /// What is told how the server is doing, every second.
 pub type OnStatus<'a> = &'a mut (dyn FnMut(&Status) + Send);
@@ -162,10 +152,12 @@ impl<'a> Hall<'a> {
     {
         let mut input = Input::new(guest.stream());
         guest.stream().set_read_timeout(Some(NEGOTIATION))?;
-        let agreed = negotiate(guest.stream(), &mut input, &export(self.site.store.image()))?;
+        let export = Export::of(&self.site.store);
+        let agreed = negotiate(guest.stream(), &mut input, &export)?;
         guest.stream().set_read_timeout(None)?;
         if let Some(agreed) = agreed {
-            Connection::new(self.site, self.runtime, guest, input, agreed).work(threads);
+            let parts = (self.site, self.runtime);
+            Connection::new(parts, guest, input, (export, agreed)).work(threads);
         }
         Ok(())
     }
@@ -184,7 +176,8 @@ impl<'a> Hall<'a> {
         let _ = threads.start(METRICS_THREAD, move || {
             let _told = told;
             let store = &self.site.store;
-            let text = || store.metrics().text(store.cache(), store.rounds());
+            let over = || store.overlay().map_or(0, Overlay::bytes);
+            let text = || store.metrics().text(store.cache(), store.rounds(), over());
             let _ = http::answer(&stream, text);
         });
     }

@@ -8,17 +8,23 @@ use evener_runtime::Pool;
 
 use super::connection::lock;
 use super::handshake::Agreed;
+use super::payload::Payload;
 use super::proto::*;
 use super::reply::Reply;
 use super::request::Job;
 use super::stream::Stream;
+use crate::overlay::Fault;
 use crate::serve::{Bad, Site, Window};
 
 /// Bytes that a thread has in hand at a time, about. Longer reads are answered in parts, so that no request takes more
 /// memory than this and the blocks at its ends.
 pub const WINDOW: u64 = 1 << 20;
+/// Bytes that are made zero in one step; whole granules.
+const ZEROED: u64 = 256 << 20;
 /// Most runs in one BLOCK_STATUS.
 const MAX_RUNS: usize = 1024;
+/// Most extents that they are put together from.
+const MAX_EXTENTS: usize = 64 << 10;
 
 const UNREADABLE: &str = "the image cannot be read here";
 
@@ -32,6 +38,7 @@ pub struct Answer<'a> {
     pub cookie: u64,
     pub window: &'a mut Window,
     pub reply: &'a mut Reply,
+    pub payload: &'a mut Payload,
     /// More requests are there already, so that a small reply may wait for theirs.
     pub more: bool,
 }
@@ -48,6 +55,26 @@ impl Answer<'_> {
             Job::Read { bytes, .. } => self.read_simple(bytes, looked),
             Job::BlockStatus { bytes, one } => self.block_status(bytes, one),
             Job::Cache(bytes) => self.cache(bytes),
+            Job::Write { fua, .. } => {
+                let (store, pool, window) = (&self.site.store, self.pool, &mut *self.window);
+                let last = |at, part: &[u8]| store.write(pool, at, part, window);
+                let done = self.payload.finish(last);
+                self.written(done, fua)
+            }
+            Job::Zero {
+                bytes,
+                room,
+                fast,
+                fua,
+            } => {
+                let done = self.zero(bytes, room, fast)?;
+                self.written(done, fua)
+            }
+            Job::Trim { bytes, fua } => {
+                let done = self.site.store.trim(&bytes);
+                self.written(done, fua)
+            }
+            Job::Flush => self.written(Ok(()), true),
             Job::Nothing => self.done(),
             Job::Refuse(error, why) => self.refuse(error, why, None),
         }
@@ -134,10 +161,13 @@ impl Answer<'_> {
 
     fn block_status(&mut self, bytes: Range<u64>, one: bool) -> io::Result<()> {
         let most = if one { 1 } else { MAX_RUNS };
-        let mut runs = Vec::new();
+        let mut runs: Vec<(u32, u32)> = Vec::new();
         let mut at = bytes.start;
-        while at < bytes.end && runs.len() < most {
-            let Ok(extent) = self.site.store.image().extent(at, bytes.end) else {
+        for _ in 0..MAX_EXTENTS {
+            if at >= bytes.end || runs.len() > most {
+                break;
+            }
+            let Ok(extent) = self.site.store.extent(at, bytes.end) else {
                 if runs.is_empty() {
                     return self.refuse(EIO, UNREADABLE, None);
                 }
@@ -147,9 +177,15 @@ impl Answer<'_> {
                 true => STATE_HOLE | STATE_ZERO,
                 false => 0,
             };
-            runs.push(((extent.bytes.end - at) as u32, flags));
+            let len = (extent.bytes.end - at) as u32;
+            match runs.last_mut() {
+                Some((before, same)) if *same == flags => *before += len,
+                _ => runs.push((len, flags)),
+            }
             at = extent.bytes.end;
         }
+        // One more was looked at, as it could have been of the same kind.
+        runs.truncate(most);
         self.reply.block_status(self.cookie, &runs);
         self.send()
     }
@@ -165,6 +201,39 @@ impl Answer<'_> {
             at = next;
         }
         self.done()
+    }
+
+    /// In steps, so that the end of the server need not wait for all.
+    fn zero(&mut self, bytes: Range<u64>, room: bool, fast: bool) -> io::Result<Result<(), Fault>> {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            if self.site.cancel.is_cancelled() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            let to = ((at / ZEROED + 1) * ZEROED).min(bytes.end);
+            let store = &self.site.store;
+            let done = store.zero(self.pool, at..to, (room, fast), self.window);
+            if done.is_err() {
+                return Ok(done);
+            }
+            at = to;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Something was written, or not, and is to be durable if `flush` says so.
+    fn written(&mut self, done: Result<(), Fault>, flush: bool) -> io::Result<()> {
+        let done = done.and_then(|()| match self.site.store.overlay() {
+            Some(overlay) if flush => Ok(overlay.flush()?),
+            _ => Ok(()),
+        });
+        match done {
+            Ok(()) => self.done(),
+            Err(fault) if fault.is_full() => self.refuse(ENOSPC, "the overlay is full", None),
+            Err(Fault::File(_)) => self.refuse(EIO, "the overlay cannot be written", None),
+            Err(Fault::Base { .. }) => self.refuse(EIO, UNREADABLE, None),
+            Err(Fault::Slow) => self.refuse(ENOTSUP, "it would have to be written", None),
+        }
     }
 
     fn done(&mut self) -> io::Result<()> {

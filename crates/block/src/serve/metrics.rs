@@ -31,7 +31,16 @@ impl Counter {
 }
 
 /// Kinds of requests, as metrics name them.
-pub const COMMANDS: [&str; 6] = ["read", "block_status", "cache", "flush", "write", "other"];
+pub const COMMANDS: [&str; 8] = [
+    "read",
+    "block_status",
+    "cache",
+    "flush",
+    "write",
+    "trim",
+    "write_zeroes",
+    "other",
+];
 
 /// Upper bounds of latencies in microseconds; beyond the last there is one more.
 const BOUNDS: [u64; 12] = [
@@ -70,6 +79,10 @@ pub struct Metrics {
     pub errors: Counter,
     /// Bytes of the image that were asked for and given.
     pub bytes: Counter,
+    /// Bytes that were written, zeros too.
+    pub written: Counter,
+    /// Bytes given back by trims.
+    pub trimmed: Counter,
     /// Blocks that were in the cache.
     pub hits: Counter,
     /// Blocks that were not.
@@ -85,12 +98,14 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say.
-    pub fn text(&self, cache: &Cache, rounds: &Rounds) -> String {
+    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say, and the bytes that are in
+    /// the overlay.
+    pub fn text(&self, cache: &Cache, rounds: &Rounds, over: u64) -> String {
         let (metrics, loads) = (self, rounds.report());
         let text = Text {
             metrics,
             cache,
+            over,
             decoding: rounds.busy() as u64,
             loads: &loads,
         };
@@ -101,6 +116,8 @@ impl Metrics {
 struct Text<'a> {
     metrics: &'a Metrics,
     cache: &'a Cache,
+    /// Bytes that are in the overlay.
+    over: u64,
     /// Threads that decode.
     decoding: u64,
     loads: &'a [LoadReport],
@@ -129,6 +146,24 @@ impl fmt::Display for Text<'_> {
                 "counter",
                 "Bytes of the image given.",
                 m.bytes.get(),
+            ),
+            (
+                "written_bytes_total",
+                "counter",
+                "Bytes written, zeros too.",
+                m.written.get(),
+            ),
+            (
+                "trimmed_bytes_total",
+                "counter",
+                "Bytes that trims named.",
+                m.trimmed.get(),
+            ),
+            (
+                "overlay_bytes",
+                "gauge",
+                "Bytes of the image that are in the overlay.",
+                self.over,
             ),
             (
                 "cache_hits_total",
@@ -286,10 +321,11 @@ mod tests {
         let rounds = Rounds::plain(2);
         let pool = Pool::new(2).unwrap();
         rounds.run(&pool, 3, &|_, _| ()).unwrap();
-        let text = metrics.text(&Cache::new(100, 100), &rounds);
+        let text = metrics.text(&Cache::new(100, 100), &rounds, 4096);
         for line in [
             "evener_nbd_requests_total{command=\"read\"} 4",
             "evener_nbd_cache_bytes 0",
+            "evener_nbd_overlay_bytes 4096",
             "evener_nbd_rounds_total{blocks=\"2 to 3\"} 1",
             "evener_nbd_plan_info{blocks=\"2 to 3\",dispatch=\"fifo\",grain=\"1\",workers=\"2\"} 1",
             "evener_nbd_request_seconds_bucket{le=\"0.000016\"} 2",

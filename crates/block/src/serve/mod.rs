@@ -3,6 +3,7 @@
 //! | file | what it is for |
 //! | --- | --- |
 //! | `store.rs` | a range of the image as pieces of decoded blocks |
+//! | `over.rs` | the same with an overlay, which is also written |
 //! | `round.rs` | several such ranges at once |
 //! | `cache.rs` | decoded blocks in memory, and who decodes which |
 //! | `ahead.rs` | which bytes a reader will want next |
@@ -12,6 +13,7 @@
 mod ahead;
 mod cache;
 mod metrics;
+mod over;
 mod round;
 mod status;
 mod store;

@@ -150,6 +150,9 @@ impl Store {
                 Some((_, Coming::File(offset, len))) => {
                     put(at, self.read(offset, len).ok_or(bad)?.part());
                 }
+                Some((_, Coming::Over(from, len))) => {
+                    put(at, self.read_over(from, len).ok_or(bad)?.part());
+                }
             }
             at += piece.len();
         }

@@ -10,8 +10,10 @@ use super::metrics::Metrics;
 pub struct Status {
     /// Clients connected.
     pub clients: u64,
-    /// Bytes a second since the last time.
+    /// Bytes read a second since the last time.
     pub bytes: f64,
+    /// Bytes written a second since the last time.
+    pub written: f64,
     /// Requests a second since the last time.
     pub requests: f64,
     /// The share of blocks since the last time that were found decoded, if any were asked for.
@@ -28,6 +30,7 @@ pub struct Pulse {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     bytes: u64,
+    written: u64,
     requests: u64,
     hits: u64,
     blocks: u64,
@@ -38,6 +41,7 @@ impl Seen {
         let hits = metrics.hits.get();
         Seen {
             bytes: metrics.bytes.get(),
+            written: metrics.written.get(),
             requests: metrics.requests.iter().map(|count| count.get()).sum(),
             hits,
             blocks: hits + metrics.misses.get() + metrics.waits.get(),
@@ -66,6 +70,7 @@ impl Pulse {
         Status {
             clients: metrics.connections.get(),
             bytes: (now.bytes - before.bytes) as f64 / seconds,
+            written: (now.written - before.written) as f64 / seconds,
             requests: (now.requests - before.requests) as f64 / seconds,
             hits: (blocks > 0).then(|| (now.hits - before.hits) as f64 / blocks as f64),
         }
@@ -77,6 +82,10 @@ impl fmt::Display for Status {
         let (clients, mib) = (self.clients, self.bytes / f64::from(1 << 20));
         let plural = if clients == 1 { "" } else { "s" };
         write!(f, "{clients} client{plural}, {mib:.1} MiB/s, ")?;
+        if self.written > 0.0 {
+            let mib = self.written / f64::from(1 << 20);
+            write!(f, "{mib:.1} MiB/s written, ")?;
+        }
         write!(f, "{:.0} requests/s", self.requests)?;
         match self.hits {
             Some(hits) => write!(f, ", {:.0} % of blocks in the cache", 100.0 * hits),
@@ -105,5 +114,9 @@ mod tests {
         assert!(line.starts_with("1 client, "), "{line}");
         assert!(line.ends_with(", 25 % of blocks in the cache"), "{line}");
         assert_eq!(pulse.beat(&metrics).hits, None);
+        assert!(!line.contains("written"), "{line}");
+        metrics.written.add(1);
+        let line = pulse.beat(&metrics).to_string();
+        assert!(line.contains(" MiB/s written, "), "{line}");
     }
 }

@@ -11,6 +11,7 @@ use super::metrics::Metrics;
 use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::image::{Block, Check, Image, Place};
+use crate::overlay::Overlay;
 
 /// An image, what of it is decoded, and how the rest comes to be.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct Store {
     decoders: Mutex<Vec<Decoder>>,
     rounds: Rounds,
     metrics: Metrics,
+    pub(super) overlay: Option<Overlay>,
 }
 
 /// Bytes of the image that are not to be had.
@@ -58,7 +60,7 @@ impl Piece {
 #[derive(Debug, Default)]
 pub struct Window {
     pub(super) from: u64,
-    to: u64,
+    pub(super) to: u64,
     pub(super) pieces: Vec<Piece>,
     /// Places in `pieces` that are not there yet.
     pub(super) coming: Vec<(usize, Coming)>,
@@ -73,6 +75,8 @@ pub(super) enum Coming {
     Theirs(Arc<Flight>, Range<usize>, u64),
     /// They lie in the file as they are.
     File(u64, usize),
+    /// They lie in the overlay, from that byte of the image on.
+    Over(u64, usize),
 }
 
 impl Window {
@@ -111,6 +115,7 @@ impl Store {
             decoders: Mutex::default(),
             rounds,
             metrics: Metrics::default(),
+            overlay: None,
         }
     }
 
@@ -143,6 +148,19 @@ impl Store {
     pub fn look(&self, range: Range<u64>, most: u64, window: &mut Window) -> Result<u64, Bad> {
         window.clear();
         (window.from, window.to) = (range.start, range.end);
+        match &self.overlay {
+            None => self.look_under(range, most, window),
+            Some(overlay) => self.look_over(overlay, range, most, window),
+        }
+    }
+
+    /// The same in the image alone, whose pieces come behind those that `window` has.
+    pub(super) fn look_under(
+        &self,
+        range: Range<u64>,
+        most: u64,
+        window: &mut Window,
+    ) -> Result<u64, Bad> {
         let mut at = range.start;
         while at < range.end && at - range.start < most {
             // Nobody is to wait for what will not be decoded.
@@ -214,6 +232,7 @@ impl Store {
                     plain.map(|plain| Piece::Data(plain, part))
                 }
                 Coming::File(offset, len) => self.read(offset, len),
+                Coming::Over(at, len) => self.read_over(at, len),
             };
             match there {
                 Some(piece) => window.pieces[place] = piece,
@@ -266,6 +285,7 @@ impl Store {
             };
             at = block.start + block.len;
             if let Place::Packed { .. } = block.place
+                && !self.is_over(&block)
                 && let Found::Mine(lead) = self.cache.find(block.start, false)
             {
                 self.metrics.ahead.add(1);
@@ -348,7 +368,7 @@ impl Store {
         }
     }
 
-    fn told(&self, error: &Error, at: u64) -> Bad {
+    pub(super) fn told(&self, error: &Error, at: u64) -> Bad {
         self.metrics.bad.add(1);
         warn!("{error}");
         Bad { at }

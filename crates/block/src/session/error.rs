@@ -13,6 +13,9 @@ pub enum SessionError {
     /// The image, or a file.
     #[error(transparent)]
     Image(#[from] Error),
+    /// What is written cannot be put where it was asked for.
+    #[error(transparent)]
+    Overlay(#[from] crate::overlay::Error),
     /// What was asked for can never work.
     #[error("{0}")]
     Request(String),
@@ -39,7 +42,10 @@ impl SessionError {
     /// Whether what was asked for can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            SessionError::Image(_) | SessionError::Listen { .. } | SessionError::Disk(_) => false,
+            SessionError::Image(_)
+            | SessionError::Overlay(_)
+            | SessionError::Listen { .. }
+            | SessionError::Disk(_) => false,
             SessionError::Request(_) | SessionError::Plan(_) => true,
             SessionError::Stream(error) => error.is_request(),
         }
@@ -49,7 +55,8 @@ impl SessionError {
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
-            SessionError::Request(_)
+            SessionError::Overlay(_)
+            | SessionError::Request(_)
             | SessionError::Plan(_)
             | SessionError::Listen { .. }
             | SessionError::Disk(_) => false,

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::overlay::{OverlayInfo, overlay_info};
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Place;
@@ -48,7 +49,41 @@ pub struct CodecUse {
     pub packed: u64,
 }
 
-/// Describes `input`.
+/// What a file is. `Display` is for people, some lines; `Serialize` for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Described {
+    /// An image.
+    Image(Info),
+    /// What was written over one.
+    Overlay(OverlayInfo),
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Described::Image(info) => info.fmt(f),
+            Described::Overlay(info) => info.fmt(f),
+        }
+    }
+}
+
+/// Describes `input`, an image, or an overlay unless a format is given.
+///
+/// # Errors
+/// It cannot be read, is damaged or of a kind that is not read.
+pub fn describe(input: &OsStr, format: Option<&'static Format>) -> Result<Described, SessionError> {
+    let overlay = match format {
+        None => overlay_info(input)?,
+        Some(_) => None,
+    };
+    match overlay {
+        Some(info) => Ok(Described::Overlay(info)),
+        None => info(input, format).map(Described::Image),
+    }
+}
+
+/// Describes the image `input`.
 ///
 /// # Errors
 /// It cannot be read, is damaged or of a kind that is not read.

@@ -12,6 +12,7 @@
 
 mod error;
 mod info;
+mod overlay;
 mod pack;
 mod serve;
 mod ublk;
@@ -29,10 +30,12 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::format::Format;
 use crate::image::Image;
+use crate::overlay::is_overlay;
 use crate::units::Trouble;
 
 pub use error::SessionError;
-pub use info::{CodecUse, Info, info};
+pub use info::{CodecUse, Described, Info, describe, info};
+pub use overlay::OverlayInfo;
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
 pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, bytes, serve};
 pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskSession, disk};
@@ -88,7 +91,16 @@ where
 /// Opens an image, of a format if one is given.
 fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
     let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
-    Ok(Arc::new(Image::of(ImageFile::of(file)?, format)?))
+    let file = ImageFile::of(file)?;
+    if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
+        return Err(Error::Unsupported {
+            name: file.name().to_owned(),
+            format: "overlay",
+            what: "holds what was written over another; serve that one with --overlay".to_owned(),
+        }
+        .into());
+    }
+    Ok(Arc::new(Image::of(file, format)?))
 }
 
 const TERMINAL: &str = "is a terminal; name a file";

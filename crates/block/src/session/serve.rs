@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
 use crate::nbd::{self, Address, Listener, OnStatus};
+use crate::overlay::{Base, Overlay};
 use crate::serve::{Site, Store};
 use crate::units::{DECODING, work};
 
@@ -28,6 +30,8 @@ const AUTO_AHEAD: u64 = 2 << 20;
 pub struct ServeOptions {
     /// Where clients connect.
     pub address: Address,
+    /// The file that what clients write goes into; without one they cannot.
+    pub overlay: Option<PathBuf>,
     /// Where metrics are told over HTTP.
     pub metrics: Option<Address>,
     /// Its format, where it is not to be recognised.
@@ -112,6 +116,8 @@ pub struct Served {
     pub requests: u64,
     /// Bytes that were read.
     pub bytes: u64,
+    /// Bytes that were written, zeros too.
+    pub written: u64,
     /// How blocks were decoded that were needed at once, by how many they were.
     pub loads: Vec<LoadReport>,
     /// Blocks that were decoded before they were asked for.
@@ -127,6 +133,7 @@ impl Served {
             clients: metrics.accepted.get(),
             requests: metrics.requests.iter().map(|count| count.get()).sum(),
             bytes: metrics.bytes.get(),
+            written: metrics.written.get(),
             loads: store.rounds().report(),
             ahead: metrics.ahead.get(),
             ahead_used: store.cache().ahead_used(),
@@ -160,10 +167,11 @@ pub(super) fn store(
     Ok(Store::new(image, cache, Rounds::new(runtime, item, plan)?))
 }
 
-/// Opens `input` and listens for clients. `cancel` ends the session.
+/// Opens `input` and its overlay, if there is to be one, and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// The image cannot be read, the plan is none for it, or the addresses cannot be listened at.
+/// The image cannot be read, the overlay is not of this image or another server's, the plan is none for it, or the addresses
+/// cannot be listened at.
 pub fn serve(
     input: &OsStr,
     options: &ServeOptions,
@@ -171,16 +179,22 @@ pub fn serve(
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
     let image = open(input, options.format)?;
-    let store = store(image, options.cache, runtime, options.plan)?;
+    let mut store = store(Arc::clone(&image), options.cache, runtime, options.plan)?;
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),
             reason,
         })
     };
+    let listener = listen(&options.address)?;
+    let metrics = options.metrics.as_ref().map(listen).transpose()?;
+    // Last, since it may be made.
+    if let Some(path) = &options.overlay {
+        store = store.over(Overlay::open(path, &Base::of(&image)?)?);
+    }
     Ok(ServeSession {
-        listener: listen(&options.address)?,
-        metrics: options.metrics.as_ref().map(listen).transpose()?,
+        listener,
+        metrics,
         site: Site {
             store,
             ahead: options.ahead.limit(options.cache),
@@ -200,10 +214,10 @@ impl ServeSession {
         self.metrics.as_ref().map(Listener::address)
     }
 
-    /// Serves until it is cancelled, and tells `on_status` every second how it is doing.
+    /// Serves until it is cancelled, and tells `on_status` every second how it is doing. All that was written is durable then.
     ///
     /// # Errors
-    /// The system cannot wait for clients any more.
+    /// The system cannot wait for clients any more, or what was written may not be durable.
     pub fn run(
         self,
         runtime: &Runtime,
@@ -211,8 +225,10 @@ impl ServeSession {
     ) -> Result<Served, SessionError> {
         let address = self.address().to_string();
         let metrics = self.metrics.as_ref();
-        nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
-            .map_err(|reason| SessionError::Listen { address, reason })?;
+        let served = nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
+            .map_err(|reason| SessionError::Listen { address, reason });
+        self.site.store.overlay().map_or(Ok(()), Overlay::close)?;
+        served?;
         Ok(Served::of(&self.site.store))
     }
 }
@@ -224,6 +240,10 @@ impl fmt::Display for ServeSession {
         let (name, size) = (image.file().name(), Bytes(image.size()));
         let address = self.address();
         write!(f, "{name}: {size} at {address}; ")?;
+        if let Some(overlay) = self.site.store.overlay() {
+            let (name, bytes) = (overlay.name(), Bytes(overlay.bytes()));
+            write!(f, "written into {name}, which has {bytes} of it; ")?;
+        }
         if let Some(metrics) = self.metrics_address() {
             write!(f, "metrics at {metrics}; ")?;
         }
@@ -235,9 +255,13 @@ impl fmt::Display for Served {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (bytes, requests) = (Bytes(self.bytes), self.requests);
         match self.clients {
-            0 => write!(f, "{bytes} in {requests} requests"),
-            1 => write!(f, "{bytes} to 1 client, {requests} requests"),
-            clients => write!(f, "{bytes} to {clients} clients, {requests} requests"),
+            0 => write!(f, "{bytes} in {requests} requests")?,
+            1 => write!(f, "{bytes} to 1 client, {requests} requests")?,
+            clients => write!(f, "{bytes} to {clients} clients, {requests} requests")?,
+        }
+        match self.written {
+            0 => Ok(()),
+            written => write!(f, ", {} written", Bytes(written)),
         }
     }
 }

@@ -20,7 +20,7 @@ use tracing::warn;
 
 use super::abi::{Descriptor, SECTOR, buffer, op, queue};
 use super::ring::{Done, QueueRing, Slots};
-use crate::serve::{Ahead, Bad, Part, Round, Store};
+use crate::serve::{Ahead, Bad, COMMANDS, Part, Round, Store};
 
 /// Blocks that a round may have for each worker before no more requests are taken into it.
 const BLOCKS_PER_WORKER: usize = 4;
@@ -99,7 +99,7 @@ fn kind(descriptor: &Descriptor) -> usize {
         op::READ => 0,
         op::FLUSH => 3,
         op::WRITE => 4,
-        _ => 5,
+        _ => COMMANDS.len() - 1,
     }
 }
 

@@ -95,6 +95,23 @@ impl Client {
         self.send(&bytes);
     }
 
+    /// A request to write, with what is to be written.
+    pub fn write(&mut self, flags: u16, cookie: u64, offset: u64, bytes: &[u8]) {
+        self.request(flags, 1, cookie, offset, bytes.len() as u32);
+        self.send(bytes);
+    }
+
+    /// What a client without structured replies reads, which has to be there.
+    pub fn read(&mut self, offset: u64, length: usize) -> Vec<u8> {
+        self.request(0, 0, 99, offset, length as u32);
+        let wanted = Reply::Simple {
+            error: 0,
+            cookie: 99,
+        };
+        assert_eq!(self.reply(), wanted, "{length} at {offset}");
+        self.take(length)
+    }
+
     pub fn reply(&mut self) -> Reply {
         match self.number(4) {
             0x67446698 => Reply::Simple {

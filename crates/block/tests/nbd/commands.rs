@@ -116,7 +116,7 @@ fn pipelined_requests_of_several_clients_are_all_answered() {
         }
     });
     let mut page = String::new();
-    let address = std::fs::read_to_string(server.folder.path("metrics")).unwrap();
+    let address = std::fs::read_to_string(server.folder().path("metrics")).unwrap();
     let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
     http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     http.read_to_string(&mut page).unwrap();

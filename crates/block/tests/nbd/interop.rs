@@ -7,7 +7,7 @@ use crate::common::{Folder, packed, same};
 use crate::site::{Server, packed_image};
 
 /// Whether a program is there; otherwise a note is printed.
-fn has(program: &str) -> bool {
+pub fn has(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -21,12 +21,15 @@ fn has(program: &str) -> bool {
 }
 
 #[track_caller]
-fn run(server: &Server, line: &str) -> String {
+pub fn run(server: &Server, line: &str) -> String {
     let line = line.replace("URI", &server.uri());
-    let mut words = line.split_whitespace();
+    // A space that does not end a word is a space of the command.
+    let mut words = line
+        .split_ascii_whitespace()
+        .map(|word| word.replace('\u{a0}', " "));
     let done = Command::new(words.next().unwrap())
         .args(words)
-        .current_dir(server.folder.path(""))
+        .current_dir(server.folder().path(""))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
@@ -37,7 +40,7 @@ fn run(server: &Server, line: &str) -> String {
 fn server() -> (Server, Vec<u8>) {
     let (bytes, plain) = packed_image("zstd");
     let server = Server::of(&bytes, 1 << 20);
-    server.folder.file("plain", &plain);
+    server.folder().file("plain", &plain);
     (server, plain)
 }
 
@@ -67,7 +70,7 @@ fn libnbd_reads_it() {
     ] {
         run(&server, &format!("nbdcopy {flags} URI copy"));
         same(
-            &std::fs::read(server.folder.path("copy")).unwrap(),
+            &std::fs::read(server.folder().path("copy")).unwrap(),
             &plain,
             flags,
         );
@@ -79,7 +82,7 @@ fn libnbd_reads_it() {
             scope.spawn(move || {
                 run(server, &format!("nbdcopy URI {name}"));
                 same(
-                    &std::fs::read(server.folder.path(name)).unwrap(),
+                    &std::fs::read(server.folder().path(name)).unwrap(),
                     plain,
                     name,
                 );
@@ -95,7 +98,7 @@ fn qemu_reads_it() {
     }
     let (server, plain) = server();
     run(&server, "qemu-img convert -f raw -O raw URI copy");
-    let copy = std::fs::read(server.folder.path("copy")).unwrap();
+    let copy = std::fs::read(server.folder().path("copy")).unwrap();
     // It rounds up to whole sectors.
     same(&copy[..plain.len()], &plain, "qemu-img convert");
     run(&server, "qemu-img info -f raw URI");
@@ -103,7 +106,7 @@ fn qemu_reads_it() {
     let folder = Folder::new();
     let bytes = packed(&folder, &whole, "zstd", 65536, "auto");
     let server = Server::of(&bytes, 1 << 20);
-    server.folder.file("plain", &whole);
+    server.folder().file("plain", &whole);
     run(&server, "qemu-img compare -f raw -F raw URI plain");
 }
 
@@ -133,7 +136,7 @@ fn a_file_system_of_nbdfuse_has_it() {
         return;
     }
     let (server, plain) = server();
-    let mount = server.folder.path("mount");
+    let mount = server.folder().path("mount");
     std::fs::create_dir(&mount).unwrap();
     let mut fuse = Command::new("nbdfuse")
         .arg(&mount)
@@ -159,8 +162,11 @@ fn a_file_system_of_nbdfuse_has_it() {
     same(&read.unwrap(), &plain, "nbdfuse");
 }
 
-fn run_ok(line: &str) -> bool {
-    let mut words = line.split_whitespace();
+pub fn run_ok(line: &str) -> bool {
+    // A space that does not end a word is a space of the command.
+    let mut words = line
+        .split_ascii_whitespace()
+        .map(|word| word.replace('\u{a0}', " "));
     let done = Command::new(words.next().unwrap()).args(words).output();
     done.is_ok_and(|done| done.status.success())
 }

@@ -10,3 +10,5 @@ mod interop;
 mod noise;
 mod site;
 mod trouble;
+mod writers;
+mod writing;

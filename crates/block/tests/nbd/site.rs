@@ -12,7 +12,7 @@ use crate::common::{Folder, packed, runtime, sample};
 
 /// A server, stopped when this is dropped.
 pub struct Server {
-    pub folder: Folder,
+    folder: Option<Folder>,
     cancel: CancelToken,
     thread: Option<JoinHandle<Served>>,
 }
@@ -27,11 +27,22 @@ impl Server {
 
     /// Serves the file `image` of a folder.
     pub fn at(folder: Folder, cache: u64) -> Server {
+        Server::with(folder, cache, None)
+    }
+
+    /// Serves the file `image` of a folder, written into the file `overlay`.
+    pub fn over(folder: Folder, cache: u64) -> Server {
+        let overlay = folder.path("overlay");
+        Server::with(folder, cache, Some(overlay))
+    }
+
+    fn with(folder: Folder, cache: u64, overlay: Option<PathBuf>) -> Server {
         let cancel = CancelToken::new();
         let options = ServeOptions {
             address: format!("unix:{}", folder.path("socket").display())
                 .parse()
                 .unwrap(),
+            overlay,
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
             format: None,
             cache,
@@ -46,14 +57,18 @@ impl Server {
         );
         let thread = Some(thread::spawn(move || session.run(runtime(), None).unwrap()));
         Server {
-            folder,
+            folder: Some(folder),
             cancel,
             thread,
         }
     }
 
+    pub fn folder(&self) -> &Folder {
+        self.folder.as_ref().unwrap()
+    }
+
     pub fn socket(&self) -> PathBuf {
-        self.folder.path("socket")
+        self.folder().path("socket")
     }
 
     pub fn uri(&self) -> String {
@@ -72,6 +87,14 @@ impl Server {
     /// Stops it; it must end by itself.
     pub fn stop(mut self) -> Served {
         self.end().unwrap()
+    }
+
+    /// Stops it, and serves the same again, so that others can look at its files in between.
+    pub fn again(mut self, look: impl FnOnce(&Folder)) -> Server {
+        self.end();
+        let folder = self.folder.take().unwrap();
+        look(&folder);
+        Server::over(folder, 1 << 20)
     }
 
     fn end(&mut self) -> Option<Served> {

@@ -54,6 +54,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
         "image serve",
         &[
             "--nbd",
+            "--overlay",
             "--workers",
             "--cache",
             "--readahead",

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use evener_block::format::Format;
-use evener_block::session::info;
+use evener_block::session::describe;
 
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show what an image is: format, sizes, codecs, zero blocks, root hash
+/// Show what an image or an overlay is: format, sizes, codecs, zero blocks, root hash
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,8 @@ Examples:
   evener image info --json disk.qcow2
 
 Nothing is decoded. The root is the hash of the whole image: it is the same for the same bytes in
-blocks of the same size, whatever the codec.")]
+blocks of the same size, whatever the codec. Of an overlay it says over which image it was written
+and how much of it.")]
 pub struct Args {
     /// The image
     image: OsString,
@@ -31,7 +32,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Ended {
-    let info = info(&args.image, args.format)?;
+    let info = describe(&args.image, args.format)?;
     match args.json {
         true => print_json(&info)?,
         false => print(info)?,

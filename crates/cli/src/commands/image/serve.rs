@@ -3,6 +3,7 @@
 mod disk;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use evener_block::format::Format;
 use evener_block::nbd::{Address, OnStatus};
@@ -15,7 +16,7 @@ use crate::output::tell;
 use crate::progress::Bar;
 use crate::signals::Signals;
 
-/// Serve an image to NBD clients or as a disk of this machine, read only
+/// Serve an image to NBD clients or as a disk of this machine
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +28,12 @@ Examples:
 Blocks are decoded when they are asked for, by all workers, and kept; one that several clients ask
 for is decoded once. There is no encryption and no password: on a network others use, listen at
 127.0.0.1 or at a Unix socket. Ctrl-C ends it.
+
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.overlay
+
+With --overlay clients may write: the image stays as it is, and the file, which takes as much room
+as was written, is found again by the next server of the same image. What was answered survives a
+kill -9 of the server, what was flushed a power cut. Without it the image is read only.
 
   evener image serve disk.img.zst --ublk
   mount -o ro /dev/ublkb0 /mnt
@@ -49,6 +56,10 @@ pub struct Args {
 
     #[command(flatten)]
     disk: disk::Choices,
+
+    /// Let clients write, into FILE beside the image; it is made if there is none. For --nbd only
+    #[arg(long, value_name = "FILE", conflicts_with = "ublk")]
+    overlay: Option<PathBuf>,
 
     /// Decode with N workers; otherwise one for each cpu
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
@@ -108,6 +119,7 @@ pub fn run(args: &Args) -> Ended {
     let runtime = runtime(args)?;
     let options = ServeOptions {
         address,
+        overlay: args.overlay.clone(),
         metrics: args.metrics.clone(),
         format: args.format,
         cache: args.cache,

@@ -2,6 +2,7 @@
 
 mod bad;
 mod disk;
+mod overlay;
 mod round;
 mod serve;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -14,16 +14,20 @@ use crate::run::Folder;
 use crate::signals::{is_ignored, send};
 
 /// A server that listens.
-struct Server {
+pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
     /// What it said first.
-    line: String,
+    pub line: String,
 }
 
 impl Server {
-    fn start(folder: &Folder, line: &str) -> Server {
-        let mut command = folder.evener(line.split_whitespace());
+    pub fn start(folder: &Folder, line: &str) -> Server {
+        Server::of(folder.evener(line.split_whitespace()))
+    }
+
+    /// A server that a command starts.
+    pub fn of(mut command: Command) -> Server {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -36,7 +40,7 @@ impl Server {
     }
 
     /// Its exit status, and what else it said.
-    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+    pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         send(&self.child, signal);
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).unwrap();
@@ -61,7 +65,7 @@ impl Drop for Server {
 }
 
 /// A client that begins in the oldest way, and the size it is told.
-fn client(folder: &Folder) -> (UnixStream, u64) {
+pub fn client(folder: &Folder) -> (UnixStream, u64) {
     let mut stream = UnixStream::connect(folder.path("socket")).unwrap();
     stream.read_exact(&mut [0; 18]).unwrap();
     stream
@@ -73,7 +77,7 @@ fn client(folder: &Folder) -> (UnixStream, u64) {
 }
 
 /// Bytes of the image, or an error number.
-fn read(stream: &mut UnixStream, at: u64, len: u32) -> Result<Vec<u8>, u32> {
+pub fn read(stream: &mut UnixStream, at: u64, len: u32) -> Result<Vec<u8>, u32> {
     let mut request = b"\x25\x60\x95\x13\0\0\0\0cookies!".to_vec();
     request.extend(at.to_be_bytes());
     request.extend(len.to_be_bytes());

@@ -1,0 +1,78 @@
+//! The image under an overlay, and what tells it from others.
+
+use evener_files::FileId;
+
+use crate::error::Error;
+use crate::image::Image;
+use crate::tree::Hash;
+
+/// What the identity is derived under, so that it is the hash of nothing else.
+const CONTEXT: &str = "evener 2026-11 image under an overlay, version 1";
+/// Bytes at the front that are compared: what says where partitions lie, and the front of the first.
+const HEAD: u64 = 2 << 20;
+/// Bytes at the end.
+const TAIL: u64 = 64 << 10;
+/// Samples in between, and bytes of each.
+const SAMPLES: u64 = 256;
+const SAMPLE: u64 = 4096;
+
+/// An image that an overlay can lie over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// What it is called.
+    pub name: String,
+    /// Its format.
+    pub format: &'static str,
+    /// Bytes of it.
+    pub size: u64,
+    /// Which image it is.
+    pub identity: Hash,
+    /// Its file.
+    pub file: Option<FileId>,
+}
+
+impl Base {
+    /// An image that is open. One that has a root is that root, in whatever container. Of others the front, the end and 256
+    /// samples of the file are compared, which tells a mistake and proves nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(image: &Image) -> Result<Base, Error> {
+        let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+        hasher.update(&image.size().to_le_bytes());
+        match image.root() {
+            Some(root) => {
+                hasher.update(b"root").update(&root.0);
+            }
+            None => samples(image, &mut hasher)?,
+        }
+        Ok(Base {
+            name: image.file().name().to_owned(),
+            format: image.format().name,
+            size: image.size(),
+            identity: Hash(*hasher.finalize().as_bytes()),
+            file: image.file().id(),
+        })
+    }
+}
+
+fn samples(image: &Image, hasher: &mut blake3::Hasher) -> Result<(), Error> {
+    let (file, format) = (image.file(), image.format().name);
+    let size = file.size();
+    hasher.update(b"file").update(&size.to_le_bytes());
+    hasher
+        .update(&[format.len() as u8])
+        .update(format.as_bytes());
+    hasher.update(&file.bytes(0, HEAD)?);
+    let (from, to) = (HEAD, size.saturating_sub(TAIL));
+    if from < to {
+        let step = ((to - from) / SAMPLES).max(SAMPLE);
+        let mut at = from;
+        while at < to {
+            hasher.update(&file.bytes(at, SAMPLE)?);
+            at += step;
+        }
+    }
+    hasher.update(&file.bytes(to.max(HEAD), TAIL)?);
+    Ok(())
+}

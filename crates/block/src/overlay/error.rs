@@ -1,0 +1,113 @@
+//! What can be wrong with an overlay, and with a write into one.
+
+use std::io;
+
+use evener_files::plain;
+
+/// An overlay that cannot be used. Every message is one line that says what, where and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file that holds something else.
+    #[error("{name}: is no overlay; name another file, or one that does not exist yet")]
+    Other {
+        /// The file.
+        name: String,
+    },
+    /// It was made by another evener.
+    #[error(
+        "{name}: is an overlay of version {version} and version 1 is read; use the evener that made it"
+    )]
+    Version {
+        /// The overlay.
+        name: String,
+        /// Its version.
+        version: u32,
+    },
+    /// It contradicts itself.
+    #[error(
+        "{name}: damaged overlay: {what}; take a copy of it, or name a file that does not exist yet"
+    )]
+    Damaged {
+        /// The overlay.
+        name: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// It belongs to another image, or the image has changed.
+    #[error(
+        "{name}: is an overlay of {base}, of {size} bytes, and not of {image} as it is now; serve that image"
+    )]
+    Base {
+        /// The overlay.
+        name: String,
+        /// The image it was made for, by the name it had.
+        base: String,
+        /// Bytes of that.
+        size: u64,
+        /// The image to be served.
+        image: String,
+    },
+    /// Another server has it.
+    #[error("{name}: another server writes into it; end that one, or name another file")]
+    Locked {
+        /// The overlay.
+        name: String,
+    },
+    /// It is the image.
+    #[error("{name}: is the image itself; name another file")]
+    Image {
+        /// The file.
+        name: String,
+    },
+    /// The image is larger than any overlay.
+    #[error("{name}: an overlay has up to 128 TiB, and the image {size} bytes; serve it without")]
+    TooLarge {
+        /// The overlay.
+        name: String,
+        /// Bytes of the image.
+        size: u64,
+    },
+    /// It cannot be created where it is to be.
+    #[error(transparent)]
+    Create(#[from] evener_files::Error),
+    /// The system refuses something.
+    #[error("{name}: cannot {what}: {}", plain(reason))]
+    File {
+        /// The overlay.
+        name: String,
+        /// To do what.
+        what: &'static str,
+        /// What the system said.
+        reason: io::Error,
+    },
+}
+
+/// Why something was not written.
+#[derive(Debug)]
+pub enum Fault {
+    /// The rest of a granule is not to be had from the image.
+    Base {
+        /// The first byte that is not.
+        at: u64,
+    },
+    /// The overlay cannot be written.
+    File(io::Error),
+    /// It would take as long as writing, which was not wanted.
+    Slow,
+}
+
+impl Fault {
+    /// Whether there is no room for it.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let full = [FileTooLarge, QuotaExceeded, StorageFull];
+        matches!(self, Fault::File(error) if full.contains(&error.kind()))
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::File(error)
+    }
+}

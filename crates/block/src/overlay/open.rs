@@ -1,0 +1,233 @@
+//! Overlays made, found and locked.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IoSlice};
+use std::path::Path;
+
+use evener_files::{FileId, Staged, one_line};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+
+use super::base::Base;
+use super::error::Error;
+use super::header::{BOOT_AT, GRANULE, Header, Layout, MAGIC, PAGE};
+use super::map::Map;
+use super::medium::Medium;
+use super::{Boot, Overlay};
+use crate::tree::Hash;
+
+/// How often to look again when others make the file, or take it away.
+const TRIES: u32 = 8;
+
+/// Whether a file that begins with these bytes is an overlay.
+pub fn is_overlay(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC)
+}
+
+impl Overlay {
+    /// Opens the overlay `path` of an image and locks it, or makes one if there is no such file.
+    ///
+    /// # Errors
+    /// It is something else, another image's, another server's, damaged, or the system refuses it.
+    pub fn open(path: &Path, base: &Base) -> Result<Overlay, Error> {
+        let name = one_line(&path.to_string_lossy());
+        let layout = Layout::of(base.size).ok_or_else(|| Error::TooLarge {
+            name: name.clone(),
+            size: base.size,
+        })?;
+        let file = match find_or_make(path, &name, base, &layout)? {
+            Some(file) => file,
+            None => {
+                let reason = io::Error::other("others make such a file and remove it");
+                return Err(failed(&name, "open it", reason));
+            }
+        };
+        Overlay::on(Box::new(file), name.clone(), layout, boot())
+            .map_err(|reason| failed(&name, "read and write it", reason))
+    }
+}
+
+fn failed(name: &str, what: &'static str, reason: io::Error) -> Error {
+    let name = name.to_owned();
+    Error::File { name, what, reason }
+}
+
+fn find_or_make(
+    path: &Path,
+    name: &str,
+    base: &Base,
+    layout: &Layout,
+) -> Result<Option<File>, Error> {
+    for _ in 0..TRIES {
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() => {
+                let name = name.to_owned();
+                return Err(Error::Other { name });
+            }
+            Ok(found) if base.file.is_some() && base.file == FileId::of(&found) => {
+                let name = name.to_owned();
+                return Err(Error::Image { name });
+            }
+            Ok(_) => match File::options().read(true).write(true).open(path) {
+                Ok(file) => {
+                    lock(&file, name)?;
+                    check(&file, name, base, layout)?;
+                    return Ok(Some(file));
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(reason) => return Err(failed(name, "open it for writing", reason)),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if let Some(file) = make(path, name, base, layout)? {
+                    return Ok(Some(file));
+                }
+            }
+            Err(reason) => return Err(failed(name, "open it", reason)),
+        }
+    }
+    Ok(None)
+}
+
+/// The system lets go of the lock when the process ends, however it does.
+fn lock(file: &File, name: &str) -> Result<(), Error> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => Err(Error::Locked {
+            name: name.to_owned(),
+        }),
+        Err(errno) => Err(failed(name, "lock it", errno.into())),
+    }
+}
+
+/// The front of a file, as much of a page as there is.
+fn head(file: &File, name: &str) -> Result<Vec<u8>, Error> {
+    use std::os::unix::fs::FileExt;
+    let mut page = vec![0; PAGE as usize];
+    let mut got = 0;
+    while got < page.len() {
+        match file.read_at(&mut page[got..], got as u64) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(reason) => return Err(failed(name, "read it", reason)),
+        }
+    }
+    page.truncate(got);
+    Ok(page)
+}
+
+fn check(file: &File, name: &str, base: &Base, layout: &Layout) -> Result<(), Error> {
+    let header = Header::decode(name, &head(file, name)?)?;
+    if header.size != base.size || header.identity != base.identity {
+        return Err(Error::Base {
+            name: name.to_owned(),
+            base: header.name,
+            size: header.size,
+            image: base.name.clone(),
+        });
+    }
+    whole(file, name, layout)
+}
+
+fn whole(file: &File, name: &str, layout: &Layout) -> Result<(), Error> {
+    let found = file.metadata();
+    let found = found.map_err(|reason| failed(name, "read it", reason))?;
+    match found.len() < layout.len() {
+        true => Err(Error::Damaged {
+            name: name.to_owned(),
+            what: "it is cut short",
+        }),
+        false => Ok(()),
+    }
+}
+
+/// A new overlay, which has its name when it is whole, locked and on the disk. `None`: another was faster.
+fn make(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<File>, Error> {
+    let (staged, file) = Staged::create(path, None)?;
+    drop(file);
+    let temporary = staged.temporary();
+    let file = File::options().read(true).write(true).open(temporary);
+    let file = file.map_err(|reason| failed(name, "create it", reason))?;
+    lock(&file, name)?;
+    file.set_len(layout.len())
+        .map_err(|reason| failed(name, "make it as large as the image", reason))?;
+    let boot = boot().unwrap_or_default();
+    let page = Header::of(base).encode();
+    let done = file
+        .write(0, &mut [IoSlice::new(&page)])
+        .and_then(|()| file.write(BOOT_AT, &mut [IoSlice::new(&boot)]))
+        .and_then(|()| file.sync_all());
+    done.map_err(|reason| failed(name, "write it", reason))?;
+    match rename(temporary, path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        Err(reason) => return Err(failed(name, "create it", reason)),
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    // Where a folder cannot be synced there is nothing more to do.
+    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        let _ = folder.sync_all();
+    }
+    Ok(Some(file))
+}
+
+/// Gives a file a name that no other has.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => fs::hard_link(from, to),
+        done => Ok(done?),
+    }
+}
+
+/// What this machine calls the time since it was started.
+fn boot() -> Option<Boot> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let digits: String = text.trim().split('-').collect();
+    let number = u128::from_str_radix(&digits, 16).ok()?;
+    Some(number.to_be_bytes()).filter(|boot| *boot != Boot::default())
+}
+
+/// What an overlay says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The image it was made for, by the name it had.
+    pub image: String,
+    /// The format of that.
+    pub format: String,
+    /// Bytes of that.
+    pub size: u64,
+    /// Which image it is.
+    pub identity: Hash,
+    /// Bytes that are in the overlay, zeros too.
+    pub bytes: u64,
+}
+
+impl About {
+    /// Of a file, whoever writes into it.
+    ///
+    /// # Errors
+    /// It is no overlay, damaged, or cannot be read.
+    pub fn of(path: &Path) -> Result<About, Error> {
+        let name = one_line(&path.to_string_lossy());
+        let file = File::open(path).map_err(|reason| failed(&name, "open it", reason))?;
+        let header = Header::decode(&name, &head(&file, &name)?)?;
+        let layout = Layout::of(header.size).ok_or_else(|| Error::TooLarge {
+            name: name.clone(),
+            size: header.size,
+        })?;
+        whole(&file, &name, &layout)?;
+        let unread = |reason| failed(&name, "read it", reason);
+        let mut noted = Boot::default();
+        Medium::read(&file, BOOT_AT, &mut noted).map_err(unread)?;
+        let count = Map::count_in(&file, layout, boot() == Some(noted)).map_err(unread)?;
+        Ok(About {
+            image: header.name,
+            format: header.format,
+            size: header.size,
+            identity: header.identity,
+            bytes: (count * GRANULE).min(header.size),
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Describing an overlay.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+
+use evener_files::one_line;
+use serde::Serialize;
+
+use super::SessionError;
+use super::info::Bytes;
+use crate::overlay::{About, is_overlay};
+use crate::tree::Hash;
+
+/// What there is to know of an overlay. `Display` is for people, some lines; `Serialize` for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OverlayInfo {
+    /// The overlay.
+    pub name: String,
+    /// Always `overlay`.
+    pub format: &'static str,
+    /// The image under it, by the name it had.
+    pub base: String,
+    /// The format of that.
+    pub base_format: String,
+    /// What tells that image from others.
+    pub base_identity: Hash,
+    /// Bytes of the image.
+    pub size: u64,
+    /// Bytes of it that are in the overlay, zeros too.
+    pub bytes: u64,
+    /// Bytes that the file takes.
+    pub file_bytes: u64,
+}
+
+/// Describes `input`, if it begins as an overlay does.
+pub(super) fn overlay_info(input: &OsStr) -> Result<Option<OverlayInfo>, SessionError> {
+    let path = input.as_ref();
+    // Whoever else wants to know what is wrong with the file will find it out.
+    let Ok(found) = std::fs::metadata(path) else {
+        return Ok(None);
+    };
+    let begins = || {
+        let mut head = [0; 8];
+        let file = std::fs::File::open(path)?;
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut head, 0)?;
+        Ok::<_, std::io::Error>(is_overlay(&head))
+    };
+    if !found.is_file() || !begins().unwrap_or(false) {
+        return Ok(None);
+    }
+    let about = About::of(path)?;
+    Ok(Some(OverlayInfo {
+        name: one_line(&input.to_string_lossy()),
+        format: "overlay",
+        base: one_line(&about.image),
+        base_format: one_line(&about.format),
+        base_identity: about.identity,
+        size: about.size,
+        bytes: about.bytes,
+        file_bytes: found.blocks().saturating_mul(512),
+    }))
+}
+
+impl fmt::Display for OverlayInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.name)?;
+        writeln!(f, "  format    {}", self.format)?;
+        writeln!(f, "  of        {}, {}", self.base, self.base_format)?;
+        writeln!(f, "  size      {} ({} bytes)", Bytes(self.size), self.size)?;
+        let (bytes, file) = (Bytes(self.bytes), Bytes(self.file_bytes));
+        write!(f, "  written   {bytes}, the file takes {file}")
+    }
+}
