@@ -27,6 +27,17 @@ pub enum Reply {
     },
 }
 
+/// The bytes of a request.
+pub fn request(flags: u16, command: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
+    let mut bytes = 0x2560_9513u32.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(command.to_be_bytes());
+    bytes.extend(cookie.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
 impl Client {
     /// Greets with these flags.
     pub fn greet(stream: UnixStream, flags: u32) -> Client {
@@ -86,13 +97,7 @@ impl Client {
     }
 
     pub fn request(&mut self, flags: u16, command: u16, cookie: u64, offset: u64, length: u32) {
-        let mut bytes = 0x2560_9513u32.to_be_bytes().to_vec();
-        bytes.extend(flags.to_be_bytes());
-        bytes.extend(command.to_be_bytes());
-        bytes.extend(cookie.to_be_bytes());
-        bytes.extend(offset.to_be_bytes());
-        bytes.extend(length.to_be_bytes());
-        self.send(&bytes);
+        self.send(&request(flags, command, cookie, offset, length));
     }
 
     /// A request to write, with what is to be written.

@@ -3,8 +3,9 @@
 use std::fs;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
-use crate::client::{Client, Reply};
+use crate::client::{Client, Reply, request};
 use crate::site::{Server, packed_image};
 
 /// Reads a sector, and sees that it is the right one.
@@ -89,6 +90,43 @@ fn clients_that_never_read_take_little_memory_and_no_time_of_others() {
     assert!(more < 1 << 30, "{} MiB more", more >> 20);
     drop(deaf);
     reads(&mut other, &plain);
+    server.stop();
+}
+
+#[test]
+fn nobody_waits_for_a_block_because_a_client_that_wanted_it_does_not_read() {
+    let (bytes, plain) = packed_image("zstd");
+    let server = Server::of(&bytes, 8 << 20);
+    let mut other = Client::start(server.connect(), false);
+    other.read(0, 512);
+    let block = 16_384;
+    let cold: Vec<usize> = (block..plain.len() - block)
+        .step_by(block)
+        .filter(|&at| plain[at..at + 512].iter().any(|&byte| byte != 0))
+        .collect();
+    let deaf = |replies: u64, at: usize| {
+        let mut client = Client::start(server.connect(), false);
+        let mut all = Vec::new();
+        for cookie in 0..replies {
+            all.extend(request(0, 0, cookie, 0, 4096));
+        }
+        all.extend(request(0, 0, 999, at as u64, 512));
+        client.send(&all);
+        client
+    };
+    // So many replies fill the socket.
+    let first = deaf(5000, 0);
+    std::thread::sleep(Duration::from_millis(200));
+    let full = rustix::io::ioctl_fionread(&first.stream).unwrap() / 4112;
+    // Those that wait to be sent do, for one client or the other, just before it wants its block.
+    let number = cold.len() as u64;
+    let clients = cold.iter().zip(full + 5 - number..);
+    let deaf: Vec<Client> = clients.map(|(&at, replies)| deaf(replies, at)).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    for at in cold {
+        assert!(other.read(at as u64, 512) == plain[at..at + 512], "{at}");
+    }
+    drop(deaf);
     server.stop();
 }
 
