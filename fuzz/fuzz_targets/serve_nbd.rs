@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use evener_block::codec::ZSTD;
 use evener_block::session::{Options, PackOptions, ReadAhead, ServeOptions, pack, serve};
-use evener_runtime::{CancelToken, Runtime};
+use evener_runtime::{CancelToken, Choice, Runtime};
 use libfuzzer_sys::fuzz_target;
 
 const SIZE: u64 = 100_000;
@@ -39,7 +39,7 @@ fn runtime() -> Runtime {
 
 fn options(socket: &Path, overlay: Option<PathBuf>) -> ServeOptions {
     let address = format!("unix:{}", socket.display()).parse().expect("an address");
-    ServeOptions { address, overlay, metrics: None, format: None, cache: 20_000, ahead: ReadAhead::Auto }
+    ServeOptions { address, overlay, metrics: None, format: None, cache: 20_000, ahead: ReadAhead::Auto, plan: Choice::Auto }
 }
 
 /// A server for the whole of the process.
@@ -54,7 +54,7 @@ fn site() -> &'static Site {
         let packing = PackOptions { codec: &ZSTD, block: 4096, ..PackOptions::default() };
         let session = pack(input.as_os_str(), output.as_os_str(), &packing).expect("an image");
         session.run(&runtime, Options::default()).expect("room");
-        let session = serve(output.as_os_str(), &options(&socket, None), CancelToken::new()).expect("a socket");
+        let session = serve(output.as_os_str(), &options(&socket, None), &runtime, CancelToken::new()).expect("a socket");
         fs::remove_file(input).expect("a file");
         thread::spawn(move || session.run(&runtime, None).expect("a server"));
         Site { socket, image: output, plain }
@@ -139,9 +139,10 @@ fn over(during: impl FnOnce(&mut UnixStream)) {
     let socket = path("over");
     let cancel = CancelToken::new();
     let options = options(&socket, Some(path("overlay")));
-    let session = serve(site().image.as_os_str(), &options, cancel.clone()).expect("an overlay");
+    let runtime = RUNTIME.get_or_init(runtime);
+    let session = serve(site().image.as_os_str(), &options, runtime, cancel.clone()).expect("an overlay");
     thread::scope(|scope| {
-        scope.spawn(|| session.run(RUNTIME.get_or_init(runtime), None).expect("a server"));
+        scope.spawn(|| session.run(runtime, None).expect("a server"));
         // Also if what follows panics.
         let _end = End(cancel);
         let mut stream = UnixStream::connect(&socket).expect("a server");
