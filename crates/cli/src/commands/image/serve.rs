@@ -10,7 +10,7 @@ use evener_block::session::{ReadAhead, ServeOptions, bytes, serve};
 use evener_runtime::Runtime;
 use evener_runtime::dispatch::MAX_WORKERS;
 
-use crate::failure::{DONE, Ended};
+use crate::failure::Ended;
 use crate::output::tell;
 use crate::progress::Bar;
 use crate::signals::Signals;
@@ -105,10 +105,8 @@ pub fn run(args: &Args) -> Ended {
     let mut show = bar.as_ref().map(|bar| bar.teller());
     let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
     let served = session.run(&runtime, on_status);
-    if let Some(bar) = bar {
-        bar.end();
-    }
+    drop(bar);
     let served = served?;
     tell(&served.to_string());
-    Ok(signals.status().unwrap_or(DONE))
+    signals.ended()
 }

@@ -3,7 +3,7 @@
 use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
 use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
 
-use crate::failure::{DONE, Ended};
+use crate::failure::Ended;
 use crate::output::tell;
 use crate::signals::Signals;
 
@@ -42,5 +42,5 @@ pub fn run(args: &super::Args) -> Ended {
     let session = disk(&args.image, options, signals.token())?;
     let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
     tell(&served.to_string());
-    Ok(signals.status().unwrap_or(DONE))
+    signals.ended()
 }
