@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use evener_bench::block::{self, Options};
+use evener_bench::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::Results;
@@ -44,6 +45,5 @@ pub fn run(args: Args) -> Ended {
         rounds: args.rounds,
     };
     let report = block::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, String::new)
+    results.write(&text(&report.tables()), &report, String::new)
 }

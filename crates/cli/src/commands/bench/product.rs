@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use evener_bench::product::{self, LENGTHS, Options};
 use evener_bench::report;
+use evener_bench::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::Results;
@@ -53,8 +54,7 @@ pub fn run(args: Args) -> Ended {
         rounds: args.rounds,
     };
     let report = product::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, || {
+    results.write(&text(&report.tables()), &report, || {
         report::product_html(&report)
     })
 }

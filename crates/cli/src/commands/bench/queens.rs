@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::queens::{self, Options};
 use evener_bench::report;
+use evener_bench::table::text;
 use evener_queens::{LARGEST, Split};
 use evener_runtime::dispatch::MAX_WORKERS;
 
@@ -68,6 +69,7 @@ pub fn run(args: Args) -> Ended {
         rounds: args.rounds,
     };
     let report = queens::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, || report::queens_html(&report))
+    results.write(&text(&report.tables()), &report, || {
+        report::queens_html(&report)
+    })
 }
