@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 import machine
 
+# The load is that before anything runs.
+MACHINE = machine.describe()
+
 
 @dataclass
 class Run:
@@ -93,4 +96,4 @@ def write(path, **report):
     """Write what was measured, when and where."""
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"date": date, "machine": machine.describe(), **report}, indent=1) + "\n")
+    path.write_text(json.dumps({"date": date, "machine": MACHINE, **report}, indent=1) + "\n")
