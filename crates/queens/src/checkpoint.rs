@@ -9,7 +9,7 @@
 //! check d6731b2979c9526b
 //! ```
 //!
-//! A line for each range of [`Starts`](crate::Starts) that is finished: its solutions, weighted. Ranges follow one
+//! A line for each range of [`Starts`] that is finished: its solutions, weighted. Ranges follow one
 //! another from start 0; `N` is done when they reach the last. There are at most 4096, so that writing takes no time
 //! worth speaking of; before there would be more, each two neighbours become one. `check` is FNV-1a (Fowler, Noll, Vo)
 //! of 64 bits over all bytes before its line: it tells a damaged file, not one that somebody made up. The version
