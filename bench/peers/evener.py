@@ -6,14 +6,26 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import y4m
-
 ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
+
+
+def cargo(*what):
+    """Build something of this project for release."""
+    command = ["cargo", "build", "--release", "--quiet", "--locked", "--target-dir", TARGET, *what]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 def build():
-    """Build the release binary; cargo's own output goes to the terminal."""
-    subprocess.run(["cargo", "build", "--release", "-p", "evener"], cwd=ROOT, check=True)
+    """Build the binary; its path."""
+    cargo("-p", "evener")
+    return TARGET / "release/evener"
+
+
+def build_example(package, name):
+    """Build an example of a crate; its path."""
+    cargo("-p", package, "--example", name)
+    return TARGET / "release/examples" / name
 
 
 def binary():
@@ -21,7 +33,7 @@ def binary():
     if named := os.environ.get("EVENER_BIN"):
         path = Path(named)
     else:
-        path = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "evener"
+        path = TARGET / "release/evener"
     if not path.exists():
         raise SystemExit(f"no {path}; leave out --no-build, or name a binary in EVENER_BIN")
     return path
@@ -38,6 +50,8 @@ def bench_filters(graph, size, frames, plan="auto", workers=2, simd=None, codes=
         result = Path(folder) / "result.json"
         picture = ["--size", f"{size[0]}x{size[1]}"]
         if codes is not None:
+            import y4m  # It needs numpy, which nothing else here does.
+
             y4m.write(Path(folder) / "plane.y4m", [codes])
             picture = ["-i", Path(folder) / "plane.y4m"]
         command = [

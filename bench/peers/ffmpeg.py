@@ -8,19 +8,16 @@ bits, start and end of the process are all inside. The clip is found through EVE
 
 import argparse
 import datetime
-import json
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import evener
 import machine
+import measure
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,7 @@ THREADS = {
 
 
 def seconds(command):
-    """Wall time of a whole process."""
-    begin = time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    took = time.perf_counter() - begin
-    if done.returncode != 0:
-        text = " ".join(str(part) for part in command)
-        raise SystemExit(f"{text}\nended with status {done.returncode}:\n{done.stderr.strip()}")
-    return took
+    return measure.timed(command).wall
 
 
 def decode(clip, folder, repeat):
@@ -109,7 +99,7 @@ def fastest_command(comparison, path):
     return name, commands[name], scores
 
 
-def measure(comparison, path, frames, options):
+def interleaved(comparison, path, frames, options):
     """Interleaved rounds of one graph."""
     name, command, scores = fastest_command(comparison, path)
     sides = {"ffmpeg": command}
@@ -117,12 +107,8 @@ def measure(comparison, path, frames, options):
         own = [evener.binary(), "filter", comparison.graph, "-i", path, "-o", "null:"]
         sides["evener"] = [*own, *options.evener_args.split()]
         seconds(sides["evener"])
-    rounds = {side: [] for side in sides}
-    for number in range(options.rounds):
-        order = list(sides) if number % 2 == 0 else list(reversed(sides))
-        for side in order:
-            rounds[side].append(seconds(sides[side]))
-    medians = {side: statistics.median(times) for side, times in rounds.items()}
+    found = measure.rounds(sides, options.rounds, lambda side: seconds(sides[side]))
+    medians = measure.medians(found)
     result = {
         "letter": comparison.letter,
         "graph": comparison.graph,
@@ -130,7 +116,7 @@ def measure(comparison, path, frames, options):
         "ffmpeg_variant": name,
         "ffmpeg_scores_s": scores,
         "commands": {s: [str(part) for part in c] for s, c in sides.items()},
-        "rounds_s": rounds,
+        "rounds_s": {side: [one[side] for one in found] for side in sides},
         "median_s": medians,
         "fps": {side: frames / s for side, s in medians.items()},
     }
@@ -162,7 +148,7 @@ def main():
         path, frames = decode(options.clip, folder, options.repeat)
         for comparison in COMPARISONS:
             if comparison.letter in options.only:
-                results.append(measure(comparison, path, frames, options))
+                results.append(interleaved(comparison, path, frames, options))
 
     print(f"{described['cpu']}, {described['cpus']} CPUs, {options.date}, {options.clip} "
           f"x {options.repeat}, {options.rounds} rounds, whole process\n")  # fmt: skip
@@ -175,19 +161,18 @@ def main():
         cells += [f"{r['ratio']:.2f}" if "ratio" in r else "", r["ffmpeg_variant"]]
         print("| " + " | ".join(cells) + " |")
     if options.json:
-        version = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True).stdout
-        report = {
-            "date": options.date,
-            "machine": described,
-            "versions": {"ffmpeg": version.splitlines()[0]},
-            "clip": options.clip,
-            "repeat": options.repeat,
-            "results": results,
-        }
+        versions = {"ffmpeg": measure.version("ffmpeg", "-version")}
         if not options.peers_only:
-            report["versions"]["evener"] = evener.version()
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+            versions["evener"] = evener.version()
+        measure.write(
+            options.json,
+            date=options.date,
+            machine=described,
+            versions=versions,
+            clip=options.clip,
+            repeat=options.repeat,
+            results=results,
+        )
         print(f"raw results in {options.json}", file=sys.stderr)
 
 

@@ -17,6 +17,7 @@ import compare
 import evener
 import halide_search
 import machine
+import measure
 import opencv_graphs
 import pipelines
 import timing
@@ -146,7 +147,7 @@ def prepare(options):
     return cells, {k: v["tried"] for k, v in remembered.items()}
 
 
-def measure(cells, copies, options):
+def interleaved(cells, copies, options):
     """Rounds over all cells; within a cell the peers follow each other, first one in turn.
 
     Each round also times a plain copy of a plane per size, into `copies`.
@@ -159,8 +160,7 @@ def measure(cells, copies, options):
             steps = [cell.run_halide, cell.run_opencv]
             if not options.peers_only:
                 steps.append(cell.run_evener)
-            first = number % len(steps)
-            for step in steps[first:] + steps[:first]:
+            for step in measure.turn(steps, number):
                 step()
 
 
@@ -172,7 +172,7 @@ def main():
     overhead = halide_search.call_overhead_ms()
     cells, tried = prepare(options)
     copies = {f"{w}x{h}": [] for w, h in {cell.size for cell in cells}}
-    measure(cells, copies, options)
+    interleaved(cells, copies, options)
     copies = {size: statistics.median(times) for size, times in copies.items()}
     described["load_at_end"] = os.getloadavg()[0]
     results = [cell.result() for cell in cells]
@@ -188,20 +188,19 @@ def main():
     print()
     print(compare.choices(results))
     if options.json:
-        report = {
-            "date": options.date,
-            "machine": described,
-            "versions": versions(options),
-            "simd_limit": options.simd,
-            "threads": 2,
-            "rounds": options.rounds,
-            "halide_call_overhead_ms": overhead,
-            "plain_copy_ms": copies,
-            "halide_schedules_tried": tried,
-            "cells": results,
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        measure.write(
+            options.json,
+            date=options.date,
+            machine=described,
+            versions=versions(options),
+            simd_limit=options.simd,
+            threads=2,
+            rounds=options.rounds,
+            halide_call_overhead_ms=overhead,
+            plain_copy_ms=copies,
+            halide_schedules_tried=tried,
+            cells=results,
+        )
         log(f"raw results in {options.json}")
 
 

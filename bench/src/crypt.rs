@@ -1,7 +1,7 @@
 //! `evener bench crypt`: AES in counter mode over memory, its jobs handed out in every way.
 //!
-//! What a job size and a flavour of dispatch cost shows where jobs are many; what bounds them all is what the machine can
-//! copy, which the same jobs do as well, in the same rounds.
+//! What a job size and a flavour of dispatch cost shows where jobs are many; what bounds them all is what the machine
+//! can copy, which the same jobs do as well, in the same rounds.
 #![forbid(unsafe_code)]
 
 use std::time::Instant;
@@ -13,8 +13,9 @@ use evener_runtime::{Batch, Dispatch, Pool, Topology};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stats::median_of;
+use crate::stats::{distinct, median_of};
 use crate::table::Table;
+use crate::workers;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -107,15 +108,15 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<CryptRep
     let topology = Topology::detect();
     let largest = options.jobs.iter().copied().max().unwrap_or(1).max(1);
     let bytes = (options.bytes / u64::from(largest)).max(1) * u64::from(largest);
-    let workers = match options.workers.as_slice() {
-        [] => doubled(topology.workers() as u32),
-        some => some.to_vec(),
+    let counts = match options.workers.as_slice() {
+        [] => doubled(workers::all()),
+        some => distinct(some.iter().copied()),
     };
     let ctr = Ctr::new(&[0x5a; 32], &[0xff; 16], topology.simd)
         .map_err(|e| Error::Runtime(e.to_string()))?;
     let mut memory = Some(Memory::new(bytes, options.in_place)?);
-    let mut results: Vec<CryptResult> = combinations(&workers, &options.jobs);
-    let most = workers.iter().copied().max().unwrap_or(1) as usize;
+    let mut results: Vec<CryptResult> = combinations(&counts, &options.jobs);
+    let most = counts.iter().copied().max().unwrap_or(1) as usize;
     let pool = Pool::new(most + 1).map_err(|e| Error::Runtime(e.to_string()))?;
     for round in 0..options.rounds {
         for &job in &options.jobs {

@@ -14,6 +14,7 @@ pub use crate::error::Error;
 use crate::memory_io::{Repeat, Verify};
 use crate::picture::Picture;
 use crate::subject::{Subject, bind, unusable};
+use crate::workers;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
         [] | [Placement::None] => vec![None],
         some => some.iter().copied().map(Some).collect(),
     };
-    let all = [evener_runtime::Topology::detect().workers() as u32];
+    let all = [workers::all()];
     let workers = if options.workers.is_empty() {
         &all[..]
     } else {

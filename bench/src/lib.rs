@@ -15,3 +15,4 @@ mod subject;
 pub mod table;
 pub mod table3;
 pub mod tuner;
+mod workers;

@@ -1,4 +1,6 @@
-//! Figures that sum measurements up.
+//! The order in which measurements are made, and figures that sum them up.
+
+use std::collections::BTreeSet;
 
 /// The middle one; 0 where there is none.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
@@ -20,6 +22,20 @@ pub(crate) fn paired_ratio(above: &[f64], below: &[f64]) -> f64 {
     median_of(above.iter().zip(below).map(|(a, b)| a / b))
 }
 
+/// Each value once, the smallest first.
+pub(crate) fn distinct<T: Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    values
+        .into_iter()
+        .collect::<BTreeSet<T>>()
+        .into_iter()
+        .collect()
+}
+
+/// The positions of `count` contestants in a round, so that in other rounds others are first.
+pub(crate) fn turns(count: usize, round: u32) -> impl Iterator<Item = usize> {
+    (0..count).map(move |i| (i + round as usize) % count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +52,12 @@ mod tests {
         assert_eq!(paired_ratio(&[1.0, 9.0, 1.0], &[2.0, 18.0, 2.0]), 0.5);
         // The ratio of the medians would be 2.
         assert_eq!(paired_ratio(&[1.0, 4.0, 10.0], &[2.0, 1.0, 20.0]), 0.5);
+    }
+
+    #[test]
+    fn everybody_is_first_in_some_round() {
+        let first: Vec<usize> = (0..3).filter_map(|round| turns(3, round).next()).collect();
+        assert_eq!(first, [0, 1, 2]);
+        assert_eq!(distinct(turns(5, 7)), [0, 1, 2, 3, 4]);
     }
 }

@@ -53,6 +53,12 @@ impl fmt::Display for Table {
     }
 }
 
+/// Tables one below the other.
+pub fn text(tables: &[Table]) -> String {
+    let texts: Vec<String> = tables.iter().map(ToString::to_string).collect();
+    texts.join("\n")
+}
+
 /// The words of a text in lines of at most [`COLUMNS`] characters.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];

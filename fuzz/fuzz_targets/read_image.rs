@@ -1,5 +1,6 @@
 //! Any bytes as a disk image, and real images of every format changed here and there, with the checksums of headers
-//! repaired so that what they say is looked at: no panic, no memory beyond the limits, blocks one after the other.
+//! repaired so that what they say is looked at: no panic, no memory beyond the limits, blocks one after the other. What
+//! passes for a block of a container of ours by its hash is a block that was packed.
 
 #![no_main]
 
@@ -10,7 +11,7 @@ use std::sync::OnceLock;
 
 use evener_block::codec::Codec;
 use evener_block::session::{Options, PackOptions, pack};
-use evener_block::{Decoder, Image, ImageFile, MAX_BLOCK, Place};
+use evener_block::{Check, Decoder, Image, ImageFile, MAX_BLOCK, Place};
 use evener_files::InputFile;
 use evener_runtime::Runtime;
 use libdeflater::crc32;
@@ -19,12 +20,18 @@ use libfuzzer_sys::fuzz_target;
 /// Bytes of the last record of our containers, and where it has the sum of itself.
 const TAIL: usize = 80;
 const TAIL_SUM: usize = 76;
+/// Bytes of a block in the containers of ours.
+const BLOCK: u32 = 4096;
 /// Blocks that are decoded of one input at most.
 const BLOCKS: usize = 64;
 
 struct Fixed {
-    /// Real images.
+    /// Real images, in containers of ours first.
     seeds: Vec<Vec<u8>>,
+    /// How many of them are ours.
+    ours: usize,
+    /// What is in those.
+    plain: Vec<u8>,
     /// A file without a name, so that nothing is left behind.
     file: File,
 }
@@ -38,15 +45,16 @@ fn fixed() -> &'static Fixed {
         let (input, output) = (path("in"), path("out"));
         let mut plain: Vec<u8> = (0..40_000u32).map(|i| (i / 64 % 251) as u8).collect();
         plain[8192..24_576].fill(0);
-        fs::write(&input, plain).expect("a file");
+        fs::write(&input, &plain).expect("a file");
         let runtime = Runtime::builder().workers(1).memory(false).build().expect("threads");
         let mut seeds = Vec::new();
         for codec in Codec::encoders() {
-            let options = PackOptions { codec, block: 4096, ..PackOptions::default() };
+            let options = PackOptions { codec, block: BLOCK, ..PackOptions::default() };
             let session = pack(input.as_os_str(), output.as_os_str(), &options).expect("an image");
             session.run(&runtime, Options::default()).expect("room");
             seeds.push(fs::read(&output).expect("a file"));
         }
+        let ours = seeds.len();
         seeds.extend([
             include_bytes!("../../crates/block/tests/fixtures/zlib.qcow2").to_vec(),
             include_bytes!("../../crates/block/tests/fixtures/zstd.qcow2").to_vec(),
@@ -58,7 +66,7 @@ fn fixed() -> &'static Fixed {
         let file = File::options().read(true).write(true).open(&output).expect("a file");
         fs::remove_file(input).expect("a file");
         fs::remove_file(output).expect("a file");
-        Fixed { seeds, file }
+        Fixed { seeds, ours, plain, file }
     })
 }
 
@@ -82,13 +90,14 @@ fn repair(bytes: &mut [u8]) {
     bytes[12..16].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// A real image with some bytes changed, or the input as it is.
-fn image(data: &[u8]) -> Vec<u8> {
+/// A real image with some bytes changed, and whether it was in a container of ours; or the input as it is.
+fn image(data: &[u8]) -> (Vec<u8>, bool) {
     let Some((&kind, edits)) = data.split_first() else {
-        return Vec::new();
+        return (Vec::new(), false);
     };
-    let Some(seed) = fixed().seeds.get(usize::from(kind & 0x1f)) else {
-        return edits.to_vec();
+    let number = usize::from(kind & 0x1f);
+    let Some(seed) = fixed().seeds.get(number) else {
+        return (edits.to_vec(), false);
     };
     let mut bytes = seed.clone();
     let (edits, _) = edits.as_chunks::<3>();
@@ -105,11 +114,11 @@ fn image(data: &[u8]) -> Vec<u8> {
     if kind & 0x40 != 0 {
         bytes.truncate(bytes.len() - bytes.len().min(edits.len()));
     }
-    bytes
+    (bytes, number < fixed().ours)
 }
 
 fuzz_target!(|data: &[u8]| {
-    let bytes = image(data);
+    let (bytes, ours) = image(data);
     let file = &fixed().file;
     file.set_len(0).expect("a file");
     file.write_all_at(&bytes, 0).expect("room");
@@ -141,6 +150,10 @@ fuzz_target!(|data: &[u8]| {
         }
         let plain = &mut plain[..block.len as usize];
         let done = image.read_block(&mut decoder, &block, plain);
-        let _ = done.and_then(|()| image.check(&block, plain));
+        let done = done.and_then(|()| image.check(&block, plain));
+        if ours && done.is_ok() && matches!(block.check, Check::Leaf(_)) {
+            let mut packed = fixed().plain.chunks(BLOCK as usize);
+            assert!(packed.any(|packed| packed == plain), "{block:?} was not packed");
+        }
     }
 });

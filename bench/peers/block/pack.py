@@ -10,38 +10,26 @@ zstd and compared before anything is measured. A program that is missing is left
 """
 
 import argparse
-import datetime
-import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import machine  # noqa: E402
+import evener  # noqa: E402
+import measure  # noqa: E402
 
 # What must be reached, as evener's speed over a peer's.
 GOALS = {"zstd": 0.95}
 
 
-def evener_binary():
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "evener", "--target-dir", target]
-    subprocess.run(build, cwd=ROOT, check=True)
-    return target / "release/evener"
-
-
-def programs(evener, options, directory):
+def programs(binary, options, directory):
     """Commands that pack the image into `output`, by name."""
     output, workers = directory / "output", str(options.workers)
-    pack = [evener, "image", "pack", options.image, output, "--workers", workers, "--block", options.block]
+    pack = [binary, "image", "pack", options.image, output, "--workers", workers, "--block", options.block]
     found = {
         "evener": [*pack, "--level", str(options.level)],
         "evener lz4": [*pack, "--codec", "lz4"],
@@ -55,52 +43,34 @@ def programs(evener, options, directory):
     return found
 
 
-def measure(name, command, directory):
+def once(name, command, directory):
+    """Seconds, and bytes of the output."""
     output = directory / "output"
     output.unlink(missing_ok=True)
     # Plans are remembered from round to round as a user's are, but not among the user's own.
-    environment = {**os.environ, "XDG_CACHE_HOME": str(directory / "cache")}
-    begin = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    seconds = time.perf_counter() - begin
-    if done.returncode != 0 or not output.stat().st_size:
-        sys.exit(f"{name}: status {done.returncode}: {done.stderr.strip()}")
+    seconds = measure.timed(command, name, XDG_CACHE_HOME=directory / "cache").wall
+    if not output.stat().st_size:
+        sys.exit(f"{name}: its output is empty")
     return seconds, output.stat().st_size
 
 
 def check(command, image, directory):
     """zstd has to unpack what evener packs, or the times mean nothing."""
-    measure("evener", command, directory)
+    once("evener", command, directory)
     unpack = subprocess.Popen(["zstd", "-dc", directory / "output"], stdout=subprocess.PIPE)
     same = subprocess.run(["cmp", "-", image], stdin=unpack.stdout)
     if same.returncode != 0 or unpack.wait() != 0:
         sys.exit("zstd does not unpack what evener packed")
 
 
-def version(*command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError:
-        return None
-    return (done.stdout or done.stderr).strip().splitlines()[0]
-
-
-def run(options, evener, directory):
-    commands = programs(evener, options, directory)
+def run(options, binary, directory):
+    commands = programs(binary, options, directory)
     if "zstd" in commands:
         check(commands["evener"], options.image, directory)
-    names = list(commands)
-    rounds, sizes = [], {}
-    # The first goes unrecorded: it brings programs into memory and lets evener find a plan.
-    for number in range(options.rounds + 1):
-        first = number % len(names)
-        seconds = {}
-        for name in names[first:] + names[:first]:
-            seconds[name], sizes[name] = measure(name, commands[name], directory)
-        if number > 0:
-            rounds.append(seconds)
-            print(f"round {number} of {options.rounds}", file=sys.stderr)
-    return rounds, sizes
+    # The first round brings programs into memory and lets evener find a plan.
+    both = measure.rounds(commands, options.rounds, lambda name: once(name, commands[name], directory), warm=1)
+    rounds = [{name: seconds for name, (seconds, _) in found.items()} for found in both]
+    return rounds, {name: size for name, (_, size) in both[-1].items()}
 
 
 def main():
@@ -118,41 +88,24 @@ def main():
     if shutil.disk_usage(options.dir).free < size * 1.1:
         sys.exit(f"{options.dir} has not {size >> 20} MiB free; choose another --dir")
 
-    evener = evener_binary()
+    binary = evener.build()
     with tempfile.TemporaryDirectory(prefix="evener-block-", dir=options.dir) as directory:
-        rounds, sizes = run(options, evener, Path(directory))
+        rounds, sizes = run(options, binary, Path(directory))
 
-    medians = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
-    peers = [name for name in GOALS if name in medians]
-    heads = "".join(f"{'x ' + peer:>12}" for peer in peers)
-    mib = size / 2**20
-    print(f"{f'{mib:.0f} MiB, level {options.level}':28}{'seconds':>9}{'best':>9}{'MiB/s':>9}{'MiB':>9}{heads}")
-    for name, median in medians.items():
-        ratios = "".join(f"{medians[peer] / median:>12.2f}" for peer in peers)
-        best = min(r[name] for r in rounds)
-        print(f"{name:28}{median:9.3f}{best:9.3f}{mib / median:9.0f}{sizes[name] / 2**20:9.1f}{ratios}")
-    for peer in peers:
-        # Ratios within a round, as the machine's speed changes from one to the next.
-        ratio = statistics.median(r[peer] / r["evener"] for r in rounds)
-        verdict = "reached" if ratio >= GOALS[peer] else "missed"
-        print(f"evener over {peer}: {ratio:.2f}x, to reach {GOALS[peer]}x: {verdict}")
-
+    measure.show(f"{size / 2**20:.0f} MiB, level {options.level}", rounds, size / 2**20, GOALS, "evener", sizes)
     if options.json:
-        report = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe(),
-            "versions": {"zstd": version("zstd", "--version"), "qemu-img": version("qemu-img", "--version")},
-            "bytes": size,
-            "level": options.level,
-            "block": options.block,
-            "workers": options.workers,
-            "unit": "seconds of wall clock, a process from start to end",
-            "medians": medians,
-            "sizes": sizes,
-            "rounds": rounds,
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        measure.write(
+            options.json,
+            versions={name: measure.version(name, "--version") for name in ["zstd", "qemu-img"]},
+            bytes=size,
+            level=options.level,
+            block=options.block,
+            workers=options.workers,
+            unit="seconds of wall clock, a process from start to end",
+            medians=measure.medians(rounds),
+            sizes=sizes,
+            rounds=rounds,
+        )
 
 
 if __name__ == "__main__":

@@ -10,35 +10,24 @@ that is not zero. A program that is missing is left out. Needs cargo, fio with i
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import machine  # noqa: E402
+import evener  # noqa: E402
+import measure  # noqa: E402
 import servers  # noqa: E402
 import table  # noqa: E402
 
 BLOCK = 65536
-
-
-def build():
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    build = ["cargo", "build", "--release", "--quiet", "--locked", "--target-dir", target]
-    subprocess.run([*build, "-p", "evener"], cwd=ROOT, check=True)
-    subprocess.run([*build, "-p", "evener-block", "--example", "codec_speed"], cwd=ROOT, check=True)
-    return target / "release/evener", target / "release/examples/codec_speed"
 
 
 def survey(raw):
@@ -76,7 +65,8 @@ def wait_until_quiet(seconds):
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.evener, self.speed = build()
+        self.evener = evener.build()
+        self.speed = evener.build_example("evener-block", "codec_speed")
         self.made = servers.images(self.evener, options.image, options.dir)
         self.bytes = options.image.stat().st_size
         places = survey(options.image)
@@ -107,9 +97,7 @@ class Bench:
         """The first pass by the clock. A second one by the server's processors, when it has all the memory it needs."""
         with self.server(name) as server:
             command = ["nbdcopy", server.uri, "null:"]
-            begin = time.perf_counter()
-            subprocess.run(command, check=True)
-            seconds = time.perf_counter() - begin
+            seconds = measure.timed(command).wall
             if not name.startswith("evener"):
                 return {"seconds": seconds, "cpu": server.cpu_seconds()}
             before = server.cpu_seconds()
@@ -171,27 +159,20 @@ class Bench:
         only = self.options.only
         chosen = {row: what for row, what in rows.items() if not only or row in only}
         there = lambda names: [name for name in names if name in self.commands]  # noqa: E731
-        return {row: (measure, there(names)) for row, (measure, names) in chosen.items()}
+        return {row: (once, there(names)) for row, (once, names) in chosen.items()}
 
     def run(self):
         rounds = []
         for number in range(self.options.rounds):
             measured = {}
-            for row, (measure, names) in self.rows().items():
-                first = number % max(len(names), 1)
-                order = names[first:] + names[:first]
+            for row, (once, names) in self.rows().items():
                 measured[row] = {}
-                for name in order:
+                for name in measure.turn(names, number):
                     wait_until_quiet(self.options.wait)
-                    measured[row][name] = measure(name)
+                    measured[row][name] = once(name)
             rounds.append(measured)
             print(f"round {number + 1} of {self.options.rounds}", file=sys.stderr)
         return rounds
-
-
-def version(*command):
-    done = subprocess.run(command, capture_output=True, text=True) if shutil.which(command[0]) else None
-    return (done.stdout or done.stderr).strip().splitlines()[0] if done else None
 
 
 def main():
@@ -217,22 +198,18 @@ def main():
     medians = table.medians(rounds)
     table.show(medians, rounds, bench.data)
     if options.json:
-        report = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe(),
-            "versions": {
-                name: version(name, "--version") for name in ["qemu-nbd", "nbdkit", "nbdcopy", "fio", "xz"]
-            },
-            "nice": os.nice(0),
-            "bytes": bench.bytes,
-            "data": bench.data,
-            "sample": bench.window,
-            "unit": "seconds of wall clock and of the server's processors, microseconds for p50 and p99",
-            "medians": medians,
-            "rounds": rounds,
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        programs = ["qemu-nbd", "nbdkit", "nbdcopy", "fio", "xz"]
+        measure.write(
+            options.json,
+            versions={name: measure.version(name, "--version") for name in programs},
+            nice=os.nice(0),
+            bytes=bench.bytes,
+            data=bench.data,
+            sample=bench.window,
+            unit="seconds of wall clock and of the server's processors, microseconds for p50 and p99",
+            medians=medians,
+            rounds=rounds,
+        )
 
 
 if __name__ == "__main__":

@@ -1,25 +1,22 @@
 """The product cipher beside Crypto++: both programs in turn, round after round, and ratios of their medians."""
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-import machine  # noqa: E402
+import measure  # noqa: E402
 
 
 def lines(program, blocks):
     """What a program measured: (cipher, level, direction) and nanoseconds for a block."""
-    done = subprocess.run([program, str(blocks)], check=True, capture_output=True, text=True)
-    for line in done.stdout.splitlines():
+    for line in measure.timed([program, str(blocks)]).out.splitlines():
         cipher, level, direction, ns = line.split()
         yield (cipher, level, direction), float(ns)
 
 
-def measure(programs, rounds, blocks):
+def all_figures(programs, rounds, blocks):
     """All figures of all rounds; the program that comes first changes from round to round."""
     found = {}
     for at in range(rounds):
@@ -51,7 +48,7 @@ def main():
     args.add_argument("--blocks", type=int, default=1024)
     args.add_argument("--json", type=Path)
     args = args.parse_args()
-    found = measure(args.programs, args.rounds, args.blocks)
+    found = all_figures(args.programs, args.rounds, args.blocks)
     medians = {what: statistics.median(times) for what, times in found.items()}
     print(table("medians", medians), end="\n\n")
     print(table("fastest round", {what: min(times) for what, times in found.items()}))
@@ -61,8 +58,7 @@ def main():
             {"cipher": c, "level": v, "direction": d, "ns": medians[c, v, d], "rounds": found[c, v, d]}
             for c, v, d in medians
         ]
-        record = {"machine": machine.describe(), "blocks": args.blocks, "results": results}
-        args.json.write_text(json.dumps(record, indent=1) + "\n")
+        measure.write(args.json, blocks=args.blocks, results=results)
 
 
 if __name__ == "__main__":

@@ -11,22 +11,18 @@ A program that is missing is left out. Needs cargo; age and openssl are packages
 """
 
 import argparse
-import datetime
-import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import machine  # noqa: E402
+import evener  # noqa: E402
+import measure  # noqa: E402
 
 KEY = "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"
 IV = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
@@ -34,13 +30,6 @@ IV = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
 GOALS = {"age": 4.0, "openssl": 1.5}
 # The bound: what the system takes to write the file, whatever is in it.
 WRITING = "ready bytes"
-
-
-def evener_binary():
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "evener", "--target-dir", target]
-    subprocess.run(build, cwd=ROOT, check=True)
-    return target / "release/evener"
 
 
 def make_input(path, mib):
@@ -51,15 +40,15 @@ def make_input(path, mib):
             file.write(number.to_bytes(8, "big") + block[8:])
 
 
-def programs(evener, workers, directory):
+def programs(binary, workers, directory):
     """Commands that encrypt `input` into `output`, by name."""
     plain, output = directory / "input", directory / "output"
     key = directory / "key"
-    subprocess.run([evener, "keygen", "-o", key], check=True)
+    subprocess.run([binary, "keygen", "-o", key], check=True)
     more = ["--workers", str(workers)] if workers else []
     found = {
-        "evener encrypt": [evener, "encrypt", "-k", key, *more, "-o", output, plain],
-        "evener ctr": [evener, "ctr", "--key", KEY, "--iv", IV, *more, "-o", output, plain],
+        "evener encrypt": [binary, "encrypt", "-k", key, *more, "-o", output, plain],
+        "evener ctr": [binary, "ctr", "--key", KEY, "--iv", IV, *more, "-o", output, plain],
     }
     if shutil.which("age") and shutil.which("age-keygen"):
         identity = directory / "identity"
@@ -80,7 +69,7 @@ def write_ready(output, mib):
             file.write(block)
 
 
-def measure(name, command, directory, mib):
+def once(name, command, directory, mib):
     output = directory / "output"
     output.unlink(missing_ok=True)
     if command is None:
@@ -88,49 +77,31 @@ def measure(name, command, directory, mib):
         write_ready(output, mib)
         return time.perf_counter() - begin
     # Plans are remembered from round to round as a user's are, but not among the user's own.
-    environment = {**os.environ, "XDG_CACHE_HOME": str(directory / "cache")}
-    begin = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    seconds = time.perf_counter() - begin
-    if done.returncode != 0 or output.stat().st_size < mib << 20:
-        sys.exit(f"{name}: status {done.returncode}: {done.stderr.strip()}")
+    seconds = measure.timed(command, name, XDG_CACHE_HOME=directory / "cache").wall
+    if output.stat().st_size < mib << 20:
+        sys.exit(f"{name}: its output is too short")
     return seconds
 
 
-def check(evener, directory):
+def check(binary, directory):
     """Both programs' counter mode has to be the same, or the times mean nothing."""
     head = directory / "head"
     head.write_bytes((directory / "input").read_bytes()[: 1 << 20])
-    ours = subprocess.run([evener, "ctr", "--key", KEY, "--iv", IV, head], check=True, capture_output=True).stdout
+    ours = subprocess.run([binary, "ctr", "--key", KEY, "--iv", IV, head], check=True, capture_output=True).stdout
     enc = ["openssl", "enc", "-aes-256-ctr", "-K", KEY, "-iv", IV, "-in", head]
     if ours != subprocess.run(enc, check=True, capture_output=True).stdout:
         sys.exit("evener ctr and openssl enc do not agree")
 
 
-def version(*command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError:
-        return None
-    return (done.stdout or done.stderr).strip().splitlines()[0]
-
-
-def run(options, evener, directory):
+def run(options, binary, directory):
     make_input(directory / "input", options.mib)
-    commands = programs(evener, options.workers, directory)
+    commands = programs(binary, options.workers, directory)
     if "openssl" in commands:
-        check(evener, directory)
-    names = list(commands)
-    rounds = []
-    # The first goes unrecorded: it brings programs into memory and lets evener find a plan.
-    for number in range(options.rounds + 1):
-        first = number % len(names)
-        order = names[first:] + names[:first]
-        seconds = {name: measure(name, commands[name], directory, options.mib) for name in order}
-        if number > 0:
-            rounds.append(seconds)
-            print(f"round {number} of {options.rounds}", file=sys.stderr)
-    return rounds
+        check(binary, directory)
+    # The first round brings programs into memory and lets evener find a plan.
+    return measure.rounds(
+        commands, options.rounds, lambda name: once(name, commands[name], directory, options.mib), warm=1
+    )
 
 
 def main():
@@ -146,37 +117,23 @@ def main():
     if room < wanted:
         sys.exit(f"{options.dir} has {room >> 20} MiB free, {wanted >> 20} are needed; choose --mib or --dir")
 
-    evener = evener_binary()
+    binary = evener.build()
     with tempfile.TemporaryDirectory(prefix="evener-files-", dir=options.dir) as directory:
-        rounds = run(options, evener, Path(directory))
+        rounds = run(options, binary, Path(directory))
 
-    medians = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
-    peers = [name for name in GOALS if name in medians]
-    heads = "".join(f"{'x ' + peer:>12}" for peer in peers)
-    print(f"{'file to file, ' + str(options.mib) + ' MiB':28}{'seconds':>9}{'best':>9}{'MiB/s':>9}{heads}")
-    for name, median in medians.items():
-        ratios = "".join(f"{medians[peer] / median:>12.2f}" for peer in peers)
-        best = min(r[name] for r in rounds)
-        print(f"{name:28}{median:9.3f}{best:9.3f}{options.mib / median:9.0f}{ratios}")
-    for peer in peers:
-        ratio = medians[peer] / medians["evener encrypt"]
-        verdict = "reached" if ratio >= GOALS[peer] else "missed"
-        most = medians[peer] / medians[WRITING]
-        print(f"evener encrypt over {peer}: {ratio:.2f}x, to reach {GOALS[peer]}x: {verdict}; writing alone: {most:.2f}x")
-
+    measure.show(f"file to file, {options.mib} MiB", rounds, options.mib, GOALS, "evener encrypt")
+    for peer in GOALS.keys() & rounds[0].keys():
+        print(f"writing alone over {peer}: {measure.ratio(rounds, peer, WRITING):.2f}x")
     if options.json:
-        report = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe(),
-            "versions": {"age": version("age", "--version"), "openssl": version("openssl", "version")},
-            "mib": options.mib,
-            "workers": options.workers,
-            "unit": "seconds of wall clock, a process from start to end",
-            "medians": medians,
-            "rounds": rounds,
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        measure.write(
+            options.json,
+            versions={"age": measure.version("age", "--version"), "openssl": measure.version("openssl", "version")},
+            mib=options.mib,
+            workers=options.workers,
+            unit="seconds of wall clock, a process from start to end",
+            medians=measure.medians(rounds),
+            rounds=rounds,
+        )
 
 
 if __name__ == "__main__":

@@ -15,8 +15,11 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-VENV = ROOT / "bench/peers/out/crypt-venv"
+sys.path.insert(0, str(HERE.parent))
+
+import evener  # noqa: E402
+
+VENV = HERE.parent / "out/crypt-venv"
 REQUIREMENT = "cryptography>=50,<60"
 
 CHUNK = 16384
@@ -41,12 +44,7 @@ def inside_venv():
 
 
 def evener_binary():
-    if len(sys.argv) > 1:
-        return Path(sys.argv[1]).resolve()
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "evener", "--target-dir", target]
-    subprocess.run(build, cwd=ROOT, check=True)
-    return target / "release/evener"
+    return Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else evener.build()
 
 
 def text_of(size):
@@ -74,11 +72,11 @@ def same(what, got, wanted):
         failures.append(f"{what}: {len(got)} bytes, wanted {len(wanted)}, different from byte {at} on")
 
 
-def cobblestone(evener, directory):
+def cobblestone(binary, directory):
     from cryptography.cobblestone import Cobblestone256Decryptor, Cobblestone256Encryptor
 
     key_file = directory / "key"
-    must("keygen", [evener, "keygen", "-o", key_file])
+    must("keygen", [binary, "keygen", "-o", key_file])
     if not key_file.exists():
         failures.append("keygen: made no file")
         return
@@ -97,7 +95,7 @@ def cobblestone(evener, directory):
 
             for written in (sealed, theirs):
                 written.unlink(missing_ok=True)
-            must(f"encrypt {what}", [evener, "encrypt", *options, "-o", sealed, plain])
+            must(f"encrypt {what}", [binary, "encrypt", *options, "-o", sealed, plain])
             if sealed.exists():
                 decryptor = Cobblestone256Decryptor(key, context=context.encode())
                 try:
@@ -108,12 +106,12 @@ def cobblestone(evener, directory):
             encryptor = Cobblestone256Encryptor(key, context=context.encode())
             file = encryptor.update(text) + encryptor.finalize()
             theirs.write_bytes(file)
-            same(f"decrypt of cryptography, {what}", must(f"decrypt {what}", [evener, "decrypt", *options, theirs]), text)
-            through = must(f"decrypt, pipe, {what}", [evener, "decrypt", *options], file)
+            same(f"decrypt of cryptography, {what}", must(f"decrypt {what}", [binary, "decrypt", *options, theirs]), text)
+            through = must(f"decrypt, pipe, {what}", [binary, "decrypt", *options], file)
             same(f"decrypt of cryptography, pipe, {what}", through, text)
             for start, end in {(0, size), (size // 3, size // 2), (size, size)}:
                 part = must(
-                    f"decrypt --range, {what}", [evener, "decrypt", *options, "--range", f"{start}-{end}", theirs]
+                    f"decrypt --range, {what}", [binary, "decrypt", *options, "--range", f"{start}-{end}", theirs]
                 )
                 same(f"decrypt --range {start}-{end}, {what}", part, text[start:end])
 
@@ -121,12 +119,12 @@ def cobblestone(evener, directory):
             damaged[len(file) // 2] ^= 1
             out = directory / "damaged"
             theirs.write_bytes(damaged)
-            status, _, said = run([evener, "decrypt", *options, "-o", out, theirs])
+            status, _, said = run([binary, "decrypt", *options, "-o", out, theirs])
             if status != 1 or out.exists() or len(said.splitlines()) != 1:
                 failures.append(f"a damaged file, {what}: status {status}, output {out.exists()}, said {said!r}")
 
 
-def counter_mode(evener, directory):
+def counter_mode(binary, directory):
     keys = {bits: text_of(bits)[: bits // 8].hex() for bits in (128, 192, 256)}
     ivs = ["000102030405060708090a0b0c0d0e0f", "00000000fffffffffffffffffffffffe", "f" * 32]
     for bits, key in keys.items():
@@ -137,7 +135,7 @@ def counter_mode(evener, directory):
                 wanted = must(f"openssl enc, {what}", ["openssl", "enc", f"-aes-{bits}-ctr", "-K", key, "-iv", iv], text)
                 if wanted is None:
                     continue
-                command = [evener, "ctr", "--key", key, "--iv", iv]
+                command = [binary, "ctr", "--key", key, "--iv", iv]
                 same(f"ctr, pipe, {what}", must(f"ctr, {what}", command, text), wanted)
                 file, out = directory / "stream", directory / "out"
                 file.write_bytes(text)
@@ -152,10 +150,10 @@ def counter_mode(evener, directory):
 
 def main():
     inside_venv()
-    evener = evener_binary()
+    binary = evener_binary()
     with tempfile.TemporaryDirectory(prefix="evener-interop-") as directory:
-        cobblestone(evener, Path(directory))
-        counter_mode(evener, Path(directory))
+        cobblestone(binary, Path(directory))
+        counter_mode(binary, Path(directory))
     for failure in failures:
         print(failure)
     print(f"{len(failures)} disagreements" if failures else "evener, pyca/cryptography and openssl agree")

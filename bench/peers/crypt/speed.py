@@ -6,9 +6,6 @@ openssl; --crates also needs what those crates need to build (a C compiler, cmak
 """
 
 import argparse
-import datetime
-import json
-import os
 import re
 import statistics
 import subprocess
@@ -16,15 +13,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 
-import machine  # noqa: E402
-
-
-def build(directory, target, *arguments):
-    command = ["cargo", "build", "--release", "--quiet", "--target-dir", str(target), *arguments]
-    subprocess.run(command, cwd=directory, check=True)
+import evener  # noqa: E402
+import measure  # noqa: E402
 
 
 def lines(command):
@@ -56,24 +48,23 @@ def main():
     parser.add_argument("--json", type=Path, help="write every round to this file")
     options = parser.parse_args()
 
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    build(ROOT, target, "-p", "evener-crypt", "--example", "bulk_speed")
+    bulk_speed = evener.build_example("evener-crypt", "bulk_speed")
     programs = [
-        lambda: lines([target / "release/examples/bulk_speed", "--rounds", "3"]),
+        lambda: lines([bulk_speed, "--rounds", "3"]),
         # `openssl speed` works in place, from cache, as `ctr-in-place` does.
         lambda: openssl("aes-256-ctr", 65536, "ctr-in-place", options.seconds),
         lambda: openssl("aes-256-gcm", 16384, "seal", options.seconds),
     ]
     if options.crates:
-        crates = ROOT / "bench/peers/out/crates"
-        build(HERE / "crates", crates)
+        crates = evener.ROOT / "bench/peers/out/crates"
+        command = ["cargo", "build", "--release", "--quiet", "--target-dir", crates]
+        subprocess.run(command, cwd=HERE / "crates", check=True)
         programs.append(lambda: lines([crates / "release/crypt-crates"]))
 
     rounds = []
     for number in range(options.rounds):
         found = {}
-        first = number % len(programs)
-        for program in programs[first:] + programs[:first]:
+        for program in measure.turn(programs, number):
             found.update(program())
         rounds.append(found)
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
@@ -87,16 +78,12 @@ def main():
         print(f"{what:14}{who:12}{median:8.2f}{max(rates):8.2f}{median / peer[what]:11.2f}x")
 
     if options.json:
-        version = subprocess.run(["openssl", "version"], check=True, capture_output=True, text=True).stdout.strip()
-        report = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe(),
-            "openssl": version,
-            "unit": "GB/s, one thread",
-            "rounds": [[[*key, rate] for key, rate in r.items()] for r in rounds],
-        }
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        measure.write(
+            options.json,
+            openssl=measure.version("openssl", "version"),
+            unit="GB/s, one thread",
+            rounds=[[[*key, rate] for key, rate in r.items()] for r in rounds],
+        )
 
 
 if __name__ == "__main__":

@@ -5,16 +5,12 @@ the wall; both are kept.
 """
 
 import argparse
-import json
-import resource
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-import machine  # noqa: E402
+import measure  # noqa: E402
 
 # OEIS A000170.
 TOTALS = {14: 365596, 15: 2279184, 16: 14772512, 17: 95815104, 18: 666090624, 19: 4968057848, 20: 39029188884}
@@ -22,17 +18,14 @@ TOTALS = {14: 365596, 15: 2279184, 16: 14772512, 17: 95815104, 18: 666090624, 19
 
 def seconds(command, n):
     """Processor seconds, wall seconds and nodes of one run, its total checked."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    size, total, _, *nodes = done.stdout.split()
+    run = measure.timed(command)
+    size, total, _, *nodes = run.out.split()
     if int(size) != n or int(total) != TOTALS[n]:
         sys.exit(f"{' '.join(command)}: {total} solutions for n = {size}, not {TOTALS[n]} for n = {n}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, wall, int(nodes[0]) if nodes else None
+    return run.cpu, run.wall, int(nodes[0]) if nodes else None
 
 
-def measure(programs, n, rounds):
+def all_runs(programs, n, rounds):
     """All runs for one size; the order turns around from round to round."""
     found = {name: [] for name in programs}
     for at in range(rounds):
@@ -62,7 +55,7 @@ def main():
     programs |= {f"evener {level}": [args.count, "{n}", level] for level in args.levels}
     results = []
     for n in args.sizes:
-        found = measure(programs, n, args.rounds)
+        found = all_runs(programs, n, args.rounds)
         medians = {name: statistics.median(run[0] for run in runs) for name, runs in found.items()}
         first = next(iter(programs))
         print(f"\n| n = {n} | s, median | s, fastest | x {first} | nodes | ns a node |\n| --- | --- | --- | --- | --- | --- |")
@@ -75,8 +68,7 @@ def main():
             cpu, wall = [run[0] for run in runs], [run[1] for run in runs]
             results.append({"n": n, "program": name, "cpu_s": medians[name], "nodes": nodes, "cpu": cpu, "wall": wall})
     if args.json:
-        record = {"machine": machine.describe(), "rounds": args.rounds, "results": results}
-        args.json.write_text(json.dumps(record, indent=1) + "\n")
+        measure.write(args.json, rounds=args.rounds, results=results)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-//! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several, the
-//! whole device, and what a hand-over takes. Each request is cold, since nothing is kept.
+//! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several,
+//! the whole device, and what a hand-over takes. Each request is cold, since nothing is kept.
 
 mod made;
 mod tables;
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::stats::{median, median_of};
+use crate::workers;
 
 /// Bytes of a large request: eight blocks of 64 KiB, as was published.
 const REQUEST: u64 = 512 << 10;
@@ -34,7 +35,7 @@ const FORESEEN: [usize; 4] = [1, 2, 4, 8];
 pub struct Options {
     /// Images; otherwise made ones.
     pub images: Vec<PathBuf>,
-    /// Numbers of workers beside one; otherwise one for each cpu.
+    /// Numbers of workers beside one; otherwise up to one for each cpu.
     pub workers: Vec<u32>,
     /// Times everything is measured.
     pub rounds: u32,
@@ -106,19 +107,13 @@ pub struct Foreseen {
 /// # Errors
 /// An image cannot be read, or workers not be started.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockReport, Error> {
-    let failed = |error: evener_runtime::Error| Error::Runtime(error.to_string());
-    let build = |workers: usize| Runtime::builder().workers(workers).memory(false).build();
-    let most = Runtime::builder().build().map_err(failed)?.workers();
-    let mut counts: Vec<usize> = match options.workers.is_empty() {
-        true => (1..=most).collect(),
-        false => options.workers.iter().map(|&n| n as usize).collect(),
+    let counts = match options.workers.as_slice() {
+        [] => (1..=workers::all()).collect(),
+        some => workers::beside_one(some),
     };
-    counts.extend([1]);
-    counts.sort_unstable();
-    counts.dedup();
     let runtimes = counts
         .iter()
-        .map(|&workers| build(workers).map_err(failed))
+        .map(|&count| workers::runtime(&[count]))
         .collect::<Result<Vec<_>, _>>()?;
     let hand_over: Vec<HandOver> = runtimes
         .iter()

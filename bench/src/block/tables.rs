@@ -4,8 +4,8 @@ use super::BlockReport;
 use crate::stats::median_of;
 use crate::table::Table;
 
-/// What the published driver took for a block of 64 KiB, with an accelerator and without, in microseconds, and for 512 KiB
-/// on one element and, estimated, on four.
+/// What the published driver took for a block of 64 KiB, with an accelerator and without, in microseconds, and for 512
+/// KiB on one element and, estimated, on four.
 const PUBLISHED_BLOCK: [u32; 2] = [535, 636];
 const PUBLISHED_LARGE: [u32; 2] = [5086, 1423];
 

@@ -17,8 +17,8 @@ const LOOK: usize = 4096;
 /// Times that passes are measured in a round.
 const TIMES: usize = 12;
 
-/// What the passes of each cipher take for a unit, in seconds. Passes of a cipher that follow one another keep blocks in
-/// registers, so the first of them takes longer.
+/// What the passes of each cipher take for a unit, in seconds. Passes of a cipher that follow one another keep blocks
+/// in registers, so the first of them takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Costs {
     /// The first pass, alone: IDEA, Skipjack, Raiden.

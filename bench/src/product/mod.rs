@@ -21,7 +21,8 @@ use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, 
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stats::{median_of, paired_ratio};
+use crate::stats::{distinct, median_of, paired_ratio, turns};
+use crate::workers;
 pub use costs::Costs;
 use divided::Divided;
 use ends::{Clock, Gather, Timed};
@@ -141,17 +142,10 @@ pub struct ProductReport {
 /// # Errors
 /// There is no thread for it, or a stream failed.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductReport, Error> {
-    let runtime = Runtime::builder()
-        .memory(false)
-        .build()
-        .map_err(|e| Error::Runtime(e.to_string()))?;
-    let topology = runtime.topology();
-    let mut workers = match options.workers.as_slice() {
-        [] => vec![topology.workers() as u32],
-        some => some.to_vec(),
-    };
+    let mut workers = workers::beside_one(&options.workers);
+    let runtime = workers::runtime(&workers)?;
     workers.retain(|&count| count > 1);
-    workers.dedup();
+    let topology = runtime.topology();
     let simd = topology.simd;
     let product = Product::new(KEY);
     let mut report = ProductReport {
@@ -168,16 +162,15 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
         product: &product,
         simd,
     };
-    for &blocks in &options.lengths {
+    for blocks in distinct(options.lengths.iter().copied()) {
         let stream = Stream::new(blocks, &bench);
         let mut costs = Vec::new();
         let mut results = systems(&workers, &stream);
         for round in 0..options.rounds {
             progress(&format!("{blocks} blocks, round {}", round + 1));
             let known = bench.costs(&workers, stream.unit)?;
-            let turns = results.len();
-            for turn in 0..turns {
-                let result = &mut results[(turn + round as usize) % turns];
+            for turn in turns(results.len(), round) {
+                let result = &mut results[turn];
                 bench.once(&stream, result)?;
                 if let Some(steps) = known.iter().find(|c| c.0 == result.workers) {
                     result
@@ -385,6 +378,16 @@ impl ProductReport {
         let mut results = self.results.iter();
         results.find(|r| r.system == System::Single && r.blocks == blocks)
     }
+
+    /// How much faster than one worker on the same stream, by rounds.
+    pub(crate) fn gain(&self, r: &ProductResult) -> Option<f64> {
+        Some(paired_ratio(&self.single(r.blocks)?.seconds, &r.seconds))
+    }
+
+    /// Lengths of streams, the shortest first.
+    pub(crate) fn lengths(&self) -> Vec<u64> {
+        distinct(self.results.iter().map(|r| r.blocks))
+    }
 }
 
 fn failed(result: &ProductResult, reason: impl ToString) -> Error {
@@ -424,6 +427,20 @@ mod tests {
             table.rows.iter().all(|row| row.len() == columns)
         }));
         assert!(crate::report::product_html(&report).contains("balanced pipeline"));
+    }
+
+    #[test]
+    fn there_may_be_more_workers_than_cpus() {
+        let most = workers::all() + 2;
+        let options = Options {
+            lengths: vec![44],
+            workers: vec![most],
+            rounds: 1,
+        };
+        let report = run(&options, &mut |_| ()).unwrap();
+        assert!(report.costs.iter().any(|costs| costs.workers == most));
+        let on_all = |r: &&ProductResult| r.system == System::Farm && r.plan.workers == most;
+        assert_eq!(report.results.iter().filter(on_all).count(), 1);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::costs::Costs;
 
-/// The stages of the five processors that were published: IDEA ten times and ten times, Skipjack twelve times and twelve times, Raiden
-/// twenty times.
+/// The stages of the five processors that were published: IDEA ten times and ten times, Skipjack twelve times and
+/// twelve times, Raiden twenty times.
 const PUBLISHED: [u32; 5] = [10, 20, 32, 44, 64];
 /// Numbers of workers that are foreseen.
 const WORKERS: [u32; 14] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64];

@@ -1,7 +1,5 @@
 //! The figures as tables: the two that were published, and what is foreseen.
 
-use std::collections::BTreeSet;
-
 use super::{ProductReport, ProductResult, System};
 use crate::stats::paired_ratio;
 use crate::table::Table;
@@ -11,7 +9,7 @@ impl ProductReport {
     pub fn tables(&self) -> Vec<Table> {
         vec![
             self.systems(),
-            self.lengths(),
+            self.by_length(),
             self.outlook(),
             self.passes(),
         ]
@@ -19,10 +17,10 @@ impl ProductReport {
 
     /// Systems on the longest stream: time, processor time and what was gained by them.
     fn systems(&self) -> Table {
-        let longest = self.results.iter().map(|r| r.blocks).max().unwrap_or(0);
+        let longest = self.lengths().last().copied().unwrap_or(0);
         let single = self.single(longest);
         let row = |r: &ProductResult| {
-            let gain = single.map_or(1.0, |s| paired_ratio(&s.seconds, &r.seconds));
+            let gain = self.gain(r).unwrap_or(1.0);
             let spent = single.map_or(1.0, |s| {
                 paired_ratio(&r.processor_seconds, &s.processor_seconds)
             });
@@ -73,8 +71,8 @@ impl ProductReport {
         }
     }
 
-    /// How much so many workers could gain if each ran all passes by itself: less than their number where the machine slows
-    /// them down together.
+    /// How much so many workers could gain if each ran all passes by itself: less than their number where the machine
+    /// slows them down together.
     fn possible(&self, r: &ProductResult) -> Option<f64> {
         let whole = |workers| {
             let mut costs = self.costs.iter();
@@ -85,10 +83,9 @@ impl ProductReport {
     }
 
     /// Gains by length of the stream, measured and predicted.
-    fn lengths(&self) -> Table {
-        let lengths: BTreeSet<u64> = self.results.iter().map(|r| r.blocks).collect();
+    fn by_length(&self) -> Table {
         let mut rows = Vec::new();
-        for blocks in lengths {
+        for blocks in self.lengths() {
             let Some(single) = self.single(blocks) else {
                 continue;
             };

@@ -1,10 +1,11 @@
-//! `evener bench queens`: one board cut into jobs in three ways, on as many workers as there are and, in virtual time, on
-//! as many as there might be.
+//! `evener bench queens`: one board cut into jobs in three ways, on as many workers as there are and, in virtual time,
+//! on as many as there might be.
 //!
-//! The coarse ways are those that were published before: a job for each square of half the first row, or for each two queens in the first
-//! two rows. Both search the whole board with the same kernels, halved by the mirror image only, so they do more than the
-//! constellations, whose classes leave out seven of eight images; gains are relative to the same way on one worker. Coarse
-//! jobs are handed out by a shared FIFO; constellations are a whole run as `evener queens --plan farm` makes it.
+//! The coarse ways are those that were published before: a job for each square of half the first row, or for each two
+//! queens in the first two rows. Both search the whole board with the same kernels, halved by the mirror image only, so
+//! they do more than the constellations, whose classes leave out seven of eight images; gains are relative to the same
+//! way on one worker. Coarse jobs are handed out by a shared FIFO; constellations are a whole run as `evener queens
+//! --plan farm` makes it.
 #![forbid(unsafe_code)]
 
 mod tables;
@@ -18,7 +19,8 @@ use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, Structure, replay};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stats::median_of;
+use crate::stats::{distinct, median_of, turns};
+use crate::workers;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -92,21 +94,9 @@ pub struct QueensReport {
 /// # Errors
 /// A board is too large, there is no thread for it, or ways differ in their totals.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensReport, Error> {
-    let most = options.workers.iter().copied().max();
-    let builder = Runtime::builder().memory(false);
-    let runtime = match most {
-        Some(most) => builder.workers(most as usize),
-        None => builder,
-    };
-    let runtime = runtime.build().map_err(failed)?;
+    let workers = workers::beside_one(&options.workers);
+    let runtime = workers::runtime(&workers)?;
     let topology = runtime.topology();
-    let mut workers = match options.workers.as_slice() {
-        [] => vec![topology.workers() as u32],
-        some => some.to_vec(),
-    };
-    workers.push(1);
-    workers.sort_unstable();
-    workers.dedup();
     let mut report = QueensReport {
         machine: topology.machine_key(),
         version: env!("CARGO_PKG_VERSION"),
@@ -118,7 +108,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
         runtime: &runtime,
         simd: topology.simd,
     };
-    for &n in &options.boards {
+    for n in distinct(options.boards.iter().copied()) {
         let mut ways = Vec::new();
         for &split in &options.splits {
             let jobs = Jobs::new(split, n).map_err(failed)?;
@@ -142,9 +132,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
             for (split, jobs, result) in &mut ways {
                 progress(&format!("N = {n}, {}, round {}", split.name(), round + 1));
                 bench.costs(jobs, result);
-                let turns = result.runs.len();
-                for turn in 0..turns {
-                    let run = &mut result.runs[(turn + round as usize) % turns];
+                for turn in turns(result.runs.len(), round) {
+                    let run = &mut result.runs[turn];
                     let (seconds, total) = bench.once(*split, n, jobs, run.workers)?;
                     run.seconds.push(seconds);
                     if total != result.total {

@@ -1,26 +1,19 @@
 //! The sections of the encryption benchmark's report.
 
-use std::collections::BTreeSet;
-
-use super::sections::Section;
+use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
 use crate::crypt::{Body, CryptReport, CryptResult, Dispatcher};
+use crate::stats::distinct;
 
 /// A chart for each size of jobs that tells flavours apart, and the table.
 pub fn all(report: &CryptReport) -> Vec<Section> {
-    let workers: BTreeSet<u32> = report.results.iter().map(|r| r.workers).collect();
-    let table = report.table();
+    let workers = distinct(report.results.iter().map(|r| r.workers));
     let charts = workers.into_iter().map(|workers| chart(report, workers));
-    let table = Section {
-        title: table.title.to_owned(),
-        body: table.html(),
-        about: table.about,
-    };
-    charts.chain([table]).collect()
+    charts.chain(of_tables([report.table()])).collect()
 }
 
 fn chart(report: &CryptReport, workers: u32) -> Section {
-    let jobs: BTreeSet<u32> = report.results.iter().map(|r| r.job).collect();
+    let jobs = distinct(report.results.iter().map(|r| r.job));
     let of_workers = |r: &&CryptResult| r.workers == workers && r.body != Body::Nothing;
     let mut ways: Vec<(Body, _, Dispatcher)> = Vec::new();
     for r in report.results.iter().filter(of_workers) {

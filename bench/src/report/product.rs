@@ -1,19 +1,12 @@
 //! The sections of the product cipher's report.
 
-use std::collections::BTreeSet;
-
-use super::sections::Section;
+use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
 use crate::product::{Foreseen, ProductReport, System};
-use crate::stats::paired_ratio;
 
 /// Gains by length, what is foreseen, and the tables.
 pub fn all(report: &ProductReport) -> Vec<Section> {
-    let tables = report.tables().into_iter().map(|table| Section {
-        title: table.title.to_owned(),
-        body: table.html(),
-        about: table.about,
-    });
+    let tables = of_tables(report.tables());
     [by_length(report), outlook(&report.foreseen)]
         .into_iter()
         .chain(tables)
@@ -21,20 +14,16 @@ pub fn all(report: &ProductReport) -> Vec<Section> {
 }
 
 fn by_length(report: &ProductReport) -> Section {
-    let lengths: BTreeSet<u64> = report.results.iter().map(|r| r.blocks).collect();
+    let lengths = report.lengths();
     let mut ways: Vec<(System, u32)> = Vec::new();
     for r in &report.results {
         if r.system != System::Single && !ways.contains(&(r.system, r.workers)) {
             ways.push((r.system, r.workers));
         }
     }
-    let of = |way: (System, u32), blocks: u64| {
+    let gain = |way: (System, u32), blocks: u64| {
         let mut own = report.results.iter().filter(|r| r.blocks == blocks);
-        own.find(|r| (r.system, r.workers) == way)
-    };
-    let gain = |way, blocks| {
-        let single = of((System::Single, 1), blocks)?;
-        Some(paired_ratio(&single.seconds, &of(way, blocks)?.seconds))
+        report.gain(own.find(|r| (r.system, r.workers) == way)?)
     };
     let series: Vec<Series> = ways
         .into_iter()

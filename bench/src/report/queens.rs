@@ -1,18 +1,14 @@
 //! The sections of the report on n-queens.
 
-use super::sections::Section;
+use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
 use crate::queens::{FORESEEN, QueensReport};
+use crate::stats::distinct;
 
 /// What is foreseen for each board, and the tables.
 pub fn all(report: &QueensReport) -> Vec<Section> {
-    let mut boards: Vec<u32> = report.results.iter().map(|r| r.n).collect();
-    boards.dedup();
-    let tables = report.tables().into_iter().map(|table| Section {
-        title: table.title.to_owned(),
-        body: table.html(),
-        about: table.about,
-    });
+    let boards = distinct(report.results.iter().map(|r| r.n));
+    let tables = of_tables(report.tables());
     let foreseen = boards.into_iter().map(|n| foreseen(report, n));
     foreseen.chain(tables).collect()
 }

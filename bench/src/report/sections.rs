@@ -1,12 +1,13 @@
 //! The sections of the report; each is one figure or table of Espeland et al. for this machine.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use evener_runtime::{Placement, Structure};
 
 use super::svg::{self, Series, escape};
 use crate::filters::{FilterReport, FilterResult, OpsRow};
+use crate::stats::distinct;
+use crate::table::Table;
 use crate::table3;
 
 /// A heading, a sentence, and a chart or table.
@@ -16,14 +17,20 @@ pub struct Section {
     pub body: String,
 }
 
+/// A section for each table.
+pub fn of_tables(tables: impl IntoIterator<Item = Table>) -> impl Iterator<Item = Section> {
+    tables.into_iter().map(|table| Section {
+        title: table.title.to_owned(),
+        body: table.html(),
+        about: table.about,
+    })
+}
+
 /// Every section there are measurements for.
 pub fn all(report: &FilterReport) -> Vec<Section> {
     let mut sections = Vec::new();
-    for size in distinct(report, |r| r.size.clone()) {
-        let data = Data {
-            report,
-            size: &size,
-        };
+    for size in distinct(report.results.iter().map(|r| r.size.as_str())) {
+        let data = Data { report, size };
         sections.extend(data.auto());
         sections.extend(data.structures());
         sections.extend(data.scaling());
@@ -33,16 +40,6 @@ pub fn all(report: &FilterReport) -> Vec<Section> {
     sections.extend(operations(&report.ops));
     sections.push(table(report));
     sections
-}
-
-fn distinct<T: Ord>(report: &FilterReport, of: impl Fn(&FilterResult) -> T) -> Vec<T> {
-    report
-        .results
-        .iter()
-        .map(of)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect()
 }
 
 /// The results of one frame size.
@@ -57,19 +54,11 @@ impl Data<'_> {
     }
 
     fn graphs(&self) -> Vec<String> {
-        self.results()
-            .map(|r| r.graph.clone())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        distinct(self.results().map(|r| r.graph.clone()))
     }
 
     fn workers(&self) -> Vec<u32> {
-        self.results()
-            .map(|r| r.workers)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        distinct(self.results().map(|r| r.workers))
     }
 
     /// The best median of a structure named as the plan, over its dispatch flavours, without placement.

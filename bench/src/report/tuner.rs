@@ -1,21 +1,16 @@
 //! The sections of the tuner's report: a table for each part, and a chart of how near plan auto comes to the best.
 
-use std::collections::BTreeSet;
-
-use super::sections::Section;
+use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
+use crate::stats::distinct;
 use crate::tuner::TunerReport;
 use crate::tuner::auto::AutoResult;
 
 /// A section for each part there are measurements of.
 pub fn all(report: &TunerReport) -> Vec<Section> {
-    let sizes: BTreeSet<&str> = report.auto.iter().map(|r| r.size.as_str()).collect();
+    let sizes = distinct(report.auto.iter().map(|r| r.size.as_str()));
     let charts = sizes.into_iter().map(|size| chart(&report.auto, size));
-    let tables = report.tables().into_iter().map(|table| Section {
-        title: table.title.to_owned(),
-        body: table.html(),
-        about: table.about,
-    });
+    let tables = of_tables(report.tables());
     charts.chain(tables).collect()
 }
 

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::screen::{LeftOut, candidates, screen};
 use super::stream::{Bench, Run};
-use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects, turns};
+use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects};
 use crate::error::Error;
-use crate::stats::{median_of, paired_ratio};
+use crate::stats::{median_of, paired_ratio, turns};
 use crate::table::Table;
 
 /// Least speed of plan auto relative to the best fixed plan: over the whole stream, and over its last quarter.
@@ -170,8 +170,8 @@ fn least(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64]) -> Option<&Fixe
     fixed.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Plan auto's speed relative, round by round, to the plan that had the lowest median in all other rounds; the median of
-/// that.
+/// Plan auto's speed relative, round by round, to the plan that had the lowest median in all other rounds; the median
+/// of that.
 fn foreseen(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64], auto: &[f64]) -> Option<f64> {
     let chosen = |round: usize| {
         let elsewhere = |f: &FixedTimes| {

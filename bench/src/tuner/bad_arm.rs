@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::screen::{candidates, screen};
 use super::stream::{Bench, Run};
-use super::{FULL_HD, Options, counted, frames, subjects, turns};
+use super::{FULL_HD, Options, counted, frames, subjects};
 use crate::error::Error;
-use crate::stats::median_of;
+use crate::stats::{median_of, turns};
 use crate::table::Table;
 
 /// Most of a stream's time that may be lost.

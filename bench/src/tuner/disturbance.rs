@@ -15,9 +15,9 @@ use super::screen::{candidates, screen};
 use super::still::OnTake;
 use super::stream::{Bench, Ran, Run};
 use super::windows::{recovered, speed_after, windows};
-use super::{CIF, FULL_HD, Options, counted, short, subjects, turns};
+use super::{CIF, FULL_HD, Options, counted, short, subjects};
 use crate::error::Error;
-use crate::stats::median_of;
+use crate::stats::{median_of, turns};
 use crate::table::Table;
 
 /// Most epochs until plan auto is at least [`WELL`] as fast as the best fixed plan.

@@ -34,7 +34,7 @@ use serde::Serialize;
 
 pub use crate::error::Error;
 use crate::subject::Subject;
-use crate::table::Table;
+use crate::table::{Table, text};
 pub use screen::LeftOut;
 
 /// What to measure.
@@ -149,13 +149,7 @@ impl TunerReport {
 
 impl fmt::Display for TunerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, table) in self.tables().iter().enumerate() {
-            if i > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{table}")?;
-        }
-        Ok(())
+        f.write_str(&text(&self.tables()))
     }
 }
 
@@ -246,11 +240,6 @@ fn frame_copy(frame: &Frame) -> Frame {
     copy
 }
 
-/// The positions of `count` contestants in a round, so that in other rounds others are first.
-fn turns(count: usize, round: u32) -> impl Iterator<Item = usize> {
-    (0..count).map(move |i| (i + round as usize) % count)
-}
-
 /// A plan in a cell of a table: `tiled/fifo/34 on 2`.
 fn short(plan: &Plan) -> String {
     format!(
@@ -292,15 +281,6 @@ mod tests {
             error.contains("'autos'") && error.contains("bad-arm"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn everybody_is_first_in_some_round() {
-        let first: Vec<usize> = (0..3).filter_map(|round| turns(3, round).next()).collect();
-        assert_eq!(first, [0, 1, 2]);
-        let mut all: Vec<usize> = turns(5, 7).collect();
-        all.sort_unstable();
-        assert_eq!(all, [0, 1, 2, 3, 4]);
     }
 
     #[test]

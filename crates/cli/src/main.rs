@@ -6,6 +6,7 @@
 
 mod commands;
 mod failure;
+mod job;
 mod log;
 mod output;
 mod panics;

@@ -29,8 +29,8 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar for `count` units, if their number is known; units and units a second are called `units` and `rate`. `None`
-    /// where the standard error is no terminal that can draw one.
+    /// A bar for `count` units, if their number is known; units and units a second are called `units` and `rate`.
+    /// `None` where the standard error is no terminal that can draw one.
     pub fn start(count: Option<u64>, units: &'static str, rate: &'static str) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || !io::stderr().is_terminal() {
@@ -113,9 +113,11 @@ impl Bar {
             bar.tick();
         }
     }
+}
 
+impl Drop for Bar {
     /// Takes the bar off the terminal.
-    pub fn end(self) {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

@@ -11,7 +11,7 @@ use evener_runtime::CancelToken;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iterator;
 
-use crate::failure::Failure;
+use crate::failure::{DONE, Ended, Failure};
 
 /// Signals from here to the end of the process.
 pub struct Signals {
@@ -58,6 +58,20 @@ impl Signals {
     /// The exit status that a signal asks for, if there was one.
     pub fn status(&self) -> Option<u8> {
         Some(self.shared.status.load(Ordering::SeqCst)).filter(|&status| status != 0)
+    }
+
+    /// How a run ends in which nothing went wrong.
+    pub fn ended(&self) -> Ended {
+        Ok(self.status().unwrap_or(DONE))
+    }
+
+    /// How a run ends that failed: what a signal asks for goes before.
+    pub fn failed(&self, error: impl Into<Failure>) -> Failure {
+        let failure = error.into();
+        match self.status() {
+            Some(status) => failure.with_status(status),
+            None => failure,
+        }
     }
 }
 

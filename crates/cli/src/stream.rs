@@ -60,8 +60,8 @@ impl StreamArgs {
         check_apart(input, Some(output), &sides)
     }
 
-    /// Makes the runtime, and the files that will hold report and trace. From now on the first signal ends the stream, not
-    /// the process.
+    /// Makes the runtime, and the files that will hold report and trace. From now on the first signal ends the stream,
+    /// not the process.
     pub fn start(&self, signals: &Signals) -> Result<Started, Failure> {
         let json = self.json.as_deref().map(Side::create).transpose()?;
         let trace = self.trace.as_deref().map(Side::create).transpose()?;

@@ -99,8 +99,8 @@ impl InputFile {
         FileId::of(&self.metadata)
     }
 
-    /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin, for
-    /// the message.
+    /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin,
+    /// for the message.
     ///
     /// # Errors
     /// The system cannot read on.

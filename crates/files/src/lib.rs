@@ -1,7 +1,7 @@
 //! Files and pipes as the ends of streams: what every service needs and none owns.
 //!
-//! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard input
-//! ([`InputFile`]). Nothing here starts a thread.
+//! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard
+//! input ([`InputFile`]). Nothing here starts a thread.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -40,7 +40,8 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates an output by its text, which may not be the input: `-` is the standard output, `./-` a file of that name.
+    /// Creates an output by its text, which may not be the input: `-` is the standard output, `./-` a file of that
+    /// name.
     ///
     /// # Errors
     /// It is the input, or cannot be [created](OutputFile::create).
@@ -60,7 +61,8 @@ impl OutputFile {
         OutputFile::create(Path::new(text))
     }
 
-    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is replaced.
+    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is
+    /// replaced.
     ///
     /// # Errors
     /// The directory is missing or not writable, or the file exists and is not writable.

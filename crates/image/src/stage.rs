@@ -43,8 +43,8 @@ pub trait Stage: Debug + Send + Sync {
         1
     }
 
-    /// Positions output (x, y) reads, the same in each input (inputs in order, each with all taps). Positions beyond the
-    /// plane mean the nearest edge sample. No positions: the output is a constant, e.g. fill.
+    /// Positions output (x, y) reads, the same in each input (inputs in order, each with all taps). Positions beyond
+    /// the plane mean the nearest edge sample. No positions: the output is a constant, e.g. fill.
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>);
 
     /// The taps as offsets where they are the same for every output.
@@ -79,8 +79,8 @@ pub trait Stage: Debug + Send + Sync {
         all.x0..all.x1
     }
 
-    /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane;
-    /// beyond [`Stage::source_columns`] its samples are undefined. A stage has a kernel for this or for [`Stage::rows`].
+    /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane; beyond
+    /// [`Stage::source_columns`] its samples are undefined. A stage has a kernel for this or for [`Stage::rows`].
     fn row(
         &self,
         context: &mut RowContext<'_>,
@@ -124,8 +124,8 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
-    /// One stage that gives the same as a pointwise stage of `tone` and then this one, where the kernel of this one can do
-    /// that as it loads.
+    /// One stage that gives the same as a pointwise stage of `tone` and then this one, where the kernel of this one can
+    /// do that as it loads.
     fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
         let _ = tone;
         None

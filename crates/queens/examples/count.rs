@@ -1,7 +1,7 @@
 //! Counts on one thread: `count N [LEVEL] [DEPTH]` prints N, the total, seconds and nodes.
 //!
 //! LEVEL is a SIMD level, at most the processor's and `EVENER_CPU`'s, or `reference`: the plain search without
-//! symmetry. `bench/peers/queens/run.py` runs it beside other programs.
+//! symmetry. `bench/peers/queens/run.sh` runs it beside other programs.
 
 use std::time::Instant;
 

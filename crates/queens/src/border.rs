@@ -24,20 +24,20 @@ pub struct Border {
 
 /// Borders that are images of one another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Class {
+pub(crate) struct Class {
     /// The one to search.
-    pub border: Border,
+    pub(crate) border: Border,
     /// How many there are: 8, 4, 2, or 1 where the board has at most one square.
-    pub weight: u8,
+    pub(crate) weight: u8,
     /// What is left to search.
-    pub inner: Inner,
+    pub(crate) inner: Inner,
     /// How much choice there is in that; see [`Inner::choice`].
-    pub choice: f64,
+    pub(crate) choice: f64,
 }
 
 impl Border {
     /// All classes under rotation and reflection, sorted by the smallest border of each.
-    pub fn classes(n: u32) -> Vec<Class> {
+    pub(crate) fn classes(n: u32) -> Vec<Class> {
         if n == 0 {
             // With no queen to place, one way.
             let border = Border {
@@ -154,7 +154,7 @@ impl Border {
     }
 
     /// What is left to search: the rows and columns between.
-    pub fn inner(self, n: u32) -> Inner {
+    pub(crate) fn inner(self, n: u32) -> Inner {
         let width = n.saturating_sub(2);
         let columns = (1u32 << width) - 1;
         let queens = self.by_line(n.saturating_sub(1) as u8);
@@ -176,5 +176,56 @@ impl Border {
             before = Some(row);
         }
         Inner { rows }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Borders by trying every four squares, without symmetry.
+    fn all_borders(n: u8) -> BTreeSet<Vec<(u8, u8)>> {
+        let last = n - 1;
+        let mut found = BTreeSet::new();
+        for code in 0..u32::from(n).pow(4) {
+            let digit = |place: u32| (code / u32::from(n).pow(place) % u32::from(n)) as u8;
+            let queens: BTreeSet<(u8, u8)> = [
+                (0, digit(0)),
+                (last, digit(1)),
+                (digit(2), 0),
+                (digit(3), last),
+            ]
+            .into();
+            let attacked = queens.iter().any(|a| {
+                queens.iter().any(|b| {
+                    a != b && (a.0 == b.0 || a.1 == b.1 || a.0.abs_diff(b.0) == a.1.abs_diff(b.1))
+                })
+            });
+            if !attacked {
+                found.insert(queens.into_iter().collect());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn classes_of_borders_are_all_borders() {
+        for n in 1..=10u8 {
+            let mut all = all_borders(n);
+            for Class { border, weight, .. } in Border::classes(n.into()) {
+                let images: BTreeSet<_> =
+                    border.images(n).map(|image| image.queens(n.into())).into();
+                assert_eq!(images.len(), usize::from(weight), "n {n}, {border:?}");
+                for image in images {
+                    assert!(
+                        all.remove(&image),
+                        "n {n}, {border:?}: {image:?} is no border, or in two classes"
+                    );
+                }
+            }
+            assert!(all.is_empty(), "n {n}: missing {all:?}");
+        }
     }
 }

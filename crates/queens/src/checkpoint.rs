@@ -9,11 +9,11 @@
 //! check d6731b2979c9526b
 //! ```
 //!
-//! A line for each range of [`Starts`](crate::Starts) that is finished: its solutions, weighted. Ranges follow one another from start 0;
-//! `N` is done when they reach the last. There are at most 4096, so that writing takes no time worth speaking of; before
-//! there would be more, each two neighbours become one. `check` is FNV-1a (Fowler, Noll, Vo) of 64 bits over all bytes before
-//! its line: it tells a damaged file, not one that somebody made up. The version stands for this format and for how
-//! starts are numbered.
+//! A line for each range of [`Starts`] that is finished: its solutions, weighted. Ranges follow one
+//! another from start 0; `N` is done when they reach the last. There are at most 4096, so that writing takes no time
+//! worth speaking of; before there would be more, each two neighbours become one. `check` is FNV-1a (Fowler, Noll, Vo)
+//! of 64 bits over all bytes before its line: it tells a damaged file, not one that somebody made up. The version
+//! stands for this format and for how starts are numbered.
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +54,7 @@ pub enum ParseError {
     Foreign,
     /// Another version wrote it.
     #[error(
-        "is a checkpoint of version {0}, and this evener knows version 1; go on with the evener that wrote it, or \
+        "is a checkpoint of version {0}, and this evener knows version {VERSION}; go on with the evener that wrote it, or \
          remove the file to begin anew"
     )]
     Version(String),

@@ -1,10 +1,10 @@
 //! How the starts of a board are cut into units.
 //!
-//! Nobody knows how large the tree below a start is. Units of about equal *estimated* work, so that a tuner compares like
-//! with like, and in the last quarter smaller and smaller ones, each an equal share of what is left, so that all workers
-//! finish together whatever the estimates were worth: guided self-scheduling (C. D. Polychronopoulos and D. J. Kuck, IEEE
-//! Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the cut depends on the
-//! board alone, and a run that goes on elsewhere cuts the same way.
+//! Nobody knows how large the tree below a start is. Units of about equal *estimated* work, so that a tuner compares
+//! like with like, and in the last quarter smaller and smaller ones, each an equal share of what is left, so that all
+//! workers finish together whatever the estimates were worth: guided self-scheduling (C. D. Polychronopoulos and D. J.
+//! Kuck, IEEE Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the cut
+//! depends on the board alone, and a run that goes on elsewhere cuts the same way.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ const SHRINKING: f64 = 0.25;
 
 /// The units of a board from some start on: ranges of starts that follow one another.
 #[derive(Clone, Debug)]
-pub struct Division {
+pub(crate) struct Division {
     starts: Arc<Starts>,
     next: u64,
     parts: f64,
@@ -40,7 +40,7 @@ pub struct Division {
 
 impl Division {
     /// The units from start `from` to the last.
-    pub fn new(starts: Arc<Starts>, from: u64) -> Division {
+    pub(crate) fn new(starts: Arc<Starts>, from: u64) -> Division {
         let parts = parts(starts.n());
         Division {
             starts,
@@ -67,22 +67,20 @@ impl Iterator for Division {
     }
 }
 
-/// The units as the source of a stream.
-pub struct Units {
-    division: Division,
+/// The units as the source of a stream. All are cut before it begins, so that it is known how many there are.
+pub(crate) struct Units {
+    left: std::vec::IntoIter<Range<u64>>,
     count: u64,
 }
 
 impl Units {
     /// The units of a division.
-    pub fn new(division: Division) -> Units {
-        let count = division.clone().count() as u64;
-        Units { division, count }
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> u64 {
-        self.count
+    pub(crate) fn new(division: Division) -> Units {
+        let units: Vec<Range<u64>> = division.collect();
+        Units {
+            count: units.len() as u64,
+            left: units.into_iter(),
+        }
     }
 }
 
@@ -90,7 +88,7 @@ impl Source<Search> for Units {
     type Error = std::convert::Infallible;
 
     fn read(&mut self, unit: &mut Range<u64>) -> Result<bool, Self::Error> {
-        let next = self.division.next();
+        let next = self.left.next();
         let more = next.is_some();
         *unit = next.unwrap_or_default();
         Ok(more)
@@ -164,11 +162,14 @@ mod tests {
             assert_eq!(starts.before(1.0), starts.len());
             for number in 0..starts.len() {
                 let share = starts.share(number);
-                assert!(share < starts.share(number + 1), "{number}");
+                let next = starts.share(number + 1);
+                assert!(share < next, "{number}");
                 assert_eq!(starts.before(share), number);
+                assert_eq!(starts.before((share + next) / 2.0), number);
             }
         }
         let none = Starts::new(3).unwrap();
         assert_eq!((none.share(0), none.before(0.5)), (1.0, 0));
+        assert_eq!(Starts::new(8).unwrap().before(-0.5), 0);
     }
 }

@@ -8,34 +8,34 @@
 
 /// A row to place a queen in. Bit 0 is the second column of the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Its number on the board.
-    pub row: u8,
+    pub(crate) row: u8,
     /// How many rows it is below the row searched before it; 0 for the first.
-    pub shift: u8,
+    pub(crate) shift: u8,
     /// Columns that the border's queens attack, and all bits that are no column.
-    pub blocked: u32,
+    pub(crate) blocked: u32,
 }
 
 /// The lines of the queens placed so far, as they meet one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub(crate) struct State {
     /// Diagonals that go to higher columns from row to row.
-    pub rising: u32,
+    pub(crate) rising: u32,
     /// Diagonals that go to lower columns.
-    pub falling: u32,
+    pub(crate) falling: u32,
     /// Columns.
-    pub columns: u32,
+    pub(crate) columns: u32,
 }
 
 impl State {
     /// Columns where a queen may stand in the row.
-    pub fn free(self, row: Row) -> u32 {
+    pub(crate) fn free(self, row: Row) -> u32 {
         !(self.rising | self.falling | self.columns | row.blocked)
     }
 
     /// With a queen at `bit`, `shift` rows on.
-    pub fn placed(self, bit: u32, shift: u8) -> State {
+    pub(crate) fn placed(self, bit: u32, shift: u8) -> State {
         State {
             rising: (self.rising | bit) << shift,
             falling: (self.falling | bit) >> shift,
@@ -46,9 +46,9 @@ impl State {
 
 /// The rows to search, top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inner {
+pub(crate) struct Inner {
     /// Rows where the border has no queen.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 impl Inner {
@@ -57,7 +57,7 @@ impl Inner {
     /// summed up. Without the first row's queens trees are 4 % larger, with those of the second row too 2 % smaller.
     ///
     /// Rounding is the same on every machine, so all of them agree on which turn has the least.
-    pub fn choice(&self) -> f64 {
+    pub(crate) fn choice(&self) -> f64 {
         let upper = &self.rows[..(self.rows.len() * 6).div_ceil(10)];
         let Some((&first, rest)) = upper.split_first() else {
             return 1.0;
@@ -89,7 +89,7 @@ impl Inner {
     /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that
     /// leaves a free square in the next: in lexicographic order of columns. It is given the state that meets the next
     /// row, and for each row the bit of its queen.
-    pub fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
+    pub(crate) fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
         let depth = depth.min(self.rows.len());
         self.below(State::default(), depth, &mut Vec::new(), visit);
     }

@@ -34,13 +34,10 @@ mod starts;
 mod symmetric;
 mod tally;
 
-pub use border::{Border, Class};
+pub use border::Border;
 pub use checkpoint::{Checkpoint, Finished, ParseError};
-pub use division::{Division, Units};
 pub use error::{Error, LARGEST};
 pub use found::Found;
-pub use inner::{Inner, Row, State};
-pub use service::{Search, Sums};
 pub use session::{Far, Options, Outcome, Session, SessionError};
 pub use split::{Jobs, Split};
 pub use starts::{Searcher, Start, Starts};

@@ -22,7 +22,7 @@ pub fn total(n: u32) -> Result<u128, Error> {
 }
 
 /// Solutions below a state that meets row `depth` of `rows`.
-pub fn count(rows: &[Row], depth: usize, state: State) -> Found {
+pub(crate) fn count(rows: &[Row], depth: usize, state: State) -> Found {
     let mut found = Found::default();
     search(rows, depth, state, &mut found);
     found

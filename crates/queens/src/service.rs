@@ -33,7 +33,7 @@ fn nanoseconds(simd: Simd) -> f64 {
 }
 
 /// The search below the starts of a board.
-pub struct Search {
+pub(crate) struct Search {
     starts: Arc<Starts>,
     simd: Simd,
     /// The first unit's share of all work, which is that of most.
@@ -42,7 +42,7 @@ pub struct Search {
 
 impl Search {
     /// With the instructions that `simd` allows.
-    pub fn new(starts: Arc<Starts>, simd: Simd) -> Search {
+    pub(crate) fn new(starts: Arc<Starts>, simd: Simd) -> Search {
         let first = Division::new(Arc::clone(&starts), 0).next();
         let share = starts.share(first.map_or(0, |unit| unit.end));
         Search {
@@ -53,9 +53,9 @@ impl Search {
     }
 }
 
-/// What a unit was, and the solutions of its parts. Each job writes where no other does, so nothing is locked and no two
-/// workers add to the same sum.
-pub struct Sums {
+/// What a unit was, and the solutions of its parts. Each job writes where no other does, so nothing is locked and no
+/// two workers add to the same sum.
+pub(crate) struct Sums {
     begin: AtomicU64,
     end: AtomicU64,
     parts: [[AtomicU64; 2]; PARTS],
@@ -71,12 +71,12 @@ impl Sums {
     }
 
     /// The starts that were searched.
-    pub fn range(&self) -> Range<u64> {
+    pub(crate) fn range(&self) -> Range<u64> {
         self.begin.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed)
     }
 
     /// All solutions below them, weighted.
-    pub fn solutions(&self) -> u128 {
+    pub(crate) fn solutions(&self) -> u128 {
         let part = |[low, high]: &[AtomicU64; 2]| {
             u128::from(high.load(Ordering::Relaxed)) << 64 | u128::from(low.load(Ordering::Relaxed))
         };

@@ -19,7 +19,7 @@ pub enum Split {
     FirstRow,
     /// The same for each two queens in the first two rows.
     TwoRows,
-    /// The units of [`Division`]: what `evener queens` runs.
+    /// The units that `evener queens` runs.
     Constellations,
 }
 

@@ -100,27 +100,51 @@ impl Starts {
         self.len == 0
     }
 
-    /// The share of all work that is estimated to lie below the starts before `number`, from 0 to 1. Borders are known by
-    /// how much choice they leave, and the starts of one are taken to be alike: over a hundredth of all starts or more it
-    /// is within a factor of two.
+    /// The share of all work that is estimated to lie below the starts before `number`, from 0 to 1. Borders are known
+    /// by how much choice they leave, and the starts of one are taken to be alike: over a hundredth of all starts or
+    /// more it is within a factor of two.
     pub fn share(&self, number: u64) -> f64 {
-        let all = self.work.last().copied().unwrap_or_default();
-        if number >= self.len || all <= 0.0 {
+        if number >= self.len || self.all_work() <= 0.0 {
             return 1.0;
         }
-        let at = self.border_of(number);
-        let first = self.borders[at].2;
+        self.share_within(self.border_of(number), number)
+    }
+
+    /// The same for a start of the border at `at`.
+    fn share_within(&self, at: usize, number: u64) -> f64 {
+        let own = self.own(at);
+        let within = (number - own.start) as f64 / (own.end - own.start) as f64;
+        let (before, after) = (self.work[at], self.work[at + 1]);
+        (before + within * (after - before)) / self.all_work()
+    }
+
+    /// How much work is estimated in all.
+    fn all_work(&self) -> f64 {
+        self.work.last().copied().unwrap_or_default()
+    }
+
+    /// The starts of the border at `at`.
+    fn own(&self, at: usize) -> Range<u64> {
         let after = self.borders.get(at + 1).map_or(self.len, |next| next.2);
-        let within = (number - first) as f64 / (after - first) as f64;
-        (self.work[at] + within * (self.work[at + 1] - self.work[at])) / all
+        self.borders[at].2..after
     }
 
     /// The last start before which no more than a share of all work is estimated to lie; [`Starts::len`] for all of it.
     pub fn before(&self, share: f64) -> u64 {
-        let (mut low, mut high) = (0, self.len);
+        if share >= 1.0 {
+            return self.len;
+        }
+        let all = self.all_work();
+        let borders = &self.work[..self.borders.len()];
+        let after = borders.partition_point(|&before| before / all <= share);
+        let Some(at) = after.checked_sub(1) else {
+            return 0;
+        };
+        let own = self.own(at);
+        let (mut low, mut high) = (own.start, own.end.max(own.start + 1) - 1);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
-            if self.share(middle) <= share {
+            if self.share_within(at, middle) <= share {
                 low = middle;
             } else {
                 high = middle - 1;

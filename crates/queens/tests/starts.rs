@@ -2,52 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evener_queens::{Border, Class, Found, LARGEST, Searcher, Starts};
+use evener_queens::{Border, Found, LARGEST, Searcher, Starts};
 use evener_runtime::Simd;
 use proptest::prelude::*;
-
-/// Borders by trying every four squares, without symmetry.
-fn all_borders(n: u8) -> BTreeSet<Vec<(u8, u8)>> {
-    let last = n - 1;
-    let mut found = BTreeSet::new();
-    for code in 0..u32::from(n).pow(4) {
-        let digit = |place: u32| (code / u32::from(n).pow(place) % u32::from(n)) as u8;
-        let queens: BTreeSet<(u8, u8)> = [
-            (0, digit(0)),
-            (last, digit(1)),
-            (digit(2), 0),
-            (digit(3), last),
-        ]
-        .into();
-        let attacked = queens.iter().any(|a| {
-            queens.iter().any(|b| {
-                a != b && (a.0 == b.0 || a.1 == b.1 || a.0.abs_diff(b.0) == a.1.abs_diff(b.1))
-            })
-        });
-        if !attacked {
-            found.insert(queens.into_iter().collect());
-        }
-    }
-    found
-}
-
-#[test]
-fn classes_of_borders_are_all_borders() {
-    for n in 1..=10u8 {
-        let mut all = all_borders(n);
-        for Class { border, weight, .. } in Border::classes(n.into()) {
-            let images: BTreeSet<_> = border.images(n).map(|image| image.queens(n.into())).into();
-            assert_eq!(images.len(), usize::from(weight), "n {n}, {border:?}");
-            for image in images {
-                assert!(
-                    all.remove(&image),
-                    "n {n}, {border:?}: {image:?} is no border, or in two classes"
-                );
-            }
-        }
-        assert!(all.is_empty(), "n {n}: missing {all:?}");
-    }
-}
 
 #[test]
 fn images_turn_and_mirror_queens() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Serves an image by ublk in a guest with a kernel that has the driver, as most machines that run tests have none.
-# Needs qemu-system-x86_64, mke2fs and Debian's package archive; without them it says so and succeeds.
+# Needs qemu-system-x86_64, mke2fs, strip, xz and Debian's package archive; without them it says so in a line and fails.
 #
 # EVENER_GUEST_CACHE  where the kernel is kept from one run to the next; target/guest unless it is set
 # EVENER              the program to test, instead of building it
@@ -10,11 +10,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../../.."
 
 say() { printf '%s\n' "$*"; }
-skip() { say "skipped: $*"; exit 0; }
+cannot() { say "no guest: $*" >&2; exit 1; }
 
 for program in qemu-system-x86_64 apt-get dpkg-deb mke2fs ldd strip xz; do
     command -v "$program" >/dev/null || PATH=$PATH:/usr/sbin:/sbin
-    command -v "$program" >/dev/null || skip "there is no $program"
+    command -v "$program" >/dev/null || cannot "there is no $program; install qemu-system-x86, e2fsprogs, binutils and xz-utils"
 done
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
@@ -31,10 +31,10 @@ fetch() {
 if [ ! -e "$cache/kernel" ]; then
     kernel=$(apt-cache search --names-only '^linux-image-6\.12.*-cloud-amd64$' | cut -d' ' -f1 | grep '[0-9]' |
         grep -v '^linux-image-6\.12-' | sort -V | tail -1)
-    [ -n "$kernel" ] || skip "no package of a Linux 6.12 for the cloud is known; apt-get update may help"
-    fetch kernel "$kernel" || skip "$kernel cannot be downloaded"
+    [ -n "$kernel" ] || cannot "no package of a Linux 6.12 for the cloud is known; run apt-get update, on a Debian that has one"
+    fetch kernel "$kernel" || cannot "$kernel cannot be downloaded"
 fi
-fetch busybox busybox-static || skip "busybox-static cannot be downloaded"
+fetch busybox busybox-static || cannot "busybox-static cannot be downloaded"
 linux=$(echo "$cache"/kernel/boot/vmlinuz-*)
 say "kernel: ${linux##*/vmlinuz-}"
 

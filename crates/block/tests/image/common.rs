@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,6 +19,20 @@ fn temporary() -> PathBuf {
         true => memory,
         false => std::env::temp_dir(),
     }
+}
+
+/// Whether a program is there; otherwise a note is printed.
+pub fn has(program: &str) -> bool {
+    let found = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if found.is_err() {
+        println!("skipped: {program} is not installed");
+    }
+    found.is_ok()
 }
 
 /// A folder for one test, removed at its end.

@@ -2,26 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use evener_block::Image;
 use evener_block::session::{Options, PackOptions, pack};
 
-use crate::common::{Folder, packed, read_all, runtime, same, sample, verified};
-
-/// Whether a program is there; otherwise a note is printed.
-fn has(program: &str) -> bool {
-    let found = Command::new(program)
-        .arg("--help")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if found.is_err() {
-        println!("skipped: {program} is not installed");
-    }
-    found.is_ok()
-}
+use crate::common::{Folder, has, packed, read_all, runtime, same, sample, verified};
 
 #[track_caller]
 fn run(folder: &Folder, line: &str) -> Vec<u8> {

@@ -1,7 +1,5 @@
 //! Every command, and every way to ask for what cannot be had.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::thread;
 
 use crate::client::{Client, Reply};
@@ -115,11 +113,7 @@ fn pipelined_requests_of_several_clients_are_all_answered() {
             });
         }
     });
-    let mut page = String::new();
-    let address = std::fs::read_to_string(server.folder().path("metrics")).unwrap();
-    let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
-    http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-    http.read_to_string(&mut page).unwrap();
+    let page = server.metrics();
     assert!(page.starts_with("HTTP/1.0 200 OK\r\n"), "{page}");
     assert!(
         page.contains("evener_nbd_requests_total{command=\"read\"} 256"),

@@ -3,22 +3,8 @@
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{Folder, packed, same};
+use crate::common::{Folder, has, packed, same};
 use crate::site::{Server, packed_image};
-
-/// Whether a program is there; otherwise a note is printed.
-pub fn has(program: &str) -> bool {
-    let found = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if found.is_err() {
-        println!("skipped: {program} is not installed");
-    }
-    found.is_ok()
-}
 
 #[track_caller]
 pub fn run(server: &Server, line: &str) -> String {

@@ -1,5 +1,6 @@
 //! The NBD server, by a client of its own, by noise, and by the clients people use.
 
+mod ahead;
 mod client;
 mod commands;
 #[allow(dead_code)]

@@ -1,5 +1,7 @@
 //! A server under test.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
@@ -73,6 +75,25 @@ impl Server {
 
     pub fn uri(&self) -> String {
         format!("nbd+unix:///?socket={}", self.socket().display())
+    }
+
+    /// What it says of itself over HTTP.
+    pub fn metrics(&self) -> String {
+        let mut page = String::new();
+        let address = std::fs::read_to_string(self.folder().path("metrics")).unwrap();
+        let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
+        http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        http.read_to_string(&mut page).unwrap();
+        page
+    }
+
+    /// One of these figures.
+    pub fn metric(&self, name: &str) -> u64 {
+        let page = self.metrics();
+        let mut lines = page.lines();
+        let line = lines.find_map(|line| line.strip_prefix(&format!("evener_nbd_{name} ")));
+        line.and_then(|value| value.parse().ok())
+            .unwrap_or_else(|| panic!("no {name} in {page}"))
     }
 
     /// A connection on which no side waits for ever.

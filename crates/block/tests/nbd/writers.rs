@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::client::Client;
-use crate::common::{Folder, same};
-use crate::interop::{has, run, run_ok};
+use crate::common::{Folder, has, same};
+use crate::interop::{run, run_ok};
 use crate::site::{Server, packed_image};
 
 /// A server of an image of whole granules, and its bytes.

@@ -7,7 +7,7 @@ use evener_image::graph::{Graph, Planes};
 use evener_image::session::{self, Options, Session};
 use evener_runtime::Topology;
 
-use crate::failure::{DONE, Ended, Failure};
+use crate::failure::{Ended, Failure};
 use crate::output::{file_id, tell};
 use crate::progress::Bar;
 use crate::signals::Signals;
@@ -98,12 +98,10 @@ pub fn run(args: Args) -> Ended {
         panic_at: panic_at()?,
     };
     let result = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
-    }
+    drop(bar);
     match result {
         Ok(report) => started.done(&report, &signals, "the video itself is complete"),
-        Err(error) if error.is_closed_pipe() => Ok(signals.status().unwrap_or(DONE)),
+        Err(error) if error.is_closed_pipe() => signals.ended(),
         Err(error) => {
             let written = error.written();
             let mut failure = Failure::from(error);
@@ -113,10 +111,7 @@ pub fn run(args: Args) -> Ended {
                 let name = args.output.to_string_lossy();
                 failure = failure.and(format_args!("{written} frames kept in {name}"));
             }
-            Err(match signals.status() {
-                Some(status) => failure.with_status(status),
-                None => failure,
-            })
+            Err(signals.failed(failure))
         }
     }
 }

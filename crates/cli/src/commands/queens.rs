@@ -118,16 +118,8 @@ pub fn run(args: &Args) -> Ended {
         }),
     };
     let outcome = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
-    }
-    let outcome = outcome.map_err(|error| {
-        let failure = Failure::from(error);
-        match signals.status() {
-            Some(status) => failure.with_status(status),
-            None => failure,
-        }
-    })?;
+    drop(bar);
+    let outcome = outcome.map_err(|error| signals.failed(error))?;
     let different = match outcome.total {
         Some(total) if args.fundamental => {
             Some(fundamental(args.n, total).map_err(Failure::request)?)
@@ -160,9 +152,8 @@ pub fn run(args: &Args) -> Ended {
     }
     match outcome.problem {
         Some(problem) => {
-            let failure =
-                Failure::running(format!("the last checkpoint was not written: {problem}"));
-            Err(failure.with_status(signals.status().unwrap_or(1)))
+            let text = format!("the last checkpoint was not written: {problem}");
+            Err(signals.failed(Failure::running(text)))
         }
         None => Ok(status),
     }

@@ -47,7 +47,8 @@ fn what_cannot_be_is_refused_in_a_line_and_leaves_nothing() {
             2,
             "power of two",
         ),
-        // A single chain cannot be divided, whole units of it are not independent, and stages would wait for one another.
+        // A single chain cannot be divided, whole units of it are not independent, and stages would wait for one
+        // another.
         (
             format!("product encrypt {KEY} --chain 1 whole -o out --plan farm"),
             2,

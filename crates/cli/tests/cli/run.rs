@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -58,6 +59,18 @@ impl Folder {
     /// Runs `evener` to its end.
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Done {
         Done::of(&mut self.evener(args))
+    }
+
+    /// A command line of which the output is read no further than `head` is long.
+    pub fn cut_short(&self, line: &str, head: &mut [u8]) -> Done {
+        let mut child = self
+            .evener(line.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdout.take().unwrap().read_exact(head).unwrap();
+        Done::from(child.wait_with_output().unwrap())
     }
 
     /// Runs a command line of `evener` to its end; arguments have no white space in them.

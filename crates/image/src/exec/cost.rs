@@ -6,8 +6,8 @@ use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
 
-/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: in rows, and in lists of
-/// elements here and there, which is how a warp pulls. Fitted to the published pipelines.
+/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: in rows, and in lists
+/// of elements here and there, which is how a warp pulls. Fitted to the published pipelines.
 const PULL: Pull = Pull {
     row: 6.0,
     list: 150.0,
@@ -24,8 +24,8 @@ struct Pull {
     list: f64,
 }
 
-/// How often a byte of an intermediate plane passes between memory and workers: it is read, and a line that is written is
-/// fetched first.
+/// How often a byte of an intermediate plane passes between memory and workers: it is read, and a line that is written
+/// is fetched first.
 const WRITTEN_AND_READ: f64 = 3.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;

@@ -119,6 +119,7 @@ pub trait Filter: Send + Sync {
         Ok(plane.size)
     }
 
-    /// Adds the stages of this filter to the graph of a plane, reading `input`, giving `size` from [`Filter::output_size`].
+    /// Adds the stages of this filter to the graph of a plane, reading `input`, giving `size` from
+    /// [`Filter::output_size`].
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port;
 }

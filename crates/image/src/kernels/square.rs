@@ -25,8 +25,8 @@ pub fn of_nine<K: Square>(kernel: K, s: &[f32]) -> f32 {
     kernel.down(Scalar, row(0), row(1), row(2))
 }
 
-/// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out`, at most [`STRIP`], have one length. Beyond the
-/// plane the edge samples repeat.
+/// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out`, at most [`STRIP`], have one length. Beyond
+/// the plane the edge samples repeat.
 ///
 /// # Panics
 /// If `lines` lacks a sample that is read, or there are more rows.
@@ -65,7 +65,8 @@ struct Ends {
 }
 
 for_each_width! {
-    /// Outputs of input rows that are one sample longer on either side where the plane goes on, two rows more than `out`.
+    /// Outputs of input rows that are one sample longer on either side where the plane goes on, two rows more than
+    /// `out`.
     fn square<K: Square>(wide n, kernel: K, ends: Ends, input: &[&[f32]], out: &mut [&mut [f32]]) = square_body;
 }
 
@@ -106,8 +107,8 @@ fn square_body<S: Lanes, K: Square>(
 /// `U` registers of outputs from `at` on, in every row.
 ///
 /// # Safety
-/// `input` has two rows more than `out`. Outputs have `at + U * N` samples; inputs have `before` more, and one more again
-/// on either side unless `ends` says that the plane ends there.
+/// `input` has two rows more than `out`. Outputs have `at + U * N` samples; inputs have `before` more, and one more
+/// again on either side unless `ends` says that the plane ends there.
 #[inline(always)]
 unsafe fn strip<S: Lanes, K: Square, const U: usize>(
     s: S,

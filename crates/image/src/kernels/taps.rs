@@ -1,7 +1,7 @@
 //! The taps of bilinear sampling for a run of outputs that need not lie beside each other.
 //!
-//! [`bilinear::row`](super::bilinear::row) computes a whole row from stored samples. Here the four samples are somewhere
-//! else yet, so that positions and blending are two steps.
+//! [`bilinear::row`](super::bilinear::row) computes a whole row from stored samples. Here the four samples are
+//! somewhere else yet, so that positions and blending are two steps.
 
 use super::bilinear::{Edge, Map, blend};
 use super::lanes::Scalar;

@@ -1,7 +1,7 @@
 //! Throughput of crates on one thread, in the lines of evener's `bulk_speed`: `WHAT CRATE BYTES GB/s`.
 //!
-//! Every crate encrypts in place where it can, which saves it a copy. Those that only open in place are given the sealed
-//! chunk anew each time; that copy of 16 KiB counts, since evener's readers would need it.
+//! Every crate encrypts in place where it can, which saves it a copy. Those that only open in place are given the
+//! sealed chunk anew each time; that copy of 16 KiB counts, since evener's readers would need it.
 
 use std::time::{Duration, Instant};
 

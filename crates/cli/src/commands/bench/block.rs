@@ -1,12 +1,12 @@
 //! `evener bench block`
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use evener_bench::block::{self, Options};
+use evener_bench::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
-use super::results::Results;
+use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
@@ -27,23 +27,17 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Times everything is measured
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-
-    /// Write the figures as JSON; `-` is the standard output, in place of the tables
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
+    #[command(flatten)]
+    measured: Measured,
 }
 
 pub fn run(args: Args) -> Ended {
-    let results = Results::create(args.json.as_deref(), None)?;
+    let results = Results::create(args.measured.json.as_deref(), None)?;
     let options = Options {
         images: args.images,
         workers: args.workers,
-        rounds: args.rounds,
+        rounds: args.measured.rounds,
     };
     let report = block::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, String::new)
+    results.write(&text(&report.tables()), &report, String::new)
 }

@@ -6,7 +6,7 @@ use evener_bench::crypt::{self, JOBS, Options};
 use evener_bench::report;
 use evener_runtime::dispatch::MAX_WORKERS;
 
-use super::results::Results;
+use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
@@ -34,13 +34,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = job)]
     job: Vec<u32>,
 
-    /// Times everything is measured
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-
-    /// Write the figures as JSON; `-` is the standard output, in place of the table
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
+    #[command(flatten)]
+    measured: Measured,
 
     /// Write a page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
@@ -68,7 +63,7 @@ fn job(text: &str) -> Result<u32, String> {
 }
 
 pub fn run(args: Args) -> Ended {
-    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
+    let results = Results::create(args.measured.json.as_deref(), args.report.as_deref())?;
     let options = Options {
         bytes: args.bytes,
         in_place: args.in_place,
@@ -77,7 +72,7 @@ pub fn run(args: Args) -> Ended {
             none if none.is_empty() => JOBS.into(),
             some => some,
         },
-        rounds: args.rounds,
+        rounds: args.measured.rounds,
     };
     let report = crypt::run(&options, &mut progress()).map_err(failure)?;
     results.write(&report.table().to_string(), &report, || {

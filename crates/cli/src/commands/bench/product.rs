@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use evener_bench::product::{self, LENGTHS, Options};
 use evener_bench::report;
+use evener_bench::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
-use super::results::Results;
+use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
@@ -29,13 +30,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Times everything is measured
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-
-    /// Write the figures as JSON; `-` is the standard output, in place of the tables
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
+    #[command(flatten)]
+    measured: Measured,
 
     /// Write a page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
@@ -43,18 +39,17 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Ended {
-    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
+    let results = Results::create(args.measured.json.as_deref(), args.report.as_deref())?;
     let options = Options {
         lengths: match args.blocks {
             none if none.is_empty() => LENGTHS.into(),
             some => some,
         },
         workers: args.workers,
-        rounds: args.rounds,
+        rounds: args.measured.rounds,
     };
     let report = product::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, || {
+    results.write(&text(&report.tables()), &report, || {
         report::product_html(&report)
     })
 }

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::queens::{self, Options};
 use evener_bench::report;
+use evener_bench::table::text;
 use evener_queens::{LARGEST, Split};
 use evener_runtime::dispatch::MAX_WORKERS;
 
-use super::results::Results;
+use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
@@ -35,13 +36,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = split())]
     split: Vec<Split>,
 
-    /// Times everything is measured
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-
-    /// Write the figures as JSON; `-` is the standard output, in place of the tables
-    #[arg(long, value_name = "FILE")]
-    json: Option<OsString>,
+    #[command(flatten)]
+    measured: Measured,
 
     /// Write a page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
@@ -57,7 +53,7 @@ fn split() -> impl TypedValueParser<Value = Split> {
 }
 
 pub fn run(args: Args) -> Ended {
-    let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
+    let results = Results::create(args.measured.json.as_deref(), args.report.as_deref())?;
     let options = Options {
         boards: args.n,
         workers: args.workers,
@@ -65,9 +61,10 @@ pub fn run(args: Args) -> Ended {
             none if none.is_empty() => Split::ALL.into(),
             some => some,
         },
-        rounds: args.rounds,
+        rounds: args.measured.rounds,
     };
     let report = queens::run(&options, &mut progress()).map_err(failure)?;
-    let tables: Vec<String> = report.tables().iter().map(ToString::to_string).collect();
-    results.write(&tables.join("\n"), &report, || report::queens_html(&report))
+    results.write(&text(&report.tables()), &report, || {
+        report::queens_html(&report)
+    })
 }

@@ -1,12 +1,24 @@
 //! Where the results of a measurement go.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{Side, check_apart, print};
 use crate::signals::Signals;
+
+/// How often everything is measured, and where the figures go.
+#[derive(clap::Args)]
+pub struct Measured {
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+
+    /// Write the figures as JSON; `-` is the standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<OsString>,
+}
 
 /// The files that were asked for, made before anything is measured.
 pub struct Results {

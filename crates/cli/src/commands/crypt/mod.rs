@@ -11,15 +11,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 
 use evener_crypt::bulk::Operation;
-use evener_crypt::product::session as cipher;
-use evener_crypt::session::{self, Options, Secret, Session};
-use evener_files::FileId;
-use evener_runtime::{Report, Runtime};
+use evener_crypt::session::{self, Secret, Session};
+use evener_runtime::Report;
 
-use crate::failure::{DONE, Ended, Failure};
-use crate::output::tell;
-use crate::progress::Bar;
-use crate::signals::Signals;
+use crate::failure::{Ended, Failure};
+use crate::job::{Job, convert};
 use crate::stream::StreamArgs;
 use secret::SecretArgs;
 
@@ -78,81 +74,18 @@ impl SealedArgs {
     }
 }
 
-/// What is opened and run.
-trait Job: Display {
-    /// Why it did not run to its end.
-    type Error: Into<Failure>;
-    /// What units and units a second are called.
-    const NAMES: (&'static str, &'static str);
-
-    fn units(&self) -> Option<u64>;
-    fn input_id(&self) -> Option<FileId>;
-    fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Self::Error>;
-    fn is_closed_pipe(error: &Self::Error) -> bool;
-}
-
-macro_rules! job {
-    ([$($of:tt)*] $session:ty, $error:ty, $names:expr) => {
-        impl $($of)* Job for $session {
-            type Error = $error;
-            const NAMES: (&'static str, &'static str) = $names;
-
-            fn units(&self) -> Option<u64> {
-                self.units()
-            }
-
-            fn input_id(&self) -> Option<FileId> {
-                self.input_id()
-            }
-
-            fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, $error> {
-                self.run(runtime, options)
-            }
-
-            fn is_closed_pipe(error: &$error) -> bool {
-                error.is_closed_pipe()
-            }
-        }
-    };
-}
-
-job!([<O: Operation + 'static>] Session<O>, session::Error, ("MiB", "MiB/s"));
-job!([] cipher::Session, cipher::Error, ("units", "units/s"));
-
 /// Opens a session and runs it.
-fn run<J: Job>(
+fn run<J: Job<Outcome = Report> + Display>(
     files: &Files,
     args: &StreamArgs,
     open: impl FnOnce(&OsStr, &OsStr) -> Result<J, Failure>,
 ) -> Ended {
-    args.check_apart(None, &files.output)?;
-    let signals = Signals::take()?;
-    let session = open(&files.input, &files.output)?;
-    args.check_apart(session.input_id(), &files.output)?;
-    let started = args.start(&signals)?;
-    if args.explain {
-        tell(&session.to_string());
-    }
-    let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
-    let options = Options {
-        plan: args.plan,
-        workers: args.workers,
-        cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
-    };
-    let result = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
-    }
-    match result {
-        Ok(report) => started.done(&report, &signals, "the output itself is complete"),
-        Err(error) if J::is_closed_pipe(&error) => Ok(signals.status().unwrap_or(DONE)),
-        Err(error) => {
-            let failure: Failure = error.into();
-            Err(match signals.status() {
-                Some(status) => failure.with_status(status),
-                None => failure,
-            })
-        }
-    }
+    let open = || open(&files.input, &files.output);
+    convert(
+        args,
+        &files.output,
+        "the output itself is complete",
+        open,
+        |report| report,
+    )
 }

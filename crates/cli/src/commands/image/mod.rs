@@ -9,10 +9,8 @@ mod verify;
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::format::{Format, TABLE};
-use evener_block::session::SessionError;
 
-use crate::failure::{DONE, Ended, Failure};
-use crate::signals::Signals;
+use crate::failure::Ended;
 
 /// Pack, describe, verify, unpack and serve disk images
 #[derive(clap::Args)]
@@ -41,20 +39,11 @@ pub fn run(args: &Args) -> Ended {
     }
 }
 
+/// What is well even if no report can be written.
+const COMPLETE: &str = "the image itself is complete";
+
 /// The values of `--format`.
 fn format() -> impl TypedValueParser<Value = &'static Format> {
     let values = TABLE.map(|format| PossibleValue::new(format.name).help(format.about));
     PossibleValuesParser::new(values).try_map(|name| Format::of_name(&name).ok_or("no such format"))
-}
-
-/// How a run that failed ends.
-fn failed(error: SessionError, signals: &Signals) -> Ended {
-    if error.is_closed_pipe() {
-        return Ok(signals.status().unwrap_or(DONE));
-    }
-    let failure = Failure::from(error);
-    Err(match signals.status() {
-        Some(status) => failure.with_status(status),
-        None => failure,
-    })
 }

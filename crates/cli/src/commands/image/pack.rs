@@ -5,12 +5,11 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::codec::Codec;
 use evener_block::format::Format;
-use evener_block::session::{Options, PackOptions, block_size, pack};
+use evener_block::session::{PackOptions, block_size, pack};
 
 use crate::failure::Ended;
+use crate::job::convert;
 use crate::output::tell;
-use crate::progress::Bar;
-use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
 /// Pack a disk image so that any block of it can be read by itself
@@ -62,38 +61,23 @@ fn codec() -> impl TypedValueParser<Value = &'static Codec> {
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.stream.check_apart(None, &args.output)?;
-    let signals = Signals::take()?;
     let options = PackOptions {
         codec: args.codec,
         level: args.level,
         block: args.block,
         format: args.format,
     };
-    let session = pack(&args.input, &args.output, &options)?;
-    args.stream.check_apart(session.input_id(), &args.output)?;
-    let started = args.stream.start(&signals)?;
-    if args.stream.explain {
-        tell(&session.to_string());
-    }
-    let bar = Bar::start(session.units(), "units", "units/s");
-    let options = Options {
-        plan: args.stream.plan,
-        workers: args.stream.workers,
-        cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
-    };
-    let result = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
-    }
-    match result {
-        Ok((packed, report)) => {
+    let open = || Ok(pack(&args.input, &args.output, &options)?);
+    convert(
+        &args.stream,
+        &args.output,
+        super::COMPLETE,
+        open,
+        |(packed, report)| {
             if !report.cancelled {
                 tell(&packed.to_string());
             }
-            started.done(&report, &signals, "the image itself is complete")
-        }
-        Err(error) => super::failed(error, &signals),
-    }
+            report
+        },
+    )
 }

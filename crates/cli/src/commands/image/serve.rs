@@ -11,7 +11,7 @@ use evener_block::session::{ReadAhead, ServeOptions, Served, bytes, serve};
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
 
-use crate::failure::{DONE, Ended};
+use crate::failure::Ended;
 use crate::output::tell;
 use crate::progress::Bar;
 use crate::signals::Signals;
@@ -104,7 +104,8 @@ fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
     builder.build()
 }
 
-fn ended(args: &Args, served: &Served) {
+/// Says what was served.
+fn told(args: &Args, served: &Served) {
     tell(&served.to_string());
     if args.explain {
         served.explained().iter().for_each(|line| tell(line));
@@ -134,9 +135,7 @@ pub fn run(args: &Args) -> Ended {
     let mut show = bar.as_ref().map(|bar| bar.teller());
     let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
     let served = session.run(&runtime, on_status);
-    if let Some(bar) = bar {
-        bar.end();
-    }
-    ended(args, &served?);
-    Ok(signals.status().unwrap_or(DONE))
+    drop(bar);
+    told(args, &served?);
+    signals.ended()
 }

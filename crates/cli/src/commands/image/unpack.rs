@@ -3,12 +3,10 @@
 use std::ffi::OsString;
 
 use evener_block::format::Format;
-use evener_block::session::{Options, unpack};
+use evener_block::session::unpack;
 
 use crate::failure::Ended;
-use crate::output::tell;
-use crate::progress::Bar;
-use crate::signals::Signals;
+use crate::job::convert;
 use crate::stream::StreamArgs;
 
 /// Unpack an image into a raw one
@@ -37,27 +35,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.stream.check_apart(None, &args.output)?;
-    let signals = Signals::take()?;
-    let session = unpack(&args.image, &args.output, args.format)?;
-    args.stream.check_apart(session.input_id(), &args.output)?;
-    let started = args.stream.start(&signals)?;
-    if args.stream.explain {
-        tell(&session.to_string());
-    }
-    let bar = Bar::start(Some(session.units()), "units", "units/s");
-    let options = Options {
-        plan: args.stream.plan,
-        workers: args.stream.workers,
-        cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
-    };
-    let result = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
-    }
-    match result {
-        Ok(report) => started.done(&report, &signals, "the image itself is complete"),
-        Err(error) => super::failed(error, &signals),
-    }
+    let open = || Ok(unpack(&args.image, &args.output, args.format)?);
+    convert(
+        &args.stream,
+        &args.output,
+        super::COMPLETE,
+        open,
+        |report| report,
+    )
 }

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 
 use evener_block::format::Format;
-use evener_block::session::{Options, verify};
+use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
 use crate::failure::{DONE, Ended};
+use crate::job;
 use crate::output::{print, print_json};
-use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -57,26 +57,13 @@ pub fn run(args: &Args) -> Ended {
         no_memory: false,
     };
     let started = stream.start(&signals)?;
-    let bar = Bar::start(Some(session.units()), "units", "units/s");
-    let options = Options {
-        plan: args.plan,
-        workers: args.workers,
-        cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    let Some((verified, _)) = job::run(session, &stream, &started, &signals)? else {
+        return signals.ended();
     };
-    let result = session.run(&started.runtime, options);
-    if let Some(bar) = bar {
-        bar.end();
+    let good = verified.good;
+    match args.json {
+        true => print_json(&verified)?,
+        false => print(verified)?,
     }
-    match result {
-        Ok((verified, _)) => {
-            let good = verified.good;
-            match args.json {
-                true => print_json(&verified)?,
-                false => print(verified)?,
-            }
-            Ok(signals.status().unwrap_or(if good { DONE } else { 1 }))
-        }
-        Err(error) => super::failed(error, &signals),
-    }
+    Ok(signals.status().unwrap_or(if good { DONE } else { 1 }))
 }

@@ -1,11 +1,11 @@
 //! The structures `backward`, `backward-cached` and `backward-store`.
 //!
-//! Only the last stage is divided. An output pulls the samples it reads from the stages before it, and these pull theirs,
-//! down to the source; nothing is stored, so what is needed twice is computed twice. The recursion runs over a run of
-//! neighbouring outputs at a time, and each tap of a stage pulls a run of its own, so that a call costs little for
-//! each sample while every sample is still computed as often as it is needed. Two things are not repeated, as
-//! neither is the work of a stage: a stage that reads the source reads it in place with its row kernel,
-//! and codes of a source that are read by a stencil are converted to values once for a run.
+//! Only the last stage is divided. An output pulls the samples it reads from the stages before it, and these pull
+//! theirs, down to the source; nothing is stored, so what is needed twice is computed twice. The recursion runs over a
+//! run of neighbouring outputs at a time, and each tap of a stage pulls a run of its own, so that a call costs little
+//! for each sample while every sample is still computed as often as it is needed. Two things are not repeated, as
+//! neither is the work of a stage: a stage that reads the source reads it in place with its row kernel, and codes of a
+//! source that are read by a stencil are converted to values once for a run.
 //!
 //! | file | what |
 //! | --- | --- |

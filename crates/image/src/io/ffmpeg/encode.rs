@@ -38,8 +38,8 @@ impl Encoder {
     /// Starts encoding frames of `format` into the file `path`.
     ///
     /// # Errors
-    /// The name has no extension or stands for a series of pictures, the file cannot be created there, `ffmpeg` is not installed, or
-    /// frames are of floats.
+    /// The name has no extension or stands for a series of pictures, the file cannot be created there, `ffmpeg` is not
+    /// installed, or frames are of floats.
     pub fn create(
         tools: &Tools,
         path: impl AsRef<Path>,

@@ -84,7 +84,8 @@ fn from_ffprobe(lines: &str) -> Option<Probed> {
     Some(Probed { pixels, frames })
 }
 
-/// Finds the pixel format in the first line about a video stream: `… Video: h264 (High), yuv420p(tv, bt709), 352x288 …`.
+/// Finds the pixel format in the first line about a video stream:
+/// `… Video: h264 (High), yuv420p(tv, bt709), 352x288 …`.
 fn from_ffmpeg(description: &str) -> Option<&'static str> {
     let (_, stream) = description.lines().find_map(|l| l.split_once(" Video: "))?;
     stream

@@ -16,7 +16,8 @@ impl Avx2 {
     }
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Lanes for Avx2 {
     type V = __m256;
     type I = __m256i;

@@ -16,7 +16,8 @@ impl Avx512 {
     }
 }
 
-// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's promise.
+// SAFETY of every block: `self` exists, so the processor has the instructions; loads and stores are the caller's
+// promise.
 impl Lanes for Avx512 {
     type V = __m512;
     type I = __m512i;

@@ -3,7 +3,7 @@
 use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
 use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
 
-use crate::failure::{DONE, Ended};
+use crate::failure::Ended;
 use crate::output::tell;
 use crate::signals::Signals;
 
@@ -42,6 +42,6 @@ pub fn run(args: &super::Args) -> Ended {
     signals.streaming();
     let session = disk(&args.image, options, signals.token())?;
     let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
-    super::ended(args, &served);
-    Ok(signals.status().unwrap_or(DONE))
+    super::told(args, &served);
+    signals.ended()
 }

@@ -1,0 +1,137 @@
+//! What commands that run a session have in common, from opening it to how it ends.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+
+use evener_block::pack::Packed;
+use evener_block::session as block;
+use evener_crypt::bulk::Operation;
+use evener_crypt::product::session as product;
+use evener_crypt::session as crypt;
+use evener_files::FileId;
+use evener_runtime::stream::{CancelToken, Progress};
+use evener_runtime::{Choice, Report, Runtime};
+
+use crate::failure::{Ended, Failure};
+use crate::output::tell;
+use crate::progress::Bar;
+use crate::signals::Signals;
+use crate::stream::{Started, StreamArgs};
+
+/// A session that can be run.
+pub trait Job: Sized {
+    /// What it comes to.
+    type Outcome;
+    /// Why it did not run to its end.
+    type Error: Into<Failure>;
+    /// What units and units a second are called.
+    const NAMES: (&'static str, &'static str);
+
+    /// Units that will be read, about, where that is known.
+    fn units(&self) -> Option<u64>;
+
+    /// The identity of what is read, where it is a file that could be overwritten.
+    fn input_id(&self) -> Option<FileId>;
+
+    fn run(self, runtime: &Runtime, how: How<'_>) -> Result<Self::Outcome, Self::Error>;
+
+    /// Whether it ended because nobody reads its output any more.
+    fn is_closed_pipe(error: &Self::Error) -> bool;
+}
+
+/// What can be chosen about a run of any service.
+pub struct How<'a> {
+    plan: Choice,
+    workers: Option<u32>,
+    cancel: CancelToken,
+    on_progress: Option<OnProgress<'a>>,
+}
+
+type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+/// Opens a session that writes `output`, runs it and tells what it did; `report` makes that of what it came to.
+/// `complete` says what is well even if no report can be written.
+pub fn convert<J: Job + Display>(
+    args: &StreamArgs,
+    output: &OsStr,
+    complete: &str,
+    open: impl FnOnce() -> Result<J, Failure>,
+    report: impl FnOnce(J::Outcome) -> Report,
+) -> Ended {
+    args.check_apart(None, output)?;
+    let signals = Signals::take()?;
+    let session = open()?;
+    args.check_apart(session.input_id(), output)?;
+    let started = args.start(&signals)?;
+    if args.explain {
+        tell(&session.to_string());
+    }
+    match run(session, args, &started, &signals)? {
+        Some(outcome) => started.done(&report(outcome), &signals, complete),
+        None => signals.ended(),
+    }
+}
+
+/// Runs a session behind a progress bar. There is no outcome if nobody reads its output any more.
+pub fn run<J: Job>(
+    session: J,
+    args: &StreamArgs,
+    started: &Started,
+    signals: &Signals,
+) -> Result<Option<J::Outcome>, Failure> {
+    let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
+    let how = How {
+        plan: args.plan,
+        workers: args.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    };
+    let result = session.run(&started.runtime, how);
+    drop(bar);
+    match result {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(error) if J::is_closed_pipe(&error) => Ok(None),
+        Err(error) => Err(signals.failed(error)),
+    }
+}
+
+macro_rules! job {
+    ([$($of:tt)*] $session:ty, $service:ident, $error:ty => $outcome:ty, $names:expr, $input_id:expr) => {
+        impl $($of)* Job for $session {
+            type Outcome = $outcome;
+            type Error = $error;
+            const NAMES: (&'static str, &'static str) = $names;
+
+            fn units(&self) -> Option<u64> {
+                self.units().into()
+            }
+
+            fn input_id(&self) -> Option<FileId> {
+                $input_id(self)
+            }
+
+            fn run(self, runtime: &Runtime, how: How<'_>) -> Result<$outcome, $error> {
+                let options = $service::Options {
+                    plan: how.plan,
+                    workers: how.workers,
+                    cancel: how.cancel,
+                    on_progress: how.on_progress,
+                };
+                self.run(runtime, options)
+            }
+
+            fn is_closed_pipe(error: &$error) -> bool {
+                error.is_closed_pipe()
+            }
+        }
+    };
+}
+
+const MIB: (&str, &str) = ("MiB", "MiB/s");
+const UNITS: (&str, &str) = ("units", "units/s");
+
+job!([<O: Operation + 'static>] crypt::Session<O>, crypt, crypt::Error => Report, MIB, Self::input_id);
+job!([] product::Session, crypt, product::Error => Report, UNITS, Self::input_id);
+job!([] block::PackSession, block, block::SessionError => (Packed, Report), UNITS, Self::input_id);
+job!([] block::UnpackSession, block, block::SessionError => Report, UNITS, Self::input_id);
+job!([] block::VerifySession, block, block::SessionError => (block::Verified, Report), UNITS, |_| None);
