@@ -80,7 +80,7 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
     done.failed(1, &["changes: another server writes into it; end that one"]);
     let (_, said) = server.end(Signal::INT);
     assert!(
-        said.contains("1 clients, 1 requests, 100 bytes written"),
+        said.contains("1 client, 1 requests, 100 bytes written"),
         "{said}"
     );
     folder.file("text", b"text");

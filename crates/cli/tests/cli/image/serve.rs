@@ -225,6 +225,37 @@ fn a_bad_block_is_named_and_the_others_are_served() {
 }
 
 #[test]
+fn the_plans_that_were_found_are_explained() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let folder = folder();
+    let pack = "image pack disk.img disk.zst --block 16K";
+    folder.line(pack).succeeded();
+    let serve = "image serve disk.zst --nbd unix:socket --cache 0 --explain";
+    let round = |more: &str| {
+        let server = Server::start(&folder, &format!("{serve} {more}"));
+        let (mut stream, _) = client(&folder);
+        for _ in 0..100 {
+            read(&mut stream, 1000, 60_000).unwrap();
+        }
+        let (_, said) = server.end(Signal::INT);
+        said
+    };
+    let said = round("");
+    assert!(
+        said.contains("blocks at once: 4 to 7: 100 rounds, "),
+        "{said}"
+    );
+    assert!(said.contains("\n  start: sequential "), "{said}");
+    assert!(said.contains("\nread ahead: "), "{said}");
+    let said = round("--plan sequential/mailbox/2");
+    assert!(said.contains("mailbox \u{b7} grain 2"), "{said}");
+    let line = format!("{serve} --plan farm");
+    folder.line(&line).failed(2, &["farm", "sequential"]);
+}
+
+#[test]
 fn metrics_are_told_over_http() {
     if is_ignored(Signal::INT) {
         return;
