@@ -18,6 +18,8 @@ use crate::error::Error;
 use crate::stats::{median, median_of};
 use crate::workers;
 
+/// Large requests that come one after the other, on the same workers, before others have their turn.
+const GROUP: usize = 16;
 /// Bytes of a large request: eight blocks of 64 KiB, as was published.
 const REQUEST: u64 = 512 << 10;
 /// Bytes of a request when the whole device is read.
@@ -87,8 +89,10 @@ pub struct Large {
     pub workers: usize,
     /// Microseconds, in each round the median of its requests.
     pub rounds_us: Vec<f64>,
-    /// How much faster than on one worker: the median of the same requests' ratios.
+    /// How much faster than on one worker: the median of the same requests' ratios, one request after the other.
     pub gain: f64,
+    /// The same for those that come after a pause, when workers sleep.
+    pub gain_after_pause: f64,
     /// MB a second, the device read from front to end by requests of 1 MiB, in each round.
     pub device: Vec<f64>,
 }
@@ -176,37 +180,51 @@ fn measure(
         for row in &mut times {
             row.push(Vec::new());
         }
-        for (number, request) in requests.iter().enumerate() {
+        for (number, group) in requests.chunks(GROUP).enumerate() {
             // Whoever comes second finds packed bytes in a cache of the processor, so they take turns.
             for turn in 0..runtimes.len() {
                 let which = (turn + round + number) % runtimes.len();
                 let pool = runtimes[which].pool();
-                let took = read(&store, pool, request.clone(), &mut window)?;
-                times[which][round].push(took);
+                for request in group {
+                    let took = read(&store, pool, request.clone(), &mut window)?;
+                    times[which][round].push(took);
+                }
             }
-            let (alone, cold) = by_blocks(&store, &runtimes[0], request.clone(), &mut window)?;
-            if round == 0 {
-                blocks[number] = cold.clone();
+            for (number, request) in (number * GROUP..).zip(group) {
+                let (alone, cold) = by_blocks(&store, &runtimes[0], request.clone(), &mut window)?;
+                if round == 0 {
+                    blocks[number] = cold.clone();
+                }
+                decode.extend(alone);
+                single.extend(cold);
             }
-            decode.extend(alone);
-            single.extend(cold);
         }
         for (which, runtime) in runtimes.iter().enumerate() {
             device[which].push(whole(&store, runtime.pool(), &mut window)?);
         }
     }
     let large = |which: usize| {
-        let ratios = (0..rounds as usize).flat_map(|round| {
-            let (one, some) = (&times[0][round], &times[which][round]);
-            one.iter().zip(some).map(|(one, some)| one / some)
-        });
+        let ratios = || {
+            (0..rounds as usize).flat_map(|round| {
+                let (one, some) = (&times[0][round], &times[which][round]);
+                let ratios = one.iter().zip(some).map(|(one, some)| one / some);
+                ratios.enumerate()
+            })
+        };
+        let paused = |place: &usize| place.is_multiple_of(GROUP);
+        let gain = |after_pause: bool| {
+            let alone = requests.len() == 1;
+            let those = ratios().filter(|(place, _)| alone || paused(place) == after_pause);
+            median_of(those.map(|(_, ratio)| ratio))
+        };
         Large {
             workers: runtimes[which].workers(),
             rounds_us: times[which]
                 .iter()
                 .map(|round| median_of(round.iter().copied()))
                 .collect(),
-            gain: median_of(ratios),
+            gain: gain(false),
+            gain_after_pause: gain(true),
             device: device[which].clone(),
         }
     };

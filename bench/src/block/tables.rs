@@ -1,6 +1,6 @@
 //! The figures beside those of the published driver.
 
-use super::BlockReport;
+use super::{BlockReport, GROUP};
 use crate::stats::median_of;
 use crate::table::Table;
 
@@ -68,6 +68,7 @@ impl BlockReport {
                     large.workers.to_string(),
                     format!("{:.0}", median_of(large.rounds_us.iter().copied())),
                     format!("{:.2}", large.gain),
+                    format!("{:.2}", large.gain_after_pause),
                     format!("{:.0}", median_of(large.device.iter().copied())),
                 ]);
             }
@@ -82,16 +83,25 @@ impl BlockReport {
                 took.to_string(),
                 format!("{gain:.2}"),
                 String::new(),
+                String::new(),
             ]);
         }
         Table {
             title: "Requests of 512 KiB, and the whole device by 1 MiB",
             about: format!(
-                "Medians of {} rounds in which everything takes turns. Gain: over one worker, request by request. The device \
-                 in MB a second, its zeros too.",
+                "Medians of {} rounds in which everything takes turns, requests by {GROUP} at a time. Gain: over one worker, \
+                 request by request; the first of each turn finds workers asleep. The device in MB a second, its zeros too.",
                 self.rounds
             ),
-            head: vec!["image", "codec", "workers", "µs", "gain", "device"],
+            head: vec![
+                "image",
+                "codec",
+                "workers",
+                "µs",
+                "gain",
+                "after a pause",
+                "device",
+            ],
             rows,
         }
     }

@@ -9,8 +9,8 @@ use evener_crypt::bulk::Operation;
 use evener_crypt::product::session as product;
 use evener_crypt::session as crypt;
 use evener_files::FileId;
-use evener_runtime::stream::{CancelToken, Progress};
-use evener_runtime::{Choice, Report, Runtime};
+use evener_runtime::stream::RunOptions;
+use evener_runtime::{Report, Runtime};
 
 use crate::failure::{Ended, Failure};
 use crate::output::tell;
@@ -33,21 +33,11 @@ pub trait Job: Sized {
     /// The identity of what is read, where it is a file that could be overwritten.
     fn input_id(&self) -> Option<FileId>;
 
-    fn run(self, runtime: &Runtime, how: How<'_>) -> Result<Self::Outcome, Self::Error>;
+    fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<Self::Outcome, Self::Error>;
 
     /// Whether it ended because nobody reads its output any more.
     fn is_closed_pipe(error: &Self::Error) -> bool;
 }
-
-/// What can be chosen about a run of any service.
-pub struct How<'a> {
-    plan: Choice,
-    workers: Option<u32>,
-    cancel: CancelToken,
-    on_progress: Option<OnProgress<'a>>,
-}
-
-type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
 /// Opens a session that writes `output`, runs it and tells what it did; `report` makes that of what it came to.
 /// `complete` says what is well even if no report can be written.
@@ -80,13 +70,13 @@ pub fn run<J: Job>(
     signals: &Signals,
 ) -> Result<Option<J::Outcome>, Failure> {
     let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
-    let how = How {
+    let options = RunOptions {
         plan: args.plan,
         workers: args.workers,
         cancel: signals.token(),
         on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
     };
-    let result = session.run(&started.runtime, how);
+    let result = session.run(&started.runtime, options);
     drop(bar);
     match result {
         Ok(outcome) => Ok(Some(outcome)),
@@ -96,7 +86,7 @@ pub fn run<J: Job>(
 }
 
 macro_rules! job {
-    ([$($of:tt)*] $session:ty, $service:ident, $error:ty => $outcome:ty, $names:expr, $input_id:expr) => {
+    ([$($of:tt)*] $session:ty, $error:ty => $outcome:ty, $names:expr, $input_id:expr) => {
         impl $($of)* Job for $session {
             type Outcome = $outcome;
             type Error = $error;
@@ -110,13 +100,7 @@ macro_rules! job {
                 $input_id(self)
             }
 
-            fn run(self, runtime: &Runtime, how: How<'_>) -> Result<$outcome, $error> {
-                let options = $service::Options {
-                    plan: how.plan,
-                    workers: how.workers,
-                    cancel: how.cancel,
-                    on_progress: how.on_progress,
-                };
+            fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<$outcome, $error> {
                 self.run(runtime, options)
             }
 
@@ -130,8 +114,8 @@ macro_rules! job {
 const MIB: (&str, &str) = ("MiB", "MiB/s");
 const UNITS: (&str, &str) = ("units", "units/s");
 
-job!([<O: Operation + 'static>] crypt::Session<O>, crypt, crypt::Error => Report, MIB, Self::input_id);
-job!([] product::Session, crypt, product::Error => Report, UNITS, Self::input_id);
-job!([] block::PackSession, block, block::SessionError => (Packed, Report), UNITS, Self::input_id);
-job!([] block::UnpackSession, block, block::SessionError => Report, UNITS, Self::input_id);
-job!([] block::VerifySession, block, block::SessionError => (block::Verified, Report), UNITS, |_| None);
+job!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, MIB, Self::input_id);
+job!([] product::Session, product::Error => Report, UNITS, Self::input_id);
+job!([] block::PackSession, block::SessionError => (Packed, Report), UNITS, Self::input_id);
+job!([] block::UnpackSession, block::SessionError => Report, UNITS, Self::input_id);
+job!([] block::VerifySession, block::SessionError => (block::Verified, Report), UNITS, |_| None);

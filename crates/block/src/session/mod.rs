@@ -23,8 +23,8 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use evener_files::{FileId, InputFile, OutputFile};
-use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
-use evener_runtime::{Choice, Runtime, Service, Sink, Source};
+use evener_runtime::stream::{Report, StreamError};
+use evener_runtime::{Runtime, Service, Sink, Source};
 
 use crate::error::Error;
 use crate::file::ImageFile;
@@ -34,6 +34,7 @@ use crate::overlay::is_overlay;
 use crate::units::Trouble;
 
 pub use error::SessionError;
+pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
 pub use info::{CodecUse, Described, Info, describe, info};
 pub use overlay::OverlayInfo;
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
@@ -41,22 +42,6 @@ pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, by
 pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskSession, disk};
 pub use unpack::{UnpackSession, unpack};
 pub use verify::{Verified, VerifySession, verify};
-
-/// What can be chosen about a run; everything has a default.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// Which plan.
-    pub plan: Choice,
-    /// Pins the number of workers.
-    pub workers: Option<u32>,
-    /// Ends the run early. No file is left then.
-    pub cancel: CancelToken,
-    /// Called now and then with how far the run is.
-    pub on_progress: Option<OnProgress<'a>>,
-}
-
-/// What is called with the progress of a run.
-pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
 /// Runs a stream as asked for.
 fn stream<S, Src, Snk>(
@@ -70,17 +55,11 @@ where
     Src: Source<S> + 'static,
     Snk: Sink<S> + 'static,
 {
-    let mut stream = runtime
+    runtime
         .stream(source)
         .through(service)
-        .plan(options.plan)
-        .workers(options.workers)
-        .cancel(options.cancel)
-        .named("units", "blocks");
-    if let Some(on_progress) = options.on_progress {
-        stream = stream.on_progress(on_progress);
-    }
-    stream
+        .options(options)
+        .named("units", "blocks")
         .into(sink)
         .map_err(|error| match (&error, trouble.take()) {
             (StreamError::Unit { .. }, Some(cause)) => cause.into(),

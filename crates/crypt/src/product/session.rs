@@ -122,17 +122,13 @@ impl Session {
     /// What could not be read or written, or an input that ends within a block. A file is not written then; a pipe has got
     /// the blocks before.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
-        let mut stream = runtime
+        runtime
             .stream(self.source)
             .through(self.service)
-            .plan(options.plan)
-            .workers(options.workers)
-            .cancel(options.cancel)
-            .named("units", "items");
-        if let Some(on_progress) = options.on_progress {
-            stream = stream.on_progress(on_progress);
-        }
-        stream.into(self.sink).map_err(of_stream)
+            .options(options)
+            .named("units", "items")
+            .into(self.sink)
+            .map_err(of_stream)
     }
 }
 

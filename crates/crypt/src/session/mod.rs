@@ -21,8 +21,8 @@ mod secret;
 use std::fmt;
 
 use evener_files::{FileId, InputFile};
-use evener_runtime::stream::{CancelToken, Progress, Report, StreamError};
-use evener_runtime::{Choice, Runtime, Service};
+use evener_runtime::stream::{Report, StreamError};
+use evener_runtime::{Runtime, Service};
 
 use crate::bulk::{Bulk, BulkSink, BulkSource, Operation};
 
@@ -30,6 +30,7 @@ pub use counter::counter;
 pub use decrypt::{Range, decrypt};
 pub use encrypt::encrypt;
 pub use error::Error;
+pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
 pub use secret::{Secret, key_file, new_key_file, passphrase_file};
 
 /// An input, an operation and an output that fit together, ready to run.
@@ -40,22 +41,6 @@ pub struct Session<O> {
     service: Bulk<O>,
     sink: BulkSink,
 }
-
-/// What can be chosen about a run; everything has a default.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// Which plan.
-    pub plan: Choice,
-    /// Pins the number of workers.
-    pub workers: Option<u32>,
-    /// Ends the run early. No file is left then.
-    pub cancel: CancelToken,
-    /// Called now and then with how far the run is.
-    pub on_progress: Option<OnProgress<'a>>,
-}
-
-/// What is called with the progress of a run.
-pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
 impl<O: Operation> Session<O> {
     /// Units of a MiB that will be read, where that is known.
@@ -82,18 +67,12 @@ impl<O: Operation> Session<O> {
             sink,
         } = self;
         let (fault, name) = (service.fault(), source.name().to_owned());
-        let mut stream = runtime
+        runtime
             .stream(source)
             .through(service)
-            .plan(options.plan)
-            .workers(options.workers)
-            .cancel(options.cancel)
+            .options(options)
             .named("MiB", "chunks")
-            .rate_named("MiB/s");
-        if let Some(on_progress) = options.on_progress {
-            stream = stream.on_progress(on_progress);
-        }
-        stream
+            .rate_named("MiB/s")
             .into(sink)
             .map_err(|error| match (&error, fault.get()) {
                 (StreamError::Unit { .. }, Some(cause)) => Error::Refused { name, cause },

@@ -19,7 +19,7 @@ mod panic_at;
 
 use std::ffi::OsStr;
 
-use evener_runtime::stream::{CancelToken, Progress, Report, Sink, Source, StreamError};
+use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
 use evener_runtime::{Choice, Runtime, Service, Structure, Topology};
 
 use crate::exec::service::FilterService;
@@ -62,8 +62,7 @@ pub struct Options<'a> {
     pub panic_at: Option<u64>,
 }
 
-/// What is called with the progress of a run.
-pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+pub use evener_runtime::stream::OnProgress;
 
 impl Session {
     /// Opens `input` and creates `output`, both named as [`open_input`] and [`create_output`] take them.

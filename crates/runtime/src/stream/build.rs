@@ -57,7 +57,27 @@ pub(super) struct Options<'a> {
     pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
 }
 
+/// What whoever asks for a run can choose about it; everything has a default.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Which plan.
+    pub plan: Choice,
+    /// Pins the number of workers.
+    pub workers: Option<u32>,
+    /// Ends the run early.
+    pub cancel: CancelToken,
+    /// Called now and then with how far the run is; see [`Stream::on_progress`].
+    pub on_progress: Option<OnProgress<'a>>,
+}
+
 impl<'a, Src, S: Service> Stream<'a, Src, S> {
+    /// Takes what was chosen about the run.
+    pub fn options(mut self, options: RunOptions<'a>) -> Self {
+        self = self.plan(options.plan).workers(options.workers);
+        self.options.on_progress = options.on_progress;
+        self.cancel(options.cancel)
+    }
+
     /// The service, if it could be bound to the source; for what a sink must know beforehand.
     pub fn service(&self) -> Option<&S> {
         self.service.as_ref().ok()

@@ -46,7 +46,7 @@ mod samples;
 mod schedule;
 mod tally;
 
-pub use build::{FromSource, Stream};
+pub use build::{FromSource, RunOptions, Stream};
 pub use cancel::{CancelToken, OnCancel, Waker};
 pub(crate) use error::panic_text;
 pub use error::{BoxError, Panicked, StreamError};
@@ -55,4 +55,4 @@ pub use ports::{Discard, Sink, Source, Through};
 pub use report::{Gain, MemoryUse, Names, PlanTimes, Report, Search};
 pub use samples::Times;
 pub use schedule::Schedule;
-pub use tally::Progress;
+pub use tally::{OnProgress, Progress};

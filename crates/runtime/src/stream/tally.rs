@@ -25,8 +25,8 @@ pub struct Progress {
     pub plan: Plan,
 }
 
-/// What is called with the progress.
-pub(super) type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+/// What is called with the progress of a run.
+pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
 /// Time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
