@@ -101,11 +101,14 @@ impl Staged {
                 name.push(extension);
             }
             let temporary = directory.join(name);
-            let file = match File::options()
-                .write(true)
-                .create_new(true)
-                .open(&temporary)
-            {
+            // In one step for whoever removes what is unfinished.
+            let created: io::Result<File> = unfinished(|all| {
+                let mut options = File::options();
+                let file = options.write(true).create_new(true).open(&temporary)?;
+                all.push(temporary.clone());
+                Ok(file)
+            });
+            let file = match created {
                 Ok(file) => file,
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(reason) => {
@@ -114,7 +117,6 @@ impl Staged {
                     return Err(Error::Create { name, reason });
                 }
             };
-            unfinished(|all| all.push(temporary.clone()));
             let staged = Staged {
                 path: path.to_owned(),
                 temporary,
@@ -157,9 +159,9 @@ impl Drop for Staged {
 }
 
 /// Temporary files of this process.
-fn unfinished(change: impl FnOnce(&mut Vec<PathBuf>)) {
+fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
     static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    change(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    change(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Removes the files of all outputs that are not finished: for a process that ends without dropping them.
