@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::metrics::Counter;
+use super::counter::Counter;
 
 /// Most shards.
 const SHARDS: u64 = 16;

@@ -1,34 +1,13 @@
 //! What a server counts, in the text format of Prometheus.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use evener_runtime::Rounds;
 use evener_runtime::rounds::LoadReport;
 
 use super::cache::Cache;
-
-/// A number that others may read at any time.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Counts `n` more.
-    pub fn add(&self, n: u64) {
-        self.0.fetch_add(n, Ordering::Relaxed);
-    }
-
-    /// Counts `n` fewer, for what goes up and down.
-    pub fn sub(&self, n: u64) {
-        self.0.fetch_sub(n, Ordering::Relaxed);
-    }
-
-    /// How many there are.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use super::counter::Counter;
 
 /// Kinds of requests, as metrics name them.
 pub const COMMANDS: [&str; 8] = [

@@ -12,6 +12,7 @@
 
 mod ahead;
 mod cache;
+mod counter;
 mod metrics;
 mod over;
 mod round;
@@ -22,7 +23,8 @@ use evener_runtime::stream::CancelToken;
 
 pub use ahead::Ahead;
 pub use cache::{Cache, Plain};
-pub use metrics::{COMMANDS, Counter, Latency, Metrics};
+pub use counter::Counter;
+pub use metrics::{COMMANDS, Latency, Metrics};
 pub use round::{Part, Round};
 pub use status::{Pulse, Status};
 pub use store::{Bad, Piece, Store, Window};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evener_runtime::Pool;
 use tracing::warn;
 
-use super::metrics::Counter;
+use super::counter::Counter;
 use super::store::{Bad, Coming, Piece, Store, Window};
 use crate::error::Error;
 use crate::image::{Block, Extent};

@@ -7,6 +7,7 @@ use std::thread;
 
 use proptest::prelude::*;
 
+use crate::client;
 use crate::client::Client;
 use crate::site::{Server, packed_image};
 
@@ -44,13 +45,7 @@ fn request() -> impl Strategy<Value = Vec<u8>> {
     let length = prop_oneof![0..100_000u32, Just(u32::MAX), Just(32 << 20), any::<u32>()];
     (0..16u16, 0..10u16, any::<u64>(), offset, length).prop_map(
         |(flags, command, cookie, offset, length)| {
-            let mut bytes = 0x2560_9513u32.to_be_bytes().to_vec();
-            bytes.extend(flags.to_be_bytes());
-            bytes.extend(command.to_be_bytes());
-            bytes.extend(cookie.to_be_bytes());
-            bytes.extend(offset.to_be_bytes());
-            bytes.extend(length.to_be_bytes());
-            bytes
+            client::request(flags, command, cookie, offset, length)
         },
     )
 }

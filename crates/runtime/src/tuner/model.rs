@@ -356,35 +356,39 @@ fn positive(rate: f64) -> f64 {
     }
 }
 
+/// What tests of the tuner begin with.
+#[cfg(test)]
+pub(super) fn setup(workers: u32, shapes: Vec<Shape>) -> TunerSetup {
+    TunerSetup {
+        shapes,
+        rates: Rates {
+            ops_per_s: 1e9,
+            bytes_per_s: 1e10,
+            bytes_per_s_together: 1e10,
+            fresh_bytes_per_s: 3e9,
+            job_s: 1e-6,
+            pass_s: 5e-6,
+        },
+        workers,
+        cpus: f64::from(workers),
+        outer_cache: None,
+        dispatches: Dispatch::ALL.to_vec(),
+        units: None,
+        live: false,
+        remembered: None,
+        choice: crate::plan::Choice::Auto,
+        fixed_workers: None,
+        crowded: false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Choice;
     use crate::service::Work;
 
     fn model(workers: u32, shapes: Vec<Shape>) -> Model {
-        Model::new(&TunerSetup {
-            shapes,
-            rates: Rates {
-                ops_per_s: 1e9,
-                bytes_per_s: 1e10,
-                bytes_per_s_together: 1e10,
-                fresh_bytes_per_s: 3e9,
-                job_s: 1e-6,
-                pass_s: 5e-6,
-            },
-            workers,
-            cpus: f64::from(workers),
-            outer_cache: None,
-            dispatches: Dispatch::ALL.to_vec(),
-            units: None,
-            live: false,
-            remembered: None,
-            choice: Choice::Auto,
-            fixed_workers: None,
-            crowded: false,
-        })
-        .unwrap()
+        Model::new(&setup(workers, shapes)).unwrap()
     }
 
     fn shape(structure: Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape {

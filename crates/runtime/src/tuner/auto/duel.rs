@@ -248,10 +248,8 @@ fn warm(costs: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::super::api::TunerSetup;
-    use super::super::super::model::Model;
+    use super::super::super::model::{Model, setup};
     use super::*;
-    use crate::plan::{Choice, Dispatch};
-    use crate::rates::Rates;
     use crate::service::{Shape, Work};
 
     /// A stream whose units are half of the outer cache.
@@ -265,25 +263,9 @@ mod tests {
             Shape::new(structure, vec![64], 1, work)
         };
         let setup = TunerSetup {
-            shapes: vec![shape(Structure::Tiled), shape(Structure::Farm)],
-            rates: Rates {
-                ops_per_s: 1e9,
-                bytes_per_s: 1e10,
-                bytes_per_s_together: 1e10,
-                fresh_bytes_per_s: 3e9,
-                job_s: 1e-6,
-                pass_s: 5e-6,
-            },
-            workers: 2,
-            cpus: 2.0,
             outer_cache: Some(32 << 20),
-            dispatches: Dispatch::ALL.to_vec(),
             units: Some(1000),
-            live: false,
-            remembered: None,
-            choice: Choice::Auto,
-            fixed_workers: None,
-            crowded: false,
+            ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
         };
         let model = Model::new(&setup).unwrap();
         Auto::new(model, &setup, &mut Log::new()).unwrap()
