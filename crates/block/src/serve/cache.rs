@@ -11,6 +11,8 @@ use super::counter::Counter;
 
 /// Most shards.
 const SHARDS: u64 = 16;
+/// Bytes of buffers that wait for their next block, about; beside the budget.
+const SPARE: u64 = 4 << 20;
 /// A shard has room for so many blocks at least, or there are fewer shards.
 const PER_SHARD: u64 = 8;
 
@@ -139,7 +141,7 @@ impl Cache {
     pub fn new(budget: u64, block: u32) -> Arc<Cache> {
         let block = u64::from(block.max(1));
         let shards = (budget / (block * PER_SHARD)).clamp(1, SHARDS);
-        let most = (budget / block).clamp(16, 64) as usize;
+        let most = (SPARE / block).clamp(4, 64) as usize;
         Arc::new(Cache {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
             room: budget / shards,
