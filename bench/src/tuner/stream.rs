@@ -225,6 +225,14 @@ impl Schedule for &mut Recorder {
         self.tuner.late(costs);
     }
 
+    fn buffers(&mut self, pair: Duration, units: u32) {
+        self.tuner.buffers(pair, units);
+    }
+
+    fn prepared(&mut self, time: Duration) {
+        self.tuner.prepared(time);
+    }
+
     fn summary(&self) -> Option<Summary> {
         Some(self.tuner.summary())
     }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use evener_crypt::bulk::BulkSink;
 use evener_crypt::product::session::{Error, decrypt, encrypt};
@@ -87,6 +88,10 @@ impl Schedule for Script {
             purpose: Purpose::Fixed,
         }
     }
+
+    fn buffers(&mut self, _: Duration, _: u32) {}
+
+    fn prepared(&mut self, _: Duration) {}
 
     fn record(&mut self, _: Measured<'_>) {
         self.1 += 1;

@@ -341,6 +341,26 @@ mod tests {
     }
 
     #[test]
+    fn what_was_decoded_ahead_is_of_use_once() {
+        let cache = Cache::new(1000, 100);
+        for (start, wanted) in [(0, true), (100, false), (200, false)] {
+            let Found::Mine(lead) = cache.find(start, wanted) else {
+                panic!("nobody has it");
+            };
+            // Somebody wants the last one while it is on its way.
+            if start == 200 {
+                assert!(matches!(cache.find(200, true), Found::Coming(_)));
+            }
+            lead.land(cache.buffer(100));
+        }
+        assert_eq!(cache.ahead_used(), 1);
+        for start in [0, 100, 100, 200] {
+            assert!(matches!(cache.find(start, true), Found::Ready(_)));
+        }
+        assert_eq!(cache.ahead_used(), 2);
+    }
+
+    #[test]
     fn without_a_budget_nothing_is_kept() {
         let cache = Cache::new(0, 100);
         put(&cache, 0, 100);

@@ -6,6 +6,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use evener_crypt::bulk::{Bulk, BulkSource, Counter, Failure, Open, Operation, Seal, UnitOut};
 use evener_crypt::chunked::{CHUNK, ChunkError, FileKey, SALT, SEALED_CHUNK, Scheme, sealed_len};
@@ -128,6 +129,10 @@ impl Schedule for Script {
             purpose: Purpose::Fixed,
         }
     }
+
+    fn buffers(&mut self, _: Duration, _: u32) {}
+
+    fn prepared(&mut self, _: Duration) {}
 
     fn record(&mut self, _: Measured<'_>) {
         self.number += 1;

@@ -54,7 +54,7 @@ pub struct LoadReport {
 }
 
 impl Load {
-    pub(super) fn new(
+    pub(super) fn tuned(
         least: u32,
         most: Option<u32>,
         items: u32,
@@ -67,14 +67,7 @@ impl Load {
             epoch,
             costs: Vec::new(),
         };
-        // One item goes to one worker, the one that asks.
-        let mode = match items {
-            1 => Mode::Fixed(Plan {
-                workers: 1,
-                ..search.tuner.incumbent()
-            }),
-            _ => Mode::Tuned(Box::new(Mutex::new(search))),
-        };
+        let mode = Mode::Tuned(Box::new(Mutex::new(search)));
         Ok(Load::with(least, most, items, mode))
     }
 

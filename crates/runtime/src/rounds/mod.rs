@@ -71,33 +71,24 @@ impl Rounds {
                 crowded: true,
             }
         };
-        Rounds::of(setup)
-    }
-
-    /// Rounds in jobs of one item on `workers` workers, from one ring.
-    pub fn plain(workers: usize) -> Rounds {
-        let plan = |_| Plan {
-            structure: Structure::Sequential,
-            dispatch: Dispatch::Fifo,
-            grain: 1,
-            workers: workers as u32,
-        };
-        let loads = bounds().map(|(least, most)| Load::fixed(least, most, plan(least)));
-        Rounds {
-            loads: loads.collect(),
-            busy: AtomicUsize::new(0),
-        }
-    }
-
-    fn of(setup: impl Fn(u32) -> TunerSetup) -> Result<Rounds, SetupError> {
-        let load = |(least, most): (u32, Option<u32>)| {
-            let items = most.unwrap_or(LARGE);
-            Load::new(least, most, items, setup(items))
+        let load = |(least, most): (u32, Option<u32>)| match most.unwrap_or(LARGE) {
+            // It goes to one worker, the one that asks.
+            1 => Ok(Load::fixed(least, most, plain(1))),
+            items => Load::tuned(least, most, items, setup(items)),
         };
         Ok(Rounds {
             loads: bounds().map(load).collect::<Result<_, _>>()?,
             busy: AtomicUsize::new(0),
         })
+    }
+
+    /// Rounds in jobs of one item on `workers` workers, from one ring.
+    pub fn plain(workers: usize) -> Rounds {
+        let loads = bounds().map(|(least, most)| Load::fixed(least, most, plain(workers as u32)));
+        Rounds {
+            loads: loads.collect(),
+            busy: AtomicUsize::new(0),
+        }
     }
 
     /// Threads that run a round now.
@@ -142,6 +133,15 @@ impl Rounds {
     /// What was found for each load that there was.
     pub fn report(&self) -> Vec<LoadReport> {
         self.loads.iter().filter_map(Load::report).collect()
+    }
+}
+
+fn plain(workers: u32) -> Plan {
+    Plan {
+        structure: Structure::Sequential,
+        dispatch: Dispatch::Fifo,
+        grain: 1,
+        workers,
     }
 }
 

@@ -22,14 +22,10 @@ pub trait Schedule: Send {
     }
 
     /// Says what making an input and an output buffer takes, and how many units can be in work with those there are.
-    fn buffers(&mut self, pair: Duration, units: u32) {
-        let _ = (pair, units);
-    }
+    fn buffers(&mut self, pair: Duration, units: u32);
 
     /// Takes the time that went by before the epoch's first unit while memory was made for its plan.
-    fn prepared(&mut self, time: Duration) {
-        let _ = time;
-    }
+    fn prepared(&mut self, time: Duration);
 
     /// What was found, for the report.
     fn summary(&self) -> Option<Summary> {

@@ -52,6 +52,32 @@ proptest! {
 }
 
 #[test]
+fn the_time_that_memory_takes_is_told_once_for_each_plan_that_needs_some() {
+    within(|| {
+        let plans = [
+            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 2),
+            (plan(Structure::Farm, Dispatch::Fifo, 1, 3), 9),
+        ];
+        let script = Script::new(&plans);
+        let memory = script.memory.clone();
+        let pause = Duration::from_millis(3);
+        let toy = Toy {
+            prepare: pause,
+            ..Toy::default()
+        };
+        let rt = runtime();
+        let stream = rt.stream(numbers(60)).through(toy);
+        stream.scheduled_by(script).into(Keep::default()).unwrap();
+        let memory = memory.lock().unwrap();
+        assert_eq!(memory.buffers.len(), 1);
+        assert!(memory.buffers[0].1 >= 1);
+        let told: Vec<_> = memory.prepared.iter().map(|(plan, _)| *plan).collect();
+        assert_eq!(told, [plans[0].0, plans[1].0]);
+        assert!(memory.prepared.iter().all(|(_, time)| *time >= pause));
+    });
+}
+
+#[test]
 fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
     within(|| {
         let plans = [

@@ -424,6 +424,15 @@ pub struct Script {
     pub fallback: Option<Plan>,
     pub number: u64,
     pub log: Arc<Mutex<Vec<Recorded>>>,
+    pub memory: Arc<Mutex<Memory>>,
+}
+
+/// What a stream told of the memory it made.
+#[derive(Default)]
+pub struct Memory {
+    pub buffers: Vec<(Duration, u32)>,
+    /// The plan of the epoch, and how long it took.
+    pub prepared: Vec<(Plan, Duration)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -447,6 +456,7 @@ impl Script {
             fallback: None,
             number: 0,
             log: Arc::default(),
+            memory: Arc::default(),
         }
     }
 
@@ -476,6 +486,15 @@ impl Schedule for Script {
             fallback: self.fallback.unwrap_or(plan),
             purpose: Purpose::Fixed,
         }
+    }
+
+    fn buffers(&mut self, pair: Duration, units: u32) {
+        self.memory.lock().unwrap().buffers.push((pair, units));
+    }
+
+    fn prepared(&mut self, time: Duration) {
+        let (plan, _) = self.at();
+        self.memory.lock().unwrap().prepared.push((plan, time));
     }
 
     fn late(&mut self, costs: &[Duration]) {

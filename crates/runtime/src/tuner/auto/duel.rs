@@ -247,21 +247,25 @@ fn warm(costs: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::api::TunerSetup;
+    use std::time::Duration;
+
+    use super::super::super::Tuner;
+    use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::{Model, setup};
     use super::*;
     use crate::service::{Shape, Work};
 
+    fn shape(structure: Structure) -> Shape {
+        let work = Work {
+            ops: 1e7,
+            bytes: 16e6,
+            fresh: 0.0,
+        };
+        Shape::new(structure, vec![64], 1, work)
+    }
+
     /// A stream whose units are half of the outer cache.
     fn auto() -> Auto {
-        let shape = |structure| {
-            let work = Work {
-                ops: 1e7,
-                bytes: 16e6,
-                fresh: 0.0,
-            };
-            Shape::new(structure, vec![64], 1, work)
-        };
         let setup = TunerSetup {
             outer_cache: Some(32 << 20),
             units: Some(1000),
@@ -269,6 +273,32 @@ mod tests {
         };
         let model = Model::new(&setup).unwrap();
         Auto::new(model, &setup, &mut Log::new()).unwrap()
+    }
+
+    #[test]
+    fn memory_for_a_trial_is_charged_as_it_was_measured() {
+        let cost = Duration::from_millis(1);
+        let lost = |preparation: Duration| {
+            let setup = TunerSetup {
+                units: Some(1000),
+                ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+            };
+            let mut tuner = Tuner::new(setup).unwrap();
+            loop {
+                let epoch = tuner.next();
+                let tries = matches!(epoch.purpose, Purpose::Probe | Purpose::Trial);
+                if epoch.number > 1 && tries {
+                    tuner.prepared(preparation);
+                }
+                let costs = vec![cost; epoch.units as usize];
+                tuner.record(Measured::Units { costs: &costs });
+                if epoch.number > 1 && tries {
+                    return tuner.summary().exploring;
+                }
+            }
+        };
+        let more = lost(Duration::from_millis(7)) - lost(Duration::ZERO);
+        assert!(more.abs_diff(Duration::from_millis(7)) < Duration::from_micros(1));
     }
 
     #[test]
