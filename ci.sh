@@ -103,7 +103,7 @@ TOTALS
 }
 
 # Images served as disks, in a guest under QEMU whose kernel has the driver; two minutes, and more with a larger
-# GUEST_ROUNDS, of which there are 10. The first time it fetches a kernel.
+# GUEST_ROUNDS, kills of the server, 10 unless set. The first time it fetches a kernel.
 guest() { crates/block/tests/guest/run.sh; }
 
 if [ $# -eq 0 ]; then

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use evener_block::serve::{Store, Window};
 use evener_block::{Decoder, Image, Place};
-use evener_runtime::{Batch, Caller, Dispatch, Pool, Rounds, Runtime, replay};
+use evener_runtime::{Batch, Caller, Dispatch, Pool, Rounds, Runtime, Topology, replay};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -46,6 +46,10 @@ pub struct Options {
 /// All figures of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockReport {
+    /// The machine's key.
+    pub machine: String,
+    /// Of evener.
+    pub version: &'static str,
     /// Of each image.
     pub images: Vec<ImageReport>,
     /// What handing out takes, by workers.
@@ -137,6 +141,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockRep
         })
         .collect::<Result<_, _>>()?;
     Ok(BlockReport {
+        machine: Topology::detect().machine_key(),
+        version: env!("CARGO_PKG_VERSION"),
         images,
         hand_over,
         rounds: options.rounds,

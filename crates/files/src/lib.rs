@@ -12,7 +12,7 @@ mod system;
 
 pub use error::{Error, one_line, plain};
 pub use input::InputFile;
-pub use output::{OutputFile, Target};
+pub use output::{OutputFile, Target, is_no_input};
 pub use staged::{Place, Staged, remove_unfinished};
 pub use system::{FileId, read_ahead, widen_pipe};
 

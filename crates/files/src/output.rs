@@ -27,6 +27,17 @@ impl Target for Vec<u8> {
     }
 }
 
+/// Sees to it that what is to be written is not read.
+///
+/// # Errors
+/// It is among `inputs`; `name` is what it is called in the message.
+pub fn is_no_input(id: Option<FileId>, inputs: &[FileId], name: &str) -> Result<(), Error> {
+    match id {
+        Some(id) if inputs.contains(&id) => Err(Error::SameFile { name: name.into() }),
+        _ => Ok(()),
+    }
+}
+
 /// A file being written.
 ///
 /// A regular file is written under a temporary name in the same directory, which [`Target::commit`] changes; dropped
@@ -40,24 +51,20 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates an output by its text, which may not be the input: `-` is the standard output, `./-` a file of that
+    /// Creates an output by its text, which may be none of the inputs: `-` is the standard output, `./-` a file of that
     /// name.
     ///
     /// # Errors
-    /// It is the input, or cannot be [created](OutputFile::create).
-    pub fn named(text: &OsStr, input: Option<FileId>) -> Result<OutputFile, Error> {
-        let differs = |id: Option<FileId>, name: String| match id {
-            Some(id) if input == Some(id) => Err(Error::SameFile { name }),
-            _ => Ok(()),
-        };
+    /// It is an input, or cannot be [created](OutputFile::create).
+    pub fn named(text: &OsStr, inputs: &[FileId]) -> Result<OutputFile, Error> {
         if matches!(text.to_str(), Some("-" | "/dev/stdout")) {
             let file = OutputFile::stdout()?;
-            differs(file.id(), file.name.clone())?;
+            is_no_input(file.id(), inputs, &file.name)?;
             return Ok(file);
         }
         let old = std::fs::metadata(text).ok();
         let id = old.as_ref().and_then(FileId::of);
-        differs(id, one_line(&text.to_string_lossy()))?;
+        is_no_input(id, inputs, &one_line(&text.to_string_lossy()))?;
         OutputFile::create(Path::new(text))
     }
 

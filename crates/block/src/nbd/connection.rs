@@ -255,6 +255,9 @@ impl<'a> Connection<'a> {
         desk: &mut Desk,
     ) -> io::Result<()> {
         let len = request.payload();
+        if len == 0 {
+            return Ok(());
+        }
         if !turn.input.has(len as usize) {
             self.send(desk)?;
         }

@@ -109,7 +109,7 @@ impl<'a> Hall<'a> {
                 && Instant::now() >= next
             {
                 on_status(&pulse.beat(counted));
-                next += STATUS;
+                next = Instant::now() + STATUS;
             }
             let called = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
             if called(1)

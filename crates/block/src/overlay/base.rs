@@ -67,10 +67,8 @@ fn samples(image: &Image, hasher: &mut blake3::Hasher) -> Result<(), Error> {
     let (from, to) = (HEAD, size.saturating_sub(TAIL));
     if from < to {
         let step = ((to - from) / SAMPLES).max(SAMPLE);
-        let mut at = from;
-        while at < to {
+        for at in (from..to).step_by(step as usize).take(SAMPLES as usize) {
             hasher.update(&file.bytes(at, SAMPLE)?);
-            at += step;
         }
     }
     hasher.update(&file.bytes(to.max(HEAD), TAIL)?);

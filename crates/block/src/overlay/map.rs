@@ -124,7 +124,8 @@ impl Map {
             self.count
                 .fetch_add(bits.count_ones().into(), Ordering::Relaxed);
         }
-        state.placed = durable != [0; PAGE as usize];
+        // That was done before the first of its bits was written. Once more could undo a flush.
+        state.placed = true;
         if written != durable {
             state.dirty = true;
             lock(&self.dirty).push(number);

@@ -126,7 +126,8 @@ impl Overlay {
     /// Returns when all that was written before survives a power cut.
     ///
     /// # Errors
-    /// It may not. After an error of the disk nothing is promised any more until it is opened again.
+    /// It may not. After an error of the disk no flush succeeds any more, and whoever opens it next finds what was flushed
+    /// before.
     pub fn flush(&self) -> io::Result<()> {
         self.syncs.join(|| {
             // What is in the map now was written before, and so is durable with the first sync.
@@ -178,9 +179,13 @@ impl Overlay {
         let done = self.medium.sync();
         if let Err(reason) = &done {
             self.lost.store(true, Ordering::Relaxed);
+            // The system takes for written what it could not write, so the next server may believe the second map only.
+            let nobodys = Boot::default();
+            let _ = self.medium.write(BOOT_AT, &mut [IoSlice::new(&nobodys)]);
             let name = &self.name;
             tracing::warn!(
-                "{name}: what was written may not reach the disk: {reason}; every flush fails until the server is started again"
+                "{name}: what was written may not reach the disk: {reason}; every flush fails, and the next server has what was \
+                 flushed before"
             );
         }
         done

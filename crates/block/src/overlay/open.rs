@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice};
 use std::path::Path;
 
-use evener_files::{FileId, Staged, one_line};
+use evener_files::{FileId, Place, Staged, one_line};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
@@ -78,7 +78,13 @@ fn find_or_make(
                 Err(reason) => return Err(failed(name, "open it for writing", reason)),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                if let Some(file) = make(path, name, base, layout)? {
+                // Of a link to nowhere, where it leads.
+                let path = match Place::of(path) {
+                    Ok(Place::File { path, .. }) => path,
+                    Ok(Place::InPlace) => continue,
+                    Err(reason) => return Err(failed(name, "create it", reason)),
+                };
+                if let Some(file) = make(&path, name, base, layout)? {
                     return Ok(Some(file));
                 }
             }

@@ -393,6 +393,24 @@ fn a_granule_counts_as_durable_only_after_its_bytes() {
 }
 
 #[test]
+fn what_a_later_server_flushed_is_there_after_it_writes_on() {
+    let disk = Disk::empty(SIZE);
+    // Killed before any flush.
+    let first = open(&disk, SIZE, 1);
+    first.write(0, &[7; GRANULE as usize], &mut rest).unwrap();
+    let second = open(&disk, SIZE, 1);
+    second.flush().unwrap();
+    let flushed = image(&second);
+    let (page, data) = (GRANULE, [8; GRANULE as usize]);
+    second.write(page, &data, &mut rest).unwrap();
+    for kept in [true, false] {
+        let cut = disk.cut(disk.told(), || kept);
+        let after = image(&open(&cut, SIZE, 2));
+        assert!(after[..page as usize] == flushed[..page as usize], "{kept}");
+    }
+}
+
+#[test]
 fn a_full_disk_harms_nothing_that_was_there() {
     let disk = Disk::empty(SIZE);
     let overlay = open(&disk, SIZE, 1);
@@ -440,7 +458,11 @@ fn after_an_error_of_the_disk_no_flush_succeeds() {
     overlay.flush().unwrap_err();
     disk.state().broken = false;
     overlay.flush().unwrap_err();
+    assert!(overlay.run(0, SIZE).0);
+    // What the system has may be nowhere else, and is gone when it needs the memory.
     let again = open(&disk, SIZE, 1);
+    assert!(!again.run(0, SIZE).0);
+    again.write(GRANULE, &[8; 5000], &mut rest).unwrap();
     again.flush().unwrap();
     let after = image(&again);
     assert_eq!(image(&open(&disk, SIZE, 2)), after);

@@ -86,5 +86,5 @@ const TERMINAL: &str = "is a terminal; name a file";
 
 /// Creates an output, which may not be the input: `-` is the standard output.
 fn create(output: &OsStr, input: Option<FileId>) -> Result<OutputFile, SessionError> {
-    Ok(OutputFile::named(output, input).map_err(Error::from)?)
+    Ok(OutputFile::named(output, input.as_slice()).map_err(Error::from)?)
 }

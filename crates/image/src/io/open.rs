@@ -6,7 +6,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use evener_files::{Error as FileError, FileId, InputFile, OutputFile, Place, one_line};
+use evener_files::{
+    Error as FileError, FileId, InputFile, OutputFile, Place, is_no_input, one_line,
+};
 
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
@@ -217,13 +219,8 @@ pub fn create_output(
         Some("null:") => return Ok(Output::Null(Null::new())),
         Some("-" | "/dev/stdout") => {
             let writer = y4m::Writer::stdout()?;
-            return match writer.get_ref().id() {
-                Some(id) if inputs.contains(&id) => Err(FileError::SameFile {
-                    name: writer.name().to_owned(),
-                }
-                .into()),
-                _ => Ok(y4m(writer)),
-            };
+            is_no_input(writer.get_ref().id(), inputs, writer.name())?;
+            return Ok(y4m(writer));
         }
         _ => {}
     }
@@ -237,11 +234,7 @@ pub fn create_output(
         let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         return Err(FileError::Create { name, reason }.into());
     }
-    if let Ok(old) = &old
-        && FileId::of(old).is_some_and(|id| inputs.contains(&id))
-    {
-        return Err(FileError::SameFile { name }.into());
-    }
+    is_no_input(old.ok().as_ref().and_then(FileId::of), inputs, &name)?;
     let special = matches!(Place::of(path), Ok(Place::InPlace));
     if has_y4m_name(path) || special {
         return y4m::Writer::create(path).map(y4m);
