@@ -232,7 +232,7 @@ fn measure(
             structure,
             dispatch,
             grain,
-        } if structure != Structure::Farm && affinity.is_none() => {
+        } if !structure.overlaps() && affinity.is_none() => {
             let service = subject.service();
             let shapes = service.shapes(subject.private_cache);
             let shape = shapes

@@ -116,6 +116,7 @@ impl Data<'_> {
             Structure::BackwardCached,
             Structure::Tiled,
             Structure::Farm,
+            Structure::Abreast,
         ];
         let series: Vec<Series> = shown
             .iter()

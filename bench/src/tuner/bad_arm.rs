@@ -283,6 +283,7 @@ mod tests {
             steps: Vec::new(),
             default_grain: 1,
             min_grain: 1,
+            units: 1,
             work: Work {
                 ops,
                 bytes: 8.0,

@@ -95,6 +95,16 @@ impl Service for Prepared {
     ) -> Result<(), String> {
         self.service.run(part, input, output, scratch)
     }
+
+    fn run_abreast(
+        &self,
+        part: &Part,
+        inputs: &[&Frame],
+        outputs: &[&Frame],
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        self.service.run_abreast(part, inputs, outputs, scratch)
+    }
 }
 
 /// What is called before some units are taken.

@@ -29,7 +29,7 @@ pub struct Uncountable {
 /// Counts that do not fit 64 bits are given as the largest that does.
 ///
 /// # Errors
-/// [`Uncountable`] for `tiled`, `pipeline` and `farm`.
+/// [`Uncountable`] for `tiled`, `pipeline`, `farm` and `abreast`.
 pub fn count(
     graph: &PlaneGraph,
     structure: Structure,
@@ -39,7 +39,7 @@ pub fn count(
         Structure::Sequential => |_| 1,
         Structure::Backward | Structure::BackwardStore => |times| times,
         Structure::BackwardCached => |times| times.min(1),
-        Structure::Tiled | Structure::Pipeline | Structure::Farm => {
+        Structure::Tiled | Structure::Pipeline | Structure::Farm | Structure::Abreast => {
             return Err(Uncountable { structure });
         }
     };

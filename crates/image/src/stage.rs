@@ -8,6 +8,7 @@ use evener_runtime::Simd;
 
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::kernels::bilinear::abreast::{Block, Out};
 use crate::kernels::taps::TapRun;
 use crate::lines::Lines;
 
@@ -141,6 +142,11 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
+    /// The stage as one that several frames can go through side by side, where it is one.
+    fn abreast(&self) -> Option<&dyn Abreast> {
+        None
+    }
+
     /// One stage that computes this one together with the stages it reads, from their common input.
     fn fused(&self) -> Option<Arc<dyn Stage>> {
         None
@@ -188,6 +194,13 @@ pub trait Resample: Send + Sync {
 
     /// The value of outputs without taps.
     fn fill(&self) -> f32;
+}
+
+/// A stage that several frames can go through side by side.
+pub trait Abreast: Send + Sync {
+    /// Outputs (x0, y) and on of every frame. `block` holds [`Stage::source`] of them, clipped to the plane, which has
+    /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
+    fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);
 }
 
 /// The plane a filter is bound to.

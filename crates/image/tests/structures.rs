@@ -164,7 +164,7 @@ fn wide_frames_give_the_defined_bytes() {
             for shape in shapes.iter().filter(|s| {
                 matches!(
                     s.structure,
-                    Structure::Tiled | Structure::Farm | Structure::Sequential
+                    Structure::Tiled | Structure::Farm | Structure::Sequential | Structure::Abreast
                 )
             }) {
                 let output = service.output();

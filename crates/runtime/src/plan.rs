@@ -23,11 +23,13 @@ pub enum Structure {
     Pipeline,
     /// Whole units on different workers.
     Farm,
+    /// Several units at once, a sample of each side by side in the lanes of a register.
+    Abreast,
 }
 
 impl Structure {
     /// Every structure, in the order they are listed to users.
-    pub const ALL: [Structure; 7] = [
+    pub const ALL: [Structure; 8] = [
         Structure::Sequential,
         Structure::Backward,
         Structure::BackwardCached,
@@ -35,10 +37,16 @@ impl Structure {
         Structure::Tiled,
         Structure::Pipeline,
         Structure::Farm,
+        Structure::Abreast,
     ];
 
-    /// Whether units of this structure are in flight side by side, so that none waits for the last job of the one before.
+    /// Whether several units are in work at once, so that one may wait for others that come after it.
     pub fn overlaps(self) -> bool {
+        self.flows() || self == Structure::Abreast
+    }
+
+    /// Whether units are begun while others are in work, so that none waits for the last job of the one before.
+    pub fn flows(self) -> bool {
         matches!(self, Structure::Farm | Structure::Pipeline)
     }
 
@@ -52,6 +60,7 @@ impl Structure {
             Structure::Tiled => "tiled",
             Structure::Pipeline => "pipeline",
             Structure::Farm => "farm",
+            Structure::Abreast => "abreast",
         }
     }
 
@@ -71,6 +80,9 @@ impl Structure {
             Structure::Tiled => "regions of output run through all stages in private cache",
             Structure::Pipeline => "stages on different workers, joined by rings",
             Structure::Farm => "whole units on different workers, results put back in order",
+            Structure::Abreast => {
+                "several units at once, side by side in the lanes of registers, divided like tiles"
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Shape {
     pub default_grain: u32,
     /// Smallest grain worth trying.
     pub min_grain: u32,
+    /// Units that a part of `Abreast` is about, as far as there are so many; 1 under every other structure.
+    pub units: u32,
     /// Predicted work of a unit.
     pub work: Work,
 }
@@ -43,6 +45,7 @@ impl Shape {
             steps: Vec::new(),
             default_grain,
             min_grain: 1,
+            units: 1,
             work,
         }
     }
@@ -114,4 +117,16 @@ pub trait Service: Send + Sync {
         output: &Self::Output,
         scratch: &mut Self::Scratch,
     ) -> Result<(), String>;
+    /// Computes a part of each of several units: of as many inputs and outputs, at least one and at most
+    /// [`Shape::units`]. Called under `Abreast`, which only a service that has this offers.
+    fn run_abreast(
+        &self,
+        part: &Part,
+        inputs: &[&Self::Input],
+        outputs: &[&Self::Output],
+        scratch: &mut Self::Scratch,
+    ) -> Result<(), String> {
+        let _ = (inputs, outputs, scratch);
+        Err(format!("the service has no structure {}", part.structure))
+    }
 }

@@ -33,6 +33,7 @@ impl Service for Nothing {
             steps: Vec::new(),
             default_grain: 1,
             min_grain: 1,
+            units: 1,
             work: Work::default(),
         };
         vec![shape(Structure::Sequential, 8), shape(Structure::Farm, 1)]

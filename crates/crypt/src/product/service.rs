@@ -266,6 +266,7 @@ impl Service for Batches {
             steps,
             default_grain,
             min_grain,
+            units: 1,
             work,
         };
         if let Some(chain) = self.serial() {

@@ -44,6 +44,17 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Samples (x0, y) to (x0 + n, y), all inside the plane, where they lie as values.
+    pub fn row(&self, y: i32, x0: i32, n: usize) -> Option<&[f32]> {
+        match self {
+            Source::F32(rows, size) => {
+                let from = y as usize * size.w as usize + x0 as usize;
+                Some(&rows[from..from + n])
+            }
+            _ => None,
+        }
+    }
+
     /// Copies samples (x0, y) to (x0 + to.len(), y), all inside the plane, as values.
     pub fn load(&self, simd: Simd, y: i32, x0: i32, to: &mut [f32]) {
         let from = y as usize * self.size().w as usize + x0 as usize;

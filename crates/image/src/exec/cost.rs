@@ -2,6 +2,7 @@
 
 use evener_runtime::{Structure, Work};
 
+use super::abreast::Abreast;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
@@ -30,6 +31,11 @@ const WRITTEN_AND_READ: f64 = 3.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;
 
+/// What a warp of frames abreast costs beside one of a frame alone, and what moving a sample between frames and lanes
+/// costs, both ways, in operations.
+const ABREAST: f64 = 0.4;
+const BETWEEN: f64 = 4.0;
+
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
@@ -38,11 +44,12 @@ pub struct Predicted {
     cached: Work,
     store: Work,
     tiled: Work,
+    abreast: Work,
 }
 
 impl Predicted {
     /// Work on a plane of codes or values of `depth`.
-    pub fn of(graph: &PlaneGraph, tiled: &Tiled, depth: Depth) -> Self {
+    pub fn of(graph: &PlaneGraph, tiled: &Tiled, abreast: Option<&Abreast>, depth: Depth) -> Self {
         let area = |size: Size| size.area() as f64;
         let ends = (area(graph.source) + area(graph.size)) * depth.bytes() as f64;
         let arithmetic: f64 = graph
@@ -112,6 +119,16 @@ impl Predicted {
                 bytes: ends,
                 fresh: 0.0,
             },
+            abreast: Work {
+                ops: abreast.map_or(0.0, |abreast| {
+                    let passes = abreast.passes();
+                    let warps = passes
+                        .map(|(node, need)| node.weight() * (need.width() * need.height()) as f64);
+                    ABREAST * warps.sum::<f64>() + BETWEEN * area(graph.source)
+                }),
+                bytes: ends,
+                fresh: abreast.map_or(0.0, |abreast| abreast.between() as f64),
+            },
         }
     }
 }
@@ -175,6 +192,7 @@ pub fn total(planes: &[Predicted], structure: Structure) -> Work {
         Structure::BackwardCached => p.cached,
         Structure::BackwardStore => p.store,
         Structure::Tiled | Structure::Farm | Structure::Pipeline => p.tiled,
+        Structure::Abreast => p.abreast,
     };
     planes.iter().map(of).fold(Work::default(), |sum, w| Work {
         ops: sum.ops + w.ops,

@@ -1,5 +1,6 @@
 //! How the graph of a plane runs on a frame: one file per structure.
 
+pub mod abreast;
 pub mod access;
 pub mod backward;
 pub mod cost;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use evener_runtime::{Part, Service, Shape, Simd, Structure};
 
+use super::abreast::{self, Abreast};
 use super::access::{Source, Target};
 use super::backward::{self, Backward, Cache, Mode};
 use super::cost::{self, Predicted};
@@ -15,12 +16,17 @@ use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::abreast::FRAMES;
+
+/// Most bytes that the planes of frames abreast may take: they are to stay in the outer cache.
+const MOST_ABREAST: usize = 16 << 20;
 
 /// Private memory of one worker.
 #[derive(Default)]
 pub struct Scratch {
     sequential: sequential::Scratch,
     tiled: tiled::Scratch,
+    abreast: abreast::Scratch,
     backward: backward::Scratch,
 }
 
@@ -30,6 +36,8 @@ struct Plane {
     /// Heights of the passes of `sequential`.
     heights: Vec<u32>,
     tiled: Tiled,
+    /// Where frames can stand abreast.
+    abreast: Option<Abreast>,
     sequential: OnceLock<Sequential>,
     backward: OnceLock<Backward>,
     cache: OnceLock<Cache>,
@@ -78,6 +86,7 @@ impl FilterService {
             .iter()
             .map(|graph| Plane {
                 tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
+                abreast: Abreast::new(fuse(graph, false), graph.size),
                 graph: graph.clone(),
                 heights: sequential::passes(graph, values),
                 sequential: OnceLock::new(),
@@ -129,6 +138,28 @@ impl FilterService {
     fn sequential_items(&self, pass: usize) -> Option<u32> {
         let heights = self.planes.iter().filter_map(|p| p.heights.get(pass));
         heights.min().copied()
+    }
+
+    /// The planes whose result is not known beforehand.
+    fn computed(&self) -> impl Iterator<Item = &Plane> {
+        let planes = self.planes.iter();
+        planes.filter(|plane| !matches!(plane.graph.result, Port::Constant(_)))
+    }
+
+    /// Items of the passes of `abreast`, where frames can stand so and their planes are small.
+    fn passes_abreast(&self) -> Option<Vec<u32>> {
+        let planes: Option<Vec<&Abreast>> = self.computed().map(|p| p.abreast.as_ref()).collect();
+        let planes = planes.filter(|planes| !planes.is_empty())?;
+        let bytes: usize = planes.iter().map(|plane| plane.between()).sum();
+        let items = |pass: usize| self.items_abreast(pass);
+        (bytes <= MOST_ABREAST).then(|| (0..).map_while(items).collect())
+    }
+
+    /// Items of a pass of `abreast`: the rows of the lowest plane that has it.
+    fn items_abreast(&self, pass: usize) -> Option<u32> {
+        let planes = self.computed().filter_map(|p| p.abreast.as_ref());
+        let heights = planes.filter_map(|plane| plane.passes().nth(pass));
+        heights.map(|(_, need)| need.height().max(1) as u32).min()
     }
 
     /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
@@ -244,6 +275,11 @@ impl Service for FilterService {
                         plane.cache();
                     }
                 }
+                Structure::Abreast => {
+                    if let Some(abreast) = &plane.abreast {
+                        abreast.prepare();
+                    }
+                }
                 Structure::Tiled | Structure::Farm | Structure::Pipeline => {}
             }
         }
@@ -252,28 +288,30 @@ impl Service for FilterService {
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
         let items = self.items();
         let predicted: Vec<Predicted> = self
-            .planes
-            .iter()
-            .filter(|p| !matches!(p.graph.result, Port::Constant(_)))
-            .map(|p| Predicted::of(&p.graph, &p.tiled, self.input.depth))
+            .computed()
+            .map(|p| Predicted::of(&p.graph, &p.tiled, p.abreast.as_ref(), self.input.depth))
             .collect();
-        let shape = |structure, passes: Vec<u32>| Shape {
-            structure,
-            default_grain: if structure == Structure::Farm {
-                1
-            } else {
-                items.div_ceil(16).max(1)
-            },
-            min_grain: if structure == Structure::Farm {
-                1
-            } else {
-                (items / 256).max(1)
-            },
-            passes,
-            steps: Vec::new(),
-            work: cost::total(&predicted, structure),
+        let shape = |structure, passes: Vec<u32>| {
+            let grains = match structure {
+                Structure::Farm => (1, 1),
+                // Eight times as much is in a row.
+                Structure::Abreast => (items.div_ceil(8).max(1), (items / 256).max(1)),
+                _ => (items.div_ceil(16).max(1), (items / 256).max(1)),
+            };
+            Shape {
+                structure,
+                default_grain: grains.0,
+                min_grain: grains.1,
+                passes,
+                steps: Vec::new(),
+                units: match structure {
+                    Structure::Abreast => FRAMES as u32,
+                    _ => 1,
+                },
+                work: cost::total(&predicted, structure),
+            }
         };
-        vec![
+        let mut shapes = vec![
             shape(
                 Structure::Sequential,
                 (0..)
@@ -285,7 +323,11 @@ impl Service for FilterService {
             shape(Structure::BackwardStore, vec![items]),
             shape(Structure::Tiled, vec![items]),
             shape(Structure::Farm, vec![1]),
-        ]
+        ];
+        if let Some(passes) = self.passes_abreast() {
+            shapes.push(shape(Structure::Abreast, passes));
+        }
+        shapes
     }
 
     fn run(
@@ -307,7 +349,53 @@ impl Service for FilterService {
                         .rows(self.simd, source, rows, target, &mut scratch.tiled);
                 });
             }
+            Structure::Abreast => return self.run_abreast(part, &[input], &[output], scratch),
             Structure::Pipeline => return Err("filters have no pipeline structure".into()),
+        }
+        Ok(())
+    }
+
+    fn run_abreast(
+        &self,
+        part: &Part,
+        inputs: &[&Frame],
+        outputs: &[&Frame],
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let count = self.items_abreast(part.pass).unwrap_or(1);
+        for (p, plane) in self.planes.iter().enumerate() {
+            let held = |rows: &Range<usize>| -> Vec<Target<'_>> {
+                let planes = outputs.iter().map(|output| output.plane(p));
+                planes
+                    .map(|plane| Target::new(plane, rows.clone()))
+                    .collect()
+            };
+            if let Port::Constant(value) = plane.graph.result {
+                if part.pass == 0 {
+                    let rows = share(&part.items, count, plane.graph.size.h);
+                    held(&rows).iter_mut().for_each(|target| target.fill(value));
+                }
+                continue;
+            }
+            let abreast = plane.abreast.as_ref();
+            let abreast = abreast.ok_or("this graph has no structure abreast")?;
+            let Some((_, need)) = abreast.passes().nth(part.pass) else {
+                continue;
+            };
+            let rows = share(&part.items, count, need.height() as u32);
+            if rows.is_empty() {
+                continue;
+            }
+            let sources = inputs.iter().map(|input| input.plane(p));
+            let sources: Vec<_> = sources
+                .map(|samples| Source::new(samples, plane.graph.source))
+                .collect();
+            let mut targets = match abreast.is_last(part.pass) {
+                true => held(&rows),
+                false => Vec::new(),
+            };
+            let (simd, scratch) = (self.simd, &mut scratch.abreast);
+            abreast.rows(simd, &sources, part.pass, rows, &mut targets, scratch);
         }
         Ok(())
     }

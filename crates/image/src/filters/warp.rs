@@ -8,12 +8,13 @@ use evener_runtime::Simd;
 use super::tone;
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::kernels::bilinear::abreast::{Block, Out};
 use crate::kernels::bilinear::{self, Edge, Map, Sampling};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
-use crate::kernels::tones::{self, Pointwise, with_tone};
+use crate::kernels::tones::{self, Pointwise, Same, with_tone};
 use crate::lines::Lines;
-use crate::stage::{Resample, RowContext, Stage, Tone};
+use crate::stage::{Abreast, Resample, RowContext, Stage, Tone};
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {
@@ -156,6 +157,10 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         (self.before.is_none() && self.after.is_none()).then_some(self)
     }
 
+    fn abreast(&self) -> Option<&dyn Abreast> {
+        self.before.is_none().then_some(self)
+    }
+
     fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
         let after = match self.after {
             None => Some(tone),
@@ -192,11 +197,22 @@ impl<M: Bounded + Clone + 'static> Resample for Warp<M> {
     }
 
     fn fill(&self) -> f32 {
-        if let Edge::Fill(fill) = self.edge {
-            fill
-        } else {
-            0.0
-        }
+        self.edge.fill()
+    }
+}
+
+impl<M: Bounded + Clone + 'static> Abreast for Warp<M> {
+    fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>) {
+        with_tone!(self.after, |after| {
+            let sampling = Sampling {
+                map: &self.map,
+                edge: self.edge,
+                plane: self.size,
+                before: Same,
+                after,
+            };
+            bilinear::abreast::row(simd, &sampling, block, at, out)
+        })
     }
 }
 

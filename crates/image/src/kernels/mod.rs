@@ -4,6 +4,7 @@
 //! the compiler makes it: [`for_each_level!`](crate::for_each_level). Kernels whose loads a compiler does not find are
 //! written in registers of [`lanes`].
 
+pub mod abreast;
 pub mod bilinear;
 pub mod convert;
 pub mod lanes;

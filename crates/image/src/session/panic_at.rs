@@ -98,4 +98,17 @@ impl Service for PanicAt {
         assert!(input.number != self.frame, "asked to panic on this frame");
         self.service.run(part, &input.frame, output, scratch)
     }
+
+    fn run_abreast(
+        &self,
+        part: &Part,
+        inputs: &[&Numbered],
+        outputs: &[&Frame],
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let bad = inputs.iter().any(|input| input.number == self.frame);
+        assert!(!bad, "asked to panic on this frame");
+        let inputs: Vec<_> = inputs.iter().map(|input| &input.frame).collect();
+        self.service.run_abreast(part, &inputs, outputs, scratch)
+    }
 }

@@ -3,11 +3,21 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a cache line, the alignment of every buffer.
 pub const LINE: usize = 64;
 /// Bytes of a huge page, the alignment of large buffers.
 const HUGE: usize = 2 << 20;
+/// Buffers from this size on come in colours.
+const COLOURED: usize = 128 << 10;
+/// Colours there are: buffers that are made one after the other have different ones.
+const COLOURS: usize = 16;
+/// Bytes between two colours of large buffers and of others. What lies at one place in each of several buffers, as in those of
+/// a unit and its result, would else compete for the same few places in a cache: the second-level one repeats every 64
+/// to 256 KiB, the first every 4.
+const HUGE_COLOUR: usize = (8 << 10) + COLOUR;
+const COLOUR: usize = 4 * LINE;
 
 mod sealed {
     pub trait Sealed {}
@@ -25,6 +35,8 @@ samples!(u8, u16, u32, u64, f32);
 pub struct Aligned<T: Sample> {
     start: NonNull<T>,
     len: usize,
+    /// Bytes allocated before it.
+    before: usize,
 }
 
 // SAFETY: `Aligned` owns its memory alone, like a boxed slice of plain numbers.
@@ -39,33 +51,47 @@ impl<T: Sample> Aligned<T> {
             return Aligned {
                 start: NonNull::dangling(),
                 len,
+                before: 0,
             };
         }
-        let layout = Self::layout(len);
+        let before = colour(len * size_of::<T>());
+        let layout = Self::layout(len, before);
         // SAFETY: the layout has a non-zero size.
-        let start = unsafe { alloc(layout) };
-        let Some(first) = NonNull::new(start.cast::<T>()) else {
+        let memory = unsafe { alloc(layout) };
+        if memory.is_null() {
             handle_alloc_error(layout)
-        };
-        if layout.align() == HUGE {
-            ask_for_huge_pages(start, layout.size());
         }
-        // SAFETY: `start` begins `layout.size()` bytes that are ours.
-        unsafe { start.write_bytes(0, layout.size()) };
-        Aligned { start: first, len }
+        if layout.align() == HUGE {
+            ask_for_huge_pages(memory, layout.size());
+        }
+        // SAFETY: `memory` begins `layout.size()` bytes that are ours, and `before` is less.
+        let start = unsafe {
+            memory.write_bytes(0, layout.size());
+            NonNull::new_unchecked(memory.add(before).cast::<T>())
+        };
+        Aligned { start, len, before }
     }
 
-    fn layout(len: usize) -> Layout {
+    fn layout(len: usize, before: usize) -> Layout {
         let array = Layout::array::<T>(len).expect("a buffer is smaller than the address space");
         let align = if array.size() >= HUGE { HUGE } else { LINE };
-        array
-            .align_to(align)
+        Layout::from_size_align(array.size() + before, align)
             .expect("a buffer is smaller than the address space")
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {
         self.start.as_ptr()
     }
+}
+
+/// Where a buffer of `bytes` begins in its memory, a multiple of a line.
+fn colour(bytes: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    if bytes < COLOURED {
+        return 0;
+    }
+    let number = NEXT.fetch_add(1, Ordering::Relaxed) % COLOURS;
+    number * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
 }
 
 /// Reading a frame at an angle touches a page a row: with small pages address translation is what it waits for.
@@ -88,7 +114,10 @@ impl<T: Sample> Drop for Aligned<T> {
     fn drop(&mut self) {
         if self.len > 0 {
             // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.start.as_ptr().cast(), Self::layout(self.len)) }
+            unsafe {
+                let memory = self.start.as_ptr().cast::<u8>().sub(self.before);
+                dealloc(memory, Self::layout(self.len, self.before));
+            }
         }
     }
 }

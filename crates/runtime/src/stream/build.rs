@@ -97,15 +97,15 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
 
     /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are full, the oldest
     /// unit not yet begun is dropped and counted. There are at least 3 units of input in flight;
-    /// units keep the numbers they were read with; `farm` is not used.
+    /// units keep the numbers they were read with; structures that have several in work at once are not used.
     pub fn live(mut self, live: bool) -> Self {
         self.options.live = live;
         self
     }
 
     /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1.
-    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line; under `farm` two more than
-    /// there are workers; 32 if units take less than 50 µs and there are many, so that a wake-up of a thread serves several.
+    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line; two more than a plan has
+    /// in work at once; 32 if units take less than 50 µs and there are many, so that a wake-up of a thread serves several.
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self

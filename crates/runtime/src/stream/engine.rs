@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::balance::Balance;
 use super::cancel::CancelToken;
 use super::error::{BoxError, StreamError};
+use super::exchange::Numbered;
 use super::exec::Executor;
 use super::farm;
 use super::intake::{Intake, Next};
@@ -22,6 +23,8 @@ use crate::tuner::{Epoch, Measured};
 /// Units that take less are handed over several at a time, in so many buffers.
 const TINY: Duration = Duration::from_micros(50);
 pub(super) const MANY: usize = 32;
+/// How long a unit that has come waits at least for one that is to stand beside it.
+const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Why no further unit is computed.
 pub(super) enum Stop {
@@ -52,6 +55,12 @@ pub(super) struct Ended {
     pub(super) next: Option<Epoch>,
 }
 
+impl From<(u64, String)> for Stop {
+    fn from((unit, message): (u64, String)) -> Stop {
+        Stop::Unit { unit, message }
+    }
+}
+
 impl From<Stop> for Ended {
     fn from(stop: Stop) -> Ended {
         Ended {
@@ -66,6 +75,12 @@ impl From<Stop> for Ended {
 pub(super) struct Limits {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
+}
+
+/// A unit and the buffer for its result.
+struct Work<S: Service> {
+    unit: Numbered<S::Input>,
+    output: S::Output,
 }
 
 /// Everything the compute side works with.
@@ -112,7 +127,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             let ended = match epoch.plan.structure {
                 Structure::Farm => farm::epochs(self, &epoch, schedule, &mut costs),
                 Structure::Pipeline => pipeline::epochs(self, &epoch, schedule, &mut costs),
-                _ => self.one_by_one(&epoch, &mut costs),
+                _ => self.in_turn(&epoch, &mut costs),
             };
             match ended.cut {
                 Some(Cut { after, redo }) => {
@@ -152,6 +167,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         let inside = match structure {
             Structure::Farm => plan.workers as usize,
             Structure::Pipeline => pipeline::inside(plan, self.exec.step_costs().len() as u32),
+            Structure::Abreast => self.exec.shape(structure).map_or(1, |s| s.units) as usize,
             _ => return Ok(new.then(|| begin.elapsed())),
         };
         let made = self.ensure_around(inside);
@@ -168,80 +184,69 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         Ok(())
     }
 
-    /// Computes the units of an epoch one after the other, each divided over workers.
-    fn one_by_one(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
-        let in_link = self.intake.link().clone();
-        let out_link = self.outlet.link();
-        for _ in 0..epoch.units.max(1) {
+    /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand abreast.
+    fn in_turn(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
+        let mut group = Vec::with_capacity(self.abreast(&epoch.plan));
+        let mut patience = PATIENCE;
+        let mut left = epoch.units.max(1);
+        while left > 0 {
             if self.cancel.is_cancelled() {
                 return Stop::Stopped.into();
             }
-            let unit = match self.intake.take(|| out_link.flush()) {
-                Next::Unit(unit) => unit,
-                Next::End => return Stop::End.into(),
-                Next::Failed((unit, cause)) => return Stop::Source { unit, cause }.into(),
-                Next::Stopped => return Stop::Stopped.into(),
-            };
-            let Some(output) = out_link.empty() else {
-                return Stop::Stopped.into();
-            };
+            let stop = self.gather(&epoch.plan, patience, &mut group);
+            if group.is_empty() {
+                return stop.unwrap_or(Stop::End).into();
+            }
+            left = left.saturating_sub(group.len() as u32);
 
             let begin = Instant::now();
             let deadline = epoch.cutoff.map(|cutoff| begin + cutoff);
-            let computed = self.compute(&epoch.plan, unit.number, &unit.value, &output, deadline);
+            let computed = self.compute(&epoch.plan, &group, deadline);
             let mut end = Instant::now();
+            patience = (end - begin).max(PATIENCE);
             let mut plan = &epoch.plan;
-            let mut cost = end - begin;
             let mut cut = None;
             match computed {
-                Ok(Outcome::Finished) => costs.push(cost),
+                Ok(Outcome::Finished) => {}
                 Ok(Outcome::CutOff) => {
+                    let after = end - begin;
                     plan = &epoch.fallback;
                     let ready = self.prepare(plan);
+                    let again = Instant::now();
+                    if let Err(message) = ready {
+                        return Stop::from((group[0].unit.number, message)).into();
+                    }
+                    if let Err(message) = self.redo(plan, &group) {
+                        return self.failed(plan, group, message);
+                    }
                     end = Instant::now();
-                    let redone = ready
-                        .and_then(|_| self.compute(plan, unit.number, &unit.value, &output, None));
-                    if let Err(message) = redone {
-                        return Stop::Unit {
-                            unit: unit.number,
-                            message,
-                        }
-                        .into();
-                    }
-                    let redo_end = Instant::now();
                     cut = Some(Cut {
-                        after: cost,
-                        redo: redo_end - end,
+                        after,
+                        redo: (end - again) / group.len() as u32,
                     });
-                    cost = redo_end - end;
-                    end = redo_end;
                 }
-                Err(message) => {
-                    return Stop::Unit {
-                        unit: unit.number,
-                        message,
-                    }
-                    .into();
-                }
+                Err(message) => return self.failed(&epoch.plan, group, message),
+            }
+            let cost = match &cut {
+                Some(cut) => cut.redo,
+                None => (end - begin) / group.len() as u32,
+            };
+            if cut.is_none() {
+                costs.extend(group.iter().map(|_| cost));
             }
             self.exec
                 .trace()
-                .span(Track::Worker(0), "unit", unit.number, begin, end);
-
-            in_link.give_back(unit.value);
-            self.tally.count(plan, cost);
-            let brought = self.outlet.bring(unit.number, output, cost > TINY);
-            self.tally
-                .progress(plan, self.tally.units(), end, || in_link.dropped());
-            if !brought {
+                .span(Track::Worker(0), "unit", group[0].unit.number, begin, end);
+            if !self.deliver(plan, &mut group, cost, end) {
                 return Ended {
                     cut,
                     ..Stop::Stopped.into()
                 };
             }
-            if cut.is_some() {
+            if cut.is_some() || stop.is_some() {
                 return Ended {
                     cut,
+                    stop,
                     ..Ended::default()
                 };
             }
@@ -249,15 +254,119 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         Ended::default()
     }
 
+    /// Takes the next unit, and those after it that stand abreast of it and come soon enough, with a buffer for the result
+    /// of each. What ends the stream behind them.
+    fn gather(
+        &mut self,
+        plan: &Plan,
+        patience: Duration,
+        group: &mut Vec<Work<S>>,
+    ) -> Option<Stop> {
+        let out_link = self.outlet.link();
+        let most = self.abreast(plan);
+        let mut until = None;
+        while group.len() < most {
+            if let Some(until) = until
+                && !self.intake.is_ready_by(until, || out_link.flush())
+            {
+                return None;
+            }
+            let unit = match self.intake.take(|| out_link.flush()) {
+                Next::Unit(unit) => unit,
+                Next::End => return Some(Stop::End),
+                Next::Failed((unit, cause)) => return Some(Stop::Source { unit, cause }),
+                Next::Stopped => return Some(Stop::Stopped),
+            };
+            let Some(output) = out_link.empty() else {
+                group.clear();
+                return Some(Stop::Stopped);
+            };
+            group.push(Work { unit, output });
+            if most > 1 {
+                until.get_or_insert_with(|| Instant::now() + patience);
+            }
+        }
+        None
+    }
+
+    /// Units that a plan computes at a time.
+    fn abreast(&self, plan: &Plan) -> usize {
+        if plan.structure != Structure::Abreast {
+            return 1;
+        }
+        let units = self.exec.shape(plan.structure).map_or(1, |s| s.units);
+        (units as usize).clamp(1, self.in_work().max(1))
+    }
+
+    /// Hands over what was computed under `plan`, `cost` each; `false` if it could not be written.
+    fn deliver(
+        &mut self,
+        plan: &Plan,
+        group: &mut Vec<Work<S>>,
+        cost: Duration,
+        end: Instant,
+    ) -> bool {
+        let in_link = self.intake.link().clone();
+        let many = group.len();
+        let hurry = cost * many as u32 > TINY;
+        for (i, Work { unit, output }) in group.drain(..).enumerate() {
+            in_link.give_back(unit.value);
+            self.tally.count(plan, cost);
+            if !self
+                .outlet
+                .bring(unit.number, output, hurry && i + 1 == many)
+            {
+                return false;
+            }
+        }
+        self.tally
+            .progress(plan, self.tally.units(), end, || in_link.dropped());
+        true
+    }
+
+    /// Computes units, side by side if there are several.
     fn compute(
         &self,
         plan: &Plan,
-        unit: u64,
-        input: &S::Input,
-        output: &S::Output,
+        group: &[Work<S>],
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
-        self.exec.unit(plan, unit, input, output, deadline)
+        let unit = group[0].unit.number;
+        if let [Work { unit: one, output }] = group {
+            return self
+                .exec
+                .units(plan, unit, &[&one.value], &[output], deadline);
+        }
+        let inputs: Vec<_> = group.iter().map(|work| &work.unit.value).collect();
+        let outputs: Vec<_> = group.iter().map(|work| &work.output).collect();
+        self.exec.units(plan, unit, &inputs, &outputs, deadline)
+    }
+
+    /// Computes units that were given up again, as many at a time as the plan has abreast.
+    fn redo(&self, plan: &Plan, group: &[Work<S>]) -> Result<(), String> {
+        for part in group.chunks(self.abreast(plan)) {
+            self.compute(plan, part, None)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stream after a kernel failed. Of several units side by side it is not known which one it was, so they are
+    /// computed again, each by itself: what comes before the one that fails is handed over.
+    fn failed(&mut self, plan: &Plan, mut group: Vec<Work<S>>, message: String) -> Ended {
+        self.exec.forget();
+        while group.len() > 1 {
+            let rest = group.split_off(1);
+            let begin = Instant::now();
+            if let Err(message) = self.compute(plan, &group, None) {
+                return Stop::from((group[0].unit.number, message)).into();
+            }
+            let end = Instant::now();
+            if !self.deliver(plan, &mut group, end - begin, end) {
+                return Stop::Stopped.into();
+            }
+            group = rest;
+        }
+        Stop::from((group[0].unit.number, message)).into()
     }
 
     /// Whether more buffers can be made where a thread reads or writes, for units that prove to be short.

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
 #[derive(Debug)]
@@ -193,6 +194,31 @@ impl<T, E> Exchange<T, E> {
             state = self
                 .filled
                 .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.consumers_waiting -= 1;
+        }
+    }
+
+    /// Waits until [`Exchange::take`] would not, or until then. Whether it would not; `before_waiting` is called first.
+    pub(super) fn is_filled_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.consumer_stopped || !state.full.is_empty() || state.end.is_some() {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            // As in `take`.
+            if state.producers_waiting > 0 && !state.empty.is_empty() {
+                self.emptied.notify_one();
+            }
+            before_waiting();
+            state.consumers_waiting += 1;
+            (state, _) = self
+                .filled
+                .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner);
             state.consumers_waiting -= 1;
         }

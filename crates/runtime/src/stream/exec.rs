@@ -66,11 +66,10 @@ impl<'a, S: Service> Executor<'a, S> {
         output: &S::Output,
     ) -> Result<(), StreamError> {
         self.check(plan)?;
-        match self.unit(plan, 0, input, output, None) {
+        match self.units(plan, 0, &[input], &[output], None) {
             Ok(_) => Ok(()),
             Err(message) => {
-                // What a failed kernel left in its private memory is not used again.
-                self.scratch.iter_mut().for_each(|scratch| *scratch = None);
+                self.forget();
                 Err(StreamError::Unit {
                     unit: 0,
                     written: 0,
@@ -114,6 +113,15 @@ impl<'a, S: Service> Executor<'a, S> {
         &self.trace
     }
 
+    /// Drops the private memory of all workers: what a failed kernel left in it is not used again.
+    pub(super) fn forget(&self) {
+        for worker in 0..self.scratch.len() {
+            if let Ok(mut scratch) = self.scratch.hold(WorkerId(worker)) {
+                *scratch = None;
+            }
+        }
+    }
+
     /// Workers that have made their private memory.
     pub(super) fn scratches(&mut self) -> usize {
         self.scratch.iter_mut().filter(|s| s.is_some()).count()
@@ -125,17 +133,18 @@ impl<'a, S: Service> Executor<'a, S> {
             .map_err(|payload| format!("panicked: {}", panic_text(&*payload)))
     }
 
-    /// Runs all passes of a plan that was checked. `Err` says what a kernel said.
-    pub(super) fn unit(
+    /// Runs all passes of a plan that was checked on units from number `unit` on: on one, or, side by side, on as many
+    /// as the plan's shape has. `Err` says what a kernel said.
+    pub(super) fn units(
         &self,
         plan: &Plan,
         unit: u64,
-        input: &S::Input,
-        output: &S::Output,
+        inputs: &[&S::Input],
+        outputs: &[&S::Output],
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
         if plan.structure == Structure::Pipeline {
-            return self.alone(plan, unit, input, output);
+            return self.alone(plan, unit, inputs[0], outputs[0]);
         }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
@@ -158,14 +167,15 @@ impl<'a, S: Service> Executor<'a, S> {
                     pass,
                     items,
                 };
-                if let Err(message) = self.part(worker, unit, &part, input, output) {
+                if let Err(message) = self.part(worker, unit, &part, inputs, outputs) {
                     self.fail(message);
                 }
             };
             let outcome = match self.pool.run(&batch, &body) {
                 Ok(outcome) => outcome,
                 Err(panic) => {
-                    self.failed.store(false, Ordering::Relaxed);
+                    // What another job said meanwhile is no later failure's message.
+                    self.failure();
                     return Err(format!("panicked: {}", panic.message));
                 }
             };
@@ -185,13 +195,16 @@ impl<'a, S: Service> Executor<'a, S> {
         worker: WorkerId,
         unit: u64,
         part: &Part,
-        input: &S::Input,
-        output: &S::Output,
+        inputs: &[&S::Input],
+        outputs: &[&S::Output],
     ) -> Result<(), String> {
         let start = self.trace.start();
         let mut scratch = self.scratch.hold(worker).map_err(|e| e.to_string())?;
         let scratch = scratch.get_or_insert_with(|| self.service.scratch());
-        let result = self.service.run(part, input, output, scratch);
+        let result = match part.structure {
+            Structure::Abreast => self.service.run_abreast(part, inputs, outputs, scratch),
+            _ => self.service.run(part, inputs[0], outputs[0], scratch),
+        };
         self.trace
             .end(Track::Worker(worker.0), part.structure.name(), unit, start);
         result
@@ -234,7 +247,7 @@ impl<'a, S: Service> Executor<'a, S> {
             items,
         };
         catch_unwind(AssertUnwindSafe(|| {
-            self.part(worker, unit, &part, input, output)
+            self.part(worker, unit, &part, &[input], &[output])
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
     }

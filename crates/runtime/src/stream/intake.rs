@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::error::{BoxError, Panicked, panic_text};
 use super::exchange::{Exchange, Numbered, Taken};
@@ -62,6 +63,11 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
     /// Units taken so far. In streams that drop nothing it is the number of the next unit.
     pub(super) fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// Whether [`Intake::take`] gives something without waiting, for which this waits until then at most.
+    pub(super) fn is_ready_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
+        self.over || self.inline.is_some() || self.link.is_filled_by(until, before_waiting)
     }
 
     /// The next unit, waiting for it; `before_waiting` is called first.

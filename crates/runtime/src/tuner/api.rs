@@ -24,7 +24,7 @@ pub struct TunerSetup {
     pub dispatches: Vec<Dispatch>,
     /// Length of the stream in units, if known.
     pub units: Option<u64>,
-    /// Units cannot wait for one another, so `farm` is left out.
+    /// Units cannot wait for one another, so structures that have several in work are left out.
     pub live: bool,
     /// The plan that won the last time this service ran on this machine.
     pub remembered: Option<Plan>,
@@ -81,7 +81,7 @@ pub struct Epoch {
     pub plan: Plan,
     /// How many units, at least 1.
     pub units: u32,
-    /// Longest time a single unit may take from its start, on whichever worker.
+    /// Longest time a single unit, or a group of those abreast, may take from its start, on whichever worker.
     pub cutoff: Option<Duration>,
     /// The plan for a unit that was cut off. Differs from `plan` where there is a cutoff.
     pub fallback: Plan,
@@ -105,8 +105,8 @@ pub enum Measured<'a> {
         done: &'a [Duration],
         /// Time from the start of that unit until it was abandoned.
         after: Duration,
-        /// Time of the same unit redone under the fallback. Zero where the unit was not abandoned but finished too
-        /// late, as with `farm`, whose units are one job each.
+        /// Time of the same unit redone under the fallback, of several abreast that of each. Zero where the unit was not
+        /// abandoned but finished too late, as with `farm`, whose units are one job each.
         redo: Duration,
     },
 }

@@ -23,6 +23,8 @@ const REFILLS: f64 = 6.0;
 /// Units that filling it is given.
 const WARM_LEAST: f64 = 8.0;
 const WARM_MOST: f64 = 16.0;
+/// Groups of units abreast that it is given: their planes are small, but others use the cache as well.
+const WARM_GROUPS: u32 = 6;
 
 /// Shapes and rates, and which plans they allow.
 #[derive(Debug)]
@@ -97,7 +99,7 @@ impl Model {
     pub(super) fn structures(&self) -> impl Iterator<Item = Structure> + '_ {
         self.shapes.iter().map(|s| s.structure).filter(|s| match s {
             Structure::BackwardStore => false,
-            Structure::Farm => !self.live,
+            Structure::Farm | Structure::Abreast => !self.live,
             // One worker alone has all stages, which is what a farm of one does.
             Structure::Pipeline => !self.live && self.workers > 1,
             _ => true,
@@ -197,12 +199,21 @@ impl Model {
 
     /// Units until the outer cache holds what a plan uses again, where it can hold a unit but not all that were in flight
     /// under another plan. Of smaller units it holds all, and of larger ones nothing is left when the next one comes.
-    pub(super) fn warm_units(&self) -> Option<u32> {
+    fn warm_units(&self) -> Option<u32> {
         let bytes = self.shapes.iter().map(|shape| shape.work.bytes);
         let bytes = bytes.fold(f64::INFINITY, f64::min);
         let held = self.outer_cache / bytes;
         let some = (HELD_LEAST..HELD_MOST).contains(&held);
         some.then_some((REFILLS * held).clamp(WARM_LEAST, WARM_MOST) as u32)
+    }
+
+    /// Measurements under a plan until the outer cache holds what it uses again, where that takes a while: of units, or of
+    /// groups of those abreast.
+    pub(super) fn warm(&self, plan: &Plan) -> Option<u32> {
+        match self.group(plan) {
+            1 => self.warm_units(),
+            _ => Some(WARM_GROUPS),
+        }
     }
 
     /// Fewest workers that are worth trying.
@@ -234,6 +245,32 @@ impl Model {
         (jobs / f64::from(plan.workers.max(1))).max(1.0)
     }
 
+    /// Units in work at once: a unit's own time is so many times its share.
+    pub(super) fn at_once(&self, plan: &Plan) -> u32 {
+        match plan.structure {
+            Structure::Abreast => self.shape(plan.structure).map_or(1, |s| s.units),
+            _ if plan.structure.overlaps() => plan.workers,
+            _ => 1,
+        }
+    }
+
+    /// Units whose times are one: those abreast are begun and finished together.
+    pub(super) fn group(&self, plan: &Plan) -> u32 {
+        match plan.structure {
+            Structure::Abreast => self.at_once(plan).max(1),
+            _ => 1,
+        }
+    }
+
+    /// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for
+    /// one another at the end of each.
+    pub(super) fn epoch_units(&self, plan: &Plan, units: u32) -> u32 {
+        match plan.structure {
+            _ if plan.structure.flows() => units.max(2 * plan.workers),
+            _ => units.max(1).next_multiple_of(self.group(plan)),
+        }
+    }
+
     /// Predicted seconds of a unit.
     pub(super) fn seconds(&self, plan: &Plan) -> f64 {
         self.work_seconds(plan) + self.overhead_seconds(plan)
@@ -261,7 +298,7 @@ impl Model {
         let work = arithmetic.max(memory).max(1e-9);
         match plan.structure {
             Structure::Pipeline => work * largest_stage(shape, plan),
-            _ if plan.structure.overlaps() => work,
+            Structure::Farm => work,
             _ => work * self.unevenness(shape, plan),
         }
     }
@@ -283,13 +320,13 @@ impl Model {
             _ => jobs(shape, plan.grain),
         };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
-        let alone = plan.workers <= 1 || plan.structure.overlaps();
+        let alone = plan.workers <= 1 || plan.structure.flows();
         let barriers = if alone {
             0.0
         } else {
             shape.passes.len().max(1) as f64
         };
-        job + barriers * self.rates.pass_s.max(0.0)
+        (job + barriers * self.rates.pass_s.max(0.0)) / f64::from(shape.units.max(1))
     }
 
     /// Time of the rounds of all passes as a multiple of an even division, weighted by items.
@@ -398,6 +435,7 @@ mod tests {
             steps: Vec::new(),
             default_grain: 10,
             min_grain: 2,
+            units: 1,
             work: Work {
                 ops,
                 bytes,

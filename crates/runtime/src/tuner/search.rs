@@ -154,7 +154,7 @@ impl Worth {
 }
 
 /// Values an arm; `None` when it is certainly not worth a measurement.
-pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
+pub(super) fn worth(model: &Model, arm: &Arm, outlook: &Outlook) -> Option<Worth> {
     let belief = arm.belief(outlook.noise);
     let x = belief.mu - outlook.offset;
     if arm.round >= if x < PROMISING { 2 * ENOUGH } else { ENOUGH } {
@@ -167,7 +167,7 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
         return None;
     }
     let epochs = if arm.measured() == 0 { 1.5 } else { 1.0 };
-    let units = epochs * f64::from(epoch_units(&arm.plan, outlook.trial));
+    let units = epochs * f64::from(model.epoch_units(&arm.plan, outlook.trial));
     let mut mean = (x + 0.5 * belief.sigma * belief.sigma).exp();
     let cutoff = cutoff_ratio(arm, x).unwrap_or(f64::INFINITY);
     mean = mean.min(cutoff.min(4.0));
@@ -185,16 +185,6 @@ pub(super) fn worth(arm: &Arm, outlook: &Outlook) -> Option<Worth> {
     })
 }
 
-/// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for one
-/// another at the end of each.
-pub(super) fn epoch_units(plan: &Plan, units: u32) -> u32 {
-    if plan.structure.overlaps() {
-        units.max(2 * plan.workers)
-    } else {
-        units.max(1)
-    }
-}
-
 /// How many times the incumbent's cost a warm unit under trial may take; `x` is the logarithm of what it should take.
 /// A plan that was measured and is not much slower has no limit: a spike costs less than a second attempt.
 pub(super) fn cutoff_ratio(arm: &Arm, x: f64) -> Option<f64> {
@@ -210,7 +200,7 @@ pub(super) fn cutoff_ratio(arm: &Arm, x: f64) -> Option<f64> {
 pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
     const ROUNDS: u32 = 32;
     // Smaller jobs would be more stages, and be no sooner given up.
-    if plan.structure.overlaps() {
+    if plan.structure.flows() {
         return plan;
     }
     let (least, _) = model.grains(plan.structure, plan.workers);
@@ -236,6 +226,7 @@ mod tests {
             steps: Vec::new(),
             default_grain: 34,
             min_grain: 8,
+            units: 1,
             work: Work {
                 ops,
                 ..Work::default()
@@ -341,7 +332,8 @@ mod tests {
             remaining: 300.0,
             trial: 1,
         };
-        let plan = model(2, None, false).best_plan(Structure::Sequential);
+        let model = model(2, None, false);
+        let plan = model.best_plan(Structure::Sequential);
         let arm = |mu| {
             Arm::new(
                 plan,
@@ -352,7 +344,7 @@ mod tests {
                 },
             )
         };
-        let net = |mu, o: &Outlook| worth(&arm(mu), o).map_or(f64::MIN, |w| w.net());
+        let net = |mu, o: &Outlook| worth(&model, &arm(mu), o).map_or(f64::MIN, |w| w.net());
         assert!(net(0.0, &outlook) > 30.0);
         assert!(net(2.5f64.ln(), &outlook) > 0.0);
         assert!(net(6.0f64.ln(), &outlook) < 0.0);

@@ -1,6 +1,7 @@
 //! Streams as their users see them.
 #![forbid(unsafe_code)]
 
+mod abreast;
 mod cancel;
 mod ends;
 mod failures;

@@ -13,6 +13,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
         Structure::Backward,
         Structure::Tiled,
         Structure::Farm,
+        Structure::Abreast,
     ];
     (
         prop::sample::select(structures.to_vec()),
@@ -33,17 +34,25 @@ proptest! {
         units in 0..400u64,
         read_inline: bool,
         write_inline: bool,
-        in_flight in prop::option::of(1..6usize),
+        in_flight in prop::option::of(1..8usize),
+        abreast in 1..=5u32,
+        cutoff in prop::option::of((0..200u64, any_plan())),
     ) {
         let kept = within(move || {
             let sink = Keep { inline: write_inline, ..Keep::default() };
             let rt = runtime();
             let source = Numbers { inline: read_inline, ..numbers(units) };
-            let mut stream = rt.stream(source).through(Toy::default());
+            let toy = Toy { abreast, ..Toy::default() };
+            let mut stream = rt.stream(source).through(toy);
             if let Some(n) = in_flight {
                 stream = stream.in_flight(n);
             }
-            let report = stream.scheduled_by(Script::new(&plans)).into(sink.clone()).unwrap();
+            let mut script = Script::new(&plans);
+            if let Some((cutoff, fallback)) = cutoff {
+                script.cutoff = Some(Duration::from_micros(cutoff));
+                script.fallback = Some(fallback);
+            }
+            let report = stream.scheduled_by(script).into(sink.clone()).unwrap();
             assert_eq!(report.units, units);
             sink.kept()
         });

@@ -62,6 +62,12 @@ pub struct Toy {
     /// Time of a unit, by its number, spent in its first item.
     pub delay: Option<fn(u64, Structure) -> Duration>,
     pub pipeline: bool,
+    /// Units that can stand abreast; 0 for a toy that has no such structure.
+    pub abreast: u32,
+    /// How many stood abreast, group by group.
+    pub groups: Arc<Mutex<Vec<usize>>>,
+    /// What a failure leaves in private memory makes every later job fail.
+    pub spoils: bool,
     /// Time of a step, by the unit's number, and the step that fails.
     pub step: Option<fn(u64, u32) -> Duration>,
     pub fail_step: u32,
@@ -107,10 +113,17 @@ pub fn expected(number: u64) -> Vec<u32> {
     data
 }
 
+/// Private memory of a worker.
+#[derive(Default)]
+pub struct Private {
+    mixed: Vec<u32>,
+    spoilt: bool,
+}
+
 impl Service for Toy {
     type Input = In;
     type Output = Out;
-    type Scratch = Vec<u32>;
+    type Scratch = Private;
 
     fn key(&self) -> String {
         "toy".into()
@@ -136,9 +149,9 @@ impl Service for Toy {
         }
     }
 
-    fn scratch(&self) -> Vec<u32> {
+    fn scratch(&self) -> Private {
         self.made[2].fetch_add(1, Ordering::Relaxed);
-        Vec::new()
+        Private::default()
     }
 
     fn prepare(&self, structure: Structure) {
@@ -153,6 +166,7 @@ impl Service for Toy {
             steps: Vec::new(),
             default_grain: 8,
             min_grain: 1,
+            units: 1,
             work: Work {
                 ops: 4.0 * f64::from(ITEMS),
                 bytes: 8.0 * f64::from(ITEMS),
@@ -168,6 +182,13 @@ impl Service for Toy {
         if self.pipeline {
             shapes.push(shape(Structure::Pipeline, &[STEPS]));
         }
+        if self.abreast > 0 {
+            let mut shape = shape(Structure::Abreast, &[ITEMS, ITEMS]);
+            shape.units = self.abreast;
+            shape.work.ops /= f64::from(self.abreast);
+            shape.work.bytes /= f64::from(self.abreast);
+            shapes.push(shape);
+        }
         shapes
     }
 
@@ -176,63 +197,95 @@ impl Service for Toy {
         part: &Part,
         input: &In,
         output: &Out,
-        scratch: &mut Vec<u32>,
+        scratch: &mut Private,
     ) -> Result<(), String> {
         if part.structure == Structure::Pipeline {
             return self.steps(part.items.clone(), input, output);
         }
-        let n = ITEMS as usize;
-        let (items, last) = match part.structure {
-            Structure::Farm => (0..n, true),
-            _ => {
-                let items = part.items.start as usize..part.items.end as usize;
-                (
-                    items,
-                    part.structure != Structure::Sequential || part.pass == 1,
-                )
-            }
-        };
-        if last && items.contains(&(n / 2)) {
-            match self.fail {
-                Some((unit, Fail::Error)) if unit == input.number => {
-                    return Err("the toy broke".into());
-                }
-                Some((unit, Fail::Panic)) if unit == input.number => panic!("the toy fell"),
-                _ => {}
+        self.begin(part, &[input], scratch)?;
+        self.mix(part, input, output, scratch);
+        Ok(())
+    }
+
+    fn run_abreast(
+        &self,
+        part: &Part,
+        inputs: &[&In],
+        outputs: &[&Out],
+        scratch: &mut Private,
+    ) -> Result<(), String> {
+        assert_eq!(part.structure, Structure::Abreast);
+        assert_eq!(inputs.len(), outputs.len());
+        assert!((1..=self.abreast as usize).contains(&inputs.len()));
+        if part.pass == 0 && part.items.start == 0 {
+            self.groups.lock().unwrap().push(inputs.len());
+        }
+        self.begin(part, inputs, scratch)?;
+        for (input, output) in inputs.iter().zip(outputs) {
+            self.mix(part, input, output, scratch);
+        }
+        Ok(())
+    }
+}
+
+fn has_two_passes(structure: Structure) -> bool {
+    matches!(structure, Structure::Sequential | Structure::Abreast)
+}
+
+impl Toy {
+    /// Fails if one of the units is to fail in this part, and takes as long as the slowest of them.
+    fn begin(&self, part: &Part, inputs: &[&In], scratch: &mut Private) -> Result<(), String> {
+        assert!(!scratch.spoilt, "left by a kernel that failed");
+        let items = part.of(ITEMS as usize);
+        let last = !has_two_passes(part.structure) || part.pass == 1;
+        if last
+            && items.contains(&(ITEMS as usize / 2))
+            && let Some((unit, how)) = self.fail
+            && inputs.iter().any(|input| input.number == unit)
+        {
+            scratch.spoilt = self.spoils;
+            match how {
+                Fail::Error => return Err("the toy broke".into()),
+                Fail::Panic => panic!("the toy fell"),
             }
         }
         if items.start == 0
             && let Some(delay) = self.delay
         {
-            std::thread::sleep(delay(input.number, part.structure));
+            let delays = inputs.iter().map(|i| delay(i.number, part.structure));
+            std::thread::sleep(delays.max().unwrap_or_default());
         }
+        Ok(())
+    }
+
+    fn mix(&self, part: &Part, input: &In, output: &Out, scratch: &mut Private) {
+        let n = ITEMS as usize;
+        let items = part.of(n);
         output.number.store(input.number as u32, Ordering::Relaxed);
         let at = |i: usize| input.data[i % n];
-        match (part.structure, part.pass) {
-            (Structure::Sequential, 0) => {
+        match (has_two_passes(part.structure), part.pass) {
+            (true, 0) => {
                 for i in items {
                     output.middle[i].store(mix(at(i), at(i + 1)), Ordering::Relaxed);
                 }
             }
-            (Structure::Sequential, _) => {
+            (true, _) => {
                 let at = |i: usize| output.middle[i % n].load(Ordering::Relaxed);
                 for i in items {
                     output.data[i].store(mix(at(i), at(i + 1)), Ordering::Relaxed);
                 }
             }
             _ => {
-                scratch.clear();
-                scratch.extend((items.start..items.end + 1).map(|i| mix(at(i), at(i + 1))));
-                for (pair, i) in scratch.windows(2).zip(items) {
+                let mixed = &mut scratch.mixed;
+                mixed.clear();
+                mixed.extend((items.start..items.end + 1).map(|i| mix(at(i), at(i + 1))));
+                for (pair, i) in mixed.windows(2).zip(items) {
                     output.data[i].store(mix(pair[0], pair[1]), Ordering::Relaxed);
                 }
             }
         }
-        Ok(())
     }
-}
 
-impl Toy {
     /// Step 1 mixes once and step 4 again; the others do nothing but be counted.
     fn steps(&self, steps: Range<u32>, input: &In, output: &Out) -> Result<(), String> {
         let n = ITEMS as usize;

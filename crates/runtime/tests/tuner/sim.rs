@@ -214,6 +214,7 @@ impl World {
                 steps: Vec::new(),
                 default_grain: t.default_grain,
                 min_grain: t.min_grain,
+                units: 1,
                 // One operation a nanosecond, ten bytes a nanosecond.
                 work: Work {
                     ops: t.work_s * t.predicted * 1e9,

@@ -3,6 +3,9 @@
 //! Bound: per output sample one 64-bit load in each of two rows and one of the place where they lie: 24 loads for 8
 //! samples, 12 cycles on a core with two load ports. A gather would read each of the four taps by itself.
 
+pub mod abreast;
+#[cfg(target_arch = "x86_64")]
+mod eight;
 #[cfg(target_arch = "x86_64")]
 mod pairs;
 
@@ -29,6 +32,16 @@ pub enum Edge {
     Fill(f32),
     /// Positions are moved to the nearest inside.
     Repeat,
+}
+
+impl Edge {
+    /// The value of outputs without taps.
+    pub fn fill(self) -> f32 {
+        match self {
+            Edge::Fill(v) => v,
+            Edge::Repeat => 0.0,
+        }
+    }
 }
 
 /// A source position as a tap and the two weights.
@@ -115,7 +128,7 @@ fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
         before,
         after,
     } = sampling;
-    let fill = if let Edge::Fill(v) = edge { v } else { 0.0 };
+    let fill = edge.fill();
     let (right, bottom) = (plane.w as i32 - 1, plane.h as i32 - 1);
     let at = |x, y| before.of(Scalar, lines.at(x, y));
     for (i, o) in out.iter_mut().enumerate() {

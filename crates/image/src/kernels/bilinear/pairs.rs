@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::{Edge, Map, Sampling};
+use super::eight::Eight;
+use super::{Map, Sampling};
 use crate::kernels::lanes::{Avx2, Avx512, Lanes};
 use crate::kernels::tones::Pointwise;
 use crate::lines::{Lines, Together};
@@ -229,57 +230,18 @@ fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
-    mut sx: __m256,
-    mut sy: __m256,
+    sx: __m256,
+    sy: __m256,
 ) -> __m256 {
-    let zero = _mm256_setzero_ps();
-    let (right, bottom) = (
-        s.splat((sampling.plane.w - 1) as f32),
-        s.splat((sampling.plane.h - 1) as f32),
-    );
-    let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
-    let mut fill = zero;
-    match sampling.edge {
-        Edge::Fill(v) => {
-            let in_x = _mm256_and_ps(
-                _mm256_cmp_ps::<_CMP_GE_OQ>(sx, zero),
-                _mm256_cmp_ps::<_CMP_LE_OQ>(sx, right),
-            );
-            let in_y = _mm256_and_ps(
-                _mm256_cmp_ps::<_CMP_GE_OQ>(sy, zero),
-                _mm256_cmp_ps::<_CMP_LE_OQ>(sy, bottom),
-            );
-            inside = _mm256_and_ps(in_x, in_y);
-            fill = _mm256_set1_ps(v);
-            if _mm256_movemask_ps(inside) == 0 {
-                return fill;
-            }
-        }
-        Edge::Repeat => {
-            sx = _mm256_min_ps(_mm256_max_ps(sx, zero), right);
-            sy = _mm256_min_ps(_mm256_max_ps(sy, zero), bottom);
-        }
-    }
-    // Clamping keeps every load inside the view, also for lanes that become fill and for positions that are no numbers.
-    let clamp = |v, (low, high): (i32, i32)| {
-        _mm256_max_epi32(
-            _mm256_min_epi32(v, _mm256_set1_epi32(high)),
-            _mm256_set1_epi32(low),
-        )
+    let (plane, edge) = (sampling.plane, sampling.edge);
+    let fill = _mm256_set1_ps(edge.fill());
+    let Some(taps) = Eight::new(s, plane, edge, (view.x, view.y), (sx, sy)) else {
+        return fill;
     };
-    let x = clamp(_mm256_cvttps_epi32(sx), view.x);
-    let y = clamp(_mm256_cvttps_epi32(sy), view.y);
-    let fx = _mm256_sub_ps(sx, _mm256_cvtepi32_ps(x));
-    let fy = _mm256_sub_ps(sy, _mm256_cvtepi32_ps(y));
-    let column = _mm256_sub_epi32(x, _mm256_set1_epi32(view.x.0));
-    let slot = _mm256_sub_epi32(y, _mm256_set1_epi32(view.first));
-    let row = _mm256_mullo_epi32(slot, _mm256_set1_epi32(view.stride as i32));
-    let mut at = [0u32; 8];
-    // SAFETY: 32 bytes long.
-    unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_add_epi32(row, column)) };
+    let at = taps.places((view.x.0, view.first), view.stride);
     // SAFETY: columns were clamped to those of the view and rows to those with a row below.
-    let v = unsafe { blend(s, view, sampling.before, &at, fx, fy) };
-    _mm256_blendv_ps(fill, v, inside)
+    let v = unsafe { blend(s, view, sampling.before, &at, taps.fx, taps.fy) };
+    _mm256_blendv_ps(fill, v, taps.inside)
 }
 
 /// Blends the samples at eight offsets with those to the right, below, and below to the right.

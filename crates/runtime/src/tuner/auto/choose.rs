@@ -4,7 +4,7 @@ use super::super::Totals;
 use super::super::arm::{Arm, Belief, Step};
 use super::super::decision::{Log, Reason};
 use super::super::search::{Worth, probe_plan, worth};
-use super::Auto;
+use super::{Auto, COLD_GROUPS};
 
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;
@@ -12,6 +12,9 @@ const RECHECK_EVERY: u32 = 3;
 const URGENT_EVERY: u32 = 6;
 /// Share of the time gone by that these looks may lose.
 const RECHECK_SHARE: f64 = 0.01;
+/// Most of the units to come that may be spent on what units abreast need, and how many times that they have to save.
+const INVESTED_SHARE: f64 = 0.08;
+const INVESTED_GAIN: f64 = 4.0;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
 const RISK_SHARE: f64 = 0.08;
 
@@ -23,11 +26,26 @@ impl Auto {
         if self.arms.iter().any(made) {
             return 0.0;
         }
-        let more = match structure.overlaps() {
-            true => self.arms[index].plan.workers.saturating_sub(self.in_work),
-            false => 0,
-        };
+        let at_once = self.model.at_once(&self.arms[index].plan);
+        let more = at_once.saturating_sub(self.in_work);
         self.model.prepare_seconds(structure) + f64::from(more) * self.pair_s
+    }
+
+    /// Units that a first trial of an arm is expected to lose while what lies side by side comes into the outer cache.
+    fn warming(&self, index: usize) -> f64 {
+        let group = self.model.group(&self.arms[index].plan);
+        if group <= 1 || self.is_warm(index) {
+            return 0.0;
+        }
+        COLD_GROUPS as f64 * f64::from(group)
+    }
+
+    /// Whether what units abreast need before they can show what they are is not the search's loss: the service says that
+    /// they save many times as much, and it is a small share of the units to come.
+    fn is_investment(&self, index: usize, value: &Worth, units: f64, remaining: f64) -> bool {
+        self.model.group(&self.arms[index].plan) > 1
+            && units < INVESTED_SHARE * remaining
+            && value.gain > INVESTED_GAIN * units
     }
 
     /// Takes what a pair of buffers costs to make, and how many units can be in work with those there are.
@@ -55,12 +73,18 @@ impl Auto {
             if index == self.incumbent || self.is_open(index) {
                 continue;
             }
-            let Some(mut value) = worth(arm, &outlook) else {
+            let Some(mut value) = worth(&self.model, arm, &outlook) else {
                 continue;
             };
-            value.loss += self.preparing(index) / cost + self.aftermath(index);
+            value.loss += self.aftermath(index);
+            let invested = self.preparing(index) / cost + self.warming(index);
+            let lost = match self.is_investment(index, &value, invested, outlook.remaining) {
+                true => value.loss,
+                false => value.loss + invested,
+            };
+            value.loss += invested;
             if value.net() <= 0.0
-                || value.loss * cost > left
+                || lost * cost > left
                 || best.is_some_and(|(_, b)| b.score() >= value.score())
             {
                 continue;

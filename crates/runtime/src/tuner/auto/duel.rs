@@ -6,7 +6,7 @@
 //! and then the other ran for a while on end; the last units of both decide. That is done once for two structures: by how
 //! much short trials were wrong is added to those that follow.
 
-use crate::plan::Structure;
+use crate::plan::{Plan, Structure};
 
 use super::super::Totals;
 use super::super::decision::{Log, Reason};
@@ -78,7 +78,7 @@ impl Auto {
 
     /// Takes units of the incumbent. How many of them warmed up, and say nothing about the machine.
     pub(super) fn warms(&mut self, costs: &[f64]) -> usize {
-        let Some(units) = self.model.warm_units() else {
+        let Some(units) = self.model.warm(&self.incumbent()) else {
             return 0;
         };
         let cold = (units.saturating_sub(self.chill.since) as usize).min(costs.len());
@@ -120,7 +120,9 @@ impl Auto {
     /// none to be had.
     pub(super) fn challenge(&mut self, index: usize, x: f64, totals: &Totals) -> bool {
         let arm = &self.arms[index];
-        let (Some(units), Some(cost)) = (self.model.warm_units(), self.cost()) else {
+        let units = |plan: &Plan| Some(self.model.warm(plan)? * self.model.group(plan));
+        let most = units(&arm.plan).max(units(&self.incumbent()));
+        let (Some(units), Some(cost)) = (most, self.cost()) else {
             return false;
         };
         let units = f64::from(units);
@@ -304,7 +306,7 @@ mod tests {
     #[test]
     fn another_structure_begins_cold_in_its_predecessors_place() {
         let mut auto = auto();
-        let units = auto.model.warm_units().unwrap() as usize;
+        let units = auto.model.warm(&auto.incumbent()).unwrap() as usize;
         let costs = vec![1e-3; units + 4];
         assert_eq!(auto.warms(&costs), units);
         assert_eq!(auto.warms(&costs), 0);

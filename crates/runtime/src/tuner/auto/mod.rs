@@ -22,7 +22,7 @@ use super::level::Level;
 use super::model::Model;
 use super::search::{
     Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, add_structures, cutoff_ratio,
-    epoch_units, probe_plan,
+    probe_plan,
 };
 
 /// Time an epoch of a search aims at, and the most units it takes: enough for a median to be sharp, few enough that a
@@ -31,6 +31,8 @@ const TRIAL_S: f64 = 0.4e-3;
 const TRIAL_MOST: f64 = 16.0;
 /// Units shorter than this (seconds) get two cold runs instead of one.
 const SHORT_UNIT_S: f64 = 0.2e-3;
+/// Groups of units abreast until the outer cache holds what lies side by side.
+const COLD_GROUPS: usize = 4;
 /// Least cutoff in seconds: below, a timer interrupt would look like a hopeless plan.
 const CUTOFF_LEAST_S: f64 = 30e-6;
 /// The first unit of a structure may take this many times the incumbent's cost, and so many seconds more at least: it
@@ -211,15 +213,16 @@ impl Auto {
         }
         let trial = trial_units(cost);
         if let Some(duel) = &self.duel {
-            let units = self.model.warm_units().unwrap_or(trial);
             if let Some(index) = Self::turn(duel) {
                 self.trial(&mut epoch, index, cost);
             }
-            epoch.units = epoch_units(&epoch.plan, units);
+            let warm = self.model.warm(&epoch.plan);
+            let units = warm.map_or(trial, |warm| warm * self.model.group(&epoch.plan));
+            epoch.units = self.model.epoch_units(&epoch.plan, units);
             return epoch;
         }
         if self.level.len() < 2.max(trial as usize / 2) || self.trials_in_a_row >= TRIALS_IN_A_ROW {
-            epoch.units = epoch_units(&plan, trial);
+            epoch.units = self.model.epoch_units(&plan, trial);
             return epoch;
         }
         self.since_recheck += u32::from(self.settled || self.pairs.is_empty());
@@ -237,7 +240,7 @@ impl Auto {
                     return epoch;
                 }
                 if !self.pairs.is_empty() && !self.settled {
-                    epoch.units = epoch_units(&plan, trial);
+                    epoch.units = self.model.epoch_units(&plan, trial);
                     return epoch;
                 }
                 self.settle(number, cost, log);
@@ -253,7 +256,9 @@ impl Auto {
         }
         // The end of a stream is never far for a plan that went wrong in the middle of an epoch.
         let most = (self.remaining(totals) / 8.0).max(1.0) as u32;
-        epoch.units = epoch_units(&plan, self.units.min(most).max(trial));
+        epoch.units = self
+            .model
+            .epoch_units(&plan, self.units.min(most).max(trial));
         epoch
     }
 
@@ -263,7 +268,7 @@ impl Auto {
         let plan = epoch.plan;
         epoch.plan = probe_plan(&self.model, plan);
         epoch.purpose = Purpose::Probe;
-        epoch.units = epoch_units(&plan, 1);
+        epoch.units = self.model.epoch_units(&plan, 1);
         if self.fallback != plan {
             let predicted = self.model.seconds(&plan);
             let stream = predicted * self.length.unwrap_or(UNKNOWN_UNITS) as f64;
@@ -295,10 +300,10 @@ impl Auto {
             } else {
                 trial
             };
-            epoch.units = first + self.cold(index, cost) as u32;
+            epoch.units = first + self.cold(index, cost) as u32 * self.model.group(&arm.plan);
             cutoff_ratio(arm, x).map(|ratio| (ratio * cost).max(cost + CUTOFF_LEAST_S))
         };
-        epoch.units = epoch_units(&arm.plan, epoch.units);
+        epoch.units = self.model.epoch_units(&arm.plan, epoch.units);
         let together = self.together(arm.plan);
         if together > 1.0 {
             // Nothing is abandoned, so the limit need not be below what a spike may take; it only ends the epoch.
@@ -308,13 +313,21 @@ impl Auto {
         epoch.cutoff = limit.map(Duration::from_secs_f64);
     }
 
-    /// Units of an arm's next epoch that do not count.
+    /// Units of an arm's next epoch that do not count, or groups of those abreast.
     fn cold(&self, index: usize, cost: f64) -> usize {
+        if self.model.group(&self.arms[index].plan) > 1 {
+            return if self.is_warm(index) { 1 } else { COLD_GROUPS };
+        }
         match (self.arms[index].runs, cost < SHORT_UNIT_S) {
             (0, true) => 2,
             (0, false) | (_, true) => 1,
             (_, false) => 0,
         }
+    }
+
+    /// A plan of this arm's structure runs.
+    fn is_warm(&self, index: usize) -> bool {
+        self.arms[index].plan.structure == self.incumbent().structure
     }
 
     /// No plan of this arm's structure was ever run to the end of a unit.
@@ -327,13 +340,9 @@ impl Auto {
             .any(|a| a.plan.structure == structure && known(a))
     }
 
-    /// Units in flight at once: a unit's own time is so many times its share.
+    /// Units in work at once: a unit's own time is so many times its share.
     fn together(&self, plan: Plan) -> f64 {
-        if plan.structure.overlaps() {
-            f64::from(plan.workers)
-        } else {
-            1.0
-        }
+        f64::from(self.model.at_once(&plan))
     }
 
     fn cost(&self) -> Option<f64> {
@@ -421,7 +430,7 @@ impl Auto {
     }
 }
 
-/// The structure that the model likes best; one whose units cannot be cut off only if there is no other.
+/// The structure that the model likes best; one that has several units in work only if there is no other.
 fn safest_best(model: &Model) -> Option<Plan> {
     let plans = || model.structures().map(|s| model.best_plan(s));
     let least = |a: &Plan, b: &Plan| model.seconds(a).total_cmp(&model.seconds(b));

@@ -147,9 +147,21 @@ impl Auto {
         // A spike under a plan that is known to be sound would have hit the incumbent as well.
         let sound = self.arms[index].measured() > 0 || !self.new_structure(index);
         let most = if sound { SPIKE } else { f64::INFINITY } * cost;
-        let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
+        let excess = |costs: &[Duration]| -> f64 {
+            let spent: f64 = costs.iter().map(|&c| seconds(c).min(most)).sum();
+            (spent - costs.len() as f64 * cost).max(0.0)
+        };
         let preparation = std::mem::take(&mut self.preparation);
-        let mut lost = (spent - costs.len() as f64 * cost).max(0.0) + preparation;
+        let group = self.model.group(&epoch.plan) as usize;
+        // What units abreast need before they show what they are was weighed by itself.
+        let (invested, mut lost) = match (group, self.is_warm(index)) {
+            (2.., false) => {
+                let (before, after) = costs.split_at((cold * group).min(costs.len()));
+                (preparation + excess(before), excess(after))
+            }
+            _ => (0.0, excess(costs) + preparation),
+        };
+        self.first_lost += invested;
         self.tried += u32::from(self.arms[index].runs == 0);
         let probe = epoch.purpose == Purpose::Probe;
         let together = self.together(epoch.plan);
@@ -211,6 +223,11 @@ impl Auto {
                 self.arms[index].probed = Some(middle / cost);
             }
         } else {
+            // Those abreast are cold together, and the only ones are not thrown away.
+            let cold = match group {
+                1 => cold,
+                group => (cold * group).min(costs.len().saturating_sub(group)),
+            };
             self.scratch
                 .extend(costs.iter().skip(cold).map(|&c| seconds(c)));
             let many = self.scratch.len() > 1;
@@ -267,7 +284,8 @@ impl Auto {
             return;
         }
         let better = enough && x + belief.sigma < -LEAST_SWITCH && saved > 1.0;
-        let worse = !arm.rejected && worth(arm, &outlook).is_none_or(|w| w.net() <= 0.0);
+        let worse =
+            !arm.rejected && worth(&self.model, arm, &outlook).is_none_or(|w| w.net() <= 0.0);
         if (better || worse) && self.challenge(index, x, totals) {
             return;
         }

@@ -1,0 +1,117 @@
+//! Between frames and lanes, eight samples of eight frames at a time.
+
+use std::arch::x86_64::*;
+
+use evener_runtime::Simd;
+
+use super::FRAMES;
+use crate::kernels::has_avx2;
+use crate::kernels::lanes::{Avx2, Lanes};
+use crate::kernels::tones::Pointwise;
+
+/// `false` if the processor or `simd` does not allow it, or the rows are shorter than a register.
+pub(super) fn interleave<P: Pointwise>(
+    simd: Simd,
+    rows: &[&[f32]; FRAMES],
+    point: P,
+    to: &mut [f32],
+) -> bool {
+    let n = rows[0].len();
+    let s = match Avx2::new(simd) {
+        Some(s) if n >= FRAMES => s,
+        _ => return false,
+    };
+    assert!(rows.iter().all(|row| row.len() >= n) && to.len() >= n * FRAMES);
+    // SAFETY: the processor has AVX2, and all rows have as many samples as is said.
+    unsafe { interleave_avx2(s, rows.map(<[f32]>::as_ptr), point, to.as_mut_ptr(), n) };
+    true
+}
+
+/// As of [`interleave`].
+pub(super) fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; FRAMES]) -> bool {
+    let n = rows[0].len();
+    if n < FRAMES || !has_avx2(simd) {
+        return false;
+    }
+    assert!(rows.iter().all(|row| row.len() >= n) && from.len() >= n * FRAMES);
+    let rows = rows.each_mut().map(|row| row.as_mut_ptr());
+    // SAFETY: the processor has AVX2, and all rows have as many samples as is said.
+    unsafe { deinterleave_avx2(from.as_ptr(), rows, n) };
+    true
+}
+
+/// # Safety
+/// Rows have `n` samples, at least [`FRAMES`], and `to` as many for each.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn interleave_avx2<P: Pointwise>(
+    s: Avx2,
+    rows: [*const f32; FRAMES],
+    point: P,
+    to: *mut f32,
+    n: usize,
+) {
+    let mut at = 0;
+    loop {
+        // SAFETY: `at` is at most `n - FRAMES`.
+        unsafe {
+            let block = rows.map(|row| point.of(s, s.load(row.add(at))));
+            for (i, v) in transposed(block).into_iter().enumerate() {
+                _mm256_storeu_ps(to.add((at + i) * FRAMES), v);
+            }
+        }
+        if at == n - FRAMES {
+            break;
+        }
+        // The last block may overlap the one before it.
+        at = (at + FRAMES).min(n - FRAMES);
+    }
+}
+
+/// # Safety
+/// Rows have room for `n` samples, at least [`FRAMES`], and `from` has as many for each.
+#[target_feature(enable = "avx2")]
+unsafe fn deinterleave_avx2(from: *const f32, rows: [*mut f32; FRAMES], n: usize) {
+    let mut at = 0;
+    loop {
+        // SAFETY: `at` is at most `n - FRAMES`.
+        unsafe {
+            let block = std::array::from_fn(|i| _mm256_loadu_ps(from.add((at + i) * FRAMES)));
+            for (row, v) in rows.into_iter().zip(transposed(block)) {
+                _mm256_storeu_ps(row.add(at), v);
+            }
+        }
+        if at == n - FRAMES {
+            break;
+        }
+        at = (at + FRAMES).min(n - FRAMES);
+    }
+}
+
+/// Lane i of register j becomes lane j of register i.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) fn transposed(r: [__m256; FRAMES]) -> [__m256; FRAMES] {
+    let pairs = |a, b| (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+    let fours = |a, b| {
+        (
+            _mm256_shuffle_ps::<0b01_00_01_00>(a, b),
+            _mm256_shuffle_ps::<0b11_10_11_10>(a, b),
+        )
+    };
+    let ((a0, a1), (b0, b1)) = (pairs(r[0], r[1]), pairs(r[2], r[3]));
+    let ((c0, c1), (d0, d1)) = (pairs(r[4], r[5]), pairs(r[6], r[7]));
+    let ((e0, e1), (e2, e3)) = (fours(a0, b0), fours(a1, b1));
+    let ((f0, f1), (f2, f3)) = (fours(c0, d0), fours(c1, d1));
+    let low = |a, b| _mm256_permute2f128_ps::<0x20>(a, b);
+    let high = |a, b| _mm256_permute2f128_ps::<0x31>(a, b);
+    [
+        low(e0, f0),
+        low(e1, f1),
+        low(e2, f2),
+        low(e3, f3),
+        high(e0, f0),
+        high(e1, f1),
+        high(e2, f2),
+        high(e3, f3),
+    ]
+}

@@ -1,0 +1,88 @@
+//! The taps of eight outputs at once.
+
+use std::arch::x86_64::*;
+
+use super::Edge;
+use crate::format::Size;
+use crate::kernels::lanes::{Avx2, Lanes};
+
+/// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.
+pub(super) struct Eight {
+    /// Columns of the left samples.
+    x: __m256i,
+    /// Rows of the upper samples.
+    y: __m256i,
+    /// Weights of the right samples.
+    pub(super) fx: __m256,
+    /// Weights of the lower samples.
+    pub(super) fy: __m256,
+    /// All bits of a lane where its output has taps, none where it is fill.
+    pub(super) inside: __m256,
+}
+
+impl Eight {
+    /// Of the source positions (sx, sy) in a plane, or `None` if all are fill. Columns and rows are those between the
+    /// least and the most, which have to hold all that are not fill; so nothing outside is read for those that are, nor
+    /// for positions that are no numbers.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn new(
+        s: Avx2,
+        plane: Size,
+        edge: Edge,
+        (columns, rows): ((i32, i32), (i32, i32)),
+        (mut sx, mut sy): (__m256, __m256),
+    ) -> Option<Eight> {
+        let zero = _mm256_setzero_ps();
+        let (right, bottom) = (s.splat((plane.w - 1) as f32), s.splat((plane.h - 1) as f32));
+        let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+        match edge {
+            Edge::Fill(_) => {
+                let in_x = _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GE_OQ>(sx, zero),
+                    _mm256_cmp_ps::<_CMP_LE_OQ>(sx, right),
+                );
+                let in_y = _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GE_OQ>(sy, zero),
+                    _mm256_cmp_ps::<_CMP_LE_OQ>(sy, bottom),
+                );
+                inside = _mm256_and_ps(in_x, in_y);
+                if _mm256_movemask_ps(inside) == 0 {
+                    return None;
+                }
+            }
+            Edge::Repeat => {
+                sx = _mm256_min_ps(_mm256_max_ps(sx, zero), right);
+                sy = _mm256_min_ps(_mm256_max_ps(sy, zero), bottom);
+            }
+        }
+        let clamp = |v, (low, high): (i32, i32)| {
+            _mm256_max_epi32(
+                _mm256_min_epi32(v, _mm256_set1_epi32(high)),
+                _mm256_set1_epi32(low),
+            )
+        };
+        let x = clamp(_mm256_cvttps_epi32(sx), columns);
+        let y = clamp(_mm256_cvttps_epi32(sy), rows);
+        Some(Eight {
+            fx: _mm256_sub_ps(sx, _mm256_cvtepi32_ps(x)),
+            fy: _mm256_sub_ps(sy, _mm256_cvtepi32_ps(y)),
+            x,
+            y,
+            inside,
+        })
+    }
+
+    /// Where the upper left samples lie, in samples from the one at `origin` where rows are `stride` apart.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn places(&self, origin: (i32, i32), stride: usize) -> [u32; 8] {
+        let column = _mm256_sub_epi32(self.x, _mm256_set1_epi32(origin.0));
+        let row = _mm256_sub_epi32(self.y, _mm256_set1_epi32(origin.1));
+        let row = _mm256_mullo_epi32(row, _mm256_set1_epi32(stride as i32));
+        let mut at = [0u32; 8];
+        // SAFETY: 32 bytes long.
+        unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_add_epi32(row, column)) };
+        at
+    }
+}
