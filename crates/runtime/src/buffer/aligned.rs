@@ -91,7 +91,9 @@ fn colour(bytes: usize) -> usize {
         return 0;
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed) % COLOURS;
-    number * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
+    // Downwards: results are made after inputs. A processor takes a load for one of what was just stored where both lie at
+    // the same place of 4 KiB, and loads run ahead of stores.
+    (COLOURS - 1 - number) * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
 }
 
 /// Reading a frame at an angle touches a page a row: with small pages address translation is what it waits for.
@@ -161,6 +163,16 @@ mod tests {
                 a[len - 1] = 3.0;
                 assert_eq!(a.clone()[len - 1], 3.0);
             }
+        }
+    }
+    #[test]
+    fn large_buffers_begin_at_different_places_of_a_cache() {
+        for (len, size) in [(100_001, 4 << 10), (700_001, 128 << 10)] {
+            let made: Vec<_> = (0..COLOURS).map(|_| Aligned::<f32>::zeroed(len)).collect();
+            let places = made.iter().map(|a| a.as_ptr() as usize % size / LINE);
+            let places: std::collections::BTreeSet<_> = places.collect();
+            // Others make buffers meanwhile.
+            assert!(places.len() > COLOURS / 4, "{places:?}");
         }
     }
 }
