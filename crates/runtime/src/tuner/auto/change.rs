@@ -58,6 +58,9 @@ impl Auto {
         self.level.restart(Some(change.to));
         self.latest = None;
         self.thaw();
+        // By how much short trials are wrong is another matter on another machine.
+        self.biases.clear();
+        self.duels = 0;
         self.watched.clear();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);
