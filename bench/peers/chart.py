@@ -18,7 +18,7 @@ def ratios(cells, size):
 def panel(cells, size, y):
     top = 6.0
     scale = HEIGHT / top
-    out = [f'<text x="{LEFT}" y="{y - 8}">{size[0]}x{size[1]}: time of the peer / time of evener</text>']
+    out = [f'<text x="{LEFT}" y="{y - 20}">{size[0]}x{size[1]}: time of the peer / time of evener</text>']
     for value in range(0, 7, 1):
         at = y + HEIGHT - value * scale
         weight = 1.5 if value == 1 else 0.4
