@@ -80,9 +80,7 @@ impl Structure {
             Structure::Tiled => "regions of output run through all stages in private cache",
             Structure::Pipeline => "stages on different workers, joined by rings",
             Structure::Farm => "whole units on different workers, results put back in order",
-            Structure::Abreast => {
-                "several units at once, side by side in the lanes of registers, divided like tiles"
-            }
+            Structure::Abreast => "several units at once, side by side in the lanes of registers",
         }
     }
 }

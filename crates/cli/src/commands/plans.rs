@@ -27,13 +27,11 @@ pub fn run() -> Ended {
         "the tuner measures, picks, and keeps watching",
     );
     for structure in Structure::ALL {
-        match filters.contains(&structure) {
-            true => line(&mut text, structure.name(), structure.about()),
-            false => line(
-                &mut text,
-                structure.name(),
-                &format!("{} (not for filters)", structure.about()),
-            ),
+        let (name, about) = (structure.name(), structure.about());
+        match filters.iter().find(|(s, _)| *s == structure) {
+            Some((_, None)) => line(&mut text, name, about),
+            Some((_, Some(only))) => line(&mut text, name, &format!("{about} ({only})")),
+            None => line(&mut text, name, &format!("{about} (not for filters)")),
         }
     }
     text.push_str("\nDISPATCH\n");

@@ -48,6 +48,7 @@ fn plans_names_all_structures_and_dispatches() {
     let line = |name: &str| text.lines().find(|l| l.contains(name)).unwrap().to_owned();
     assert!(line("  pipeline").contains("not for filters"), "{text}");
     assert!(!line("  tiled").contains("not for filters"), "{text}");
+    assert!(line("  abreast").contains("rotate"), "{text}");
 }
 
 #[test]

@@ -142,18 +142,23 @@ fn room_for(bound: &Bound) -> Result<(), Error> {
         })
 }
 
-/// The structures that filters can run in.
-pub fn structures() -> Vec<Structure> {
+/// The structures that filters can run in, and which filters, where not all can.
+pub fn structures() -> Vec<(Structure, Option<&'static str>)> {
     let format = Format {
         width: 16,
         height: 16,
         chroma: Chroma::Mono,
         depth: Depth::U8,
     };
-    // All graphs can run in the same ones.
-    let service = Graph::parse("blur").and_then(|graph| graph.service(&format, Planes::Luma));
+    // What can stand abreast can run in all.
+    let service = Graph::parse("rotate=30").and_then(|graph| graph.service(&format, Planes::Luma));
     let shapes = service.map(|service| service.shapes(0)).unwrap_or_default();
-    shapes.iter().map(|shape| shape.structure).collect()
+    let only = |structure| match structure {
+        Structure::Abreast => Some("undistort, rotate, resize, crop and tones, small frames"),
+        _ => None,
+    };
+    let structures = shapes.iter().map(|shape| shape.structure);
+    structures.map(|s| (s, only(s))).collect()
 }
 
 fn flow<Src, S, K>(
