@@ -10,7 +10,7 @@ use crate::error::Error;
 const NEAR: f64 = 1.5;
 /// The same after the first few frames, when caches are cold.
 const HOPELESS: f64 = 4.0;
-/// Frames of the first look at a plan.
+/// Units of the first look at a plan, or groups of those that are computed together.
 const FEW: u64 = 3;
 /// Length of the second look, in seconds.
 const LOOK_S: f64 = 0.04;
@@ -57,7 +57,7 @@ pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
 pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<Screened, Error> {
     let mut costs = Vec::with_capacity(plans.len());
     for plan in plans {
-        let run = bench.fixed(&plan, FEW.min(most))?;
+        let run = bench.fixed(&plan, few(bench, &plan).min(most))?;
         costs.push((plan, run.seconds.into_iter().fold(f64::INFINITY, f64::min)));
     }
     let mut screened = Screened::default();
@@ -66,13 +66,20 @@ pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<S
     for _ in 0..LOOKS {
         for (look, (plan, cost)) in looks.iter_mut().zip(&costs) {
             let frames = (LOOK_S / cost.max(1e-7)) as u64;
-            let run = bench.fixed(plan, frames.clamp(FEW, most.max(FEW)))?;
+            let few = few(bench, plan);
+            let run = bench.fixed(plan, frames.clamp(few, most.max(few)))?;
             let warm = &run.seconds[run.seconds.len() / 2..];
             look.1 = look.1.min(warm.iter().sum::<f64>() / warm.len() as f64);
         }
     }
     screened.near = screened.keep(looks, NEAR).iter().map(|c| c.0).collect();
     Ok(screened)
+}
+
+/// Frames of the first look at a plan.
+fn few(bench: &Bench<'_>, plan: &Plan) -> u64 {
+    let shape = bench.shapes.iter().find(|s| s.structure == plan.structure);
+    FEW * shape.map_or(1, |shape| u64::from(shape.units))
 }
 
 impl Screened {

@@ -26,11 +26,16 @@ pub struct RowContext<'a> {
 impl RowContext<'_> {
     /// A temporary row of `n` samples, contents undefined.
     pub fn row(&mut self, n: usize) -> &mut [f32] {
-        if self.temp.len() < n {
-            self.temp.resize(n, 0.0);
-        }
-        &mut self.temp[..n]
+        grown(self.temp, n)
     }
+}
+
+/// The first `n` samples of `memory`, contents undefined.
+pub fn grown(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
+    if memory.len() < n {
+        memory.resize(n, 0.0);
+    }
+    &mut memory[..n]
 }
 
 /// One kernel bound to a plane. The *definition* of a stage is [`Stage::taps`] and [`Stage::combine`]: output (x, y)

@@ -33,7 +33,26 @@ const FILTERS: &[&str] = &[
     "flip=v",
 ];
 
-fn formats() -> impl Strategy<Value = Format> {
+/// Filters that frames side by side can go through.
+const ABREAST: &[&str] = &[
+    "undistort",
+    "undistort=k1=0.3:k2=-0.2",
+    "rotate=6",
+    "rotate=30",
+    "rotate=90",
+    "rotate=-160",
+    "resize=37:23",
+    "resize=90:64",
+    "crop=0.7",
+    "crop=5:4:1:1",
+    "threshold=0.3",
+    "threshold=0.6:keep=below",
+    "posterize=5",
+    "binary",
+];
+
+/// Formats of frames below a width and a height.
+fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
     let chroma = prop_oneof![
         Just(Chroma::Mono),
         Just(Chroma::C420),
@@ -41,7 +60,7 @@ fn formats() -> impl Strategy<Value = Format> {
         Just(Chroma::C444)
     ];
     let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
-    (4u32..56, 4u32..48, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
+    (4..width, 4..height, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
         width,
         height,
         chroma,
@@ -94,7 +113,7 @@ proptest! {
     #[test]
     fn every_structure_gives_the_defined_bytes(
         chain in prop::collection::vec(prop::sample::select(FILTERS), 1..6),
-        format in formats(),
+        format in formats(56, 48),
         each in any::<bool>(),
         grain in 1u32..40,
         seed in any::<u32>(),
@@ -177,4 +196,97 @@ fn wide_frames_give_the_defined_bytes() {
             }
         }
     }
+}
+
+/// How frames stand abreast, where they can.
+fn abreast(service: &FilterService) -> Option<Shape> {
+    let shapes = service.shapes(1 << 20);
+    shapes
+        .into_iter()
+        .find(|s| s.structure == Structure::Abreast)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn frames_side_by_side_come_out_as_each_alone(
+        chain in prop::collection::vec(prop::sample::select(ABREAST), 1..5),
+        format in formats(150, 60),
+        frames in 1usize..=8,
+        grain in 1u32..40,
+        seed in any::<u32>(),
+    ) {
+        let text = chain.join(",");
+        let Ok(bound) = Graph::parse(&text).unwrap().bind(&format, Planes::Each) else {
+            return Ok(());
+        };
+        for simd in Simd::levels() {
+            let service = FilterService::new(&bound, text.clone(), 1 << 20, simd);
+            let Some(shape) = abreast(&service) else {
+                return Ok(());
+            };
+            prop_assert!(frames <= shape.units as usize);
+            let mut inputs: Vec<Frame> = (0..frames).map(|_| service.input()).collect();
+            for (i, input) in inputs.iter_mut().enumerate() {
+                fill(input, seed.wrapping_add(i as u32));
+            }
+            let mut outputs: Vec<Frame> = (0..frames).map(|_| service.output()).collect();
+            for output in &mut outputs {
+                (0..output.format().planes())
+                    .for_each(|p| output.plane_bytes_mut(p).fill(0x55));
+            }
+            let (ins, outs): (Vec<_>, Vec<_>) = inputs.iter().zip(&outputs).unzip();
+            let mut scratch = service.scratch();
+            for (pass, &items) in shape.passes.iter().enumerate() {
+                for start in (0..items).step_by(grain as usize) {
+                    let items = start..items.min(start + grain);
+                    let part = Part { structure: Structure::Abreast, pass, items };
+                    service.run_abreast(&part, &ins, &outs, &mut scratch).unwrap();
+                }
+            }
+            for (i, (input, output)) in inputs.iter().zip(&outputs).enumerate() {
+                for (p, expected) in reference::frame(&bound, input).iter().enumerate() {
+                    prop_assert!(
+                        *output.plane_bytes(p) == **expected,
+                        "{} on {}, {:?}, grain {}: plane {} of frame {} of {}",
+                        text, format, simd, grain, p, i, frames,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// What a stencil would need does not lie side by side, and planes of large frames would not stay in a cache.
+#[test]
+fn only_chains_of_warps_on_small_frames_stand_abreast() {
+    let offered = |text: &str, width, height| {
+        let format = Format {
+            width,
+            height,
+            chroma: Chroma::Mono,
+            depth: Depth::F32,
+        };
+        let graph = Graph::parse(text).unwrap();
+        let bound = graph.bind(&format, Planes::Auto).unwrap();
+        let service = FilterService::new(&bound, text.into(), 1 << 20, Simd::detect());
+        abreast(&service).map(|shape| shape.passes)
+    };
+    assert_eq!(offered("rotate=90", 100, 100), Some(vec![100, 100]));
+    assert_eq!(
+        offered("undistort,binary,rotate=90,crop=0.5", 100, 100).map(|passes| passes.len()),
+        Some(3)
+    );
+    for text in [
+        "blur",
+        "binary",
+        "crop=0.5",
+        "rotate=6,blur",
+        "sobel,rotate=6",
+    ] {
+        assert_eq!(offered(text, 100, 100), None, "{text}");
+    }
+    assert_eq!(offered("rotate=90", 100, 1), None);
+    assert_eq!(offered("rotate=90", 1920, 1080), None);
 }

@@ -1,11 +1,11 @@
 //! `abreast`: several frames at once, a sample of each side by side in the lanes of registers.
 //!
-//! A warp spends most of its time fetching samples from anywhere, and where they lie is the same in every frame. The first
-//! pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart.
+//! A warp spends most of its time fetching samples from anywhere, and where they lie is the same in every frame. The
+//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart.
 //!
-//! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample lies
-//! is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory it takes
-//! longer to fetch them than a warp of one frame does.
+//! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample
+//! lies is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory
+//! it takes longer to fetch them than a warp of one frame does.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ use crate::geometry::Rect;
 use crate::kernels::abreast::{self, FRAMES};
 use crate::kernels::bilinear::abreast::{Block, Out};
 use crate::kernels::tones::{self, with_tone};
-use crate::stage::{self, STRIP, Tone};
+use crate::stage::{self, STRIP, Tone, grown};
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -61,8 +61,8 @@ fn tone(node: &FusedNode) -> Option<Option<Tone>> {
     }
 }
 
-/// Samples of a frame from one row of a block of this width to the next: an odd number of pairs of cache lines, so that the
-/// rows a warp reads at once do not compete for the same places in a cache.
+/// Samples of a frame from one row of a block of this width to the next: an odd number of pairs of cache lines, so that
+/// the rows a warp reads at once do not compete for the same places in a cache.
 fn stride(width: usize) -> usize {
     width.next_multiple_of(8) + 4
 }
@@ -90,7 +90,7 @@ impl Abreast {
         })
     }
 
-    /// What each pass computes a row of, and how many of these it has.
+    /// The node that each pass computes, and what of its output.
     pub fn passes(&self) -> impl Iterator<Item = (&FusedNode, Rect)> {
         self.nodes.iter().zip(self.needs.iter().copied())
     }
@@ -120,8 +120,8 @@ impl Abreast {
         pass + 1 >= self.nodes.len()
     }
 
-    /// Computes `rows` of what pass `pass` gives, of one to [`FRAMES`] frames. Each of `targets` holds those rows in the last
-    /// pass, and there are none before.
+    /// Computes `rows` of what pass `pass` gives, of one to [`FRAMES`] frames. There are `sources` in the first pass and
+    /// `targets` in the last, each of which holds those rows.
     pub fn rows(
         &self,
         simd: Simd,
@@ -191,8 +191,8 @@ impl Abreast {
         });
     }
 
-    /// Calls `compute` with each row of a block's rows `rows`, which are lines `lines` of the plane, as far as it is read:
-    /// with where it begins and with its memory.
+    /// Calls `compute` with each row of a block's rows `rows`, which are lines `lines` of the plane, as far as it is
+    /// read: with where it begins and with its memory.
     fn each(
         &self,
         pass: usize,
@@ -272,8 +272,8 @@ fn warped(
     points(simd, node, row, &mut scratch.odd, out);
 }
 
-/// Columns whose samples of a few rows stay in the nearest cache: a row of a warp reads some rows of its source, and the
-/// next one reads most of them again.
+/// Columns whose samples of a few rows stay in the nearest cache: a row of a warp reads some rows of its source, and
+/// the next one reads most of them again.
 const RUN: i32 = 64;
 
 /// Columns a run at a time, none of them shorter than a register unless all are.
@@ -289,14 +289,6 @@ fn runs(columns: Range<i32>) -> impl Iterator<Item = Range<i32>> {
         rest.start = run.end;
         Some(run)
     })
-}
-
-/// The first `n` samples of `memory`, contents undefined.
-fn grown(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
-    if memory.len() < n {
-        memory.resize(n, 0.0);
-    }
-    &mut memory[..n]
 }
 
 /// Puts the samples from (x, y) on of each source side by side, each mapped by `tone`; the last source stands for those
@@ -353,9 +345,7 @@ fn stored(
 
 /// Maps `from` through the pointwise stages of a node, at least one, into `to`; `from` is used up.
 fn points(simd: Simd, node: &FusedNode, from: &mut [f32], odd: &mut Vec<f32>, to: &mut [f32]) {
-    let Some((last, before)) = node.points.split_last() else {
-        return to.copy_from_slice(from);
-    };
+    let (last, before) = node.points.split_last().expect("a pointwise stage");
     let odd = grown(odd, from.len());
     for point in before {
         point.point().expect("pointwise").map(simd, from, odd);

@@ -386,6 +386,8 @@ impl Service for FilterService {
             if rows.is_empty() {
                 continue;
             }
+            // Sources are read by the first pass, targets written by the last.
+            let inputs = if part.pass == 0 { inputs } else { &[] };
             let sources = inputs.iter().map(|input| input.plane(p));
             let sources: Vec<_> = sources
                 .map(|samples| Source::new(samples, plane.graph.source))

@@ -13,9 +13,9 @@ const HUGE: usize = 2 << 20;
 const COLOURED: usize = 128 << 10;
 /// Colours there are: buffers that are made one after the other have different ones.
 const COLOURS: usize = 16;
-/// Bytes between two colours of large buffers and of others. What lies at one place in each of several buffers, as in those of
-/// a unit and its result, would else compete for the same few places in a cache: the second-level one repeats every 64
-/// to 256 KiB, the first every 4.
+/// Bytes between two colours of large buffers and of others. What lies at one place in each of several buffers, as in
+/// those of a unit and its result, would else compete for the same few places in a cache: the second-level one repeats
+/// every 64 to 256 KiB, the first every 4.
 const HUGE_COLOUR: usize = (8 << 10) + COLOUR;
 const COLOUR: usize = 4 * LINE;
 
@@ -54,7 +54,7 @@ impl<T: Sample> Aligned<T> {
                 before: 0,
             };
         }
-        let before = colour(len * size_of::<T>());
+        let before = colour(len.saturating_mul(size_of::<T>()));
         let layout = Self::layout(len, before);
         // SAFETY: the layout has a non-zero size.
         let memory = unsafe { alloc(layout) };
@@ -64,10 +64,11 @@ impl<T: Sample> Aligned<T> {
         if layout.align() == HUGE {
             ask_for_huge_pages(memory, layout.size());
         }
-        // SAFETY: `memory` begins `layout.size()` bytes that are ours, and `before` is less.
+        // SAFETY: `memory` begins `layout.size()` bytes that are ours, and `before` is less. Nobody looks at those before.
         let start = unsafe {
-            memory.write_bytes(0, layout.size());
-            NonNull::new_unchecked(memory.add(before).cast::<T>())
+            let start = memory.add(before);
+            start.write_bytes(0, layout.size() - before);
+            NonNull::new_unchecked(start.cast::<T>())
         };
         Aligned { start, len, before }
     }
@@ -91,8 +92,8 @@ fn colour(bytes: usize) -> usize {
         return 0;
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed) % COLOURS;
-    // Downwards: results are made after inputs. A processor takes a load for one of what was just stored where both lie at
-    // the same place of 4 KiB, and loads run ahead of stores.
+    // Downwards: results are made after inputs. A processor takes a load for one of what was just stored where both lie
+    // at the same place of 4 KiB, and loads run ahead of stores.
     (COLOURS - 1 - number) * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
 }
 
@@ -165,6 +166,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn large_buffers_begin_at_different_places_of_a_cache() {
         for (len, size) in [(100_001, 4 << 10), (700_001, 128 << 10)] {

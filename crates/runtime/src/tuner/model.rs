@@ -265,9 +265,10 @@ impl Model {
     /// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for
     /// one another at the end of each.
     pub(super) fn epoch_units(&self, plan: &Plan, units: u32) -> u32 {
-        match plan.structure {
-            _ if plan.structure.flows() => units.max(2 * plan.workers),
-            _ => units.max(1).next_multiple_of(self.group(plan)),
+        if plan.structure.flows() {
+            units.max(2 * plan.workers)
+        } else {
+            units.max(1).next_multiple_of(self.group(plan))
         }
     }
 

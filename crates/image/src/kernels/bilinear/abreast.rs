@@ -49,8 +49,8 @@ impl Out<'_, '_> {
     }
 }
 
-/// Outputs (x0, y) and on of every frame. `block` holds every tap that is not fill, and nothing outside the plane, which
-/// has at least 2 x 2 samples.
+/// Outputs (x0, y) and on of every frame. `block` holds every tap that is not fill, and nothing outside the plane,
+/// which has at least 2 x 2 samples.
 pub fn row<M: Map, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, Same, A>,
@@ -169,7 +169,8 @@ mod avx2 {
         }
     }
 
-    /// Outputs (x, y) to (x + 8, y), a register of frames for each. The block has two rows and columns at least, or none.
+    /// Outputs (x, y) to (x + 8, y), a register of frames for each. The block has two rows and columns at least, or
+    /// none.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn eight<M: Map, A: Pointwise>(
