@@ -11,6 +11,9 @@ use evener_runtime::{Choice, Dispatch, Plan, Service, Source, StreamError, Struc
 use crate::failures::fixed;
 use crate::toy::*;
 
+mod cutoffs;
+mod failures;
+
 /// Threads at neither end, at one of them, at both.
 const ENDS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 const BOTH: [(bool, bool); 2] = [(false, false), (true, true)];
@@ -66,17 +69,6 @@ fn each_dispatch(
     });
 }
 
-/// Groups of a stream of `units` that fails at unit `at`: those before it, its own, and its own again, one by one. The
-/// last of a group that is left over is not tried again.
-fn groups_until(at: u64, units: u64) -> Vec<usize> {
-    let before = (at / 4) as usize;
-    let group = (units as usize - 4 * before).min(4);
-    let mut groups = vec![4; before];
-    groups.push(group);
-    groups.extend(vec![1; (at as usize % 4 + 1).min(group - 1)]);
-    groups
-}
-
 #[test]
 fn order_is_kept_and_groups_are_full() {
     each_dispatch(&ENDS, |dispatch, (read_inline, write_inline)| {
@@ -112,124 +104,6 @@ fn order_is_kept_and_groups_are_full() {
         let mut costs = costs.clone();
         costs.sort_unstable();
         assert!(costs[11] < pause, "{costs:?}");
-    });
-}
-
-#[test]
-fn units_before_one_that_fails_are_written() {
-    each_dispatch(&BOTH, |dispatch, (inline, _)| {
-        let rt = runtime();
-        for at in [0, 1, 3, 4, 6, 7, 8, 9] {
-            for (fail, message) in [
-                (Fail::Error, "the toy broke"),
-                (Fail::Panic, "panicked: the toy fell"),
-            ] {
-                let toy = Toy {
-                    fail: Some((at, fail)),
-                    prepare: Duration::from_millis(5),
-                    ..four()
-                };
-                let groups = Arc::clone(&toy.groups);
-                let sink = sink(inline);
-                let stream = rt.stream(source(10, inline)).through(toy);
-                let error = stream
-                    .plan(fixed(Structure::Abreast, dispatch))
-                    .into(sink.clone())
-                    .unwrap_err();
-                assert_eq!(error.to_string(), format!("unit {at} failed: {message}"));
-                assert_eq!(error.written(), at);
-                let kept = sink.kept();
-                assert_eq!(kept.numbers, (0..at).collect::<Vec<_>>());
-                assert!(kept.aborted && !kept.finished);
-                if inline {
-                    assert_eq!(*groups.lock().unwrap(), groups_until(at, 10), "{at}");
-                }
-            }
-        }
-        // The workers have survived.
-        let sink = Keep::default();
-        let stream = rt.stream(numbers(20)).through(four());
-        stream.plan(choice()).into(sink.clone()).unwrap();
-        assert_eq!(sink.kept().numbers.len(), 20);
-    });
-}
-
-#[test]
-fn a_failure_is_found_without_what_it_left_in_private_memory() {
-    each_dispatch(&BOTH, |dispatch, (inline, _)| {
-        for fail in [Fail::Error, Fail::Panic] {
-            let toy = Toy {
-                fail: Some((6, fail)),
-                spoils: true,
-                ..four()
-            };
-            let sink = sink(inline);
-            let rt = runtime();
-            let stream = rt.stream(source(10, inline)).through(toy);
-            let error = stream
-                .plan(fixed(Structure::Abreast, dispatch))
-                .into(sink.clone())
-                .unwrap_err();
-            assert!(error.to_string().starts_with("unit 6 failed: "), "{error}");
-            assert!(error.to_string().contains("the toy "), "{error}");
-            assert_eq!(sink.kept().numbers, (0..6).collect::<Vec<_>>());
-        }
-    });
-}
-
-#[test]
-fn what_was_read_before_the_source_failed_is_written() {
-    each_dispatch(&ENDS, |dispatch, (read_inline, write_inline)| {
-        for (fail, message) in [
-            (Fail::Error, "the toy source is out of order"),
-            (Fail::Panic, "panicked: the source fell"),
-        ] {
-            let toy = unhurried();
-            let groups = Arc::clone(&toy.groups);
-            let source = Numbers {
-                fail: Some((6, fail)),
-                ..source(10, read_inline)
-            };
-            let sink = sink(write_inline);
-            let rt = runtime();
-            let error = rt
-                .stream(source)
-                .through(toy)
-                .plan(fixed(Structure::Abreast, dispatch))
-                .into(sink.clone())
-                .unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!("reading unit 6 failed: {message}")
-            );
-            assert_eq!(error.written(), 6);
-            assert_eq!(sink.kept().numbers, (0..6).collect::<Vec<_>>());
-            assert_eq!(*groups.lock().unwrap(), [4, 2]);
-        }
-    });
-}
-
-#[test]
-fn a_sink_can_fail_in_the_middle_of_a_group() {
-    each_dispatch(&ENDS, |dispatch, (read_inline, write_inline)| {
-        for fail in [Fail::Error, Fail::Panic] {
-            let sink = Keep {
-                fail: Some((5, fail)),
-                ..sink(write_inline)
-            };
-            let rt = runtime();
-            let stream = rt.stream(source(100, read_inline)).through(four());
-            let error = stream
-                .plan(fixed(Structure::Abreast, dispatch))
-                .into(sink.clone())
-                .unwrap_err();
-            assert!(
-                matches!(error, StreamError::Sink { unit: Some(5), .. }),
-                "{error}"
-            );
-            assert_eq!(error.written(), 5);
-            assert_eq!(sink.kept().numbers, (0..5).collect::<Vec<_>>());
-        }
     });
 }
 
@@ -365,140 +239,6 @@ fn groups_are_as_large_as_buffers_allow() {
             assert_eq!(made[1].load(Ordering::Relaxed), report.memory.outputs);
         });
     }
-}
-
-#[test]
-fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
-    fn slow_abreast(unit: u64, structure: Structure) -> Duration {
-        Duration::from_millis(match structure {
-            Structure::Abreast if unit % 16 == 13 => 100,
-            _ => 0,
-        })
-    }
-    each_dispatch(&BOTH, |dispatch, (_, write_inline)| {
-        for fallback in [Structure::Tiled, Structure::Farm, Structure::Abreast] {
-            let (four_abreast, fallback) = (abreast(dispatch, 1), plan(fallback, dispatch, 9, 1));
-            let mut script = Script::new(&[(fallback, 4), (four_abreast, 12)]);
-            script.cutoff = Some(Duration::from_millis(80));
-            script.fallback = Some(fallback);
-            let log = script.log.clone();
-            let toy = Toy {
-                delay: Some(slow_abreast),
-                ..four()
-            };
-            let groups = Arc::clone(&toy.groups);
-            let sink = sink(write_inline);
-            let rt = runtime();
-            let stream = rt.stream(source(32, true)).through(toy);
-            let report = stream.scheduled_by(script).into(sink.clone()).unwrap();
-            assert_eq!(sink.kept().numbers, (0..32).collect::<Vec<_>>());
-            let log = log.lock().unwrap();
-            let cut: Vec<_> = log
-                .iter()
-                .filter_map(|recorded| match recorded {
-                    Recorded::CutOff {
-                        plan,
-                        done,
-                        after,
-                        redo,
-                    } if *plan == four_abreast => Some((*done, *after, *redo)),
-                    _ => None,
-                })
-                .collect();
-            assert_eq!(cut.len(), 2, "{log:?}");
-            for (done, after, redo) in cut {
-                assert_eq!(done, 8);
-                assert!(after >= Duration::from_millis(100), "{after:?}");
-                // A fallback that is slow as well has four units to share it.
-                assert!(redo < Duration::from_millis(80), "{redo:?}");
-            }
-            // A redone unit counts for the plan that computed it.
-            let of = |wanted: Plan| {
-                let plans = report.plans.iter().filter(|p| p.plan == wanted);
-                plans.map(|p| p.units).sum::<u64>()
-            };
-            assert_eq!((of(four_abreast), of(fallback)), (16, 16), "{log:?}");
-            assert!(groups.lock().unwrap().iter().all(|&group| group == 4));
-        }
-    });
-}
-
-#[test]
-fn a_unit_that_takes_too_long_is_redone_by_a_fallback_that_has_several_abreast() {
-    fn slow_backward(_: u64, structure: Structure) -> Duration {
-        Duration::from_millis(match structure {
-            Structure::Backward => 60,
-            _ => 0,
-        })
-    }
-    each_dispatch(&BOTH, |dispatch, (inline, _)| {
-        let (slow, good) = (
-            plan(Structure::Backward, dispatch, 1, 1),
-            abreast(dispatch, 1),
-        );
-        let mut script = Script::new(&[(good, 4), (slow, 4)]);
-        script.cutoff = Some(Duration::from_millis(50));
-        script.fallback = Some(good);
-        let log = script.log.clone();
-        let toy = Toy {
-            delay: Some(slow_backward),
-            ..four()
-        };
-        let groups = Arc::clone(&toy.groups);
-        let sink = sink(inline);
-        let rt = runtime();
-        let stream = rt.stream(source(15, inline)).through(toy);
-        let report = stream.scheduled_by(script).into(sink.clone()).unwrap();
-        assert_eq!(sink.kept().numbers, (0..15).collect::<Vec<_>>());
-        assert_eq!(report.plans.len(), 1);
-        assert_eq!((report.plans[0].plan, report.plans[0].units), (good, 15));
-        let log = log.lock().unwrap();
-        let cuts = log
-            .iter()
-            .filter(|r| matches!(r, Recorded::CutOff { plan, done: 0, .. } if *plan == slow))
-            .count();
-        if inline {
-            assert_eq!(cuts, 3, "{log:?}");
-            assert_eq!(*groups.lock().unwrap(), [4, 1, 4, 1, 4, 1]);
-        } else {
-            assert!(cuts >= 3, "{log:?}");
-        }
-    });
-}
-
-/// The group was given up before a kernel could fail, which then does so in the fallback.
-#[test]
-fn units_before_one_that_fails_when_it_is_redone_are_written() {
-    fn slow(_: u64, _: Structure) -> Duration {
-        Duration::from_millis(15)
-    }
-    each_dispatch(&BOTH, |dispatch, (_, write_inline)| {
-        for fallback in [Structure::Tiled, Structure::Abreast] {
-            for at in [0, 1, 3] {
-                let four_abreast = abreast(dispatch, 1);
-                let mut script = Script::new(&[(four_abreast, 4)]);
-                script.cutoff = Some(Duration::from_millis(10));
-                script.fallback = Some(plan(fallback, dispatch, 97, 1));
-                let toy = Toy {
-                    delay: Some(slow),
-                    fail: Some((at, Fail::Error)),
-                    ..four()
-                };
-                let sink = sink(write_inline);
-                let rt = runtime();
-                let stream = rt.stream(source(8, true)).through(toy);
-                let error = stream.scheduled_by(script).into(sink.clone()).unwrap_err();
-                assert_eq!(
-                    error.to_string(),
-                    format!("unit {at} failed: the toy broke")
-                );
-                assert_eq!(
-                    (error.written(), sink.kept().numbers.len() as u64),
-                    (at, at)
-                );
-            }
-        }
-    });
 }
 
 #[test]
