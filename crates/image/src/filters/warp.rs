@@ -140,7 +140,14 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         }
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn rows(
+        &self,
+        context: &mut RowContext<'_>,
+        input: &[Lines<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [&mut [f32]],
+    ) {
         with_tone!(self.before, |before| with_tone!(self.after, |after| {
             let sampling = Sampling {
                 map: &self.map,
@@ -149,7 +156,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
                 before,
                 after,
             };
-            bilinear::row(cx.simd, &sampling, &input[0], (x0, y), out)
+            bilinear::rows(context.simd, &sampling, &input[0], (x0, y), out)
         }))
     }
 

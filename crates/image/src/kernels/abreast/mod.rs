@@ -4,7 +4,7 @@
 //! from anywhere for each output, fetches four registers for the outputs of all frames instead.
 //!
 //! Bound: for a register of outputs four loads and a store, and 24 shuffles for 64 samples each way between frames and
-//! lanes: 0.5 cycles a sample on a core with two load ports, against 1.5 of [`bilinear::row`](super::bilinear::row).
+//! lanes: 0.5 cycles a sample on a core with two load ports, against 1.5 of [`bilinear::rows`](super::bilinear::rows).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

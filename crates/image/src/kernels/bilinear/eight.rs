@@ -20,6 +20,19 @@ pub(super) struct Eight {
     pub(super) inside: __m256,
 }
 
+/// All bits of a lane where the position (sx, sy) lies in the plane, none where it does not or is no number.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
+    let within = |v, end: u32| {
+        _mm256_and_ps(
+            _mm256_cmp_ps::<_CMP_GE_OQ>(v, _mm256_setzero_ps()),
+            _mm256_cmp_ps::<_CMP_LE_OQ>(v, s.splat((end - 1) as f32)),
+        )
+    };
+    _mm256_and_ps(within(sx, plane.w), within(sy, plane.h))
+}
+
 impl Eight {
     /// Of the source positions (sx, sy) in a plane, or `None` if all are fill. Columns and rows are those between the
     /// least and the most, which have to hold all that are not fill; so nothing outside is read for those that are, nor
@@ -38,15 +51,7 @@ impl Eight {
         let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
         match edge {
             Edge::Fill(_) => {
-                let in_x = _mm256_and_ps(
-                    _mm256_cmp_ps::<_CMP_GE_OQ>(sx, zero),
-                    _mm256_cmp_ps::<_CMP_LE_OQ>(sx, right),
-                );
-                let in_y = _mm256_and_ps(
-                    _mm256_cmp_ps::<_CMP_GE_OQ>(sy, zero),
-                    _mm256_cmp_ps::<_CMP_LE_OQ>(sy, bottom),
-                );
-                inside = _mm256_and_ps(in_x, in_y);
+                inside = self::inside(s, plane, (sx, sy));
                 if _mm256_movemask_ps(inside) == 0 {
                     return None;
                 }

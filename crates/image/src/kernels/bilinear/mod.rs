@@ -98,21 +98,24 @@ pub struct Sampling<'a, M, B, A> {
     pub after: A,
 }
 
-/// Outputs (x0, y) to (x0 + out.len(), y). `lines` covers every tap that is not fill, and nothing outside the plane.
-pub fn row<M: Map, B: Pointwise, A: Pointwise>(
+/// Rows y, y + 1 and on of outputs, all from column x0 on and of one length. `lines` covers every tap that is not fill,
+/// and nothing outside the plane.
+pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
     lines: &Lines<'_>,
     (x0, y): (i32, i32),
-    out: &mut [f32],
+    out: &mut [&mut [f32]],
 ) {
     debug_assert!(Rect::of(sampling.plane).union(&lines.rect()) == Rect::of(sampling.plane));
     #[cfg(target_arch = "x86_64")]
-    if pairs::row(simd, sampling, lines, (x0, y), out) {
+    if pairs::rows(simd, sampling, lines, (x0, y), out) {
         return;
     }
     let _ = simd;
-    row_reference(sampling, lines, (x0, y), out);
+    for (out, y) in out.iter_mut().zip(y..) {
+        row_reference(sampling, lines, (x0, y), out);
+    }
 }
 
 fn row_reference<M: Map, B: Pointwise, A: Pointwise>(

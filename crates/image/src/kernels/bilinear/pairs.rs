@@ -4,23 +4,25 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::eight::Eight;
-use super::{Map, Sampling};
-use crate::kernels::lanes::{Avx2, Avx512, Lanes};
+use super::eight::{Eight, inside};
+use super::{Edge, Map, Sampling};
+use crate::kernels::lanes::{Avx2, Avx512, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
 use crate::lines::{Lines, Together};
 
 /// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
 /// the edge of a source.
 const RUN: usize = 64;
+/// Samples that a private cache holds.
+const NEAR: usize = 1 << 18;
 
-/// A row, where the processor and the memory allow it; otherwise says that it was left.
-pub fn row<M: Map, B: Pointwise, A: Pointwise>(
+/// Rows, where the processor and the memory allow it; otherwise says that they were left.
+pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
     lines: &Lines<'_>,
     at: (i32, i32),
-    out: &mut [f32],
+    out: &mut [&mut [f32]],
 ) -> bool {
     let Some(avx2) = Avx2::new(simd) else {
         return false;
@@ -30,10 +32,10 @@ pub fn row<M: Map, B: Pointwise, A: Pointwise>(
     };
     if let Some(avx512) = Avx512::new(simd) {
         // SAFETY: `avx512` and `avx2` exist, so the processor has the instructions.
-        unsafe { row_avx512(avx512, avx2, sampling, &view, at, out) };
+        unsafe { rows_avx512(avx512, avx2, sampling, &view, at, out) };
     } else {
         // SAFETY: `avx2` exists, so the processor has the instructions.
-        unsafe { row_avx2(avx2, sampling, &view, at, out) };
+        unsafe { rows_avx2(avx2, sampling, &view, at, out) };
     }
     true
 }
@@ -79,50 +81,95 @@ struct Run {
 }
 
 #[target_feature(enable = "avx512f,avx2,fma")]
-fn row_avx512<M: Map, B: Pointwise, A: Pointwise>(
+fn rows_avx512<M: Map, B: Pointwise, A: Pointwise>(
     lanes: Avx512,
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
     at: (i32, i32),
-    out: &mut [f32],
+    out: &mut [&mut [f32]],
 ) {
-    row_body(lanes, avx2, sampling, view, at, out);
+    rows_body(lanes, avx2, sampling, view, at, out);
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn row_avx2<M: Map, B: Pointwise, A: Pointwise>(
+fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
     at: (i32, i32),
-    out: &mut [f32],
+    out: &mut [&mut [f32]],
 ) {
-    row_body(avx2, avx2, sampling, view, at, out);
+    rows_body(avx2, avx2, sampling, view, at, out);
 }
 
+/// Rows that read what a private cache holds go together, a run of each before the next run: neighbouring rows read
+/// mostly the same samples. What comes from further away is read row after row, at a pace that hardware foresees.
 #[inline(always)]
-fn row_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
+fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
     s: S,
     avx2: Avx2,
     sampling: &Sampling<'_, M, B, A>,
     view: &View<'_>,
-    (x0, y): (i32, i32),
-    out: &mut [f32],
+    (x0, y0): (i32, i32),
+    out: &mut [&mut [f32]],
 ) {
     let mut run = Run {
         at: [0; RUN],
         fx: [0.0; RUN],
         fy: [0.0; RUN],
     };
-    for (part, x) in out.chunks_mut(RUN).zip((x0..).step_by(RUN)) {
-        if sampled(s, avx2, sampling, view, (x, y), &mut run, part) {
-            continue;
-        }
-        for (eight, x) in part.chunks_mut(8).zip((x..).step_by(8)) {
-            some(avx2, sampling, view, (x, y), eight);
+    let n = out.first().map_or(0, |row| row.len());
+    let together = if view.data.len() <= NEAR { RUN } else { n };
+    for first in (0..n).step_by(together.max(1)) {
+        let columns = first..n.min(first + together);
+        for (row, y) in out.iter_mut().zip(y0..) {
+            let parts = row[columns.clone()].chunks_mut(RUN);
+            for (part, x) in parts.zip((x0 + first as i32..).step_by(RUN)) {
+                if !sampled(s, avx2, sampling, view, (x, y), &mut run, part) {
+                    // SAFETY: `avx2` exists, so the processor has the instructions.
+                    unsafe { at_edge(avx2, sampling, view, (x, y), part) };
+                }
+            }
         }
     }
+}
+
+/// Outputs from (x, y) on, some of which have not all their samples in the view.
+#[target_feature(enable = "avx2,fma")]
+fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    (x, y): (i32, i32),
+    out: &mut [f32],
+) {
+    if let Edge::Fill(fill) = sampling.edge
+        && outside(s, sampling, (x, y), out.len())
+    {
+        return out.fill(sampling.after.of(Scalar, fill));
+    }
+    for (eight, x) in out.chunks_mut(8).zip((x..).step_by(8)) {
+        some(s, sampling, view, (x, y), eight);
+    }
+}
+
+/// Whether all of `n` outputs from (x, y) on are fill.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn outside<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    (x, y): (i32, i32),
+    n: usize,
+) -> bool {
+    let y = s.splat(y as f32);
+    let mut any = _mm256_setzero_ps();
+    for x in (x..x + n as i32).step_by(8) {
+        let position = sampling.map.at(s, s.count(x as f32), y);
+        any = _mm256_or_ps(any, inside(s, sampling.plane, position));
+    }
+    _mm256_movemask_ps(any) == 0
 }
 
 /// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so.
