@@ -108,6 +108,10 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     out: &mut [&mut [f32]],
 ) {
     debug_assert!(Rect::of(sampling.plane).union(&lines.rect()) == Rect::of(sampling.plane));
+    if lines.rect().is_empty() {
+        let fill = sampling.after.of(Scalar, sampling.edge.fill());
+        return out.iter_mut().for_each(|row| row.fill(fill));
+    }
     #[cfg(target_arch = "x86_64")]
     if pairs::rows(simd, sampling, lines, (x0, y), out) {
         return;
