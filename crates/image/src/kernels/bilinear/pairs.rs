@@ -221,26 +221,32 @@ fn locate<S: Lanes, M: Map>(
     let above = s.splat_whole((view.first - view.y.0) * view.stride as i32);
     let (mut most_x, mut most_y) = (s.splat_whole(0), s.splat_whole(0));
     let y = s.splat(y as f32);
+    let minus = s.splat(-1.0);
     // The last register goes no further than the outputs: what lies beyond may not be in the view.
     let last = n.saturating_sub(S::N);
-    let mut i = 0;
+    let (mut i, mut xs) = (0, s.count(x as f32));
     loop {
-        let (sx, sy) = map.at(s, s.count((x + i as i32) as f32), y);
+        let (sx, sy) = map.at(s, xs, y);
         let ((left, column), (upper, row)) = (s.floor(sx), s.floor(sy));
         // What is no number, or too large, is the smallest whole number: as an unsigned column the largest.
         let (column, row) = (s.sub_whole(column, first_x), s.sub_whole(row, first_y));
         (most_x, most_y) = (s.max_unsigned(most_x, column), s.max_unsigned(most_y, row));
         let at = s.mul_add_whole(row, stride, s.sub_whole(column, above));
+        // Differences, which are exact, by those who multiply: they have less to do than those who add.
         // SAFETY: a run is a multiple of every register long.
         unsafe {
-            s.store(s.sub(sx, left), run.fx.as_mut_ptr().add(i));
-            s.store(s.sub(sy, upper), run.fy.as_mut_ptr().add(i));
+            s.store(s.mul_add(left, minus, sx), run.fx.as_mut_ptr().add(i));
+            s.store(s.mul_add(upper, minus, sy), run.fy.as_mut_ptr().add(i));
             s.store_whole(at, run.at.as_mut_ptr().add(i));
         }
         if i == last {
             break;
         }
-        i = (i + S::N).min(last);
+        i += S::N;
+        xs = s.add(xs, s.splat(S::N as f32));
+        if i > last {
+            (i, xs) = (last, s.count((x + last as i32) as f32));
+        }
     }
     s.all_at_most(most_x, (view.x.1 - view.x.0) as u32)
         && s.all_at_most(most_y, (view.y.1 - view.y.0) as u32)
