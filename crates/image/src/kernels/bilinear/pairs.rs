@@ -103,8 +103,8 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     rows_body(avx2, avx2, sampling, view, at, out);
 }
 
-/// Rows that read what a private cache holds go together, a run of each before the next run: neighbouring rows read
-/// mostly the same samples. What comes from further away is read row after row, at a pace that hardware foresees.
+/// Rows go together, a run of each before the next run, since they read mostly the same samples: all of them where the
+/// private cache holds what they read, else two, so that lines from further away are wanted one after the other.
 #[inline(always)]
 fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
     s: S,
@@ -120,22 +120,27 @@ fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
         fy: [0.0; RUN],
     };
     let n = out.first().map_or(0, |row| row.len());
-    let together = if view.data.len() <= NEAR { RUN } else { n };
-    for first in (0..n).step_by(together.max(1)) {
-        let columns = first..n.min(first + together);
-        for (row, y) in out.iter_mut().zip(y0..) {
-            let parts = row[columns.clone()].chunks_mut(RUN);
-            for (part, x) in parts.zip((x0 + first as i32..).step_by(RUN)) {
-                if !sampled(s, avx2, sampling, view, (x, y), &mut run, part) {
+    let together = if view.data.len() <= NEAR {
+        out.len().max(1)
+    } else {
+        2
+    };
+    let mut fill = false;
+    for (rows, y0) in out.chunks_mut(together).zip((y0..).step_by(together)) {
+        for first in (0..n).step_by(RUN) {
+            for (row, y) in rows.iter_mut().zip(y0..) {
+                let (at, part) = ((x0 + first as i32, y), &mut row[first..n.min(first + RUN)]);
+                // What comes after fill is mostly fill.
+                if fill || !sampled(s, avx2, sampling, view, at, &mut run, part) {
                     // SAFETY: `avx2` exists, so the processor has the instructions.
-                    unsafe { at_edge(avx2, sampling, view, (x, y), part) };
+                    fill = unsafe { at_edge(avx2, sampling, view, at, part) };
                 }
             }
         }
     }
 }
 
-/// Outputs from (x, y) on, some of which have not all their samples in the view.
+/// Outputs from (x, y) on, some of which have not all their samples in the view. Says whether they were all fill.
 #[target_feature(enable = "avx2,fma")]
 fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
@@ -143,15 +148,17 @@ fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
     view: &View<'_>,
     (x, y): (i32, i32),
     out: &mut [f32],
-) {
+) -> bool {
     if let Edge::Fill(fill) = sampling.edge
         && outside(s, sampling, (x, y), out.len())
     {
-        return out.fill(sampling.after.of(Scalar, fill));
+        out.fill(sampling.after.of(Scalar, fill));
+        return true;
     }
     for (eight, x) in out.chunks_mut(8).zip((x..).step_by(8)) {
         some(s, sampling, view, (x, y), eight);
     }
+    false
 }
 
 /// Whether all of `n` outputs from (x, y) on are fill.
