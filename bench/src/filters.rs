@@ -241,7 +241,7 @@ fn measure(
                 .ok_or_else(|| subject.failed(&plan, "filters do not run this way"))?;
             let fixed = Plan {
                 structure,
-                dispatch: dispatch.unwrap_or(Dispatch::Fifo),
+                dispatch: dispatch.unwrap_or(Dispatch::usual(structure)),
                 grain: grain.unwrap_or(shape.default_grain),
                 workers,
             };

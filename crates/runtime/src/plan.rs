@@ -101,6 +101,15 @@ impl Dispatch {
     /// Every flavour, in the order they are listed to users.
     pub const ALL: [Dispatch; 3] = [Dispatch::Fifo, Dispatch::Mailbox, Dispatch::Steal];
 
+    /// The flavour a structure is run with where nobody says and nothing is known.
+    pub fn usual(structure: Structure) -> Dispatch {
+        match structure {
+            // Regions side by side read much of the same, so a worker had better go from one to the next.
+            Structure::Tiled => Dispatch::Steal,
+            _ => Dispatch::Fifo,
+        }
+    }
+
     /// The name used on command lines and in results.
     pub fn name(self) -> &'static str {
         match self {

@@ -20,7 +20,7 @@ fn filters_are_measured_in_every_combination() {
     }
     assert!(!report["ops"].as_array().unwrap().is_empty());
     assert!(
-        text.lines().count() > 8 && text.contains("tiled/fifo/"),
+        text.lines().count() > 8 && text.contains("tiled/steal/"),
         "{text}"
     );
     let page = fs::read_to_string(folder.path("r.html")).unwrap();

@@ -85,7 +85,7 @@ impl Model {
             })?;
         Ok(Plan {
             structure,
-            dispatch: dispatch.unwrap_or(self.dispatches[0]),
+            dispatch: dispatch.unwrap_or(self.dispatch(structure)),
             grain: grain.unwrap_or(shape.default_grain).max(1),
             workers: self.workers,
         })
@@ -108,6 +108,13 @@ impl Model {
 
     pub(super) fn dispatches(&self) -> &[Dispatch] {
         &self.dispatches
+    }
+
+    /// The flavour that plans of a structure begin with.
+    pub(super) fn dispatch(&self, structure: Structure) -> Dispatch {
+        let usual = Dispatch::usual(structure);
+        let allowed = self.dispatches.contains(&usual);
+        if allowed { usual } else { self.dispatches[0] }
     }
 
     /// Workers there are.
@@ -158,7 +165,7 @@ impl Model {
     pub(super) fn default_plan(&self, structure: Structure, workers: u32) -> Plan {
         let grain = self.shape(structure).map_or(1, |s| s.default_grain);
         let (least, most) = self.grains(structure, workers);
-        let dispatch = self.dispatches[0];
+        let dispatch = self.dispatch(structure);
         let mut plan = Plan {
             structure,
             dispatch,

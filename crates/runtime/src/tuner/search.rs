@@ -83,7 +83,7 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
             let workers = workers.clamp(model.least_workers(from.structure), model.workers());
             // One worker alone is handed nothing: all dispatches are the same to it.
             let dispatch = if workers == 1 {
-                model.dispatches()[0]
+                model.dispatch(from.structure)
             } else {
                 from.dispatch
             };

@@ -16,7 +16,7 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
     ] {
         for stalls in [0.0, 0.3, 0.9] {
             let (mut taken, mut given_back) = (Figure::default(), Figure::default());
-            for seed in 0..SEEDS / 2 {
+            for seed in 0..2 * SEEDS {
                 let mut world = frames(2, units, unit_s, rows, 0.3, &mut Rng::new(seed));
                 world.load = Some((units / 3, units * 2 / 3));
                 world.load_stalls = stalls;
