@@ -240,11 +240,15 @@ impl Auto {
     }
 }
 
-/// The logarithm of the lower quarter of the second half of what ran on end: what disturbs makes slower.
+/// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
+/// disturbed. Where a worker of a farm shares its processor, some of all units take long and most do not: a median would
+/// not tell.
 fn warm(costs: &[f64]) -> Option<f64> {
     let mut latest = costs[costs.len() / 2..].to_vec();
     latest.sort_unstable_by(f64::total_cmp);
-    latest.get(latest.len() / 4).map(|cost| cost.ln())
+    let kept = &latest[..latest.len() - latest.len() / 8];
+    let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+    (!kept.is_empty()).then(|| mean.ln())
 }
 
 #[cfg(test)]
