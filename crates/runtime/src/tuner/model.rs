@@ -462,6 +462,19 @@ mod tests {
     }
 
     #[test]
+    fn plans_begin_with_the_usual_dispatch_where_that_is_allowed() {
+        let both = || [Structure::Tiled, Structure::Farm].map(|s| shape(s, vec![400], 4e6, 0.0));
+        let begun =
+            |m: &Model| [Structure::Tiled, Structure::Farm].map(|s| m.best_plan(s).dispatch);
+        let mut m = model(4, both().to_vec());
+        assert_eq!(begun(&m), [Dispatch::Steal, Dispatch::Fifo]);
+        let named = m.fixed(Structure::Tiled, None, None).unwrap();
+        assert_eq!(named.dispatch, Dispatch::Steal);
+        m.dispatches = vec![Dispatch::Mailbox];
+        assert_eq!(begun(&m), [Dispatch::Mailbox; 2]);
+    }
+
+    #[test]
     fn workers_beyond_the_cpus_there_are_do_not_make_arithmetic_faster() {
         let mut m = model(8, vec![shape(Structure::Tiled, vec![400], 4e6, 0.0)]);
         m.cpus = 2.0;

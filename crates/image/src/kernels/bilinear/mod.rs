@@ -149,3 +149,74 @@ fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
         *o = after.of(Scalar, v);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::tones::Same;
+
+    /// A turn by some degrees about a point.
+    #[derive(Debug)]
+    struct Turn;
+
+    impl Map for Turn {
+        #[inline(always)]
+        fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V) {
+            let of = |a, b, c| {
+                let row = s.mul_add(s.splat(b), y, s.splat(c));
+                s.mul_add(s.splat(a), x, row)
+            };
+            (of(0.8, -0.6, 190.0), of(0.6, 0.8, -240.0))
+        }
+    }
+
+    #[test]
+    fn rows_of_a_plane_that_no_private_cache_holds_are_those_of_the_definition() {
+        let plane = Size { w: 1100, h: 260 };
+        let samples: Vec<f32> = (0..plane.w * plane.h)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
+            .collect();
+        let lines = Lines::plane(&samples, Rect::of(plane));
+        for edge in [Edge::Fill(0.5), Edge::Repeat] {
+            let sampling = Sampling {
+                map: &Turn,
+                edge,
+                plane,
+                before: Same,
+                after: Same,
+            };
+            for (x0, y0, n, count) in [(0, 0, 1100, 6), (3, 101, 700, 7), (517, 200, 65, 1)] {
+                let mut expected = vec![vec![f32::NAN; n]; count];
+                for (row, y) in expected.iter_mut().zip(y0..) {
+                    row_reference(&sampling, &lines, (x0, y), row);
+                }
+                for simd in Simd::levels() {
+                    let mut got = vec![vec![f32::NAN; n]; count];
+                    let mut out: Vec<&mut [f32]> = got.iter_mut().map(|row| &mut row[..]).collect();
+                    rows(simd, &sampling, &lines, (x0, y0), &mut out);
+                    assert!(got == expected, "{simd}, {edge:?}, from {x0}, {y0}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_reads_nothing_is_fill() {
+        let sampling = Sampling {
+            map: &Turn,
+            edge: Edge::Fill(0.25),
+            plane: Size { w: 9, h: 9 },
+            before: Same,
+            after: Same,
+        };
+        let mut row = [f32::NAN; 20];
+        rows(
+            Simd::Scalar,
+            &sampling,
+            &Lines::empty(),
+            (0, 0),
+            &mut [&mut row],
+        );
+        assert_eq!(row, [0.25; 20]);
+    }
+}
