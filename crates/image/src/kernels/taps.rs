@@ -1,6 +1,6 @@
 //! The taps of bilinear sampling for a run of outputs that need not lie beside each other.
 //!
-//! [`bilinear::rows`](super::bilinear::rows) computes a whole row from stored samples. Here the four samples are
+//! [`bilinear::rows`](super::bilinear::rows) computes whole rows from stored samples. Here the four samples are
 //! somewhere else yet, so that positions and blending are two steps.
 
 use super::bilinear::{Edge, Map, blend};

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Edge;
+use super::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
@@ -23,7 +23,7 @@ pub(super) struct Eight {
 /// All bits of a lane where the position (sx, sy) lies in the plane, none where it does not or is no number.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
+fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
     let within = |v, end: u32| {
         _mm256_and_ps(
             _mm256_cmp_ps::<_CMP_GE_OQ>(v, _mm256_setzero_ps()),
@@ -31,6 +31,18 @@ pub(super) fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256
         )
     };
     _mm256_and_ps(within(sx, plane.w), within(sy, plane.h))
+}
+
+/// Whether all of `n` outputs from (x, y) on are fill.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn outside<M: Map>(s: Avx2, map: &M, plane: Size, (x, y): (i32, i32), n: usize) -> bool {
+    let y = s.splat(y as f32);
+    let mut any = _mm256_setzero_ps();
+    for x in (x..x + n as i32).step_by(8) {
+        any = _mm256_or_ps(any, inside(s, plane, map.at(s, s.count(x as f32), y)));
+    }
+    _mm256_movemask_ps(any) == 0
 }
 
 impl Eight {

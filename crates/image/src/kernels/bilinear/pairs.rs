@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::eight::{Eight, inside};
+use super::eight::{Eight, outside};
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Avx512, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
@@ -13,7 +13,7 @@ use crate::lines::{Lines, Together};
 /// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
 /// the edge of a source.
 const RUN: usize = 64;
-/// Samples that a private cache holds.
+/// Samples of the largest ring that a worker keeps in its private cache.
 const NEAR: usize = 1 << 18;
 
 /// Rows, where the processor and the memory allow it; otherwise says that they were left.
@@ -150,7 +150,7 @@ fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
     out: &mut [f32],
 ) -> bool {
     if let Edge::Fill(fill) = sampling.edge
-        && outside(s, sampling, (x, y), out.len())
+        && outside(s, sampling.map, sampling.plane, (x, y), out.len())
     {
         out.fill(sampling.after.of(Scalar, fill));
         return true;
@@ -159,24 +159,6 @@ fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
         some(s, sampling, view, (x, y), eight);
     }
     false
-}
-
-/// Whether all of `n` outputs from (x, y) on are fill.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn outside<M: Map, B: Pointwise, A: Pointwise>(
-    s: Avx2,
-    sampling: &Sampling<'_, M, B, A>,
-    (x, y): (i32, i32),
-    n: usize,
-) -> bool {
-    let y = s.splat(y as f32);
-    let mut any = _mm256_setzero_ps();
-    for x in (x..x + n as i32).step_by(8) {
-        let position = sampling.map.at(s, s.count(x as f32), y);
-        any = _mm256_or_ps(any, inside(s, sampling.plane, position));
-    }
-    _mm256_movemask_ps(any) == 0
 }
 
 /// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so.
@@ -239,7 +221,7 @@ fn locate<S: Lanes, M: Map>(
         let (column, row) = (s.sub_whole(column, first_x), s.sub_whole(row, first_y));
         (most_x, most_y) = (s.max_unsigned(most_x, column), s.max_unsigned(most_y, row));
         let at = s.mul_add_whole(row, stride, s.sub_whole(column, above));
-        // Differences, which are exact, by those who multiply: they have less to do than those who add.
+        // Differences by the units that multiply, which have less to do than those that add.
         // SAFETY: a run is a multiple of every register long.
         unsafe {
             s.store(s.mul_add(left, minus, sx), run.fx.as_mut_ptr().add(i));

@@ -57,10 +57,7 @@ impl Auto {
         self.drifts += 1;
         self.level.restart(Some(change.to));
         self.latest = None;
-        self.thaw();
-        // By how much short trials are wrong is another matter on another machine.
-        self.biases.clear();
-        self.duels = 0;
+        self.forget_duels();
         self.watched.clear();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);

@@ -99,6 +99,13 @@ impl Auto {
         cold
     }
 
+    /// The machine has changed: by how much short trials are wrong on it is not known.
+    pub(super) fn forget_duels(&mut self) {
+        self.thaw();
+        self.biases.clear();
+        self.duels = 0;
+    }
+
     /// Another plan is the incumbent, or the machine has changed.
     pub(super) fn thaw(&mut self) {
         self.duel = None;
@@ -279,6 +286,37 @@ mod tests {
         };
         let model = Model::new(&setup).unwrap();
         Auto::new(model, &setup, &mut Log::new()).unwrap()
+    }
+
+    #[test]
+    fn a_disturbed_unit_does_not_count_and_a_shared_processor_does() {
+        let cold = [9.0; 16];
+        let of = |latest: [f64; 16]| warm(&[cold, latest].concat()).unwrap().exp();
+        let mut latest = [1.0; 16];
+        (latest[3], latest[9]) = (7.0, 80.0);
+        assert!((of(latest) - 1.0).abs() < 1e-9);
+        // One worker of two gets half of its processor, so every third unit takes twice as long.
+        let shared = std::array::from_fn(|unit| if unit % 3 == 2 { 2.0 } else { 1.0 });
+        assert!((of(shared) - 17.0 / 14.0).abs() < 1e-9);
+        assert_eq!(warm(&[]), None);
+    }
+
+    #[test]
+    fn what_duels_told_is_not_true_of_a_machine_that_has_changed() {
+        let mut auto = auto();
+        let here = auto.incumbent().structure;
+        let other = auto.arms.iter().position(|a| a.plan.structure != here);
+        let other = other.unwrap();
+        auto.level.restart(Some(1e-3_f64.ln()));
+        assert!(auto.challenge(other, -0.1, &Totals::default()));
+        auto.rested(&[1e-3; 32], 9, &Totals::default(), &mut Log::new());
+        auto.competed(&[1.2e-3; 32]);
+        auto.rested(&[1e-3; 32], 10, &Totals::default(), &mut Log::new());
+        assert!(auto.bias(other).is_some());
+        assert!(!auto.challenge(other, -0.1, &Totals::default()));
+        auto.duels = DUELS;
+        auto.forget_duels();
+        assert!(auto.challenge(other, -0.1, &Totals::default()));
     }
 
     #[test]
