@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::claims::Claims;
 use super::engine::{Cut, Ended, Stop};
 use super::exchange::Numbered;
-use super::intake::{Intake, Next};
+use super::intake::{Next, Turns};
 use super::outlet::{OutLink, Outlet};
 use super::ports::{Sink, Source};
 use super::tally::Tally;
@@ -170,7 +170,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
 /// ever.
 pub(super) fn take<S: Service, Src: Source<S>, K>(
     out_link: &OutLink<S>,
-    turn: &Mutex<&mut Intake<S, Src>>,
+    turns: &Turns<'_, S, Src>,
     delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
     claims: &Claims<'_>,
 ) -> Option<(Numbered<S::Input>, S::Output)> {
@@ -178,7 +178,7 @@ pub(super) fn take<S: Service, Src: Source<S>, K>(
         claims.stop(delivery, Stop::Stopped);
         return None;
     };
-    let next = lock(turn).take(|| out_link.flush());
+    let next = turns.take(|| out_link.flush());
     let why = match next {
         Next::Unit(unit) => return Some((unit, output)),
         Next::Failed((unit, cause)) => Stop::Source { unit, cause },

@@ -189,6 +189,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         let mut group = Vec::with_capacity(self.abreast(&epoch.plan));
         let mut patience = PATIENCE;
         let mut left = epoch.units.max(1);
+        // What the tuner is told has taking and bringing in it, which other structures do beside computing, but not what
+        // was slept for want of input or output. What is reported is computing alone.
+        let (mut since, mut slept) = (Instant::now(), self.slept());
         while left > 0 {
             if self.cancel.is_cancelled() {
                 return Stop::Stopped.into();
@@ -232,7 +235,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 None => (end - begin) / group.len() as u32,
             };
             if cut.is_none() {
-                costs.extend(group.iter().map(|_| cost));
+                let before = std::mem::replace(&mut slept, self.slept());
+                let told = (end - since).saturating_sub(slept - before) / group.len() as u32;
+                costs.extend(group.iter().map(|_| told.max(cost)));
+                since = end;
             }
             self.exec
                 .trace()
@@ -252,6 +258,11 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             }
         }
         Ended::default()
+    }
+
+    /// How long computing has slept for want of input and output.
+    fn slept(&self) -> Duration {
+        self.intake.link().consumers_slept() + self.outlet.link().producers_slept()
     }
 
     /// Takes the next unit, and those after it that stand abreast of it and come soon enough, with a buffer for the result

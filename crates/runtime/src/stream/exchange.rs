@@ -5,8 +5,9 @@
 //! waits for costs no system call (the counts of waiters are kept under the lock).
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ pub(super) struct Exchange<T, E> {
     emptied: Condvar,
     /// The consumer waits here for a filled one.
     filled: Condvar,
+    /// Nanoseconds that producers slept, all together, and consumers.
+    producers_slept: AtomicU64,
+    consumers_slept: AtomicU64,
 }
 
 struct State<T, E> {
@@ -66,6 +70,8 @@ impl<T, E> Exchange<T, E> {
             }),
             emptied: Condvar::new(),
             filled: Condvar::new(),
+            producers_slept: AtomicU64::new(0),
+            consumers_slept: AtomicU64::new(0),
         }
     }
 
@@ -105,10 +111,12 @@ impl<T, E> Exchange<T, E> {
                 self.filled.notify_one();
             }
             state.producers_waiting += 1;
+            let begin = Instant::now();
             state = self
                 .emptied
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+            slept(&self.producers_slept, begin);
             state.producers_waiting -= 1;
         }
     }
@@ -191,10 +199,12 @@ impl<T, E> Exchange<T, E> {
             }
             before_waiting();
             state.consumers_waiting += 1;
+            let begin = Instant::now();
             state = self
                 .filled
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+            slept(&self.consumers_slept, begin);
             state.consumers_waiting -= 1;
         }
     }
@@ -216,10 +226,12 @@ impl<T, E> Exchange<T, E> {
             }
             before_waiting();
             state.consumers_waiting += 1;
+            let begin = Instant::now();
             (state, _) = self
                 .filled
                 .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner);
+            slept(&self.consumers_slept, begin);
             state.consumers_waiting -= 1;
         }
     }
@@ -256,15 +268,29 @@ impl<T, E> Exchange<T, E> {
         self.lock().busy
     }
 
+    /// How long producers have slept for want of an empty buffer, all together.
+    pub(super) fn producers_slept(&self) -> Duration {
+        Duration::from_nanos(self.producers_slept.load(Ordering::Relaxed))
+    }
+
+    /// How long consumers have slept for want of a filled one, all together.
+    pub(super) fn consumers_slept(&self) -> Duration {
+        Duration::from_nanos(self.consumers_slept.load(Ordering::Relaxed))
+    }
+
     /// Units that were lost to [`Exchange::swap`].
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }
 }
 
+fn slept(sum: &AtomicU64, begin: Instant) {
+    sum.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::thread;
 
     use super::*;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::claims::Claims;
 use super::delivery::{Delivery, lock, take};
 use super::engine::{Ended, Engine, Stop};
-use super::intake::Intake;
+use super::intake::Turns;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use crate::dispatch::{Batch, Caller, WorkerId};
@@ -23,9 +23,9 @@ use crate::tuner::Epoch;
 /// the last of them.
 ///
 /// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many and
-/// not part of a mean, times what workers took beside their units, without what they spent waiting for input and output. What
-/// is reported of an epoch's units is their mean: the true processing rate of Kalavri et al., "Three steps is all you need"
-/// (OSDI 2018).
+/// not part of a mean, times what workers took beside their units, without what they slept for want of input and output.
+/// What is reported of an epoch's units is their mean, taking and bringing left out: the true processing rate of Kalavri et
+/// al., "Three steps is all you need" (OSDI 2018).
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -50,20 +50,26 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         may_grow,
         exec.pool().workers(),
     );
-    let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
-    let waited = AtomicU64::new(0);
+    let turns = Turns::new(&mut engine.intake);
+    // What workers did beside computing, and what they slept meanwhile, each up to where it was last asked for.
+    let beside = AtomicU64::new(0);
+    let slept = || turns.waited() + out_link.producers_slept();
+    let slept_before = Mutex::new(slept());
 
     // What the units of an epoch cost that ends now.
     let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>, rest: Rest| {
         let ahead = claims.in_work(Instant::now()).sum();
-        let waited = Duration::from_nanos(waited.swap(0, Ordering::Relaxed));
+        let beside = Duration::from_nanos(beside.swap(0, Ordering::Relaxed));
+        let slept = slept();
+        let waited = slept.saturating_sub(std::mem::replace(&mut *lock(&slept_before), slept));
         let times = delivery.turn_over(ahead);
-        let present = (times.began.elapsed() * plan.workers + times.ahead)
-            .saturating_sub(waited)
-            .saturating_sub(ahead);
-        let costs = shares(&times.took, present, plan.workers, rest);
-        delivery.count(&plan, &costs);
-        costs
+        let present = (times.began.elapsed() * plan.workers + times.ahead).saturating_sub(ahead);
+        let shares = |away| {
+            let present = present.saturating_sub(away);
+            shares(&times.took, present, plan.workers, rest)
+        };
+        delivery.count(&plan, &shares(beside));
+        shares(waited)
     };
 
     let job = |worker: WorkerId| -> bool {
@@ -71,7 +77,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if !claims.claim(&delivery, |delivery| reckon(delivery, Rest::InWork)) {
             return false;
         }
-        let Some((unit, output)) = take(out_link, &turn, &delivery, &claims) else {
+        let Some((unit, output)) = take(out_link, &turns, &delivery, &claims) else {
             return false;
         };
         let begin = Instant::now();
@@ -99,8 +105,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
                 in_link.dropped()
             });
         }
-        let wait = (begin - asked) + end.elapsed();
-        waited.fetch_add(wait.as_nanos() as u64, Ordering::Relaxed);
+        let time = (begin - asked) + end.elapsed();
+        beside.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
         true
     };
 

@@ -1,8 +1,9 @@
 //! The reading side of a stream: a thread that reads ahead, or reading in line with computing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use super::error::{BoxError, Panicked, panic_text};
 use super::exchange::{Exchange, Numbered, Taken};
@@ -102,6 +103,52 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
             Next::Stopped => {}
         }
         next
+    }
+}
+
+/// An intake for workers that take units in turn.
+pub(super) struct Turns<'e, S: Service, Src> {
+    intake: Mutex<&'e mut Intake<S, Src>>,
+    link: Arc<InLink<S>>,
+    inline: bool,
+    /// Nanoseconds that workers queued behind one that may have slept.
+    queued: AtomicU64,
+}
+
+impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
+    pub(super) fn new(intake: &'e mut Intake<S, Src>) -> Self {
+        Turns {
+            link: Arc::clone(intake.link()),
+            inline: intake.is_inline(),
+            intake: Mutex::new(intake),
+            queued: AtomicU64::new(0),
+        }
+    }
+
+    /// As [`Intake::take`].
+    pub(super) fn take(&self, before_waiting: impl Fn()) -> Next<S::Input> {
+        self.lock().take(before_waiting)
+    }
+
+    /// How long workers have waited for units to come, all together. Not what they waited while others read in line.
+    pub(super) fn waited(&self) -> Duration {
+        let queued = Duration::from_nanos(self.queued.load(Ordering::Relaxed));
+        self.link.consumers_slept() + queued
+    }
+
+    fn lock(&self) -> MutexGuard<'_, &'e mut Intake<S, Src>> {
+        match self.intake.try_lock() {
+            Ok(intake) => return intake,
+            Err(TryLockError::Poisoned(intake)) => return intake.into_inner(),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let begin = Instant::now();
+        let intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.inline {
+            let queued = begin.elapsed().as_nanos() as u64;
+            self.queued.fetch_add(queued, Ordering::Relaxed);
+        }
+        intake
     }
 }
 

@@ -18,7 +18,7 @@ use super::claims::Claims;
 use super::delivery::{Delivery, lock, take};
 use super::engine::{Ended, Engine, Stop};
 use super::error::panic_text;
-use super::intake::Intake;
+use super::intake::Turns;
 use super::line::{Line, Work};
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
@@ -188,7 +188,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         may_grow,
         exec.pool().workers(),
     );
-    let turn: Mutex<&mut Intake<S, Src>> = Mutex::new(&mut engine.intake);
+    let turns = Turns::new(&mut engine.intake);
     // Units from this one on are of no use any more.
     let failed = AtomicU64::new(u64::MAX);
     let waited = AtomicU64::new(0);
@@ -229,7 +229,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if !claims.claim(&delivery, reckon) {
             return None;
         }
-        let (unit, output) = take(out_link, &turn, &delivery, &claims)?;
+        let (unit, output) = take(out_link, &turns, &delivery, &claims)?;
         wait(asked.elapsed(), pipe.stages());
         Some(Travel {
             number: unit.number,

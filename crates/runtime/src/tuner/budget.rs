@@ -9,8 +9,10 @@
 const SEARCH_SHARE: f64 = 0.025;
 /// Most that the search share comes to, in seconds, however long the stream is.
 const SEARCH_MOST_S: f64 = 0.5;
-/// Least, in units: enough to cut off one hopeless plan.
+/// Least, in units: enough to cut off one hopeless plan. Of a machine that changes again and again, the share of the units
+/// before the next change.
 const SEARCH_LEAST_UNITS: f64 = 3.0;
+const SEARCH_LEAST_SHARE: f64 = 0.03;
 /// Share of the time gone by that may be lost on looking again.
 const KEEP_SHARE: f64 = 0.01;
 
@@ -20,6 +22,7 @@ pub(super) struct Budget {
     lost: f64,
     lost_before: f64,
     opened: f64,
+    reopened: bool,
 }
 
 impl Budget {
@@ -32,14 +35,19 @@ impl Budget {
     pub(super) fn reopen(&mut self, elapsed: f64) {
         self.lost_before = self.lost;
         self.opened = elapsed;
+        self.reopened = true;
     }
 
     /// What may still be lost, when `remaining` units of `cost` seconds are expected.
     pub(super) fn left(&self, cost: f64, remaining: f64, elapsed: f64) -> f64 {
         let since = (elapsed - self.opened).max(0.0);
+        let least = match self.reopened {
+            true => SEARCH_LEAST_UNITS.min(SEARCH_LEAST_SHARE * remaining),
+            false => SEARCH_LEAST_UNITS,
+        };
         let search = (SEARCH_SHARE * (since + remaining * cost))
             .min(SEARCH_MOST_S)
-            .max(SEARCH_LEAST_UNITS * cost);
+            .max(least * cost);
         search + KEEP_SHARE * since - (self.lost - self.lost_before)
     }
 

@@ -128,6 +128,15 @@ pub enum Reason {
         /// Its cost now.
         to: f64,
     },
+    /// The incumbent's cost changed once more, as it does again and again: what is known stands.
+    Restless {
+        /// The incumbent.
+        plan: Plan,
+        /// Its cost before.
+        from: f64,
+        /// Its cost now.
+        to: f64,
+    },
     /// A plan that had lost looks better than the incumbent now.
     Revived {
         /// That plan.
@@ -263,6 +272,12 @@ impl fmt::Display for Reason {
             Reason::Drift { plan, from, to } => write!(
                 f,
                 "{plan} went from {} to {}: search again",
+                Time(from),
+                Time(to)
+            ),
+            Reason::Restless { plan, from, to } => write!(
+                f,
+                "{plan} went from {} to {}, as the machine does again and again: no search for that",
                 Time(from),
                 Time(to)
             ),

@@ -181,6 +181,35 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
     }
 }
 
+/// Nothing else can be done meanwhile, so plans differ in it.
+#[test]
+fn reading_in_line_is_a_cost() {
+    for structure in [Structure::Farm, Structure::Tiled] {
+        within(move || {
+            let script = Script::new(&[(plan(structure, Dispatch::Fifo, 8, 2), 20)]);
+            let log = script.log.clone();
+            let source = Numbers {
+                delay: Duration::from_millis(4),
+                inline: true,
+                ..numbers(20)
+            };
+            let rt = runtime();
+            rt.stream(source)
+                .through(Toy::default())
+                .scheduled_by(script)
+                .into(Keep::default())
+                .unwrap();
+            let log = log.lock().unwrap();
+            let Recorded::Units(_, costs) = &log[0] else {
+                panic!("{log:?}")
+            };
+            let sum: Duration = costs.iter().sum();
+            let mean = sum.as_secs_f64() / costs.len() as f64;
+            assert!((3.5e-3..20e-3).contains(&mean), "{structure}: {mean}");
+        });
+    }
+}
+
 #[test]
 fn an_end_in_mid_epoch_is_an_end() {
     within(|| {

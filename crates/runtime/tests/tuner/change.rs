@@ -2,7 +2,7 @@
 
 use crate::figures::{Figure, SEEDS, figures};
 use crate::frames::frames;
-use crate::sim::{Rng, run};
+use crate::sim::{Bursts, Rng, run};
 
 /// Another process takes one of two cores for the middle third of the stream and goes again. `stalls` is what waiting
 /// for the scheduler adds: with much of it, one worker is the best plan meanwhile.
@@ -31,6 +31,26 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
             assert!(taken.quantile(0.05) >= 0.90, "{name}: {taken}");
             assert!(given_back.quantile(0.05) >= 0.85, "{name}: {given_back}");
         }
+    }
+}
+
+/// A machine that is slow for as long as it is fast, again and again: what was found out is worth as little as it lasts, so
+/// it is not searched all the time.
+#[test]
+fn a_restless_machine_is_not_searched_all_the_time() {
+    for (unit_s, rows) in [(1.6e-3, 1080), (0.1e-3, 288)] {
+        let name = format!("restless, {} ms", unit_s * 1e3);
+        let units = (5.0 / unit_s) as u64;
+        let f = figures(&name, |rng| {
+            let mut world = frames(2, units, unit_s, rows, 0.3, rng);
+            world.bursts = Some(Bursts {
+                apart_s: 0.06,
+                length_s: (0.04, 0.1),
+                factor: (2.0, 2.5),
+            });
+            world
+        });
+        assert!(f.whole.mean() > 0.955, "{}", f.whole);
     }
 }
 

@@ -10,8 +10,17 @@ use super::super::drift::Change;
 use super::super::math::median;
 use super::{Auto, seconds};
 
-/// Units in a window of the drift test.
-const WINDOW_MOST: usize = 16;
+/// Units in a window of the drift test, and its length as a share of the time gone by, up to so many seconds: what is
+/// over sooner than the operating system's next time slice is not worth a search in a stream that has gone on for long.
+const WINDOW_LEAST: usize = 16;
+const WINDOW_SHARE: f64 = 1.0 / 256.0;
+const WINDOW_MOST_S: f64 = 4e-3;
+
+/// Seconds that the machine is expected to stay as it is, after the first change and after any: least.
+pub(super) const STAYS_FIRST_S: f64 = 1.0;
+const STAYS_LEAST_S: f64 = 5e-3;
+/// A machine that stays as it is for less (seconds) changes back before a search has paid for itself.
+const RESTLESS_S: f64 = 0.15;
 
 impl Auto {
     /// The measurements in an epoch's costs: those of a group of units that overlap are one. Takes the scratch space.
@@ -27,8 +36,10 @@ impl Auto {
 
     /// Puts units of the incumbent into windows for the drift test. A window of fewer than three could be a spike, so
     /// those of short epochs wait for the next.
-    pub(super) fn watch(&mut self, costs: &[f64], trial: u32) -> Option<Change> {
-        let window = (trial as usize).clamp(3, WINDOW_MOST);
+    pub(super) fn watch(&mut self, costs: &[f64], trial: u32, elapsed: f64) -> Option<Change> {
+        let length = (WINDOW_SHARE * elapsed).min(WINDOW_MOST_S);
+        let units = self.cost().map_or(0.0, |cost| length / cost);
+        let window = (trial as usize).clamp(3, WINDOW_LEAST).max(units as usize);
         let noise = 1.25 * self.level.noise() / (window as f64).sqrt();
         let mut found = None;
         for cost in costs {
@@ -46,19 +57,26 @@ impl Auto {
     /// The machine has changed: what was known of others is in doubt, the more the more they differ.
     pub(super) fn reopen(&mut self, change: Change, number: u64, totals: &Totals, log: &mut Log) {
         let plan = self.incumbent();
-        log.push(
-            number,
-            Reason::Drift {
-                plan,
-                from: change.from.exp(),
-                to: change.to.exp(),
-            },
-        );
+        let (from, to) = (change.from.exp(), change.to.exp());
         self.drifts += 1;
+        let stayed = (totals.seconds - self.changed).max(STAYS_LEAST_S);
+        let stays = match self.stays {
+            Some(stays) => (stays * stayed).sqrt(),
+            None => stayed.max(STAYS_FIRST_S),
+        };
+        let was_restless = self.stays.is_some_and(|stays| stays < RESTLESS_S);
+        (self.stays, self.changed) = (Some(stays), totals.seconds);
         self.level.restart(Some(change.to));
         self.latest = None;
-        self.forget_duels();
         self.watched.clear();
+        if stays < RESTLESS_S {
+            if !was_restless {
+                log.push(number, Reason::Restless { plan, from, to });
+            }
+            return;
+        }
+        log.push(number, Reason::Drift { plan, from, to });
+        self.forget_duels();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);
         let noise = self.level.noise();

@@ -76,7 +76,7 @@ impl Auto {
             let Some(mut value) = worth(&self.model, arm, &outlook) else {
                 continue;
             };
-            value.loss += self.aftermath(index);
+            value.loss += self.aftermath(index) + self.drained(index);
             let invested = self.preparing(index) / cost + self.warming(index);
             let lost = match self.is_investment(index, &value, invested, outlook.remaining) {
                 true => value.loss,

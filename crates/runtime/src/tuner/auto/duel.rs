@@ -12,6 +12,7 @@ use super::super::Totals;
 use super::super::decision::{Log, Reason};
 use super::super::math::log_median;
 use super::Auto;
+use super::change::STAYS_FIRST_S;
 use super::outcome::LEAST_SWITCH;
 
 /// Plans that differ by more (log) in short trials are compared by those.
@@ -65,6 +66,19 @@ impl Auto {
     pub(super) fn aftermath(&self, index: usize) -> f64 {
         let other = self.arms[index].plan.structure != self.incumbent().structure;
         if other { self.chill.usual } else { 0.0 }
+    }
+
+    /// Units lost where workers wait for one another before the plan changes, to an arm's and back: half of what is in
+    /// work but one, which costs do not show. A search that has long to pay for itself is not held up by that.
+    pub(super) fn drained(&self, index: usize) -> f64 {
+        let plans = [self.arms[index].plan, self.incumbent()];
+        let long = self.stays.is_none_or(|stays| stays >= STAYS_FIRST_S);
+        if long || plans[0] == plans[1] {
+            return 0.0;
+        }
+        let flowing = plans.iter().filter(|plan| plan.structure.flows());
+        let waits = flowing.map(|plan| 0.5 * f64::from(self.model.at_once(plan) - 1));
+        waits.sum()
     }
 
     /// Another structure ran.
@@ -133,7 +147,7 @@ impl Auto {
             return false;
         };
         let units = f64::from(units);
-        let remaining = self.remaining(totals);
+        let remaining = self.horizon(totals);
         let loss = (x.exp() - 1.0) * units * cost;
         let begins = arm.plan.structure != self.incumbent().structure
             && self.bias(index).is_none()

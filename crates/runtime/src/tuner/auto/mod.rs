@@ -96,6 +96,9 @@ pub(super) struct Auto {
     caught: bool,
     switches: u32,
     drifts: u32,
+    /// Seconds of the stream at the latest change of the machine, and how long it stays as it is, once it has changed.
+    changed: f64,
+    stays: Option<f64>,
     tried: u32,
     scratch: Vec<f64>,
 }
@@ -178,6 +181,8 @@ impl Auto {
             caught: false,
             switches: 0,
             drifts: 0,
+            changed: 0.0,
+            stays: None,
             tried: 0,
             scratch: Vec::with_capacity(256),
         })
@@ -364,11 +369,22 @@ impl Auto {
         }
     }
 
+    /// Units for which what is found out now is expected to hold: those to come before the machine changes again. The
+    /// longer it has not, the longer it will not.
+    fn horizon(&self, totals: &Totals) -> f64 {
+        let remaining = self.remaining(totals);
+        let stays = self.stays.map(|s| s.max(totals.seconds - self.changed));
+        match (stays, self.cost()) {
+            (Some(stays), Some(cost)) => remaining.min(stays / cost),
+            _ => remaining,
+        }
+    }
+
     fn outlook(&self, totals: &Totals) -> Outlook {
         Outlook {
             offset: self.offset,
             noise: self.level.noise(),
-            remaining: self.remaining(totals),
+            remaining: self.horizon(totals),
             trial: trial_units(self.cost().unwrap_or(1e-3)),
         }
     }

@@ -91,7 +91,7 @@ impl Auto {
         if index == self.incumbent {
             self.latest = log_median(&costs[costs.len() - few..]);
             let cold = self.warms(&costs);
-            change = self.watch(&costs[cold..], trial);
+            change = self.watch(&costs[cold..], trial, totals.seconds);
         }
         self.scratch = costs;
         if let Some(change) = change {
@@ -246,7 +246,7 @@ impl Auto {
                 });
             }
         }
-        self.budget.lose(lost);
+        self.budget.lose(lost + self.drained(index) * cost);
         if epoch.purpose == Purpose::Recheck {
             self.recheck_lost += lost;
         }
