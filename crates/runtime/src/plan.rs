@@ -104,8 +104,9 @@ impl Dispatch {
     /// The flavour a structure is run with where nobody says and nothing is known.
     pub fn usual(structure: Structure) -> Dispatch {
         match structure {
-            // Regions side by side read much of the same, so a worker had better go from one to the next.
-            Structure::Tiled => Dispatch::Steal,
+            // Regions side by side read much of the same, and a pass reads about where the one before it wrote, so a worker
+            // had better go from one region to the next, and be at the same ones in each pass.
+            Structure::Tiled | Structure::Abreast => Dispatch::Steal,
             _ => Dispatch::Fifo,
         }
     }

@@ -205,3 +205,26 @@ fn a_plan_that_has_to_warm_up_is_not_judged_before_it_has() {
         assert!(f.last_quarter.mean() >= last, "{name}: {}", f.last_quarter);
     }
 }
+
+/// Short frames: the workers of a farm take a dozen each until their caches hold what they use again, which is longer than a
+/// trial, and a farm is the best all the same.
+#[test]
+fn a_farm_of_short_units_is_not_judged_before_its_workers_are_warm() {
+    for (chill, slower) in [(0.4, 1.25), (1.5, 1.25), (1.5, 1.12)] {
+        let name = format!("CIF 3000 x 10 us, farm cold by {chill}, best by {slower}");
+        let f = figures(&name, |rng| {
+            let mut world = frames(2, 3000, 10e-6, 288, 0.1, rng);
+            let farm = 20e-6;
+            for t in &mut world.truths {
+                match t.structure {
+                    Structure::Tiled => t.work_s = farm * slower,
+                    Structure::Farm => (t.work_s, t.chill) = (farm, chill),
+                    _ => {}
+                }
+            }
+            world
+        });
+        assert!(f.whole.mean() >= 0.96, "{name}: {}", f.whole);
+        assert!(f.last_quarter.mean() >= 0.975, "{name}: {}", f.last_quarter);
+    }
+}

@@ -10,8 +10,9 @@ use super::{Auto, COLD_GROUPS};
 const RECHECK_EVERY: u32 = 3;
 /// The same for the incumbent of a search, when it leaves workers idle.
 const URGENT_EVERY: u32 = 6;
-/// Share of the time gone by that these looks may lose.
-const RECHECK_SHARE: f64 = 0.01;
+/// Share of the time gone by that these looks may lose, and the same while workers are idle.
+const RECHECK_SHARE: f64 = 0.006;
+const URGENT_SHARE: f64 = 0.01;
 /// Most of the units to come that may be spent on what units abreast need, and how many times that they have to save.
 const INVESTED_SHARE: f64 = 0.08;
 const INVESTED_GAIN: f64 = 4.0;
@@ -211,14 +212,14 @@ impl Auto {
     /// at for the longest time.
     pub(super) fn recheck(&mut self, totals: &Totals, cost: f64) -> Option<usize> {
         // A search must not be blind for a core that comes back while it lasts.
-        let urgent = self.since_recheck >= URGENT_EVERY
-            && self.incumbent().workers < self.model.workers()
-            && !self.model.pinned_workers();
+        let idle = self.incumbent().workers < self.model.workers() && !self.model.pinned_workers();
+        let urgent = idle && self.since_recheck >= URGENT_EVERY;
         let due = self.settled && self.since_recheck >= RECHECK_EVERY;
         if !urgent && !due {
             return None;
         }
-        let left = RECHECK_SHARE * totals.seconds - self.recheck_lost;
+        let share = if idle { URGENT_SHARE } else { RECHECK_SHARE };
+        let left = share * totals.seconds - self.recheck_lost;
         let outlook = self.outlook(totals);
         let workers = self.incumbent().workers;
         let turn = urgent || self.rechecks.is_multiple_of(2);

@@ -5,6 +5,10 @@
 //! warm. So units of that size are not handed to another structure, nor is one that came close given up, before the incumbent
 //! and then the other ran for a while on end; the last units of both decide. That is done once for two structures: by how
 //! much short trials were wrong is added to those that follow.
+//!
+//! Short units are warm sooner. But a farm has more memory under way than a trial touches, and what stops a worker for some
+//! microseconds, again and again, costs most where others wait for him at the end of each unit, which medians do not show. So
+//! where a trial speaks for a farm it is believed, and where it speaks against one they run on end as well.
 
 use crate::plan::{Plan, Structure};
 
@@ -17,6 +21,7 @@ use super::outcome::LEAST_SWITCH;
 
 /// Plans that differ by more (log) in short trials are compared by those.
 const CLOSE: f64 = 0.4;
+const CLOSE_SHORT: f64 = 0.25;
 /// A stream has to have so many times the units of one side still before it.
 const WORTH: f64 = 10.0;
 /// Short trials that were wrong by less (log) were not wrong.
@@ -25,6 +30,11 @@ const WRONG: f64 = 0.08;
 const APART: f64 = 0.06;
 /// Duels at most, those that decide nothing included.
 const DUELS: u32 = 6;
+/// Time that short units run on end in a duel, the most of what is to come that they may be, and the fewest that tell more than a
+/// trial does.
+const SIDE_S: f64 = 3e-3;
+const SIDE_SHARE: f64 = 0.06;
+const SIDE_LEAST: f64 = 40.0;
 /// Short trials that a duel outweighs.
 const SURE: usize = 3;
 
@@ -141,18 +151,24 @@ impl Auto {
     /// none to be had.
     pub(super) fn challenge(&mut self, index: usize, x: f64, totals: &Totals) -> bool {
         let arm = &self.arms[index];
-        let units = |plan: &Plan| Some(self.model.warm(plan)? * self.model.group(plan));
-        let most = units(&arm.plan).max(units(&self.incumbent()));
+        let side = |plan: &Plan| self.side(plan, totals);
+        let most = side(&arm.plan).max(side(&self.incumbent()));
         let (Some(units), Some(cost)) = (most, self.cost()) else {
             return false;
         };
         let units = f64::from(units);
         let remaining = self.horizon(totals);
         let loss = (x.exp() - 1.0) * units * cost;
-        let begins = arm.plan.structure != self.incumbent().structure
+        let plans = [arm.plan, self.incumbent()];
+        let short = plans.iter().all(|plan| self.model.warm(plan).is_none());
+        let flows = plans.map(|plan| plan.structure.flows());
+        let believed = flows[0] == flows[1] || flows[0] == (x < 0.0);
+        let close = if short { CLOSE_SHORT } else { CLOSE };
+        let begins = plans[0].structure != plans[1].structure
+            && !(short && believed)
             && self.bias(index).is_none()
             && self.duels < DUELS
-            && x.abs() < CLOSE
+            && x.abs() < close
             && remaining > WORTH * units
             && (x < 0.0 || loss < self.budget.left(cost, remaining, totals.seconds));
         if begins {
@@ -165,6 +181,16 @@ impl Auto {
             });
         }
         begins
+    }
+
+    /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short ones
+    /// so many that what disturbs them now and then evens out. `None` for units between.
+    pub(super) fn side(&self, plan: &Plan, totals: &Totals) -> Option<u32> {
+        if let Some(warm) = self.model.warm(plan) {
+            return Some(warm * self.model.group(plan));
+        }
+        let units = (SIDE_S / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
+        (units >= SIDE_LEAST).then_some(units as u32)
     }
 
     /// Which arm's turn it is in a duel; `None` for the incumbent's.
@@ -262,12 +288,13 @@ impl Auto {
 }
 
 /// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
-/// disturbed. Where a worker of a farm shares its processor, some of all units take long and most do not: a median would
-/// not tell.
+/// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm shares
+/// its processor, some of all units take long and most do not: a median would not tell.
 fn warm(costs: &[f64]) -> Option<f64> {
     let mut latest = costs[costs.len() / 2..].to_vec();
     latest.sort_unstable_by(f64::total_cmp);
-    let kept = &latest[..latest.len() - latest.len() / 8];
+    let disturbed = (latest.len() / 8).min(2.max(latest.len() / 32));
+    let kept = &latest[..latest.len() - disturbed];
     let mean = kept.iter().sum::<f64>() / kept.len() as f64;
     (!kept.is_empty()).then(|| mean.ln())
 }
@@ -279,6 +306,7 @@ mod tests {
     use super::super::super::Tuner;
     use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::{Model, setup};
+    use super::super::SETTLING_UNITS;
     use super::*;
     use crate::service::{Shape, Work};
 
@@ -331,6 +359,66 @@ mod tests {
         auto.duels = DUELS;
         auto.forget_duels();
         assert!(auto.challenge(other, -0.1, &Totals::default()));
+    }
+
+    /// A stream whose units are short and small.
+    fn short() -> Auto {
+        let small = |structure| {
+            let work = Work {
+                ops: 1e5,
+                bytes: 1e5,
+                fresh: 0.0,
+            };
+            Shape::new(structure, vec![64], 1, work)
+        };
+        let structures = [Structure::Tiled, Structure::Backward, Structure::Farm];
+        let setup = TunerSetup {
+            outer_cache: Some(32 << 20),
+            units: Some(3000),
+            ..setup(2, structures.map(small).to_vec())
+        };
+        let model = Model::new(&setup).unwrap();
+        let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
+        auto.level.restart(Some(20e-6_f64.ln()));
+        auto
+    }
+
+    fn arm_of(auto: &Auto, structure: Structure) -> usize {
+        let mut plans = auto.arms.iter().map(|arm| arm.plan.structure);
+        plans.position(|other| other == structure).unwrap()
+    }
+
+    #[test]
+    fn what_a_short_trial_says_against_a_farm_is_not_believed() {
+        let totals = Totals::default();
+        let begins = |from, other, x| {
+            let mut auto = short();
+            auto.incumbent = arm_of(&auto, from);
+            auto.challenge(arm_of(&auto, other), x, &totals)
+        };
+        assert!(begins(Structure::Tiled, Structure::Farm, 0.1));
+        assert!(begins(Structure::Farm, Structure::Tiled, -0.1));
+        assert!(!begins(Structure::Tiled, Structure::Farm, -0.1));
+        assert!(!begins(Structure::Farm, Structure::Tiled, 0.1));
+        assert!(!begins(Structure::Tiled, Structure::Farm, 0.3));
+        assert!(!begins(Structure::Tiled, Structure::Backward, 0.1));
+        let auto = short();
+        assert_eq!(auto.side(&auto.incumbent(), &totals), Some(150));
+    }
+
+    #[test]
+    fn first_units_of_a_farm_that_another_structure_interrupted_do_not_count() {
+        let mut auto = short();
+        auto.incumbent = arm_of(&auto, Structure::Farm);
+        assert_eq!(auto.settling(), 0);
+        auto.away = true;
+        assert_eq!(auto.settling() as usize, SETTLING_UNITS);
+        let tiled = arm_of(&auto, Structure::Tiled);
+        assert_eq!(auto.cold(tiled, 20e-6), 2);
+        auto.incumbent = tiled;
+        assert_eq!(auto.settling(), 0);
+        let farm = arm_of(&auto, Structure::Farm);
+        assert_eq!(auto.cold(farm, 20e-6), SETTLING_UNITS);
     }
 
     #[test]

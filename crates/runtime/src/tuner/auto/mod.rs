@@ -31,6 +31,8 @@ const TRIAL_S: f64 = 0.4e-3;
 const TRIAL_MOST: f64 = 16.0;
 /// Units shorter than this (seconds) get two cold runs instead of one.
 const SHORT_UNIT_S: f64 = 0.2e-3;
+/// Short units of a farm or a pipeline until each worker has what it uses again in its own cache.
+const SETTLING_UNITS: usize = 16;
 /// Groups of units abreast until the outer cache holds what lies side by side.
 const COLD_GROUPS: usize = 4;
 /// Least cutoff in seconds: below, a timer interrupt would look like a hopeless plan.
@@ -67,6 +69,8 @@ pub(super) struct Auto {
     pairs: Vec<Pair>,
     duel: Option<Duel>,
     duels: u32,
+    /// Another structure ran after the incumbent's latest epoch.
+    away: bool,
     biases: Vec<Bias>,
     chill: Chill,
     drift: Drift,
@@ -158,6 +162,7 @@ impl Auto {
             pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
             duel: None,
             duels: 0,
+            away: false,
             biases: Vec::new(),
             chill: Chill::default(),
             drift: Drift::new(),
@@ -221,13 +226,12 @@ impl Auto {
             if let Some(index) = Self::turn(duel) {
                 self.trial(&mut epoch, index, cost);
             }
-            let warm = self.model.warm(&epoch.plan);
-            let units = warm.map_or(trial, |warm| warm * self.model.group(&epoch.plan));
+            let units = self.side(&epoch.plan, totals).unwrap_or(trial);
             epoch.units = self.model.epoch_units(&epoch.plan, units);
             return epoch;
         }
         if self.level.len() < 2.max(trial as usize / 2) || self.trials_in_a_row >= TRIALS_IN_A_ROW {
-            epoch.units = self.model.epoch_units(&plan, trial);
+            epoch.units = self.model.epoch_units(&plan, trial + self.settling());
             return epoch;
         }
         self.since_recheck += u32::from(self.settled || self.pairs.is_empty());
@@ -245,7 +249,7 @@ impl Auto {
                     return epoch;
                 }
                 if !self.pairs.is_empty() && !self.settled {
-                    epoch.units = self.model.epoch_units(&plan, trial);
+                    epoch.units = self.model.epoch_units(&plan, trial + self.settling());
                     return epoch;
                 }
                 self.settle(number, cost, log);
@@ -263,7 +267,7 @@ impl Auto {
         let most = (self.remaining(totals) / 8.0).max(1.0) as u32;
         epoch.units = self
             .model
-            .epoch_units(&plan, self.units.min(most).max(trial));
+            .epoch_units(&plan, self.units.min(most).max(trial + self.settling()));
         epoch
     }
 
@@ -323,11 +327,29 @@ impl Auto {
         if self.model.group(&self.arms[index].plan) > 1 {
             return if self.is_warm(index) { 1 } else { COLD_GROUPS };
         }
-        match (self.arms[index].runs, cost < SHORT_UNIT_S) {
+        let first = match (self.arms[index].runs, cost < SHORT_UNIT_S) {
             (0, true) => 2,
             (0, false) | (_, true) => 1,
             (_, false) => 0,
+        };
+        let settles = self.settles(&self.arms[index].plan, cost);
+        if self.is_warm(index) {
+            first
+        } else {
+            first.max(settles)
         }
+    }
+
+    /// Units under a plan that do not count after another structure ran.
+    fn settles(&self, plan: &Plan, cost: f64) -> usize {
+        let settles = plan.structure.flows() && cost < SHORT_UNIT_S;
+        if settles { SETTLING_UNITS } else { 0 }
+    }
+
+    /// Units of the incumbent's next epoch that do not count.
+    fn settling(&self) -> u32 {
+        let cost = self.cost().filter(|_| self.away);
+        cost.map_or(0, |cost| self.settles(&self.incumbent(), cost) as u32)
     }
 
     /// A plan of this arm's structure runs.

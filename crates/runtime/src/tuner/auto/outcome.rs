@@ -69,7 +69,10 @@ impl Auto {
         if self.level.len() == 1 && epoch.number <= 3 {
             self.level.restart(None);
         }
-        let costs = self.measurements(epoch.plan, costs);
+        let settling = self.settling() as usize;
+        self.away = false;
+        let mut costs = self.measurements(epoch.plan, costs);
+        costs.drain(..settling.min(costs.len().saturating_sub(1)));
         let window = self.window();
         for &cost in &costs {
             self.level.push(cost.ln(), window);
@@ -206,6 +209,7 @@ impl Auto {
         }
         if self.arms[index].plan.structure != self.incumbent().structure {
             self.chilled(epoch.purpose == Purpose::Recheck);
+            self.away = true;
         }
         self.scratch.clear();
         if cut.is_some() {
@@ -332,6 +336,7 @@ impl Auto {
         arm.announced = true;
         if self.arms[old].plan.structure != self.arms[index].plan.structure {
             self.chilled(false);
+            self.away = true;
         }
         self.incumbent = index;
         self.offset = mu;

@@ -406,8 +406,8 @@ fn one_unit_stands_abreast_of_none() {
 #[test]
 fn a_plan_that_is_named_is_kept_to() {
     for (name, dispatch, grain) in [
-        ("abreast", Dispatch::Fifo, 8),
-        ("abreast/steal", Dispatch::Steal, 8),
+        ("abreast", Dispatch::Steal, 8),
+        ("abreast/fifo", Dispatch::Fifo, 8),
         ("abreast/mailbox/20", Dispatch::Mailbox, 20),
     ] {
         within(move || {
