@@ -126,7 +126,7 @@ impl Arm {
         let mut sorted = self.samples;
         let middle = median(&mut sorted[..self.len]);
         if self.disagree() {
-            Some(sorted[0])
+            Some(sorted[0].min(sorted[1]))
         } else {
             middle
         }

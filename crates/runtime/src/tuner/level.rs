@@ -3,6 +3,9 @@
 /// Units kept; more would follow a drifting machine too slowly.
 const KEPT: usize = 32;
 
+/// Units that are compared with one level: to find it for each would take longer than the shortest units do.
+const AT_ONCE: usize = 8;
+
 /// The latest units of the incumbent, as logarithms of seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
@@ -32,15 +35,20 @@ impl Level {
         }
     }
 
-    /// Takes one unit. `window` is how many of the latest count for the level.
-    pub(super) fn push(&mut self, log_seconds: f64, window: usize) {
-        if let Some(level) = self.log(window)
-            && self.len >= 3
-        {
-            let distance = (log_seconds - level).abs().min(3.0 * self.distance + 0.02);
-            self.distance += (distance - self.distance) / 24.0;
+    /// Takes the seconds of units, in order. `window` is how many of the latest count for the level.
+    pub(super) fn take(&mut self, seconds: &[f64], window: usize) {
+        for some in seconds.chunks(AT_ONCE) {
+            let known = self.len >= 3;
+            let level = self.log(window).filter(|_| known);
+            for seconds in some {
+                let log = seconds.ln();
+                if let Some(level) = level {
+                    let distance = (log - level).abs().min(3.0 * self.distance + 0.02);
+                    self.distance += (distance - self.distance) / 24.0;
+                }
+                self.put(log);
+            }
         }
-        self.put(log_seconds);
     }
 
     fn put(&mut self, log_seconds: f64) {
@@ -62,9 +70,9 @@ impl Level {
             *slot = self.ring[(self.at + KEPT - 1 - i) % KEPT];
         }
         // Of an even number the lower one in the middle: what disturbs a unit makes it slower.
-        let sorted = &mut latest[..count];
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted.get(count.saturating_sub(1) / 2).copied()
+        let middle = count.checked_sub(1)? / 2;
+        let (_, &mut lower, _) = latest[..count].select_nth_unstable_by(middle, f64::total_cmp);
+        Some(lower)
     }
 
     /// Deviation of the logarithm of a single unit's time, spikes left out.
@@ -80,12 +88,8 @@ mod tests {
     #[test]
     fn the_level_is_that_of_the_latest_units() {
         let mut level = Level::new();
-        for _ in 0..40 {
-            level.push(0.0, 5);
-        }
-        for _ in 0..3 {
-            level.push(1.0, 5);
-        }
+        level.take(&[1.0; 40], 5);
+        level.take(&[1_f64.exp(); 3], 5);
         assert_eq!(level.log(5), Some(1.0));
         assert_eq!(level.log(32), Some(0.0));
     }
@@ -93,10 +97,12 @@ mod tests {
     #[test]
     fn spikes_hardly_raise_the_noise() {
         let mut level = Level::new();
-        for i in 0..400 {
-            let spike = if i % 50 == 0 { 2.0 } else { 0.0 };
-            level.push(if i % 2 == 0 { 0.02 } else { -0.02 } + spike, 5);
-        }
+        let unit = |i: usize| {
+            let spike = if i.is_multiple_of(50) { 2.0 } else { 0.0 };
+            let noise = if i.is_multiple_of(2) { 0.02 } else { -0.02 };
+            f64::exp(noise + spike)
+        };
+        level.take(&(0..400).map(unit).collect::<Vec<f64>>(), 5);
         assert!(level.noise() < 0.06, "{}", level.noise());
     }
 }

@@ -1,16 +1,17 @@
 //! The little statistics the tuner needs.
 
-/// The median of `values`, which are put in order. `None` when there are none.
+/// The median of `values`, which change places. `None` when there are none.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    values.sort_unstable_by(f64::total_cmp);
+    let odd = values.len() % 2 == 1;
     let middle = values.len() / 2;
-    Some(if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        0.5 * (values[middle - 1] + values[middle])
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let lower = below.iter().copied().max_by(f64::total_cmp);
+    Some(match lower.filter(|_| !odd) {
+        None => upper,
+        Some(lower) => 0.5 * (lower + upper),
     })
 }
 

@@ -306,7 +306,6 @@ mod tests {
     use super::super::super::Tuner;
     use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::{Model, setup};
-    use super::super::SETTLING_UNITS;
     use super::*;
     use crate::service::{Shape, Work};
 
@@ -412,13 +411,15 @@ mod tests {
         auto.incumbent = arm_of(&auto, Structure::Farm);
         assert_eq!(auto.settling(), 0);
         auto.away = true;
-        assert_eq!(auto.settling() as usize, SETTLING_UNITS);
+        assert_eq!(auto.settling(), 20);
         let tiled = arm_of(&auto, Structure::Tiled);
         assert_eq!(auto.cold(tiled, 20e-6), 2);
         auto.incumbent = tiled;
         assert_eq!(auto.settling(), 0);
         let farm = arm_of(&auto, Structure::Farm);
-        assert_eq!(auto.cold(farm, 20e-6), SETTLING_UNITS);
+        assert_eq!(auto.cold(farm, 20e-6), 20);
+        assert_eq!(auto.cold(farm, 1e-6), 64);
+        assert_eq!(auto.cold(farm, 1e-3), 1);
     }
 
     #[test]

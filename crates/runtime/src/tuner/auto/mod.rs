@@ -31,8 +31,10 @@ const TRIAL_S: f64 = 0.4e-3;
 const TRIAL_MOST: f64 = 16.0;
 /// Units shorter than this (seconds) get two cold runs instead of one.
 const SHORT_UNIT_S: f64 = 0.2e-3;
-/// Short units of a farm or a pipeline until each worker has what it uses again in its own cache.
-const SETTLING_UNITS: usize = 16;
+/// How long a farm or a pipeline of short units takes until all workers are there and each has what it uses again in its own
+/// cache (seconds), and that in units: least and most.
+const SETTLING_S: f64 = 0.4e-3;
+const SETTLING_UNITS: (f64, f64) = (8.0, 64.0);
 /// Groups of units abreast until the outer cache holds what lies side by side.
 const COLD_GROUPS: usize = 4;
 /// Least cutoff in seconds: below, a timer interrupt would look like a hopeless plan.
@@ -342,8 +344,11 @@ impl Auto {
 
     /// Units under a plan that do not count after another structure ran.
     fn settles(&self, plan: &Plan, cost: f64) -> usize {
-        let settles = plan.structure.flows() && cost < SHORT_UNIT_S;
-        if settles { SETTLING_UNITS } else { 0 }
+        if !plan.structure.flows() || cost >= SHORT_UNIT_S {
+            return 0;
+        }
+        let (least, most) = SETTLING_UNITS;
+        (SETTLING_S / cost).clamp(least, most) as usize
     }
 
     /// Units of the incumbent's next epoch that do not count.

@@ -74,9 +74,7 @@ impl Auto {
         let mut costs = self.measurements(epoch.plan, costs);
         costs.drain(..settling.min(costs.len().saturating_sub(1)));
         let window = self.window();
-        for &cost in &costs {
-            self.level.push(cost.ln(), window);
-        }
+        self.level.take(&costs, window);
         let Some(cost) = self.cost() else { return };
         self.units = if self.settled {
             grown(self.units.max(epoch.units), cost)
