@@ -4,7 +4,8 @@ use super::super::Totals;
 use super::super::arm::{Arm, Belief, Step};
 use super::super::decision::{Log, Reason};
 use super::super::search::{Worth, probe_plan, worth};
-use super::{Auto, COLD_GROUPS};
+use super::Auto;
+use super::trial::COLD_GROUPS;
 
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;

@@ -9,7 +9,8 @@ use super::super::math::{log_median, median};
 use super::super::search::worth;
 use super::super::{Cut, Totals, grown};
 use super::pair::Pair;
-use super::{Auto, TRIALS_IN_A_ROW, seconds, trial_units};
+use super::trial::trial_units;
+use super::{Auto, TRIALS_IN_A_ROW, seconds};
 
 /// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
 const SPIKE: f64 = 2.0;
