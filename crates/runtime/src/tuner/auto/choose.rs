@@ -80,13 +80,12 @@ impl Auto {
             };
             value.loss += self.aftermath(index) + self.drained(index);
             let invested = self.preparing(index) / cost + self.warming(index);
-            let lost = match self.is_investment(index, &value, invested, outlook.remaining) {
-                true => value.loss,
-                false => value.loss + invested,
-            };
-            value.loss += invested;
-            if value.net() <= 0.0
-                || lost * cost > left
+            let pays = value.net() > invested;
+            if !self.is_investment(index, &value, invested, outlook.remaining) {
+                value.loss += invested;
+            }
+            if !pays
+                || value.loss * cost > left
                 || best.is_some_and(|(_, b)| b.score() >= value.score())
             {
                 continue;
