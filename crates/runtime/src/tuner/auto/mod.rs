@@ -26,6 +26,8 @@ use super::search::{Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, 
 
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
+/// Epochs of a settled incumbent need not be shorter than that (seconds), however near the end is.
+const LAST_EPOCHS_S: f64 = 1e-3;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
 const UNKNOWN_UNITS: u64 = 300;
 
@@ -241,7 +243,9 @@ impl Auto {
             }
         }
         // The end of a stream is never far for a plan that went wrong in the middle of an epoch.
-        let most = (self.remaining(totals) / 8.0).max(1.0) as u32;
+        let most = (self.remaining(totals) / 8.0)
+            .max(LAST_EPOCHS_S / cost)
+            .max(1.0) as u32;
         epoch.units = self
             .model
             .epoch_units(&plan, self.units.min(most).max(trial + self.settling()));
