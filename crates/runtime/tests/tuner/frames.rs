@@ -3,7 +3,7 @@
 use evener_runtime::{Plan, Structure};
 
 use crate::figures::figures;
-use crate::sim::{Rng, Truth, World};
+use crate::sim::{Rng, Truth, World, run};
 
 /// A filter graph on frames whose true costs and predictions vary from seed to seed. `unit_s` is about what the best
 /// plan takes on all workers; `error` is the deviation of the logarithm of each prediction's error.
@@ -227,4 +227,16 @@ fn a_farm_of_short_units_is_not_judged_before_its_workers_are_warm() {
         assert!(f.whole.mean() >= 0.96, "{name}: {}", f.whole);
         assert!(f.last_quarter.mean() >= 0.975, "{name}: {}", f.last_quarter);
     }
+}
+
+/// Each end of an epoch costs some microseconds in which workers wait.
+#[test]
+fn a_stream_of_short_units_does_not_end_in_many_epochs() {
+    let mut epochs = 0;
+    for seed in 0..20 {
+        let world = frames(2, 3000, 10e-6, 288, 0.1, &mut Rng::new(seed));
+        let run = run(&world, seed + 1000);
+        epochs += run.epochs.iter().filter(|e| e.first_unit >= 2400).count();
+    }
+    assert!(epochs <= 20 * 16, "{}", f64::from(epochs as u32) / 20.0);
 }

@@ -19,7 +19,7 @@ use super::Auto;
 use super::change::STAYS_FIRST_S;
 use super::outcome::LEAST_SWITCH;
 
-/// Plans that differ by more (log) in short trials are compared by those.
+/// Plans that differ by more (log) in short trials are compared by those; the same where units are short.
 const CLOSE: f64 = 0.4;
 const CLOSE_SHORT: f64 = 0.25;
 /// A stream has to have so many times the units of one side still before it.
