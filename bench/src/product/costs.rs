@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use evener_crypt::product::{Block, Cipher, PASSES, Product};
 use evener_runtime::dispatch::Caller;
@@ -14,8 +14,8 @@ use crate::stats::median_of;
 
 /// Blocks that go through passes each time they are measured, so that the clock does not count.
 const LOOK: usize = 4096;
-/// Times that passes are measured in a round.
-const TIMES: usize = 12;
+/// Passes are measured for so long, again and again: processors that have just begun to work are not as fast, or faster.
+const SPAN: Duration = Duration::from_millis(100);
 
 /// What the passes of each cipher take for a unit, in seconds. Passes of a cipher that follow one another keep blocks
 /// in registers, so the first of them takes longer.
@@ -124,9 +124,11 @@ pub(super) fn measure(
     let ran = pool.run(&batch, &|_, items| {
         for _ in items {
             let mut blocks: Vec<Block> = (0..unit as u64).map(u64::to_le_bytes).collect();
-            let own: Vec<Costs> = (0..TIMES)
-                .map(|_| once(product, simd, &mut blocks))
-                .collect();
+            let begin = Instant::now();
+            let mut own = Vec::new();
+            while own.is_empty() || begin.elapsed() < SPAN {
+                own.push(once(product, simd, &mut blocks));
+            }
             std::hint::black_box(&blocks);
             all.lock()
                 .unwrap_or_else(PoisonError::into_inner)

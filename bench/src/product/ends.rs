@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{Batch, Block, BlockSource};
-use evener_runtime::{Service, Sink, Source};
+use evener_runtime::{Part, Service, Sink, Source, Structure};
 
 use crate::error::Error;
 
@@ -40,6 +40,62 @@ fn processor_time() -> Duration {
 #[cfg(not(target_os = "linux"))]
 fn processor_time() -> Duration {
     Duration::ZERO
+}
+
+/// What is done to a unit beside computing, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ends {
+    /// Reading it from the stream's memory.
+    pub(super) take: f64,
+    /// Writing what became of it.
+    pub(super) bring: f64,
+}
+
+impl Ends {
+    /// Means over the `units` units of a stream that has no smaller one among them, whose ends these are.
+    ///
+    /// # Errors
+    /// A unit cannot be computed or brought.
+    pub(super) fn measure<S>(
+        service: &S,
+        (mut source, mut sink): (Timed, Gather),
+        units: u64,
+    ) -> Result<Ends, Error>
+    where
+        S: Service<Input = Batch, Output = UnitOut>,
+    {
+        let (mut input, output) = (service.input(), service.output());
+        let begin = Instant::now();
+        for _ in 0..units {
+            let Ok(_) = Source::<S>::read(&mut source, &mut input);
+        }
+        let take = begin.elapsed().as_secs_f64() / units.max(1) as f64;
+        let part = Part {
+            structure: Structure::Farm,
+            pass: 0,
+            items: 0..1,
+        };
+        service
+            .run(&part, &input, &output, &mut service.scratch())
+            .map_err(Error::Runtime)?;
+        let begin = Instant::now();
+        for _ in 0..units {
+            Sink::<S>::write(&mut sink, &output)?;
+        }
+        let bring = begin.elapsed().as_secs_f64() / units.max(1) as f64;
+        Ok(Ends { take, bring })
+    }
+
+    /// The stages of a pipeline with this at its ends.
+    pub(super) fn around(self, mut stages: Vec<f64>) -> Vec<f64> {
+        if let Some(first) = stages.first_mut() {
+            *first += self.take;
+        }
+        if let Some(last) = stages.last_mut() {
+            *last += self.bring;
+        }
+        stages
+    }
 }
 
 /// Blocks in memory; the clock begins with the first.
@@ -92,5 +148,20 @@ impl<S: Service<Output = UnitOut>> Sink<S> for Gather {
 
     fn inline(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_added_to_the_first_and_the_last_stage() {
+        let ends = Ends {
+            take: 1.0,
+            bring: 2.0,
+        };
+        assert_eq!(ends.around(vec![10.0, 20.0, 30.0]), [11.0, 20.0, 32.0]);
+        assert_eq!(ends.around(vec![10.0]), [13.0]);
     }
 }

@@ -11,7 +11,7 @@ mod ends;
 mod predict;
 mod tables;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{
@@ -25,7 +25,7 @@ use crate::stats::{distinct, median_of, paired_ratio, turns};
 use crate::workers;
 pub use costs::Costs;
 use divided::Divided;
-use ends::{Clock, Gather, Timed};
+use ends::{Clock, Ends, Gather, Timed};
 pub use predict::Foreseen;
 
 /// What to measure.
@@ -101,7 +101,8 @@ pub struct ProductResult {
     pub seconds: Vec<f64>,
     /// Processor time of all threads meanwhile.
     pub processor_seconds: Vec<f64>,
-    /// What costs of passes, measured in the same round, foretold; nothing for the tuner.
+    /// What costs of passes, of taking units and of bringing them, measured right before, foretold; nothing for the
+    /// tuner.
     pub predicted_seconds: Vec<f64>,
     /// The plan of the last round at its end.
     pub plan: Plan,
@@ -164,21 +165,19 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
     };
     for blocks in distinct(options.lengths.iter().copied()) {
         let stream = Stream::new(blocks, &bench);
-        let mut costs = Vec::new();
+        let mut costs: Vec<(u32, Costs)> = Vec::new();
         let mut results = systems(&workers, &stream);
         for round in 0..options.rounds {
             progress(&format!("{blocks} blocks, round {}", round + 1));
-            let known = bench.costs(&workers, stream.unit)?;
             for turn in turns(results.len(), round) {
                 let result = &mut results[turn];
+                let own = bench.costs(result.workers, stream.unit)?;
+                let ends = bench.ends(&stream)?;
                 bench.once(&stream, result)?;
-                if let Some(steps) = known.iter().find(|c| c.0 == result.workers) {
-                    result
-                        .predicted_seconds
-                        .extend(stream.predicted(result, &steps.1));
-                }
+                let predicted = stream.predicted(result, &own, ends);
+                result.predicted_seconds.extend(predicted);
+                costs.push((result.workers, own));
             }
-            costs.push(known);
         }
         report.results.extend(results);
         report.costs.extend(medians(&costs, stream.unit));
@@ -217,21 +216,21 @@ fn systems(workers: &[u32], stream: &Stream) -> Vec<ProductResult> {
         .collect()
 }
 
-/// The medians over rounds.
-fn medians(rounds: &[Vec<(u32, Costs)>], unit: u64) -> Vec<PassCosts> {
-    let Some(first) = rounds.first() else {
-        return Vec::new();
-    };
-    let of = |at: usize| rounds.iter().map(|round| round[at].1).collect::<Vec<_>>();
-    let costs = first
-        .iter()
-        .enumerate()
-        .map(|(at, &(workers, _))| PassCosts {
+/// The medians for each number of workers.
+fn medians(all: &[(u32, Costs)], unit: u64) -> Vec<PassCosts> {
+    let of = |workers| {
+        let own = all.iter().filter(|costs| costs.0 == workers);
+        let own: Vec<Costs> = own.map(|costs| costs.1).collect();
+        PassCosts {
             workers,
             unit,
-            block: Costs::median(&of(at)).per(unit as f64),
-        });
-    costs.collect()
+            block: Costs::median(&own).per(unit as f64),
+        }
+    };
+    distinct(all.iter().map(|costs| costs.0))
+        .into_iter()
+        .map(of)
+        .collect()
 }
 
 /// What all measurements share.
@@ -245,6 +244,8 @@ struct Bench<'a> {
 struct Stream {
     blocks: Arc<[Block]>,
     encrypted: Vec<Block>,
+    /// Where they are brought to, in memory that was written to before: getting it from the system is no part of a cipher.
+    gathered: Arc<Mutex<Vec<Block>>>,
     unit: u64,
 }
 
@@ -255,20 +256,45 @@ impl Stream {
         bench.product.encrypt(bench.simd, 0..PASSES, &mut encrypted);
         Stream {
             unit: (blocks.len() as u64 / UNITS).clamp(1, MOST),
+            gathered: Arc::new(Mutex::new(encrypted.clone())),
             blocks: blocks.into(),
             encrypted,
         }
     }
 
-    /// Seconds that a system should take by what passes cost; the last unit may be smaller, which is not foreseen.
-    fn predicted(&self, result: &ProductResult, costs: &Costs) -> Option<f64> {
+    /// Its blocks from the first on, and where they go to, which is empty.
+    fn both(&self, clock: &Arc<Clock>) -> (Timed, Gather) {
+        self.lock().clear();
+        let source = Timed {
+            inner: BlockSource::new(Arc::clone(&self.blocks), self.unit as usize),
+            clock: Arc::clone(clock),
+        };
+        let sink = Gather {
+            blocks: Arc::clone(&self.gathered),
+            room: self.blocks.len(),
+            clock: Arc::clone(clock),
+        };
+        (source, sink)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Block>> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds that a system should take by what passes and the ends cost; the last unit may be smaller, which is not
+    /// foreseen.
+    fn predicted(&self, result: &ProductResult, costs: &Costs, ends: Ends) -> Option<f64> {
         let units = self.blocks.len() as f64 / self.unit as f64;
         let whole = units.floor() as u64;
-        let pipeline = |ends: Vec<u32>| replay::pipelines(&[costs.stages(&ends)], whole);
+        let pipeline = |stages: Vec<u32>| {
+            let stages = ends.around(costs.stages(&stages));
+            replay::pipelines(&[stages], whole)
+        };
         let seconds = match result.system {
             System::Auto => return None,
             System::Single | System::Farm => {
-                let jobs = std::iter::repeat_n(costs.whole(), whole as usize);
+                let job = ends.take + costs.whole() + ends.bring;
+                let jobs = std::iter::repeat_n(job, whole as usize);
                 replay::fifo(jobs, result.workers as usize)
             }
             System::Balanced => pipeline(costs.balanced(result.workers)),
@@ -279,19 +305,29 @@ impl Stream {
 }
 
 impl Bench<'_> {
-    /// What passes take for a unit, on one worker and on each of `workers` at once.
-    fn costs(&self, workers: &[u32], unit: u64) -> Result<Vec<(u32, Costs)>, Error> {
-        let measure = |count| {
-            let ways = (unit as usize, count);
-            let costs = costs::measure(self.runtime.pool(), self.product, self.simd, ways)?;
-            Ok((count, costs))
-        };
-        [1].iter().chain(workers).copied().map(measure).collect()
+    /// What passes take for a unit, on so many workers at once.
+    fn costs(&self, workers: u32, unit: u64) -> Result<Costs, Error> {
+        let ways = (unit as usize, workers);
+        costs::measure(self.runtime.pool(), self.product, self.simd, ways)
+    }
+
+    fn service(&self) -> Batches {
+        Batches::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None)
+    }
+
+    /// What taking and bringing take for a unit of the stream.
+    fn ends(&self, stream: &Stream) -> Result<Ends, Error> {
+        let ends = stream.both(&Arc::default());
+        Ends::measure(
+            &self.service(),
+            ends,
+            stream.blocks.len() as u64 / stream.unit,
+        )
     }
 
     /// Runs a stream once and adds what it took.
     fn once(&self, stream: &Stream, result: &mut ProductResult) -> Result<(), Error> {
-        let service = Batches::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None);
+        let service = self.service();
         let fixed = |structure| Choice::Fixed {
             structure,
             dispatch: None,
@@ -323,16 +359,7 @@ impl Bench<'_> {
         S: Service<Input = product::Batch, Output = UnitOut>,
     {
         let clock = Arc::new(Clock::default());
-        let encrypted = Arc::new(Mutex::new(Vec::with_capacity(stream.blocks.len())));
-        let source = Timed {
-            inner: BlockSource::new(Arc::clone(&stream.blocks), stream.unit as usize),
-            clock: Arc::clone(&clock),
-        };
-        let sink = Gather {
-            blocks: Arc::clone(&encrypted),
-            room: stream.blocks.len(),
-            clock: Arc::clone(&clock),
-        };
+        let (source, sink) = stream.both(&clock);
         let report = self
             .runtime
             .stream(source)
@@ -341,7 +368,7 @@ impl Bench<'_> {
             .workers(Some(result.workers))
             .into(sink)
             .map_err(|e| failed(result, e))?;
-        if *encrypted.lock().unwrap_or_else(PoisonError::into_inner) != stream.encrypted {
+        if *stream.lock() != stream.encrypted {
             return Err(failed(result, "its output is wrong"));
         }
         let (seconds, processor) = clock

@@ -45,7 +45,8 @@ impl ProductReport {
                 "{longest} blocks in units of {}, {}, {} rounds in which everything takes turns; medians, gains by \
                  rounds. Gain per processor time: the gain divided by the processor time relative to one worker's. Of possible: \
                  the gain relative to what as many workers gain that have nothing to do with one another. Predicted over \
-                 measured: from what passes cost in the same round, on as many workers at once.",
+                 measured: from what passes cost right before, on as many workers at once, and what reading and writing \
+                 units does.",
                 self.single(longest).map_or(0, |s| s.unit),
                 self.simd,
                 self.rounds
