@@ -24,7 +24,7 @@ pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
 }
 
 /// Seconds until the last of `units` units has left one of these pipelines, side by side, each given by what its stages take
-/// for a unit in seconds. A unit goes to the pipeline whose first stage is free first; two units find room between one stage
+/// for a unit in seconds. A unit goes to the pipeline whose first stage is free first; four units find room between one stage
 /// and the next, and a stage that would find none waits before it begins, as evener's do.
 pub fn pipelines(lines: &[Vec<f64>], units: u64) -> f64 {
     let mut lines: Vec<Line> = lines.iter().map(|stages| Line::new(stages)).collect();
@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn a_full_pipeline_holds_up_the_stages_before() {
-        // One unit in the last stage and two before it.
+        // One unit in the last stage and four before it.
         let mut line = Line::new(&[1.0, 10.0]);
-        let ends: Vec<f64> = (0..5).map(|_| line.pass()).collect();
-        assert_eq!(ends, [11.0, 21.0, 31.0, 41.0, 51.0]);
+        let ends: Vec<f64> = (0..7).map(|_| line.pass()).collect();
+        assert_eq!(ends, [11.0, 21.0, 31.0, 41.0, 51.0, 61.0, 71.0]);
         assert_eq!(line.free(), 22.0);
     }
 }
