@@ -43,6 +43,7 @@ pub(super) enum Stop {
 /// A unit that took longer than its epoch allows.
 pub(super) struct Cut {
     pub(super) after: Duration,
+    /// A unit's share of what the fallback took.
     pub(super) redo: Duration,
 }
 
@@ -223,9 +224,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                         return self.failed(plan, group, message);
                     }
                     end = Instant::now();
+                    let runs = group.len().div_ceil(self.abreast(plan)) as u32;
                     cut = Some(Cut {
                         after,
-                        redo: (end - again) / group.len() as u32,
+                        redo: (end - again) / (runs * self.at_once(plan)),
                     });
                 }
                 Err(message) => return self.failed(&epoch.plan, group, message),
@@ -359,6 +361,14 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.compute(plan, part, None)?;
         }
         Ok(())
+    }
+
+    /// Units that a plan computes in the time of one.
+    fn at_once(&self, plan: &Plan) -> u32 {
+        match plan.structure.flows() {
+            true => plan.workers.max(1),
+            false => self.abreast(plan) as u32,
+        }
     }
 
     /// Ends the stream after a kernel failed. Of several units side by side it is not known which one it was, so they are
