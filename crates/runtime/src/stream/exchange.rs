@@ -16,6 +16,9 @@ pub(super) struct Numbered<T> {
     pub(super) value: T,
 }
 
+/// Room for so many buffers is there from the start; for more it is made when they are.
+const ROOM_AT_ONCE: usize = 256;
+
 /// What the consumer finds.
 pub(super) enum Taken<T, E> {
     /// The next unit.
@@ -57,8 +60,8 @@ impl<T, E> Exchange<T, E> {
     pub(super) fn new(limit: usize) -> Self {
         Exchange {
             state: Mutex::new(State {
-                empty: VecDeque::with_capacity(limit),
-                full: VecDeque::with_capacity(limit),
+                empty: VecDeque::with_capacity(limit.min(ROOM_AT_ONCE)),
+                full: VecDeque::with_capacity(limit.min(ROOM_AT_ONCE)),
                 buffers: 0,
                 end: None,
                 producers_stopped: false,
@@ -303,6 +306,13 @@ mod tests {
 
     fn unit(number: u64, value: u32) -> Numbered<u32> {
         Numbered { number, value }
+    }
+
+    #[test]
+    fn there_may_be_room_for_any_number() {
+        let exchange: Exchange<u32, ()> = Exchange::new(usize::MAX);
+        exchange.add(7);
+        assert_eq!(exchange.empty(), Some(7));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::MAX_WORKERS;
+
 pub use placement::Placed;
 pub use simd::{SIMD_VARIABLE, Simd, SimdError};
 
@@ -126,11 +128,11 @@ impl Topology {
         sysfs::read_topology(root, simd, fallback.max(1))
     }
 
-    /// Default number of workers, at least 1: the allowed cpus, or what the quota has time for.
+    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or what the quota has time for.
     ///
     /// A quota of a part of a cpu counts as a whole one: the tuner tries fewer workers but never more.
     pub fn workers(&self) -> usize {
-        let cpus = self.cpus.len().max(1);
+        let cpus = self.cpus.len().clamp(1, MAX_WORKERS);
         match self.quota {
             Some(quota) => (quota.ceil() as usize).clamp(1, cpus),
             None => cpus,

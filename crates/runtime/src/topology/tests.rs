@@ -344,6 +344,14 @@ fn damaged_files_are_as_missing_ones() {
 }
 
 #[test]
+fn there_are_no_more_workers_than_a_pool_may_have() {
+    let mut topology = read(&amd_smt());
+    let cpu = topology.cpus[0].clone();
+    topology.cpus = vec![cpu; 1100];
+    assert_eq!(topology.workers(), crate::dispatch::MAX_WORKERS);
+}
+
+#[test]
 fn the_quota_limits_workers() {
     let tree = amd_smt();
     tree.file("proc/self/cgroup", "0::/\n");
