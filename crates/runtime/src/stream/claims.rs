@@ -82,16 +82,19 @@ impl<'e> Claims<'e> {
             }
         }
         let mut order = lock(&self.order);
-        if order.left == 0 && !self.another(&mut order, delivery, reckon) {
+        if order.left == 0 && !self.goes_on(&mut order, delivery, reckon) {
             order.over = true;
             return false;
         }
-        order.left -= 1;
+        order.left = order.left.saturating_sub(1);
         true
     }
 
-    /// Whether another epoch goes on under the same plan.
-    fn another<S: Service, K>(
+    /// Whether the epoch goes on beyond its units, or another one under the same plan.
+    ///
+    /// One that ends before any of its units would have told nothing, and whoever asks would wait for those in work: units
+    /// that take long would be computed one by one.
+    fn goes_on<S: Service, K>(
         &self,
         order: &mut Order<'_>,
         delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
@@ -99,9 +102,11 @@ impl<'e> Claims<'e> {
     ) -> bool {
         let mut delivery = lock(delivery);
         let whole = delivery.stop.is_none() && delivery.cut.is_none();
-        let known = !delivery.epoch.took.is_empty();
-        if order.over || self.cutoff.is_some() || !whole || !known {
+        if order.over || self.cutoff.is_some() || !whole {
             return false;
+        }
+        if delivery.epoch.took.is_empty() {
+            return true;
         }
         let costs = reckon(&mut delivery);
         drop(delivery);

@@ -124,7 +124,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         (0..units).for_each(|_| self.tally.count(plan, mean));
     }
 
-    /// Takes a unit that took so long, and tells how far the stream is.
+    /// Takes a unit that took so long, and tells how far the stream is. `false` if a unit could not be written.
     pub(super) fn finish(
         &mut self,
         claims: &Claims<'_>,
@@ -132,14 +132,16 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         (number, output): (u64, S::Output),
         (took, end): (Duration, Instant),
         dropped: impl FnOnce() -> u64,
-    ) {
+    ) -> bool {
         self.epoch.took.push(took);
-        if !self.bring(number, output) {
+        let brought = self.bring(number, output);
+        if !brought {
             self.stop.get_or_insert(Stop::Stopped);
             claims.quit();
         }
         let units = self.tally.units() + self.done;
         self.tally.progress(plan, units, end, dropped);
+        brought
     }
 
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.

@@ -5,6 +5,7 @@
 //! Where an epoch ends and the next one has the same plan, nobody waits for the units still in work: they count in the
 //! next. Only another plan makes workers wait for one another.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -94,7 +95,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             out_link.stop_producers();
             return false;
         }
-        {
+        let brought = {
             let mut delivery = lock(&delivery);
             claims.end(worker);
             if claims.is_too_long(end - begin) {
@@ -103,7 +104,10 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             let times = (end - begin, end);
             delivery.finish(&claims, &plan, (unit.number, output), times, || {
                 in_link.dropped()
-            });
+            })
+        };
+        if !brought {
+            in_link.stop_consumer();
         }
         let time = (begin - asked) + end.elapsed();
         beside.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
@@ -118,10 +122,20 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         deadline: None,
         caller: Caller::Works,
     };
+    // Kernels, sources and sinks are caught where they are called, so this is a callback's.
+    let fell = |payload| {
+        claims.stop(&delivery, Stop::Stopped);
+        in_link.stop_consumer();
+        out_link.stop_producers();
+        resume_unwind(payload)
+    };
     let panic = exec
         .pool()
         .run(&batch, &|worker, items| {
-            items.for_each(|_| while job(worker) {});
+            for _ in items {
+                let tended = AssertUnwindSafe(|| while job(worker) {});
+                catch_unwind(tended).unwrap_or_else(fell);
+            }
         })
         .err();
 

@@ -304,13 +304,16 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let brought = |pipe: &Pipe<S::Input, S::Output>, unit: Travel<S::Input, S::Output>| {
         let now = Instant::now();
         in_link.give_back(unit.input);
-        lock(&delivery).finish(
+        let brought = lock(&delivery).finish(
             &claims,
             &plan,
             (unit.number, unit.output),
             (unit.took, now),
             || in_link.dropped(),
         );
+        if !brought {
+            in_link.stop_consumer();
+        }
         wait(now.elapsed(), pipe.stages());
     };
 

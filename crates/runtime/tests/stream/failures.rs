@@ -243,6 +243,38 @@ fn a_closed_sink_ends_a_stream_whose_source_is_silent() {
     });
 }
 
+/// One worker waits for a unit that does not come when the other's cannot be written.
+#[test]
+fn a_sink_that_fails_wakes_whoever_waits_for_units() {
+    within(|| {
+        for structure in [Structure::Farm, Structure::Pipeline] {
+            for inline in [false, true] {
+                let (_open, gate) = mpsc::channel();
+                let sink = Keep {
+                    inline,
+                    fail: Some((1, Fail::Error)),
+                    ..Keep::default()
+                };
+                let source = Numbers {
+                    gate: Some((2, gate)),
+                    ..numbers(100)
+                };
+                let toy = Toy {
+                    pipeline: true,
+                    delay: Some(|_, _| Duration::from_millis(20)),
+                    step: Some(|_, _| Duration::from_millis(5)),
+                    ..Toy::default()
+                };
+                let rt = runtime();
+                let stream = rt.stream(source).through(toy);
+                let stream = stream.plan(fixed(structure, Dispatch::Fifo));
+                let error = stream.into(sink).unwrap_err();
+                assert_eq!(error.cause(), Some(&Broken("sink")));
+            }
+        }
+    });
+}
+
 #[test]
 fn a_sink_can_fail_at_its_start_and_its_end() {
     for inline in [false, true] {
@@ -490,11 +522,20 @@ fn a_callback_that_panics_leaves_nothing_behind() {
                 .stream(source)
                 .through(toy)
                 .plan(structure.parse().unwrap());
-            let stream = stream.on_progress(|_| panic!("the callback fell"));
+            // Once, so that the other workers would go on.
+            let mut falls = true;
+            let stream = stream.on_progress(move |_| {
+                if std::mem::replace(&mut falls, false) {
+                    panic!("the callback fell");
+                }
+            });
+            let begin = Instant::now();
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 stream.into(Keep::default())
             }));
             assert!(!matches!(result, Ok(Ok(_))));
+            // All units on two workers would have taken 400 ms.
+            assert!(begin.elapsed() < Duration::from_millis(200), "{structure}");
             let begin = Instant::now();
             while Arc::strong_count(&alive) > 1 {
                 assert!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evener_runtime::{Dispatch, Plan, Structure};
+use evener_runtime::{Choice, Dispatch, Plan, Structure};
 use proptest::prelude::*;
 
 use crate::toy::*;
@@ -249,6 +249,41 @@ fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
     }
 }
 
+/// Alone on one of the workers of a farm, it takes longer than a farm takes for a unit.
+#[test]
+fn what_a_farm_takes_to_redo_a_unit_is_shared_by_its_workers() {
+    fn slow_backward(_: u64, structure: Structure) -> Duration {
+        Duration::from_millis(if structure == Structure::Backward {
+            90
+        } else {
+            60
+        })
+    }
+    within(|| {
+        let slow = plan(Structure::Backward, Dispatch::Fifo, 1, 1);
+        let farm = plan(Structure::Farm, Dispatch::Fifo, 1, 3);
+        let mut script = Script::new(&[(farm, 6), (slow, 1)]);
+        script.cutoff = Some(Duration::from_millis(80));
+        script.fallback = Some(farm);
+        let log = script.log.clone();
+        let toy = Toy {
+            delay: Some(slow_backward),
+            ..Toy::default()
+        };
+        let rt = runtime();
+        let stream = rt.stream(numbers(7)).through(toy);
+        stream.scheduled_by(script).into(Keep::default()).unwrap();
+        let log = log.lock().unwrap();
+        let redone = log.iter().find_map(|recorded| match recorded {
+            Recorded::CutOff { plan, redo, .. } if *plan == slow => Some(*redo),
+            _ => None,
+        });
+        let redone = redone.unwrap();
+        let share = Duration::from_millis(20);
+        assert!(redone >= share && redone < share * 2, "{redone:?}");
+    });
+}
+
 #[test]
 fn the_tuner_settles_and_says_why() {
     let report = within(|| {
@@ -291,4 +326,29 @@ fn the_tuner_settles_and_says_why() {
             .is_some_and(|s| s.plans_tried >= 2 && s.epochs >= 2)
     );
     assert!(report.last_quarter.median_s < 10e-3);
+}
+
+/// Units so long that an epoch has one of them.
+#[test]
+fn long_units_overlap_under_a_fixed_plan() {
+    for (structure, most) in [(Structure::Farm, 0.5), (Structure::Pipeline, 0.6)] {
+        within(move || {
+            let toy = Toy {
+                pipeline: true,
+                delay: Some(|_, _| Duration::from_millis(60)),
+                step: Some(|_, _| Duration::from_millis(10)),
+                ..Toy::default()
+            };
+            let choice = Choice::Fixed {
+                structure,
+                dispatch: None,
+                grain: None,
+            };
+            let rt = runtime();
+            let stream = rt.stream(numbers(12)).through(toy).plan(choice);
+            let report = stream.into(Keep::default()).unwrap();
+            // 240 ms on three workers in a farm, 280 in stages; 720 one after the other.
+            assert!(report.wall_s < most, "{structure}: {}", report.wall_s);
+        });
+    }
 }
