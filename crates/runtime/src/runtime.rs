@@ -24,7 +24,6 @@ use crate::tuner::Memory;
 pub struct Runtime {
     topology: Topology,
     pool: Pool,
-    home: Arc<Home>,
     rates: OnceLock<Rates>,
     placement: Placement,
     memory: Option<Memory>,
@@ -97,7 +96,6 @@ impl Builder {
             pool,
             spare: Spare::new(topology.parallelism()),
             topology,
-            home: Arc::new(Home::find()),
             rates: OnceLock::new(),
             placement: self.placement,
             memory: match self.memory {
@@ -247,6 +245,7 @@ impl Runtime {
     pub(crate) fn seat(&self) -> Result<Seats<'_>, Error> {
         let mut seats = Seats {
             runtime: self,
+            home: Arc::new(Home::find()),
             io: Vec::new(),
             note: None,
         };
@@ -278,6 +277,7 @@ impl std::fmt::Debug for Runtime {
 /// Where the threads of one stream run. Dropping it lets the calling thread run where it could before.
 pub(crate) struct Seats<'a> {
     runtime: &'a Runtime,
+    home: Arc<Home>,
     io: Vec<usize>,
     note: Option<String>,
 }
@@ -291,7 +291,7 @@ impl Seats<'_> {
     /// The seat of a thread for input or output.
     pub(crate) fn io(&self) -> IoSeat {
         IoSeat {
-            home: Arc::clone(&self.runtime.home),
+            home: Arc::clone(&self.home),
             cpus: self.io.clone(),
         }
     }
@@ -300,7 +300,7 @@ impl Seats<'_> {
 impl Drop for Seats<'_> {
     fn drop(&mut self) {
         if self.runtime.placement != Placement::None {
-            put(&self.runtime.home, &[]);
+            put(&self.home, &[]);
         }
     }
 }
@@ -322,5 +322,31 @@ impl IoSeat {
 fn put(home: &Home, cpus: &[usize]) {
     if let Err(error) = home.put(Who::Caller, cpus) {
         warn!(?cpus, %error, "cannot place a thread for input or output");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::thread::sched_getaffinity;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_again_where_it_could_before() {
+        let builder = Runtime::builder().workers(1).placement(Placement::IoSame);
+        let runtime = builder.build().unwrap();
+        let may = |set: &rustix::thread::CpuSet| -> Vec<usize> {
+            (0..rustix::thread::CpuSet::MAX_CPU)
+                .filter(|&cpu| set.is_set(cpu))
+                .collect()
+        };
+        let all = may(&sched_getaffinity(None).unwrap());
+        let own = [*all.last().unwrap()];
+        let after = std::thread::spawn(move || {
+            Home::find().put(Who::Caller, &own).unwrap();
+            drop(runtime.seat().unwrap());
+            may(&sched_getaffinity(None).unwrap())
+        });
+        assert_eq!(after.join().unwrap(), own);
     }
 }
