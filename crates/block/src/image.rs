@@ -85,6 +85,17 @@ pub struct Image {
     format: &'static Format,
 }
 
+impl Block {
+    /// Where its bytes lie in the file, if any of them can be had without the others: they are neither decoded nor compared
+    /// with anything.
+    pub(crate) fn bare(&self) -> Option<u64> {
+        match (&self.place, self.check) {
+            (Place::Plain { offset }, Check::Nothing) => Some(*offset),
+            _ => None,
+        }
+    }
+}
+
 impl Image {
     /// Opens an image of any format this crate knows; a file that is of none is a raw image.
     ///

@@ -73,7 +73,7 @@ pub(super) enum Coming {
     Mine(Arc<Flight>, Range<usize>),
     /// Somebody else decodes the block, which begins there.
     Theirs(Arc<Flight>, Range<usize>, u64),
-    /// They lie in the file as they are.
+    /// They lie in the file as they are, and there is nothing to compare them with.
     File(u64, usize),
     /// They lie in the overlay, from that byte of the image on.
     Over(u64, usize),
@@ -168,26 +168,25 @@ impl Store {
             let len = (block.start + block.len).min(range.end) - at;
             let skip = at - block.start;
             at += len;
-            let piece = match block.place {
-                Place::Zero { .. } => Piece::Zero(len),
-                Place::Plain { offset } => {
-                    let len = len.min(most);
-                    at = at.min(block.start + skip + len);
-                    let coming = Coming::File(offset + skip, len as usize);
-                    window.coming.push((window.pieces.len(), coming));
-                    Piece::Zero(len)
-                }
-                Place::Packed { .. } => {
-                    let part = skip as usize..(skip + len) as usize;
-                    self.look_packed(block, part, window)
-                }
+            let piece = if let Place::Zero { .. } = block.place {
+                Piece::Zero(len)
+            } else if let Some(offset) = block.bare() {
+                let len = len.min(most);
+                at = at.min(block.start + skip + len);
+                let coming = Coming::File(offset + skip, len as usize);
+                window.coming.push((window.pieces.len(), coming));
+                Piece::Zero(len)
+            } else {
+                let part = skip as usize..(skip + len) as usize;
+                self.look_whole(block, part, window)
             };
             window.pieces.push(piece);
         }
         Ok(at)
     }
 
-    fn look_packed(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
+    /// A block that is needed whole, however few of its bytes are wanted: to be decoded, or compared with its hash.
+    fn look_whole(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
         let stand_in = Piece::Zero(part.len() as u64);
         let coming = match self.cache.find(block.start, true) {
             Found::Ready(plain) => {
@@ -284,7 +283,8 @@ impl Store {
                 break;
             };
             at = block.start + block.len;
-            if let Place::Packed { .. } = block.place
+            let whole = !matches!(block.place, Place::Zero { .. }) && block.bare().is_none();
+            if whole
                 && !self.is_over(&block)
                 && let Found::Mine(lead) = self.cache.find(block.start, false)
             {

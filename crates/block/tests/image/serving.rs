@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use evener_block::Image;
-use evener_block::serve::{Bad, Part, Round, Store};
+use evener_block::overlay::{Base, Fault, Overlay};
+use evener_block::serve::{Bad, Part, Round, Store, Window};
 use evener_runtime::Rounds;
 
 use crate::common::{Folder, packed, runtime, same, sample};
@@ -144,6 +145,76 @@ fn what_is_damaged_is_refused_and_the_rest_is_given() {
     let refused = Err(Bad { at: bad.start });
     let wanted = [Ok(of(&all[0])), refused.clone(), Ok(of(&all[2])), refused];
     assert!(got == wanted);
+}
+
+/// An image of noise, which no codec makes smaller, with a damaged block, and the bytes of that.
+fn damaged_noise(folder: &Folder, codec: &str) -> (Arc<Image>, Vec<u8>, Range<u64>) {
+    let mut state = 1u64;
+    let noise = std::iter::repeat_with(|| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    });
+    let plain: Vec<u8> = noise.take(1 << 20).collect();
+    let mut bytes = packed(folder, &plain, codec, 65536, "sequential");
+    let block = open(&folder.path("packed")).block(300_000).unwrap();
+    let evener_block::Place::Plain { offset } = block.place else {
+        panic!("{block:?}");
+    };
+    bytes[offset as usize + 30_000] ^= 1;
+    let image = open(&folder.file("damaged", &bytes));
+    (image, plain, block.start..block.start + block.len)
+}
+
+#[test]
+fn blocks_that_are_stored_as_they_are_are_compared_with_their_hashes() {
+    for codec in ["lz4", "lzo", "none"] {
+        let folder = Folder::new();
+        let (image, plain, bad) = damaged_noise(&folder, codec);
+        let store = Store::new(image, 4 << 20, Rounds::plain(2));
+        let mut window = Window::default();
+        for at in (0..plain.len() as u64).step_by(4096) {
+            let done = store.look(at..at + 4096, u64::MAX, &mut window);
+            let done = done.and_then(|_| store.fill(runtime().pool(), &mut window));
+            assert_eq!(done.is_err(), bad.contains(&at), "{codec} at {at}");
+            let mut wanted = &plain[at as usize..][..4096];
+            for piece in window.pieces().iter().filter(|_| done.is_ok()) {
+                let Part::Bytes(bytes) = piece.part() else {
+                    panic!("{piece:?}");
+                };
+                let (now, later) = wanted.split_at(bytes.len());
+                same(bytes, now, codec);
+                wanted = later;
+            }
+        }
+        // Each block once, and the bad one for each who asks.
+        assert_eq!(store.metrics().misses.get(), 15 + 16, "{codec}");
+    }
+}
+
+#[test]
+fn no_bytes_of_a_bad_block_come_into_an_overlay() {
+    let folder = Folder::new();
+    let (image, plain, bad) = damaged_noise(&folder, "none");
+    let overlay = Overlay::open(&folder.path("overlay"), &Base::of(&image).unwrap()).unwrap();
+    let store = Store::new(image, 1 << 20, Rounds::plain(2)).over(overlay);
+    let (pool, mut window) = (runtime().pool(), Window::default());
+    for (at, fits) in [(bad.start - 4000, true), (bad.start + 100, false)] {
+        let done = store.write(pool, at, &[7; 50], &mut window);
+        match done {
+            Ok(()) => assert!(fits, "{at}"),
+            Err(Fault::Base { .. }) => assert!(!fits, "{at}"),
+            Err(fault) => panic!("{fault:?}"),
+        }
+        assert_eq!(store.overlay().unwrap().run(at, at + 50).0, fits);
+    }
+    let granule = bad.start - 4096..bad.start;
+    let got = read(&store, &mut Round::new(), &[granule.clone(), bad]);
+    let mut wanted = plain[granule.start as usize..granule.end as usize].to_vec();
+    wanted[96..146].fill(7);
+    same(got[0].as_ref().unwrap(), &wanted, "the granule before");
+    assert!(got[1].is_err());
 }
 
 fn open(path: &Path) -> Arc<Image> {
