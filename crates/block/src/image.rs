@@ -320,12 +320,23 @@ impl Image {
     /// # Errors
     /// There is no byte `at`, or the file cannot be read.
     pub fn extent(&self, at: u64, end: u64) -> Result<Extent, Error> {
+        let mut blocks = usize::MAX;
+        self.extent_of(at, end, &mut blocks)
+    }
+
+    /// As [`Image::extent`], but ends after `blocks` blocks, and takes off those that were looked at. It looks at one in any
+    /// case.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn extent_of(&self, at: u64, end: u64, blocks: &mut usize) -> Result<Extent, Error> {
         self.inside(at, 1)?;
         let end = end.min(self.size()).max(at + 1);
         let mut to = at;
         let mut zero = None;
-        while to < end {
+        while to < end && (to == at || *blocks > 0) {
             let block = self.opened.layout.block(to)?;
+            *blocks = blocks.saturating_sub(1);
             let hole = matches!(block.place, Place::Zero { .. });
             if *zero.get_or_insert(hole) != hole {
                 break;

@@ -23,8 +23,9 @@ pub const WINDOW: u64 = 1 << 20;
 const ZEROED: u64 = 256 << 20;
 /// Most runs in one BLOCK_STATUS.
 const MAX_RUNS: usize = 1024;
-/// Most extents that they are put together from.
-const MAX_EXTENTS: usize = 64 << 10;
+/// Most blocks of the image that are looked at for them: one call of the system for each where the image is raw. A
+/// client asks again for what lies behind.
+const MAX_LOOKS: usize = 16 << 10;
 
 const UNREADABLE: &str = "the image cannot be read here";
 
@@ -162,12 +163,9 @@ impl Answer<'_> {
     fn block_status(&mut self, bytes: Range<u64>, one: bool) -> io::Result<()> {
         let most = if one { 1 } else { MAX_RUNS };
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        let mut at = bytes.start;
-        for _ in 0..MAX_EXTENTS {
-            if at >= bytes.end || runs.len() > most {
-                break;
-            }
-            let Ok(extent) = self.site.store.extent(at, bytes.end) else {
+        let (mut at, mut blocks) = (bytes.start, MAX_LOOKS);
+        while at < bytes.end && blocks > 0 && runs.len() <= most {
+            let Ok(extent) = self.site.store.extent(at, bytes.end, &mut blocks) else {
                 if runs.is_empty() {
                     return self.refuse(EIO, UNREADABLE, None);
                 }

@@ -7,7 +7,7 @@ use evener_runtime::{Service, Source};
 
 use super::unit::{Span, UnitIn};
 use crate::error::Error;
-use crate::image::Image;
+use crate::image::{Image, Place};
 use crate::units::unit_blocks;
 
 /// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole blocks.
@@ -90,21 +90,24 @@ impl PackSource {
             };
             return Ok(Some(last).filter(|_| size == 0));
         }
-        let extent = image.extent(start, size.min(start.saturating_add(ZEROS)))?;
-        let end = match extent.bytes.end {
-            end if end == size => end,
-            // A block that begins in a hole may end behind it.
-            end => end / self.block * self.block,
-        };
-        if extent.zero && end > start {
-            let len = end - start;
-            let last = end == size;
-            return Ok(Some(Span {
-                start,
-                len,
-                zero: true,
-                last,
-            }));
+        // How far data goes on is of no interest.
+        if let Place::Zero { .. } = image.block(start)?.place {
+            let extent = image.extent(start, size.min(start.saturating_add(ZEROS)))?;
+            let end = match extent.bytes.end {
+                end if end == size => end,
+                // A block that begins in a hole may end behind it.
+                end => end / self.block * self.block,
+            };
+            if end > start {
+                let len = end - start;
+                let last = end == size;
+                return Ok(Some(Span {
+                    start,
+                    len,
+                    zero: true,
+                    last,
+                }));
+            }
         }
         let len = self.unit.min(size - start);
         image.will_need(start + self.unit, len);

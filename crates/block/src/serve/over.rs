@@ -70,17 +70,20 @@ impl Store {
     }
 
     /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be zero.
+    /// It ends after `blocks` blocks of the image, and takes off those that were looked at; a run in the overlay counts as
+    /// one. It looks at one in any case.
     ///
     /// # Errors
     /// There is no byte `at`, or the image cannot be read.
-    pub fn extent(&self, at: u64, end: u64) -> Result<Extent, Error> {
+    pub fn extent(&self, at: u64, end: u64, blocks: &mut usize) -> Result<Extent, Error> {
         let Some(overlay) = &self.overlay else {
-            return self.image().extent(at, end);
+            return self.image().extent_of(at, end, blocks);
         };
         let end = end.min(self.image().size());
         match overlay.run(at, end) {
-            (false, to) => self.image().extent(at, to),
+            (false, to) => self.image().extent_of(at, to, blocks),
             (true, to) => {
+                *blocks = blocks.saturating_sub(1);
                 let (zero, to) = overlay.hole(at, to);
                 let bytes = at..to;
                 Ok(Extent { bytes, zero })

@@ -8,5 +8,6 @@ mod fixtures;
 mod foreign;
 mod geometry;
 mod interop;
+mod looks;
 mod round;
 mod serving;
