@@ -1,4 +1,4 @@
-//! Decoded blocks in memory: a budget in bytes, and each block decoded once however many ask for it.
+//! Decoded blocks in memory: a budget of it, and each block decoded once however many ask for it.
 //!
 //! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while something is
 //! decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last passed it stays once
@@ -13,6 +13,8 @@ use super::counter::Counter;
 const SHARDS: u64 = 16;
 /// Bytes of buffers that wait for their next block, about; beside the budget.
 const SPARE: u64 = 4 << 20;
+/// Bytes that a block in the cache takes beside its own: its place, its slot and what allocations cost.
+const BESIDE: u64 = 192;
 /// A shard has room for so many blocks at least, or there are fewer shards.
 const PER_SHARD: u64 = 8;
 
@@ -32,6 +34,11 @@ impl Plain {
     /// To be filled, while they are nobody else's.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+
+    /// Bytes of memory that it takes in the cache.
+    fn takes(&self) -> u64 {
+        self.bytes.capacity() as u64 + BESIDE
     }
 }
 
@@ -136,11 +143,11 @@ struct Slot {
 }
 
 impl Cache {
-    /// Room for `budget` bytes in blocks of about `block`. With 0 nothing is kept, and still no block is decoded by two at
+    /// Room for `budget` bytes in blocks of up to `block`. With 0 nothing is kept, and still no block is decoded by two at
     /// the same time.
     pub fn new(budget: u64, block: u32) -> Arc<Cache> {
         let block = u64::from(block.max(1));
-        let shards = (budget / (block * PER_SHARD)).clamp(1, SHARDS);
+        let shards = (budget / ((block + BESIDE) * PER_SHARD)).clamp(1, SHARDS);
         let most = (SPARE / block).clamp(4, 64) as usize;
         Arc::new(Cache {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
@@ -155,12 +162,12 @@ impl Cache {
         })
     }
 
-    /// Bytes it may hold.
+    /// Bytes of memory that blocks may take.
     pub fn budget(&self) -> u64 {
         self.budget
     }
 
-    /// Bytes it holds.
+    /// Bytes of memory that the blocks it holds take.
     pub fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| lock(shard).bytes).sum()
     }
@@ -211,11 +218,11 @@ impl Cache {
     /// A buffer of `len` bytes, of any content.
     pub fn buffer(&self, len: usize) -> Plain {
         let spare = lock(&self.spares.spares).pop();
-        let mut bytes = spare.unwrap_or_default();
-        // One that once held a block of another size would keep its memory for ever.
-        if bytes.capacity() > 2 * len.max(self.block as usize) {
-            bytes = Vec::new();
-        }
+        // One that once held a longer block would keep its memory for ever, and one that grows takes more than it needs.
+        let fits = |spare: &Vec<u8>| (len..=2 * len).contains(&spare.capacity());
+        let mut bytes = spare
+            .filter(fits)
+            .unwrap_or_else(|| Vec::with_capacity(len));
         bytes.resize(len, 0);
         let home = Arc::clone(&self.spares);
         Plain { bytes, home }
@@ -228,9 +235,8 @@ impl Cache {
         let shard = &mut *guard;
         let place = shard.places.remove(&start);
         let ahead = matches!(place, Some(Place::Flight { ahead: true, .. }));
-        let fits = |plain: &&Arc<Plain>| plain.bytes.len() as u64 <= self.room;
-        if let Some(plain) = plain.filter(fits) {
-            let bytes = plain.bytes.len() as u64;
+        if let Some(plain) = plain.filter(|plain| plain.takes() <= self.room) {
+            let bytes = plain.takes();
             while shard.bytes + bytes > self.room {
                 gone.extend(shard.evict());
             }
@@ -270,7 +276,7 @@ impl Shard {
             if let Some(moved) = self.slots.get(self.hand) {
                 self.places.insert(moved.start, Place::Slot(self.hand));
             }
-            self.bytes -= slot.plain.bytes.len() as u64;
+            self.bytes -= slot.plain.takes();
             return Some(slot.plain);
         }
     }
@@ -303,14 +309,14 @@ mod tests {
 
     #[test]
     fn the_budget_holds_and_what_is_used_stays() {
-        let cache = Cache::new(4 * 100, 100);
+        let cache = Cache::new(4 * (100 + BESIDE), 100);
         for start in [0, 100, 200, 300] {
             put(&cache, start, 100);
         }
         assert!(has(&cache, 0) && has(&cache, 200));
         for start in (400..900).step_by(100) {
             put(&cache, start, 100);
-            assert_eq!(cache.bytes(), 400);
+            assert_eq!(cache.bytes(), cache.budget());
             assert!(has(&cache, 0) && has(&cache, 200), "at {start}");
         }
         assert!(!has(&cache, 100) && !has(&cache, 300));
@@ -369,8 +375,37 @@ mod tests {
     }
 
     #[test]
+    fn the_budget_is_of_memory_whatever_the_lengths_of_blocks() {
+        let cache = Cache::new(1 << 20, 1 << 16);
+        let lengths = [1 << 16, 1, 40_000, 1, 1, 3000, 50_000];
+        for (number, len) in lengths.into_iter().cycle().take(20_000).enumerate() {
+            put(&cache, number as u64 * 4096, len);
+        }
+        let (mut blocks, mut memory) = (0, 0);
+        for shard in &cache.shards {
+            let shard = lock(shard);
+            blocks += shard.slots.len() as u64;
+            let capacities = shard.slots.iter().map(|slot| slot.plain.bytes.capacity());
+            memory += capacities.sum::<usize>() as u64;
+            for Slot { plain, .. } in &shard.slots {
+                assert!(plain.bytes.capacity() <= 2 * plain.bytes.len());
+            }
+        }
+        assert_eq!(cache.bytes(), memory + blocks * BESIDE);
+        assert!(cache.bytes() <= cache.budget());
+        // So many blocks of a byte are not for nothing.
+        let cache = Cache::new(1 << 20, 1);
+        for start in 0..20_000 {
+            put(&cache, start, 1);
+        }
+        let blocks = cache.shards.iter().map(|shard| lock(shard).slots.len());
+        let blocks = blocks.sum::<usize>() as u64;
+        assert!((1000..=(1 << 20) / BESIDE).contains(&blocks), "{blocks}");
+    }
+
+    #[test]
     fn buffers_are_used_again() {
-        let cache = Cache::new(100, 100);
+        let cache = Cache::new(100 + BESIDE, 100);
         put(&cache, 0, 100);
         let Found::Ready(plain) = cache.find(0, true) else {
             panic!("it is there");

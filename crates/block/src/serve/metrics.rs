@@ -165,7 +165,7 @@ impl fmt::Display for Text<'_> {
             (
                 "cache_bytes",
                 "gauge",
-                "Bytes of decoded blocks held.",
+                "Bytes of memory that decoded blocks take.",
                 self.cache.bytes(),
             ),
             (
