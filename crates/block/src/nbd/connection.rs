@@ -2,8 +2,9 @@
 //!
 //! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When one
 //! does, and another request is there already, it passes the turn on, so that both are worked on at once and replies come
-//! in whatever order they are ready. A client that waits for each reply is served by one thread, which nothing wakes
-//! but the client, and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where
+//! in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in any case. A client
+//! that waits for each reply is served by one thread otherwise, which nothing wakes but the client, and workers help with
+//! what it asks for. A thread that has the turn and no request reads ahead. Where
 //! requests come soon after replies it then looks for the next one before it sleeps. Small replies wait while the next
 //! request is in memory already, so that many go out with one call of the system.
 
@@ -134,11 +135,11 @@ impl<'a> Connection<'a> {
                     // Replies under way are still sent, and then the last thread closes the connection.
                     return;
                 };
+                let long = begun.job.is_long();
                 let cold = match begun.job {
+                    _ if long => true,
                     Job::Read { .. } => desk.window.is_cold(),
-                    Job::Write { fua, .. } => {
-                        fua || self.site.store.needs_rest(&desk.payload.place())
-                    }
+                    Job::Write { .. } => self.site.store.needs_rest(&desk.payload.place()),
                     Job::Nothing | Job::Refuse(..) => false,
                     _ => true,
                 };
@@ -152,7 +153,7 @@ impl<'a> Connection<'a> {
                     }
                     begun.looked = self.look(&begun.job, &mut desk.window);
                 }
-                if cold && turn.input.is_ready() {
+                if long || cold && turn.input.is_ready() {
                     drop(turn);
                     self.pass_on(threads);
                     if self.answer(begun, &mut desk, false).is_err() {

@@ -46,6 +46,24 @@ pub enum Job {
     Refuse(u32, &'static str),
 }
 
+/// Zeros and trims of so many bytes may take long.
+const MANY: u64 = 1 << 20;
+
+impl Job {
+    /// Whether it may take so long that requests which come meanwhile should not wait for it: it syncs, or has no bound in
+    /// what it decodes or writes.
+    pub fn is_long(&self) -> bool {
+        match self {
+            Job::Flush | Job::Cache(_) => true,
+            Job::Write { fua, .. } => *fua,
+            Job::Zero { bytes, fua, .. } | Job::Trim { bytes, fua } => {
+                *fua || bytes.end - bytes.start > MANY
+            }
+            Job::Read { .. } | Job::BlockStatus { .. } | Job::Nothing | Job::Refuse(..) => false,
+        }
+    }
+}
+
 impl Request {
     /// Bytes of one, those to be written apart.
     pub const LEN: usize = 28;
@@ -160,6 +178,47 @@ impl Request {
             CMD_TRIM => 5,
             CMD_WRITE_ZEROES => 6,
             _ => COMMANDS.len() - 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_syncs_or_has_no_bound_is_long() {
+        let export = Export {
+            size: 1 << 32,
+            block: 4096,
+            writable: true,
+        };
+        let job = |command, flags, length| {
+            let request = Request {
+                flags,
+                command,
+                cookie: 0,
+                offset: 0,
+                length,
+            };
+            request.job(&export, &Agreed::default())
+        };
+        for (command, flags, length, long) in [
+            (CMD_READ, 0, MAX_PAYLOAD, false),
+            (CMD_FLUSH, 0, 0, true),
+            (CMD_CACHE, 0, 4096, true),
+            (CMD_WRITE, 0, MAX_PAYLOAD, false),
+            (CMD_WRITE, CMD_FLAG_FUA, 512, true),
+            (CMD_TRIM, 0, 4096, false),
+            (CMD_TRIM, CMD_FLAG_FUA, 4096, true),
+            (CMD_TRIM, 0, u32::MAX, true),
+            (CMD_WRITE_ZEROES, CMD_FLAG_NO_HOLE, 4096, false),
+            (CMD_WRITE_ZEROES, CMD_FLAG_NO_HOLE, u32::MAX, true),
+            (CMD_WRITE_ZEROES, CMD_FLAG_FUA, 4096, true),
+            (CMD_FLUSH, CMD_FLAG_NO_HOLE, 0, false),
+        ] {
+            let job = job(command, flags, length);
+            assert_eq!(job.is_long(), long, "{job:?}");
         }
     }
 }
