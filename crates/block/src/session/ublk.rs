@@ -95,7 +95,6 @@ impl DiskSession {
                 depth: options.depth,
             },
         };
-        let device = Device::open(&self.image, wanted)?;
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
         let site = Site {
@@ -103,6 +102,8 @@ impl DiskSession {
             ahead: options.ahead.limit(options.cache),
             cancel: self.cancel,
         };
+        // Last, since a device that is made stays if something fails after it.
+        let device = Device::open(site.store.image(), wanted)?;
         ublk::serve(&site, runtime, device, |device| {
             started(&Disk {
                 name,
@@ -120,5 +121,29 @@ impl fmt::Display for Disk {
         let (name, size, id) = (&self.name, Bytes(self.size), self.id);
         let taken = if self.taken { ", taken over" } else { "" };
         write!(f, "{name}: {size} at /dev/ublkb{id}{taken}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_is_refused_is_before_the_driver_is_asked_for_anything() {
+        let image = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/frames.zst");
+        let options = DiskOptions {
+            queues: None,
+            depth: DEFAULT_DEPTH,
+            // Nothing is made where there is a driver.
+            recover: Some(u32::MAX),
+            format: None,
+            cache: 0,
+            ahead: ReadAhead::Off,
+            plan: "farm".parse().unwrap(),
+        };
+        let runtime = Runtime::builder().workers(1).memory(false).build().unwrap();
+        let session = disk(image.as_ref(), options, CancelToken::new()).unwrap();
+        let refused = session.run(&runtime, |_| ()).unwrap_err();
+        assert!(matches!(refused, SessionError::Plan(_)), "{refused}");
     }
 }
