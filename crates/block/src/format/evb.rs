@@ -102,7 +102,7 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
         }
         if codec == ZEROS {
             let len = u64::from(number) * u64::from(tail.block);
-            if number == 0 || len >= left + u64::from(tail.block) {
+            if number == 0 || len.saturating_sub(left) >= tail.block.into() {
                 return Err("its index has zero blocks behind the end of the image".to_owned());
             }
             index.push_zero(len.min(left), (0, 0))?;
@@ -122,4 +122,35 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
         return Err("its index and its last record do not agree".to_owned());
     }
     Ok(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_end_with_the_image_however_large_it_says_it_is() {
+        let tail = |size| Tail {
+            block: 4096,
+            container: IN_EVB,
+            entries: 1,
+            leaves: 0,
+            index_sum: 0,
+            size,
+            root: Hash([0; Hash::LEN]),
+            bits_sum: 0,
+        };
+        let three = [3, 0, 0, 0, ZEROS, 0, 0, 0];
+        for (size, fits) in [
+            (0, false),
+            (2 * 4096, false),
+            (2 * 4096 + 1, true),
+            (3 * 4096, true),
+            (3 * 4096 + 1, false),
+            (u64::MAX, false),
+        ] {
+            let index = read(&three, &tail(size), HEADER as u64);
+            assert_eq!(index.is_ok(), fits, "{size}");
+        }
+    }
 }
