@@ -86,8 +86,8 @@ pub struct Image {
 }
 
 impl Block {
-    /// Where its bytes lie in the file, if any of them can be had without the others: they are neither decoded nor compared
-    /// with anything.
+    /// Where its bytes lie in the file, if any of them can be had without the others: they are neither decoded nor
+    /// compared with anything.
     pub(crate) fn bare(&self) -> Option<u64> {
         match (&self.place, self.check) {
             (Place::Plain { offset }, Check::Nothing) => Some(*offset),
@@ -324,8 +324,8 @@ impl Image {
         self.extent_of(at, end, &mut blocks)
     }
 
-    /// As [`Image::extent`], but ends after `blocks` blocks, and takes off those that were looked at. It looks at one in any
-    /// case.
+    /// As [`Image::extent`], but ends after `blocks` blocks, and takes off those that were looked at. It looks at one
+    /// in any case.
     ///
     /// # Errors
     /// As there.

@@ -1,12 +1,12 @@
 //! A client after the negotiation: its threads, and who of them reads.
 //!
-//! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When one
-//! does, and another request is there already, it passes the turn on, so that both are worked on at once and replies come
-//! in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in any case. A client
-//! that waits for each reply is served by one thread otherwise, which nothing wakes but the client, and workers help with
-//! what it asks for. A thread that has the turn and no request reads ahead. Where
-//! requests come soon after replies it then looks for the next one before it sleeps. Small replies wait while the next
-//! request is in memory already, so that many go out with one call of the system.
+//! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When
+//! one does, and another request is there already, it passes the turn on, so that both are worked on at once and
+//! replies come in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in
+//! any case. A client that waits for each reply is served by one thread otherwise, which nothing wakes but the client,
+//! and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where requests come
+//! soon after replies it then looks for the next one before it sleeps. Small replies wait while the next request is in
+//! memory already, so that many go out with one call of the system.
 
 use std::io;
 use std::net::Shutdown;

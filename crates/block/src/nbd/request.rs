@@ -50,8 +50,8 @@ pub enum Job {
 const MANY: u64 = 1 << 20;
 
 impl Job {
-    /// Whether it may take so long that requests which come meanwhile should not wait for it: it syncs, or has no bound in
-    /// what it decodes or writes.
+    /// Whether it may take so long that requests which come meanwhile should not wait for it: it syncs, or has no bound
+    /// in what it decodes or writes.
     pub fn is_long(&self) -> bool {
         match self {
             Job::Flush | Job::Cache(_) => true,

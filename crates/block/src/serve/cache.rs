@@ -143,8 +143,8 @@ struct Slot {
 }
 
 impl Cache {
-    /// Room for `budget` bytes in blocks of up to `block`. With 0 nothing is kept, and still no block is decoded by two at
-    /// the same time.
+    /// Room for `budget` bytes in blocks of up to `block`. With 0 nothing is kept, and still no block is decoded by two
+    /// at the same time.
     pub fn new(budget: u64, block: u32) -> Arc<Cache> {
         let block = u64::from(block.max(1));
         let shards = (budget / ((block + BESIDE) * PER_SHARD)).clamp(1, SHARDS);
@@ -218,7 +218,7 @@ impl Cache {
     /// A buffer of `len` bytes, of any content.
     pub fn buffer(&self, len: usize) -> Plain {
         let spare = lock(&self.spares.spares).pop();
-        // One that once held a longer block would keep its memory for ever, and one that grows takes more than it needs.
+        // One that held a longer block would keep its memory for ever, and one that grows takes more than it needs.
         let fits = |spare: &Vec<u8>| (len..=2 * len).contains(&spare.capacity());
         let mut bytes = spare
             .filter(fits)
