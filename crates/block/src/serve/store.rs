@@ -10,7 +10,7 @@ use super::cache::{Cache, Flight, Found, Lead, Plain};
 use super::metrics::Metrics;
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Block, Check, Image, Place};
+use crate::image::{Block, Image, Place};
 use crate::overlay::Overlay;
 
 /// An image, what of it is decoded, and how the rest comes to be.
@@ -335,14 +335,7 @@ impl Store {
 
     fn decode_one(&self, decoder: &mut Decoder, block: &Block) -> Option<Plain> {
         let mut plain = self.cache.buffer(block.len as usize);
-        let bytes = plain.bytes_mut();
-        let done = self.image.read_block(decoder, block, bytes).and_then(|()| {
-            match (&block.place, &block.check) {
-                // Beside their hashes, frames of our own have a checksum that decoding compared.
-                (Place::Packed { codec, .. }, Check::Leaf(_)) if codec.checked.is_some() => Ok(()),
-                _ => self.image.check(block, bytes),
-            }
-        });
+        let done = self.image.read_whole(decoder, block, plain.bytes_mut());
         match done {
             Ok(()) => Some(plain),
             Err(error) => {

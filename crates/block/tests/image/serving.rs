@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use evener_block::Image;
 use evener_block::overlay::{Base, Fault, Overlay};
 use evener_block::serve::{Bad, Part, Round, Store, Window};
+use evener_block::{Decoder, Image};
 use evener_runtime::Rounds;
 
 use crate::common::{Folder, packed, runtime, same, sample};
@@ -190,6 +190,28 @@ fn blocks_that_are_stored_as_they_are_are_compared_with_their_hashes() {
         }
         // Each block once, and the bad one for each who asks.
         assert_eq!(store.metrics().misses.get(), 15 + 16, "{codec}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_what_was_packed_cannot_be_read() {
+    for codec in ["lz4", "lzo", "none"] {
+        let folder = Folder::new();
+        let (image, plain, bad) = damaged_noise(&folder, codec);
+        let mut decoder = Decoder::new();
+        for (at, len) in [
+            (0, 100_000),
+            (bad.start, 65536),
+            (bad.start + 5, 9),
+            (bad.end, 10),
+        ] {
+            let mut room = vec![0; len];
+            let done = image.read_at(&mut decoder, at, &mut room);
+            assert_eq!(done.is_err(), bad.contains(&at), "{codec} at {at}");
+            if done.is_ok() {
+                same(&room, &plain[at as usize..][..len], codec);
+            }
+        }
     }
 }
 
