@@ -87,13 +87,17 @@ impl Load {
         }
     }
 
-    /// The epoch, and its plan.
-    pub(super) fn plan(&self) -> (u64, Plan) {
+    /// The epoch, and its plan; for a round beside others, which tells nothing of a plan, the best one known.
+    pub(super) fn plan(&self, alone: bool) -> (u64, Plan) {
         match &self.mode {
             Mode::Fixed(plan) => (0, *plan),
             Mode::Tuned(search) => {
                 let search = lock(search);
-                (search.epoch.number, search.epoch.plan)
+                let epoch = &search.epoch;
+                match alone {
+                    true => (epoch.number, epoch.plan),
+                    false => (epoch.number, search.tuner.incumbent()),
+                }
             }
         }
     }

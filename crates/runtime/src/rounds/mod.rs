@@ -109,9 +109,9 @@ impl Rounds {
             return Ok(());
         }
         let load = &self.loads[MOST_ITEMS.partition_point(|&most| most < items)];
-        let (epoch, plan) = load.plan();
         let others = self.busy.fetch_add(1, Ordering::Relaxed);
         let _busy = Busy(&self.busy);
+        let (epoch, plan) = load.plan(others == 0);
         let left = pool.workers().saturating_sub(others).max(1) as u32;
         let begin = Instant::now();
         pool.run(
@@ -221,7 +221,12 @@ mod tests {
         let (_, rounds) = tuned(Choice::Auto).unwrap();
         let load = &rounds.loads[2];
         for _ in 0..600 {
-            let (epoch, plan) = load.plan();
+            let (epoch, plan) = load.plan(true);
+            // Beside others it is not the time to try one.
+            assert_eq!(
+                load.plan(false).1,
+                load.report().map_or(plan, |report| report.plan)
+            );
             let time = Duration::from_micros(micros[plan.workers as usize - 1]);
             load.ran(epoch, 6, time, true);
             // What was slow because others computed as well says nothing.

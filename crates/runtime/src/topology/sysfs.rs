@@ -31,8 +31,10 @@ pub(super) fn read_topology(root: &Path, simd: Simd, fallback: usize) -> Topolog
     let base = root.join("sys/devices/system/cpu");
     let online = read_list(&base.join("online")).unwrap_or_default();
     let mut allowed = allowed(root).unwrap_or_else(|| online.clone());
-    if !online.is_empty() {
-        allowed.retain(|cpu| online.contains(cpu));
+    match online.is_empty() {
+        false => allowed.retain(|cpu| online.contains(cpu)),
+        // A list that nothing narrows has all numbers there could be.
+        true => allowed.truncate(fallback),
     }
     if allowed.is_empty() {
         allowed = (0..fallback).collect();

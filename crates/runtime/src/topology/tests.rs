@@ -316,6 +316,14 @@ fn without_sysfs_there_are_defaults() {
 }
 
 #[test]
+fn without_sysfs_numbers_that_could_be_are_not_counted() {
+    let tree = Tree::new();
+    tree.file("proc/self/status", "Cpus_allowed_list:\t0-127\n");
+    let topology = read(&tree);
+    assert_eq!((topology.workers(), topology.parallelism()), (4, 4.0));
+}
+
+#[test]
 fn damaged_files_are_as_missing_ones() {
     let tree = amd_smt();
     tree.file("sys/devices/system/cpu/online", "0-4294967295");

@@ -48,11 +48,11 @@ pub enum Reason {
         /// That plan.
         plan: Plan,
     },
-    /// The first plan took far longer than predicted and the fallback did not.
+    /// The first plan took far longer than predicted, and the fallback did the unit.
     FirstCutOff {
         /// The plan given up.
         plan: Plan,
-        /// When it was abandoned.
+        /// When it was abandoned; where units overlap, one's share of that.
         after: f64,
         /// The plan that takes its place.
         fallback: Plan,
@@ -83,7 +83,7 @@ pub enum Reason {
     CutOff {
         /// That plan.
         plan: Plan,
-        /// When it was abandoned.
+        /// When it was abandoned; where units overlap, one's share of that.
         after: f64,
         /// The incumbent's cost.
         incumbent: f64,

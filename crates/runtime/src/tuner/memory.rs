@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -150,10 +150,13 @@ impl Memory {
         }
         let mut temporary = self.path.clone().into_os_string();
         let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        temporary.push(format!(".{}-{unique}.tmp", std::process::id()));
+        // Processes in containers that share the directory may have the same number.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_nanos();
+        temporary.push(format!(".{}-{now:x}-{unique}.tmp", std::process::id()));
         let written = serde_json::to_vec_pretty(file)
             .map_err(io::Error::from)
-            .and_then(|text| fs::write(&temporary, text))
+            .and_then(|text| fs::File::create_new(&temporary)?.write_all(&text))
             .and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
             // Nothing more can be done if this fails too; the first error says why.

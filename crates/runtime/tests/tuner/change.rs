@@ -34,6 +34,22 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
     }
 }
 
+/// Some containers count fewer frames than they have.
+#[test]
+fn a_stream_that_is_longer_than_it_said_is_still_watched() {
+    let mut recovered = Figure::default();
+    for seed in 0..SEEDS {
+        let units = 6000;
+        let mut world = frames(2, units, 1e-3, 1080, 0.3, &mut Rng::new(seed));
+        world.told = Some(units / 6);
+        world.load = Some((units / 3, units));
+        world.load_stalls = 0.9;
+        let run = run(&world, seed + 1000);
+        recovered.push(run.recovered(&world, units / 3, units));
+    }
+    assert!(recovered.quantile(0.5) >= 0.95, "{recovered}");
+}
+
 /// A machine that is slow for as long as it is fast, again and again: what was found out is worth as little as it lasts, so
 /// it is not searched all the time.
 #[test]

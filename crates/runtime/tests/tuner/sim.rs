@@ -106,6 +106,8 @@ pub struct World {
     pub bursts: Option<Bursts>,
     /// The tuner knows the length.
     pub known_length: bool,
+    /// It is told another one.
+    pub told: Option<u64>,
     pub remembered: Option<Plan>,
 }
 
@@ -134,6 +136,7 @@ impl World {
             farm_means: false,
             bursts: None,
             known_length: true,
+            told: None,
             remembered: None,
         }
     }
@@ -240,7 +243,7 @@ impl World {
             cpus: f64::from(self.workers),
             outer_cache: self.outer_cache,
             dispatches: Dispatch::ALL.to_vec(),
-            units: self.known_length.then_some(self.units),
+            units: self.known_length.then_some(self.told.unwrap_or(self.units)),
             live: false,
             remembered: self.remembered,
             choice: Choice::Auto,

@@ -110,7 +110,8 @@ impl Auto {
         if let Some(warm) = self.chill.warm.map(f64::exp) {
             let noise = 2.0 * self.level.noise();
             let excess = |cost: &f64| (cost / warm - 1.0 - noise).clamp(0.0, 1.0);
-            let lost: f64 = costs[..cold].iter().map(excess).sum();
+            let group = f64::from(self.model.group(&self.incumbent()));
+            let lost = group * costs[..cold].iter().map(excess).sum::<f64>();
             self.chill.lost += lost;
             self.budget.lose(lost * warm);
             if self.chill.recheck {

@@ -265,9 +265,13 @@ impl Auto {
     }
 
     fn remaining(&self, totals: &Totals) -> f64 {
-        match self.length {
-            Some(length) => length.saturating_sub(totals.units) as f64,
-            None => totals.units.max(UNKNOWN_UNITS) as f64,
+        // Some containers count fewer frames than they have.
+        match self
+            .length
+            .and_then(|length| length.checked_sub(totals.units))
+        {
+            Some(rest) if rest > 0 => rest as f64,
+            _ => totals.units.max(UNKNOWN_UNITS) as f64,
         }
     }
 

@@ -107,9 +107,11 @@ impl Auto {
         let Some(index) = self.arms.iter().position(|a| a.plan == epoch.fallback) else {
             return;
         };
+        // A unit's share of it, where several were begun together.
+        let share = after / self.together(epoch.plan);
         let reason = Reason::FirstCutOff {
             plan: self.arms[old].plan,
-            after,
+            after: share,
             fallback: epoch.fallback,
             redo,
         };
@@ -124,8 +126,8 @@ impl Auto {
         let sigma = self.structure_sigma;
         let arm = &mut self.arms[old];
         arm.prior = Belief { mu: 0.0, sigma };
-        arm.cut_cold(after / redo, self.offset);
-        self.caught = after > 2.0 * redo;
+        arm.cut_cold(share / redo, self.offset);
+        self.caught = share > 2.0 * redo;
         self.incumbent = index;
         self.switches += 1;
         self.level.restart(Some(redo.ln()));
@@ -176,7 +178,8 @@ impl Auto {
             lost += if redo.is_some() {
                 after
             } else {
-                (after / together - cost).max(0.0)
+                // Workers finish what they have begun, and nobody begins anything meanwhile.
+                (after - together * cost).max(0.0)
             };
             // What slowed the machine slowed the fallback as well. The slowest of a group says less than a unit.
             let ratio = after / (cost.max(redo.unwrap_or(cost)) * together);
@@ -197,7 +200,7 @@ impl Auto {
                     epoch.number,
                     Reason::CutOff {
                         plan: arm.plan,
-                        after,
+                        after: after / together,
                         incumbent: cost,
                     },
                 );
