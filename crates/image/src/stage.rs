@@ -222,3 +222,11 @@ pub struct Plane {
     /// Value outside a warped source.
     pub fill: f32,
 }
+
+impl Plane {
+    /// How far apart rows lie in the picture, in distances of columns: 1 unless chroma is halved one way only.
+    pub fn row_spacing(&self) -> f32 {
+        let (sx, sy) = self.subsampling;
+        sy as f32 / sx as f32
+    }
+}

@@ -31,11 +31,12 @@ impl Filter for Rotate {
             (plane.size.w - 1) as f32 / 2.0,
             (plane.size.h - 1) as f32 / 2.0,
         );
+        let ratio = plane.row_spacing();
         let map = Affine {
             centre,
             target: centre,
-            x: (c, -s),
-            y: (s, c),
+            x: (c, -s * ratio),
+            y: (s / ratio, c),
         };
         let edge = Edge::Fill(plane.fill);
         let warp = Warp {

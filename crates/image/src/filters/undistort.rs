@@ -1,8 +1,8 @@
 //! `undistort`: radial lens correction, bilinear, fill outside.
 //!
 //! Output at offset d from the centre reads the source at centre + d·(1 + k1 r² + k2 r⁴), r being |d| over half the
-//! diagonal between the centres of opposite corners: the radial part of Brown's model (Decentering Distortion of
-//! Lenses, 1966).
+//! diagonal between the centres of opposite corners, both as distances in the picture: the radial part of Brown's
+//! model (Decentering Distortion of Lenses, 1966).
 
 use super::warp::{Bounded, Warp};
 use super::{Arg, Entry, Filter, Role};
@@ -39,7 +39,7 @@ impl Filter for Undistort {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
         let warp = Warp {
             name: "undistort",
-            map: Radial::new(plane.size, self.k1, self.k2),
+            map: Radial::new(plane.size, plane.row_spacing(), self.k1, self.k2),
             size: plane.size,
             edge: Edge::Fill(plane.fill),
             weight: 38.0,
@@ -50,19 +50,21 @@ impl Filter for Undistort {
     }
 }
 
-/// Offsets from the centre are multiplied by 1 + a u + b u², u being their squared length in samples.
+/// Offsets from the centre are multiplied by 1 + a u + b u², u being their squared length in distances of columns.
 #[derive(Clone, Copy, Debug)]
 struct Radial {
     centre: (f32, f32),
+    /// Distance of rows.
+    ratio: f32,
     a: f32,
     b: f32,
 }
 
 impl Radial {
-    fn new(size: Size, k1: f64, k2: f64) -> Self {
+    fn new(size: Size, ratio: f32, k1: f64, k2: f64) -> Self {
         let centre = (f64::from(size.w - 1) / 2.0, f64::from(size.h - 1) / 2.0);
         // A plane of one sample has only its centre, which stays.
-        let half_diagonal = centre.0.hypot(centre.1);
+        let half_diagonal = centre.0.hypot(centre.1 * f64::from(ratio));
         let unit = if half_diagonal > 0.0 {
             half_diagonal.powi(-2)
         } else {
@@ -72,6 +74,7 @@ impl Radial {
         let weight = |v: f64| v.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32;
         Radial {
             centre: (centre.0 as f32, centre.1 as f32),
+            ratio,
             a: weight(k1 * unit),
             b: weight(k2 * unit * unit),
         }
@@ -83,7 +86,8 @@ impl Map for Radial {
     fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V) {
         let (cx, cy) = (s.splat(self.centre.0), s.splat(self.centre.1));
         let (dx, dy) = (s.sub(x, cx), s.sub(y, cy));
-        let u = s.mul_add(dx, dx, s.mul(dy, dy));
+        let down = s.mul(dy, s.splat(self.ratio));
+        let u = s.mul_add(dx, dx, s.mul(down, down));
         let slope = s.mul_add(u, s.splat(self.b), s.splat(self.a));
         let scale = s.mul_add(u, slope, s.splat(1.0));
         (s.mul_add(dx, scale, cx), s.mul_add(dy, scale, cy))
@@ -126,8 +130,8 @@ fn quadratic(c: [f64; 3], u: Interval) -> Interval {
 }
 
 impl Radial {
-    /// Source offsets along one axis of outputs at offsets `along` it and `across` it, neither holding values of both
-    /// signs. Exact where the map is monotonic, which it is wherever a lens does not fold the image over.
+    /// Source offsets along one axis of outputs at offsets `along` it and `across` it, all in distances of columns and
+    /// neither holding values of both signs. Exact where the map is monotonic, which it is wherever a lens does not fold the image over.
     fn offsets(&self, along: Interval, across: Interval) -> Interval {
         let (a, b) = (f64::from(self.a), f64::from(self.b));
         let u = sum(square(along), square(across));
@@ -152,13 +156,14 @@ impl Radial {
 impl Bounded for Radial {
     fn bounds(&self, out: Rect) -> (Interval, Interval) {
         let centre = (f64::from(self.centre.0), f64::from(self.centre.1));
+        let ratio = f64::from(self.ratio);
         let columns = (
             f64::from(out.x0) - centre.0,
             f64::from(out.x1 - 1) - centre.0,
         );
         let rows = (
-            f64::from(out.y0) - centre.1,
-            f64::from(out.y1 - 1) - centre.1,
+            (f64::from(out.y0) - centre.1) * ratio,
+            (f64::from(out.y1 - 1) - centre.1) * ratio,
         );
         let nothing = (f64::INFINITY, f64::NEG_INFINITY);
         let join = |a: Interval, b: Interval| (a.0.min(b.0), a.1.max(b.1));
@@ -169,6 +174,7 @@ impl Bounded for Radial {
                 y = join(y, self.offsets(row, column));
             }
         }
+        let y = (y.0 / ratio, y.1 / ratio);
         // `at` rounds to f32 at each step; the terms of the scale may cancel, so the error is measured by their sizes.
         let longest = |i: Interval| i.0.abs().max(i.1.abs());
         let u = longest(columns).powi(2) + longest(rows).powi(2);
@@ -179,7 +185,10 @@ impl Bounded for Radial {
         let place = |i: Interval, centre: f64| (i.0 + centre, i.1 + centre);
         (
             widen(place(x, centre.0), rounding(longest(columns), centre.0)),
-            widen(place(y, centre.1), rounding(longest(rows), centre.1)),
+            widen(
+                place(y, centre.1),
+                rounding(longest(rows) / ratio, centre.1),
+            ),
         )
     }
 }

@@ -1,5 +1,6 @@
 //! What filters give on small planes worked out by hand, what they read, and how graphs are bound.
 
 mod bind;
+mod chroma;
 mod regions;
 mod values;
