@@ -140,6 +140,53 @@ fn an_input_that_says_nothing_can_be_left() {
 }
 
 #[test]
+fn a_file_is_not_replaced_by_one_without_frames() {
+    let folder = Folder::new();
+    let old = fs::read(folder.scene("out.y4m", "64x48:3")).unwrap();
+    let header = b"YUV4MPEG2 W64 H48 F25:1 Cmono\n".as_slice();
+    if !is_ignored(Signal::INT) {
+        let mut child = folder
+            .evener("filter blur -i - -o out.y4m".split(' '))
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut to, header).unwrap();
+        wait_for_output(&folder, 0);
+        thread::sleep(Duration::from_millis(300));
+        send(&child, Signal::INT);
+        let done = ended(child);
+        drop(to);
+        assert_eq!(done.status, Some(130), "{}", done.stderr);
+        assert!(
+            done.stderr.ends_with("0 frames, cancelled\n"),
+            "{}",
+            done.stderr
+        );
+        assert_eq!(fs::read(folder.path("out.y4m")).unwrap(), old);
+        assert_eq!(folder.names(), ["out.y4m"]);
+    }
+    folder.file("cut.y4m", [header, b"FRAME\nabc"].concat());
+    let done = folder.line("filter blur -i cut.y4m -o out.y4m --keep-partial");
+    done.failed(1, &["cut.y4m", "ends inside frame 0"]);
+    assert!(!done.stderr.contains("kept"), "{}", done.stderr);
+    assert_eq!(fs::read(folder.path("out.y4m")).unwrap(), old);
+    assert_eq!(folder.names(), ["cut.y4m", "out.y4m"]);
+
+    // A video that has no frames is another matter: it is whole.
+    folder.file("none.y4m", header);
+    folder
+        .line("filter blur -i none.y4m -o out.y4m")
+        .succeeded();
+    assert!(
+        fs::read(folder.path("out.y4m"))
+            .unwrap()
+            .starts_with(b"YUV4MPEG2 W64 H48 ")
+    );
+}
+
+#[test]
 fn the_second_signal_ends_at_once_and_leaves_nothing() {
     if is_ignored(Signal::INT) {
         return;

@@ -8,8 +8,30 @@ use super::ports::Sink;
 use crate::service::Service;
 use crate::trace::{Trace, Track};
 
-/// Buffers on their way from the workers to the sink and back. It ends with whether the output is to be kept.
-pub(super) type OutLink<S> = Exchange<<S as Service>::Output, bool>;
+/// Buffers on their way from the workers to the sink and back. It ends with what of the output is to be kept.
+pub(super) type OutLink<S> = Exchange<<S as Service>::Output, Keep>;
+
+/// What of the output is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All of it, though there be no unit: the stream came to its end.
+    Whole,
+    /// The units there are. Where there is none, what was there before is worth more.
+    Units,
+    /// Nothing.
+    Nothing,
+}
+
+impl Keep {
+    /// Of a stream that failed.
+    pub(super) fn partial(keep_partial: bool) -> Keep {
+        if keep_partial {
+            Keep::Units
+        } else {
+            Keep::Nothing
+        }
+    }
+}
 
 /// What became of the output.
 #[derive(Default)]
@@ -55,11 +77,16 @@ impl<K> Writer<K> {
     }
 
     /// Finishes the sink, or aborts it if the output is not to be kept.
-    pub(super) fn close<S: Service>(mut self, keep: bool) -> Written
+    pub(super) fn close<S: Service>(mut self, keep: Keep) -> Written
     where
         K: Sink<S>,
     {
-        let result = if keep {
+        let finish = match keep {
+            Keep::Whole => true,
+            Keep::Units => self.written.units > 0,
+            Keep::Nothing => false,
+        };
+        let result = if finish {
             guarded(|| self.sink.finish())
         } else {
             guarded(|| {
@@ -77,7 +104,7 @@ impl<K> Writer<K> {
     pub(super) fn write_all<S: Service>(
         mut self,
         link: &OutLink<S>,
-        keep_partial: bool,
+        partial: Keep,
         failed: impl FnOnce(),
     ) -> Written
     where
@@ -89,12 +116,12 @@ impl<K> Writer<K> {
                     if !self.write(number, &value) {
                         link.stop_producers();
                         failed();
-                        break keep_partial;
+                        break partial;
                     }
                     link.give_back(value);
                 }
                 Taken::End(keep) => break keep,
-                Taken::Stopped => break keep_partial,
+                Taken::Stopped => break partial,
             }
         };
         self.close(keep)
@@ -151,7 +178,7 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// Nothing more comes. What became of the output, if it was written in line; else the thread tells.
-    pub(super) fn end(self, keep: bool, keep_partial: bool) -> Option<Written> {
+    pub(super) fn end(self, keep: Keep, partial: Keep) -> Option<Written> {
         match self.inline {
             None => {
                 self.link.end(keep);
@@ -159,7 +186,7 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
             }
             Some(writer) => {
                 let failed = writer.written.failure.is_some();
-                Some(writer.close(if failed { keep_partial } else { keep }))
+                Some(writer.close(if failed { partial } else { keep }))
             }
         }
     }

@@ -51,7 +51,8 @@ pub trait Sink<S: Service>: Send {
     /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename into place.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Called instead of [`Sink::finish`] when the stream failed and what was written is not to be kept.
+    /// Called instead of [`Sink::finish`] when the stream failed and what was written is not to be kept, or was ended
+    /// early with nothing written.
     fn abort(&mut self) {}
 
     /// Whether writing is so cheap that it should be done by the computing threads, without a thread and a hand-over

@@ -10,7 +10,7 @@ use super::error::{BoxError, Panicked, StreamError, panic_text};
 use super::exchange::Exchange;
 use super::exec::Executor;
 use super::intake::{InLink, Intake, read_all};
-use super::outlet::{OutLink, Outlet, Writer, Written, guarded};
+use super::outlet::{Keep, OutLink, Outlet, Writer, Written, guarded};
 use super::pipeline::ROOM;
 use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
@@ -87,7 +87,7 @@ where
 
     let mut tally = Tally::new(source.units(), options.on_progress.take());
     if let Err(cause) = guarded(|| sink.start(&service)) {
-        Writer::new(sink, trace.clone()).close::<S>(false);
+        Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
         return Err(StreamError::Sink {
             unit: None,
             written: 0,
@@ -243,14 +243,14 @@ fn finished(
 struct Release<'a, S: Service> {
     in_link: &'a InLink<S>,
     out_link: &'a OutLink<S>,
-    keep_partial: bool,
+    partial: Keep,
 }
 
 impl<S: Service> Drop for Release<'_, S> {
     fn drop(&mut self) {
         self.in_link.stop_producers();
         // The writer has ended by itself unless this is a panic.
-        self.out_link.end(self.keep_partial);
+        self.out_link.end(self.partial);
     }
 }
 
@@ -275,6 +275,7 @@ where
         ref cancel,
         ..
     } = *site.options;
+    let partial = Keep::partial(keep_partial);
     let trace = site.runtime.trace();
     let (read_inline, write_inline) = (source.inline() && !live, sink.inline());
     // A farm has a unit for each worker in work, a pipeline some more between its stages.
@@ -300,7 +301,7 @@ where
         match thread::Builder::new().name(READER.into()).spawn(body) {
             Ok(reader) => (None, Some(reader)),
             Err(source) => {
-                writer.close::<S>(false);
+                writer.close::<S>(Keep::Nothing);
                 return Err(Error::Thread {
                     name: READER,
                     source,
@@ -314,7 +315,7 @@ where
         let _release = Release::<S> {
             in_link: &in_link,
             out_link: &out_link,
-            keep_partial,
+            partial,
         };
         let (writer, thread) = if write_inline {
             (Some(writer), None)
@@ -322,7 +323,7 @@ where
             let (link, in_link, seat) = (&out_link, &in_link, site.seats.io());
             let body = move || {
                 seat.take();
-                writer.write_all::<S>(link, keep_partial, || in_link.stop_consumer())
+                writer.write_all::<S>(link, partial, || in_link.stop_consumer())
             };
             let thread = thread::Builder::new()
                 .name(WRITER.into())
@@ -361,10 +362,14 @@ where
         drop(waker);
 
         in_link.stop_producers();
-        let keep = keep_partial || matches!(stop, Stop::End | Stop::Stopped);
+        let keep = match stop {
+            Stop::End => Keep::Whole,
+            Stop::Stopped => Keep::Units,
+            _ => partial,
+        };
         let written = engine
             .outlet
-            .end(keep, keep_partial)
+            .end(keep, partial)
             .or_else(|| thread.map(joined));
         Ok::<_, StreamError>(Remains {
             stop,

@@ -108,6 +108,7 @@ fn a_token_cancelled_before_ends_a_stream_at_once() {
             .through(Toy::default());
         let stream = stream.plan(fixed(structure, dispatch)).cancel(token);
         let report = stream.into(sink.clone()).unwrap();
-        assert!(report.cancelled && report.units == 0 && sink.kept().finished);
+        assert!(report.cancelled && report.units == 0);
+        assert!(sink.kept().aborted && !sink.kept().finished);
     });
 }
