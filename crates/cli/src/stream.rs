@@ -105,7 +105,7 @@ impl Started {
         matches!(self.json, Some(Side::Stdout))
     }
 
-    /// Writes and tells what the stream did. `complete` says what is well even if that fails.
+    /// Writes and tells what the stream did. `complete` says what is well even if that fails, unless it was cancelled.
     pub fn done(self, report: &Report, signals: &Signals, complete: &str) -> Ended {
         self.done_with(report, report, signals, complete)
     }
@@ -124,7 +124,10 @@ impl Started {
             Some(side) => side.write(|out| recorder.write(out)),
             None => Ok(()),
         });
-        written.map_err(|failure| failure.and(complete))?;
+        written.map_err(|failure| match report.cancelled {
+            true => signals.failed(failure),
+            false => failure.and(complete),
+        })?;
         if self.explain {
             report.decisions.iter().for_each(|decision| tell(decision));
         }

@@ -1,10 +1,13 @@
 //! What is told about a run.
 
 use std::fs;
+use std::process::Stdio;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::run::Folder;
+use crate::signals::{ended, is_ignored, send, wait_for_output};
 
 fn json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap()
@@ -201,4 +204,30 @@ fn starting_takes_no_time() {
     }
     // A few milliseconds in a release build; a debug build is larger, and tests share the machine.
     assert!(best < 0.1, "{best} s");
+}
+
+#[test]
+fn a_cancelled_run_stays_one_when_its_report_cannot_be_written() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    for flag in ["--json", "--trace"] {
+        let folder = Folder::new();
+        let line = format!("filter blur -i testsrc:320x240:10000000 -o out.y4m {flag} /dev/full");
+        let child = folder
+            .evener(line.split(' '))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for_output(&folder, 200_000);
+        send(&child, Signal::INT);
+        let done = ended(child);
+        assert_eq!(done.status, Some(130), "{}", done.stderr);
+        assert!(
+            done.stderr.contains("/dev/full: cannot write"),
+            "{}",
+            done.stderr
+        );
+        assert!(!done.stderr.contains("complete"), "{}", done.stderr);
+    }
 }
