@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
+use evener_image::io::ffmpeg::kill_programs;
 use evener_runtime::Simd;
 
 use crate::commands::Command;
@@ -55,7 +56,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     panics::keep_quiet();
-    match panics::caught(run) {
+    let ended = panics::caught(run);
+    // A thread that was left inside a read still owns the program it reads from.
+    kill_programs();
+    match ended {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             output::tell(&format!("evener: {failure}"));

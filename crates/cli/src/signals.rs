@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 
 use evener_files::remove_unfinished;
+use evener_image::io::ffmpeg::kill_programs;
 use evener_runtime::CancelToken;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iterator;
@@ -83,6 +84,7 @@ impl Shared {
         let status = 128 + signal as u8;
         let again = self.status.swap(status, Ordering::SeqCst) != 0;
         if again || !self.streaming.load(Ordering::SeqCst) {
+            kill_programs();
             remove_unfinished();
             process::exit(status.into());
         }

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::{Done, Folder, frames_of};
-use crate::signals::is_ignored;
+use crate::signals::{ended, is_ignored, send};
 
 fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg")
@@ -195,4 +195,62 @@ fn the_street_is_encoded() {
         String::from_utf8(probed.stdout).unwrap().trim(),
         "1920,1080,54"
     );
+}
+
+/// Whether a program still runs; one that nobody has reaped does not.
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map_or("", |(_, rest)| &rest[..1]);
+    !["", "Z", "X"].contains(&state)
+}
+
+#[test]
+fn programs_that_wait_for_their_input_end_with_evener() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let stalls = "echo $$ > pid.new; mv pid.new pid; exec sleep 300\n";
+    let probed = "#!/bin/sh\necho pix_fmt=gray\n";
+    let header = "#!/bin/sh\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\nFRAME\\nabcd'\n";
+    for (ffprobe, ffmpeg) in [
+        (format!("#!/bin/sh\n{stalls}"), "#!/bin/sh\n".to_owned()),
+        (probed.to_owned(), format!("#!/bin/sh\n{stalls}")),
+        (probed.to_owned(), format!("{header}{stalls}")),
+    ] {
+        let folder = Folder::new();
+        fs::create_dir(folder.path("bin")).unwrap();
+        for (name, script) in [("bin/ffprobe", &ffprobe), ("bin/ffmpeg", &ffmpeg)] {
+            let script = folder.file(name, script);
+            fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = format!(
+            "{}:{}",
+            folder.path("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
+        let child = folder
+            .evener("filter blur -i tcp://127.0.0.1:9 -o null:".split(' '))
+            .env("PATH", path)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        let pid = loop {
+            if let Ok(pid) = fs::read_to_string(folder.path("pid")) {
+                break pid;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "nothing starts");
+            thread::sleep(Duration::from_millis(2));
+        };
+        thread::sleep(Duration::from_millis(300));
+        assert!(runs(pid.trim()));
+        send(&child, Signal::INT);
+        let done = ended(child);
+        assert_eq!(done.status, Some(130), "{}", done.stderr);
+        let begin = Instant::now();
+        while runs(pid.trim()) {
+            assert!(begin.elapsed() < Duration::from_secs(5), "it runs on");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
 }

@@ -126,7 +126,7 @@ fn start(
         .collect();
     let pipes = (Stdio::null(), Stdio::piped());
     let mut process = Process::start(name, &tools.ffmpeg, &arguments, pipes)?;
-    let Some(pipe) = process.child.stdout.take() else {
+    let Some(pipe) = process.stdout() else {
         return Err(process.failed(0, None));
     };
     evener_files::widen_pipe(&pipe);

@@ -100,7 +100,7 @@ impl Encoder {
         .collect();
         let pipes = (Stdio::piped(), Stdio::null());
         let mut process = Process::start(&name, &tools.ffmpeg, &arguments, pipes)?;
-        let Some(pipe) = process.child.stdin.take() else {
+        let Some(pipe) = process.running.child.stdin.take() else {
             return Err(process.failed(0, None));
         };
         evener_files::widen_pipe(&pipe);

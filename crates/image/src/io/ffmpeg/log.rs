@@ -48,6 +48,14 @@ impl Log {
         }
     }
 
+    /// All that was said and not given back.
+    pub(crate) fn all(&self) -> io::Result<Vec<u8>> {
+        let length = self.file.metadata()?.len();
+        let mut bytes = vec![0; length.saturating_sub(self.dropped) as usize];
+        self.file.read_exact_at(&mut bytes, self.dropped)?;
+        Ok(bytes)
+    }
+
     /// The last three lines as one, at most about 400 characters; empty if nothing was said.
     pub(crate) fn last_words(&self) -> String {
         let mut bytes = [0; 2048];

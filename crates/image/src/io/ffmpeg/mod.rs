@@ -4,20 +4,23 @@ mod decode;
 mod encode;
 mod log;
 mod probe;
+mod running;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub use running::kill_programs;
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use evener_files::one_line;
 
 use crate::io::error::Error;
 use log::Log;
+use running::Running;
 
 /// The programs that decode and encode.
 #[derive(Clone, Debug)]
@@ -71,13 +74,26 @@ fn command(program: &Path, arguments: &[&OsStr]) -> Command {
 
 /// Runs a program to its end with its standard output and error kept; `None` if it is not installed.
 fn output(name: &str, program: &Path, arguments: &[&OsStr]) -> Result<Option<Output>, Error> {
-    match command(program, arguments).stdin(Stdio::null()).output() {
-        Ok(output) => Ok(Some(output)),
-        Err(reason) => match not_started(name, program, reason) {
-            Error::NoProgram { .. } => Ok(None),
-            error => Err(error),
-        },
-    }
+    let pipes = (Stdio::null(), Stdio::piped());
+    let mut process = match Process::start(name, program, arguments, pipes) {
+        Ok(process) => process,
+        Err(Error::NoProgram { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let read = |process: &mut Process| -> io::Result<Output> {
+        let mut stdout = Vec::new();
+        if let Some(mut pipe) = process.stdout() {
+            pipe.read_to_end(&mut stdout)?;
+        }
+        Ok(Output {
+            status: process.running.wait()?,
+            stdout,
+            stderr: process.log.all()?,
+        })
+    };
+    read(&mut process)
+        .map(Some)
+        .map_err(|reason| not_started(name, program, reason))
 }
 
 fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
@@ -96,9 +112,9 @@ fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
     }
 }
 
-/// A running program. Killed and reaped when dropped.
+/// A running program and what it says. Killed and reaped when dropped.
 struct Process {
-    child: Child,
+    running: Running,
     log: Log,
     program: String,
     name: String,
@@ -121,14 +137,10 @@ impl Process {
         let log = Log::new().map_err(failed)?;
         let stderr = log.stdio().map_err(failed)?;
         let mut command = command(program, arguments);
-        match command
-            .stdin(pipes.0)
-            .stdout(pipes.1)
-            .stderr(stderr)
-            .spawn()
-        {
-            Ok(child) => Ok(Process {
-                child,
+        command.stdin(pipes.0).stdout(pipes.1).stderr(stderr);
+        match Running::start(&mut command) {
+            Ok(running) => Ok(Process {
+                running,
                 log,
                 program: shown,
                 name: name.to_owned(),
@@ -137,10 +149,15 @@ impl Process {
         }
     }
 
+    /// The reading end of its standard output, once.
+    fn stdout(&mut self) -> Option<ChildStdout> {
+        self.running.child.stdout.take()
+    }
+
     /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded.
     /// What a program that succeeded had to say is logged as a warning.
     fn wait(&mut self, frames: u64) -> Result<(), Error> {
-        match self.child.wait() {
+        match self.running.wait() {
             Ok(status) if status.success() => {
                 let said = self.log.last_words();
                 if !said.is_empty() {
@@ -178,14 +195,6 @@ impl Process {
     /// Gives back room in the log; call it now and then.
     fn trim_log(&mut self) {
         self.log.trim();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Both fail harmlessly for a child that was waited for.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

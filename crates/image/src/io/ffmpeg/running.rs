@@ -1,0 +1,65 @@
+//! Programs that run, known so that none outlives a process that ends without dropping what owns them.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+/// Programs that were started and not reaped: as long as this is locked, their numbers are theirs.
+fn all() -> MutexGuard<'static, Vec<Pid>> {
+    static ALL: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the programs of all inputs and outputs: for a process that ends without dropping them. Whoever starts one
+/// afterwards, or waits for the end of one, waits for the end of the process.
+pub fn kill_programs() {
+    let all = all();
+    for &pid in all.iter() {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    std::mem::forget(all);
+}
+
+/// A running program. Killed and reaped when dropped.
+pub(super) struct Running {
+    pub(super) child: Child,
+    reaped: bool,
+}
+
+impl Running {
+    pub(super) fn start(command: &mut Command) -> io::Result<Running> {
+        // In one step for whoever kills all.
+        let mut all = all();
+        let child = command.spawn()?;
+        all.push(Pid::from_child(&child));
+        Ok(Running {
+            child,
+            reaped: false,
+        })
+    }
+
+    /// Waits for its end; its pipes must be closed or drained.
+    pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
+        let pid = Pid::from_child(&self.child);
+        if !self.reaped {
+            // Its number stays its own until it is no longer known.
+            let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
+            let mut all = all();
+            self.reaped = true;
+            all.retain(|&one| one != pid);
+            return self.child.wait();
+        }
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail harmlessly for a child that was waited for.
+        let _ = self.child.kill();
+        let _ = self.wait();
+    }
+}
