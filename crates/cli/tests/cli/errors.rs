@@ -210,3 +210,15 @@ fn a_kernel_that_panics_fails_its_frame_and_nothing_hangs() {
     let mut command = folder.evener(["filter", "blur", "-i", "testsrc:64x48:3", "-o", "out.y4m"]);
     Done::of(command.env("EVENER_TEST_PANIC", "3")).failed(2, &["EVENER_TEST_PANIC"]);
 }
+
+#[test]
+fn outputs_of_several_files() {
+    let folder = Folder::new();
+    for name in ["out.m3u8", "out.MPD", "out.ism", "out.f4m"] {
+        fails(
+            &folder,
+            &format!("-i testsrc:64x48:3 -o {name}"),
+            &[name, "several files", "ffmpeg -i"],
+        );
+    }
+}

@@ -34,12 +34,15 @@ const PICTURES: [&str; 25] = [
     "pfm", "pgm", "png", "ppm", "qoi", "ras", "sgi", "tga", "tif", "tiff", "xbm", "xwd",
 ];
 
+/// Extensions of lists, whose parts FFmpeg writes to files of their own.
+const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
+
 impl Encoder {
     /// Starts encoding frames of `format` into the file `path`.
     ///
     /// # Errors
-    /// The name has no extension or stands for a series of pictures, the file cannot be created there, `ffmpeg` is not
-    /// installed, or frames are of floats.
+    /// The name has no extension or stands for several files, as a series of pictures or a playlist does, the file
+    /// cannot be created there, `ffmpeg` is not installed, or frames are of floats.
     pub fn create(
         tools: &Tools,
         path: impl AsRef<Path>,
@@ -67,6 +70,12 @@ impl Encoder {
                 return unfit(
                     "series of pictures are not written; \
                      write a .y4m, then: ffmpeg -i FILE.y4m PICTURE-%04d.png",
+                );
+            }
+            Some(extension) if LISTS.contains(&extension.to_ascii_lowercase().as_str()) => {
+                return unfit(
+                    "lists of several files are not written; \
+                     write a .mp4, then: ffmpeg -i FILE.mp4 -c copy LIST",
                 );
             }
             Some(_) => {}
