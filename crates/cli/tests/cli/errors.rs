@@ -233,3 +233,17 @@ fn a_scene_larger_than_memory() {
     Done::of(shell.env("XDG_CACHE_HOME", folder.path("cache")))
         .failed(1, &["32768x32768", "memory"]);
 }
+
+#[test]
+fn mixed_interlacing() {
+    let folder = Folder::new();
+    folder.file(
+        "mixed.y4m",
+        "YUV4MPEG2 W2 H2 F25:1 Im Cmono\nFRAME ipp\nabcd",
+    );
+    fails(
+        &folder,
+        "-i mixed.y4m -o out.y4m",
+        &["mixed.y4m", "Im", "ffmpeg -i"],
+    );
+}

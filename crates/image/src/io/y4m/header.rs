@@ -56,6 +56,12 @@ pub enum HeaderError {
     /// A chroma layout or depth that is not supported.
     #[error("frames of C{0} are not supported, convert them to one of: {SUPPORTED}")]
     Chroma(String),
+    /// Frames that are interlaced or not one by one.
+    #[error(
+        "frames of mixed interlacing (Im) are not supported; make them alike first, \
+         for example: ffmpeg -i SOURCE -vf yadif -f yuv4mpegpipe -strict -1 -"
+    )]
+    Mixed,
     /// A frame beyond [`MAX_SIDE`] or [`MAX_FRAME_BYTES`].
     #[error(
         "frames of {0}x{1} are too large; the limits are {MAX_SIDE} samples a side and 4 GiB a frame"
@@ -185,10 +191,9 @@ impl Tags {
                 once(&mut self.aspect, 'A', aspect)
             }
             b'I' => match value {
-                [c @ (b'?' | b'p' | b't' | b'b' | b'm')] => {
-                    once(&mut self.interlace, 'I', char::from(*c))
-                }
-                _ => Err(wrong("one of I?, Ip, It, Ib, Im")),
+                [c @ (b'?' | b'p' | b't' | b'b')] => once(&mut self.interlace, 'I', char::from(*c)),
+                b"m" => Err(HeaderError::Mixed),
+                _ => Err(wrong("one of I?, Ip, It, Ib")),
             },
             b'C' => {
                 let name = &text[1..];
@@ -395,7 +400,8 @@ mod tests {
             ("W5 H3 C411", Err(Chroma("411".into()))),
             ("W5 H3 C444alpha", Err(Chroma("444alpha".into()))),
             ("W5 H3 C\x1b[2J", Err(Chroma("\\u{1b}[2J".into()))),
-            ("W5 H3 Ix", value("Ix", "one of I?, Ip, It, Ib, Im")),
+            ("W5 H3 Ix", value("Ix", "one of I?, Ip, It, Ib")),
+            ("W5 H3 Im", Err(HeaderError::Mixed)),
             ("W+5 H3", value("W+5", "a number")),
             ("W5 H", value("H", "a number")),
             (
