@@ -23,6 +23,16 @@ pub fn print(text: impl fmt::Display) -> Result<(), Failure> {
     quiet(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
+/// Texts on the standard output as they come, with an empty line between two. A reader who has read enough ends it.
+pub fn print_each(texts: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = texts.enumerate().try_for_each(|(i, text)| {
+        let between = if i > 0 { "\n" } else { "" };
+        writeln!(out, "{between}{}", text.trim_end())
+    });
+    quiet(written.and_then(|()| out.flush()))
+}
+
 /// A line that nobody is to see twice, as it is: no copy of it stays in a buffer.
 pub fn print_secret(line: &[u8]) -> Result<(), Failure> {
     let stdout = io::stdout().lock().as_fd().try_clone_to_owned();

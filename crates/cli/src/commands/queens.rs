@@ -10,7 +10,7 @@ use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use crate::failure::{Ended, Failure};
-use crate::output::{Side, check_apart, print, tell};
+use crate::output::{Side, check_apart, print, print_each, tell};
 use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
@@ -192,8 +192,7 @@ fn show(args: &Args) -> Ended {
     if let Some(count) = args.show {
         let rest = boards.take(count.saturating_sub(1));
         let shown = std::iter::once(first.clone()).chain(rest).take(count);
-        let texts: Vec<String> = shown.map(|one| board::text(&one)).collect();
-        print(texts.join("\n").trim_end())?;
+        print_each(shown.map(|one| board::text(&one)))?;
     }
     if let Some(side) = svg {
         side.write(|out| out.write_all(board::svg(&first).as_bytes()))?;

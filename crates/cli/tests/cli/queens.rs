@@ -81,6 +81,8 @@ fn boards_are_shown_and_drawn() {
         one.succeeded().text(),
         "· ♛ · ·\n· · · ♛\n♛ · · ·\n· · ♛ ·\n"
     );
+    let two = "· ♛ · ·\n· · · ♛\n♛ · · ·\n· · ♛ ·\n\n· · ♛ ·\n♛ · · ·\n· · · ♛\n· ♛ · ·\n";
+    assert_eq!(folder.line("queens 4 --show 2").succeeded().text(), two);
     let all = folder.line("queens 4 --show 100 --svg b.svg");
     assert_eq!(all.succeeded().text().matches('♛').count(), 8);
     let picture = fs::read_to_string(folder.path("b.svg")).unwrap();
@@ -88,6 +90,14 @@ fn boards_are_shown_and_drawn() {
     folder
         .line("queens 3 --show")
         .failed(1, &["N = 3", "no solution"]);
+}
+
+#[test]
+fn boards_are_shown_as_they_come() {
+    let begin = Instant::now();
+    let done = Folder::new().cut_short("queens 17 --show 100000000", &mut [0; 100]);
+    assert_eq!(done.succeeded().stderr, "");
+    assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
