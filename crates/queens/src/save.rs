@@ -22,7 +22,7 @@ pub(crate) struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// Reads the file, if there is one, and writes it, so that one that cannot be written is known at once.
+    /// Reads the file, if there is one.
     pub(crate) fn open(
         path: &Path,
         starts: &Starts,
@@ -45,7 +45,6 @@ impl CheckpointFile {
             true => file.read(starts)?,
             false => Checkpoint::new(starts),
         };
-        file.write(&checkpoint)?;
         Ok((file, checkpoint))
     }
 

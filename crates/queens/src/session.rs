@@ -53,6 +53,25 @@ impl SessionError {
     }
 }
 
+/// A checkpoint that cannot be written says so itself.
+fn of_stream(error: StreamError) -> SessionError {
+    match error {
+        StreamError::Sink {
+            unit,
+            written,
+            cause,
+        } => match cause.downcast::<evener_files::Error>() {
+            Ok(error) => SessionError::File(*error),
+            Err(cause) => SessionError::Stream(StreamError::Sink {
+                unit,
+                written,
+                cause,
+            }),
+        },
+        other => SessionError::Stream(other),
+    }
+}
+
 /// A board to count, from the beginning or from a checkpoint.
 pub struct Session {
     starts: Arc<Starts>,
@@ -108,7 +127,7 @@ impl Session {
     /// passed, and at its end; the file stays.
     ///
     /// # Errors
-    /// The board is too large, or the file is no checkpoint of it or cannot be written.
+    /// The board is too large, or the file is no checkpoint of it.
     pub fn open(n: u32, file: Option<(&Path, Duration)>) -> Result<Session, SessionError> {
         let starts = Arc::new(Starts::new(n)?);
         let (checkpoint, file) = match file {
@@ -138,7 +157,7 @@ impl Session {
     /// Searches what is left, until all is done or the run is cancelled.
     ///
     /// # Errors
-    /// There is no such plan for this, or a kernel failed.
+    /// There is no such plan for this, the file cannot be written, or a kernel failed.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Outcome, SessionError> {
         let Session {
             starts,
@@ -183,7 +202,7 @@ impl Session {
                 on_progress(progress, far(done.load(Ordering::Relaxed)));
             });
         }
-        let report = stream.into(&mut tally)?;
+        let report = stream.into(&mut tally).map_err(of_stream)?;
         let Tally {
             checkpoint,
             problem,

@@ -2,11 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use evener_files::Error as FileError;
 use evener_runtime::Sink;
 
 use crate::checkpoint::{Checkpoint, Finished};
@@ -22,7 +22,7 @@ pub(crate) struct Tally {
     pub(crate) done: Arc<AtomicU64>,
     /// Why the last checkpoint was not written. A full disk is no reason to throw away days of work: the next time it
     /// may have room.
-    pub(crate) problem: Option<evener_files::Error>,
+    pub(crate) problem: Option<FileError>,
     pub(crate) saved: Instant,
 }
 
@@ -36,9 +36,17 @@ impl Tally {
 }
 
 impl Sink<Search> for Tally {
-    type Error = Infallible;
+    type Error = FileError;
 
-    fn write(&mut self, unit: &Sums) -> Result<(), Infallible> {
+    /// So that a file that cannot be written is known before the work.
+    fn start(&mut self, _: &Search) -> Result<(), FileError> {
+        match &self.file {
+            Some(file) => file.write(&self.checkpoint),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, unit: &Sums) -> Result<(), FileError> {
         self.checkpoint.add(Finished {
             starts: unit.range(),
             solutions: unit.solutions(),
@@ -50,7 +58,7 @@ impl Sink<Search> for Tally {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Infallible> {
+    fn finish(&mut self) -> Result<(), FileError> {
         self.save();
         Ok(())
     }

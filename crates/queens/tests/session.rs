@@ -117,7 +117,9 @@ fn a_run_that_was_ended_goes_on_under_another_plan() {
 #[test]
 fn files_that_are_no_checkpoint_of_it_stay_as_they_are() {
     let file = path("refused");
-    Session::open(12, Some((&file, Duration::ZERO))).unwrap();
+    let session = Session::open(12, Some((&file, Duration::ZERO))).unwrap();
+    assert!(!file.exists(), "nothing is written before it runs");
+    session.run(&runtime(1), Options::default()).unwrap();
     let written = std::fs::read(&file).unwrap();
     let refused = Session::open(11, Some((&file, Duration::ZERO))).err();
     assert!(matches!(refused, Some(SessionError::Checkpoint { .. })));

@@ -112,6 +112,11 @@ fn what_cannot_be_is_refused_in_a_line() {
         ("queens 99999999999", 2, "not in 0..=30"),
         ("queens", 2, "<N>"),
         ("queens 8 --plan tiled", 2, "sequential, farm"),
+        (
+            "queens 8 --checkpoint c --plan tiled",
+            2,
+            "sequential, farm",
+        ),
         ("queens 8 --show --checkpoint c", 2, "cannot be used with"),
         (
             "queens 8 --checkpoint c --checkpoint-every=-1",
