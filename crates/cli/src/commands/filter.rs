@@ -29,7 +29,7 @@ Inputs:
 
 Outputs:
   FILE.y4m, or - for y4m on the standard output
-  any file that ffmpeg can encode; its extension says what
+  any file that ffmpeg can encode, by its extension; it has the video only, no sound
   null:, nothing
 
 A file appears when it is complete; a run that fails leaves none, unless --keep-partial.
