@@ -118,7 +118,7 @@ fn timings() -> impl Strategy<Value = (Timing, String)> {
         (1..=u32::MAX, 1..=u32::MAX),
         proptest::option::of((1u32..1000, 1u32..1000)),
         proptest::option::of(any::<bool>()),
-        proptest::sample::select(vec!['?', 'p', 't', 'b', 'm']),
+        proptest::sample::select(vec!['?', 'p', 't', 'b']),
     )
         .prop_map(|((num, den), aspect, full_range, interlace)| {
             let (an, ad) = aspect.unwrap_or((0, 0));

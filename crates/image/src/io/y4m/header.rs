@@ -58,7 +58,7 @@ pub enum HeaderError {
     Chroma(String),
     /// Frames that are interlaced or not one by one.
     #[error(
-        "frames of mixed interlacing (Im) are not supported; make them alike first, \
+        "frames of mixed interlacing (Im) are not supported; make it again from its source, \
          for example: ffmpeg -i SOURCE -vf yadif -f yuv4mpegpipe -strict -1 -"
     )]
     Mixed,
