@@ -22,8 +22,9 @@ loom() {
 # Seconds for each target: ./ci.sh fuzz, or FUZZ_SECONDS=600 ./ci.sh fuzz
 fuzz() {
     command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
-    local target words
-    for target in $(cargo fuzz list); do
+    local targets target words
+    targets=$(cargo fuzz list)
+    for target in $targets; do
         words=fuzz/dictionaries/$target.txt
         RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none "$target" -- \
             -max_total_time="${FUZZ_SECONDS:-20}" -timeout=20 -rss_limit_mb=4096 -verbosity=0 \

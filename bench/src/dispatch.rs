@@ -167,7 +167,7 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
     let mut split = vec![Vec::new(); names.len()];
     let mut efficiency = vec![vec![Vec::new(); LENGTHS]; names.len()];
 
-    let mut lengths = [0.0; LENGTHS];
+    let mut lengths = vec![Vec::new(); LENGTHS];
     for _ in 0..rounds {
         for (i, contestant) in contestants.iter_mut().enumerate() {
             empty[i].push(contestant.nanos_per_batch(TASKS, 0)? / f64::from(TASKS));
@@ -183,7 +183,7 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
                 .round()
                 .max(1.0) as u32;
             let length = nanos_per_task(iterations);
-            lengths[step] = length;
+            lengths[step].push(length);
             for (i, contestant) in contestants.iter_mut().enumerate() {
                 let wall = contestant.nanos_per_batch(TASKS, iterations)?;
                 efficiency[i][step].push(length * f64::from(TASKS) / (wall * workers as f64));
@@ -193,8 +193,8 @@ pub fn run(options: &Options) -> Result<DispatchReport, Error> {
 
     let rows = names.into_iter().enumerate().map(|(i, name)| {
         let points: Vec<(f64, f64)> = lengths
-            .iter()
-            .copied()
+            .iter_mut()
+            .map(|lengths| median(lengths))
             .zip(efficiency[i].iter_mut().map(|e| median(e)))
             .collect();
         let (metg_ns, metg_is_bound) = metg(&points, 0.5);

@@ -1,5 +1,5 @@
 //! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several,
-//! the whole device, and what a hand-over takes. Each request is cold, since nothing is kept.
+//! the device read in order, and what a hand-over takes. Each request is cold, since nothing is kept.
 
 mod made;
 mod tables;
@@ -22,7 +22,7 @@ use crate::workers;
 const GROUP: usize = 16;
 /// Bytes of a large request: eight blocks of 64 KiB, as was published.
 const REQUEST: u64 = 512 << 10;
-/// Bytes of a request when the whole device is read.
+/// Bytes of a request when the device is read in order.
 const READ: u64 = 1 << 20;
 /// Most large requests that are measured in a round, and most bytes of the device.
 const REQUESTS: usize = 200;
@@ -97,7 +97,7 @@ pub struct Large {
     pub gain: f64,
     /// The same for those that come after a pause, when workers sleep.
     pub gain_after_pause: f64,
-    /// MB a second, the device read from front to end by requests of 1 MiB, in each round.
+    /// MB a second, the device read from its front, 256 MiB at most, by requests of 1 MiB, in each round.
     pub device: Vec<f64>,
 }
 

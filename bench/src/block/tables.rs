@@ -87,7 +87,7 @@ impl BlockReport {
             ]);
         }
         Table {
-            title: "Requests of 512 KiB, and the whole device by 1 MiB",
+            title: "Requests of 512 KiB, and up to 256 MiB of the device by 1 MiB",
             about: format!(
                 "Medians of {} rounds in which everything takes turns, requests by {GROUP} at a time. Gain: over one worker, \
                  request by request; the first of each turn finds workers asleep. The device in MB a second, its zeros too.",

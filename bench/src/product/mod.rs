@@ -113,6 +113,8 @@ pub struct ProductResult {
 pub struct PassCosts {
     /// Workers that ran them at once.
     pub workers: u32,
+    /// Blocks of the stream beside which they did.
+    pub blocks: u64,
     /// Blocks of a unit.
     pub unit: u64,
     /// Seconds for a block, medians over rounds.
@@ -180,7 +182,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
             }
         }
         report.results.extend(results);
-        report.costs.extend(medians(&costs, stream.unit));
+        report.costs.extend(medians(&costs, &stream));
     }
     if let Some(alone) = report.costs.iter().rfind(|costs| costs.workers == 1) {
         report.foreseen = predict::foresee(&alone.block);
@@ -217,14 +219,15 @@ fn systems(workers: &[u32], stream: &Stream) -> Vec<ProductResult> {
 }
 
 /// The medians for each number of workers.
-fn medians(all: &[(u32, Costs)], unit: u64) -> Vec<PassCosts> {
+fn medians(all: &[(u32, Costs)], stream: &Stream) -> Vec<PassCosts> {
     let of = |workers| {
         let own = all.iter().filter(|costs| costs.0 == workers);
         let own: Vec<Costs> = own.map(|costs| costs.1).collect();
         PassCosts {
             workers,
-            unit,
-            block: Costs::median(&own).per(unit as f64),
+            blocks: stream.blocks.len() as u64,
+            unit: stream.unit,
+            block: Costs::median(&own).per(stream.unit as f64),
         }
     };
     distinct(all.iter().map(|costs| costs.0))

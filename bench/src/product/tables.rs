@@ -77,7 +77,7 @@ impl ProductReport {
     fn possible(&self, r: &ProductResult) -> Option<f64> {
         let whole = |workers| {
             let mut costs = self.costs.iter();
-            let known = costs.find(|c| (c.unit, c.workers) == (r.unit, workers));
+            let known = costs.find(|c| (c.blocks, c.workers) == (r.blocks, workers));
             known.map(|costs| costs.block.whole())
         };
         Some(f64::from(r.workers) * whole(1)? / whole(r.workers)?)

@@ -10,7 +10,7 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time requests to compressed disk images: blocks, 512 KiB on one worker and several, the whole device
+/// Time requests to compressed disk images: blocks, 512 KiB on one worker and several, the device in order
 #[derive(clap::Args)]
 #[command(after_help = "\
 Nothing that was decoded is kept, so every request is cold. For other numbers of workers the gain is foreseen from what blocks
