@@ -76,7 +76,9 @@ class Bench:
             sample(options.image, places, options.sample, part)
         self.sampled = servers.images(self.evener, part, options.dir, ["zst", "evb", "qcow2"])
         self.window = part.stat().st_size
-        self.socket = Path(tempfile.mkdtemp(prefix="evener-serve-")) / "socket"
+        # Removed with the last reference to it, at the latest when the program ends.
+        self.folder = tempfile.TemporaryDirectory(prefix="evener-serve-")
+        self.socket = Path(self.folder.name) / "socket"
         self.commands = servers.commands(self.evener, self.made, self.socket)
         self.of_sample = servers.commands(self.evener, self.sampled, self.socket)
         if options.servers:

@@ -71,6 +71,7 @@ class Server:
                 if self.process.poll() is not None:
                     sys.exit(f"{name} has ended with status {self.process.returncode}")
                 time.sleep(0.01)
+        self.__exit__()
         sys.exit(f"{name} does not listen")
 
     def __enter__(self):
