@@ -64,7 +64,8 @@ pub struct PackSession {
     sink: PackSink,
 }
 
-/// Packs `input`, an image or `-` for a raw one from the standard input, into `output`, a file or `-`.
+/// Packs `input`, an image or `-` for a raw one through a pipe, into `output`, a file or `-`. A file as standard input is
+/// read as if it were named.
 ///
 /// # Errors
 /// The input cannot be read, is damaged or of a kind that is not read; the options contradict each other; the output cannot

@@ -180,6 +180,8 @@ fn how_to_go_on(args: &Args, checkpoint: Option<&OsStr>, outcome: &Outcome) -> S
 }
 
 fn show(args: &Args) -> Ended {
+    // The first board of a large one takes its time, and an unfinished picture must not stay.
+    let _ended = Signals::take()?;
     let mut boards = board::solutions(args.n).map_err(Failure::request)?;
     let svg = args.svg.as_deref().map(Side::create).transpose()?;
     let first = boards.next();

@@ -245,3 +245,23 @@ fn what_is_done_is_kept_on_ctrl_c() {
     let json: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
     assert!(json["resumed_starts"].as_u64().unwrap() > 0);
 }
+
+#[test]
+fn no_picture_is_left_of_a_board_that_was_not_found() {
+    if is_ignored(Signal::INT) {
+        return;
+    }
+    let folder = Folder::new();
+    let mut child = folder
+        .evener("queens 30 --svg out.svg".split(' '))
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while folder.names().is_empty() && child.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(1));
+    }
+    send(&child, Signal::INT);
+    assert_eq!(ended(child).status, Some(130));
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+}

@@ -26,7 +26,8 @@ evener's own container, evb. Both hold a hash of every block. Holes and zero blo
 The same image gives the same file, whatever the plan. It appears when it is complete; a run that
 fails or is interrupted leaves none.")]
 pub struct Args {
-    /// What to pack: an image of any format that is read, or - for a raw one on the standard input
+    /// What to pack: an image of any format that is read, or - for a raw one through a pipe; a file as standard input
+    /// is read as if it were named
     #[arg(value_name = "IN")]
     input: OsString,
 
