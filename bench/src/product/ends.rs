@@ -43,7 +43,7 @@ fn processor_time() -> Duration {
 }
 
 /// What is done to a unit beside computing, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     /// Reading it from the stream's memory.
     pub(super) take: f64,

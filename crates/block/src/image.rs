@@ -85,13 +85,22 @@ pub struct Image {
     format: &'static Format,
 }
 
+/// How some bytes of a block are had.
+pub(crate) enum Access {
+    /// They are zero.
+    Zero,
+    /// From the file, where the block begins here: there is nothing to decode, nor to compare them with.
+    File(u64),
+    /// With all others of the block, which is decoded or compared whole.
+    Whole,
+}
+
 impl Block {
-    /// Where its bytes lie in the file, if any of them can be had without the others: they are neither decoded nor
-    /// compared with anything.
-    pub(crate) fn bare(&self) -> Option<u64> {
+    pub(crate) fn access(&self) -> Access {
         match (&self.place, self.check) {
-            (Place::Plain { offset }, Check::Nothing) => Some(*offset),
-            _ => None,
+            (Place::Zero { .. }, _) => Access::Zero,
+            (Place::Plain { offset }, Check::Nothing) => Access::File(*offset),
+            _ => Access::Whole,
         }
     }
 }
@@ -309,17 +318,17 @@ impl Image {
             let skip = at - block.start;
             let take = (block.len - skip).min(room.len() as u64) as usize;
             let (now, later) = room.split_at_mut(take);
-            match block.bare() {
-                _ if matches!(block.place, Place::Zero { .. }) => now.fill(0),
-                Some(offset) => {
+            match block.access() {
+                Access::Zero => now.fill(0),
+                Access::File(offset) => {
                     if self.file.read(offset + skip, now)? < take {
                         return Err(self.wrong(block.start, Fault::Cut));
                     }
                 }
-                None if take as u64 == block.len => {
+                Access::Whole if take as u64 == block.len => {
                     self.read_whole(decoder, &block, now)?;
                 }
-                None => {
+                Access::Whole => {
                     let mut plain = std::mem::take(&mut decoder.plain);
                     plain.resize(block.len as usize, 0);
                     let done = self.read_whole(decoder, &block, &mut plain);

@@ -10,7 +10,7 @@ use super::cache::{Cache, Flight, Found, Lead, Plain};
 use super::metrics::Metrics;
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Block, Image, Place};
+use crate::image::{Access, Block, Image};
 use crate::overlay::Overlay;
 
 /// An image, what of it is decoded, and how the rest comes to be.
@@ -168,17 +168,19 @@ impl Store {
             let len = (block.start + block.len).min(range.end) - at;
             let skip = at - block.start;
             at += len;
-            let piece = if let Place::Zero { .. } = block.place {
-                Piece::Zero(len)
-            } else if let Some(offset) = block.bare() {
-                let len = len.min(most);
-                at = at.min(block.start + skip + len);
-                let coming = Coming::File(offset + skip, len as usize);
-                window.coming.push((window.pieces.len(), coming));
-                Piece::Zero(len)
-            } else {
-                let part = skip as usize..(skip + len) as usize;
-                self.look_whole(block, part, window)
+            let piece = match block.access() {
+                Access::Zero => Piece::Zero(len),
+                Access::File(offset) => {
+                    let len = len.min(most);
+                    at = at.min(block.start + skip + len);
+                    let coming = Coming::File(offset + skip, len as usize);
+                    window.coming.push((window.pieces.len(), coming));
+                    Piece::Zero(len)
+                }
+                Access::Whole => {
+                    let part = skip as usize..(skip + len) as usize;
+                    self.look_whole(block, part, window)
+                }
             };
             window.pieces.push(piece);
         }
@@ -283,8 +285,7 @@ impl Store {
                 break;
             };
             at = block.start + block.len;
-            let whole = !matches!(block.place, Place::Zero { .. }) && block.bare().is_none();
-            if whole
+            if let Access::Whole = block.access()
                 && !self.is_over(&block)
                 && let Found::Mine(lead) = self.cache.find(block.start, false)
             {
@@ -380,6 +381,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::Place;
 
     use std::path::Path;
 

@@ -36,6 +36,15 @@ impl Layout for Counted {
     }
 }
 
+const fn counted(open: fn(&Arc<ImageFile>) -> Result<Opened, Error>) -> Format {
+    Format {
+        name: "counted",
+        about: "",
+        recognise: |_| false,
+        open,
+    }
+}
+
 fn opened(file: &ImageFile, looks: &'static Looks) -> Opened {
     looks.store(0, Ordering::Relaxed);
     let size = file.size();
@@ -50,12 +59,7 @@ fn opened(file: &ImageFile, looks: &'static Looks) -> Opened {
 #[test]
 fn packing_looks_at_each_block_of_data_a_few_times() {
     static LOOKS: Looks = Looks::new(0);
-    static COUNTED: Format = Format {
-        name: "counted",
-        about: "",
-        recognise: |_| false,
-        open: |file| Ok(opened(file, &LOOKS)),
-    };
+    static COUNTED: Format = counted(|file| Ok(opened(file, &LOOKS)));
     let folder = Folder::new();
     let plain = vec![7; 16 << 20];
     let options = PackOptions {
@@ -74,12 +78,7 @@ fn packing_looks_at_each_block_of_data_a_few_times() {
 #[test]
 fn a_run_ends_where_enough_blocks_were_looked_at() {
     static LOOKS: Looks = Looks::new(0);
-    static COUNTED: Format = Format {
-        name: "counted",
-        about: "",
-        recognise: |_| false,
-        open: |file| Ok(opened(file, &LOOKS)),
-    };
+    static COUNTED: Format = counted(|file| Ok(opened(file, &LOOKS)));
     let folder = Folder::new();
     let path = folder.file("plain", &vec![7; 1 << 20]);
     let image = Image::of(ImageFile::open(&path).unwrap(), Some(&COUNTED)).unwrap();

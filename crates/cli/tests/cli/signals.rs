@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,6 +102,18 @@ fn the_first_signal_ends_the_stream_with_what_it_has() {
     }
 }
 
+/// One that reads y4m from a pipe and writes `out.y4m`.
+fn fed(folder: &Folder) -> (Child, ChildStdin) {
+    let mut child = folder
+        .evener("filter blur -i - -o out.y4m".split(' '))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let to = child.stdin.take().unwrap();
+    (child, to)
+}
+
 #[test]
 fn an_input_that_says_nothing_can_be_left() {
     if is_ignored(Signal::INT) {
@@ -110,13 +122,7 @@ fn an_input_that_says_nothing_can_be_left() {
     let folder = Folder::new();
     // Before the header, and between frames.
     for feed in [0, 1] {
-        let mut child = folder
-            .evener("filter blur -i - -o out.y4m".split(' '))
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut to = child.stdin.take().unwrap();
+        let (child, mut to) = fed(&folder);
         if feed > 0 {
             let frame = [b"FRAME\n".as_slice(), &[16; 64 * 48]].concat();
             let video = [
@@ -145,13 +151,7 @@ fn a_file_is_not_replaced_by_one_without_frames() {
     let old = fs::read(folder.scene("out.y4m", "64x48:3")).unwrap();
     let header = b"YUV4MPEG2 W64 H48 F25:1 Cmono\n".as_slice();
     if !is_ignored(Signal::INT) {
-        let mut child = folder
-            .evener("filter blur -i - -o out.y4m".split(' '))
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut to = child.stdin.take().unwrap();
+        let (child, mut to) = fed(&folder);
         std::io::Write::write_all(&mut to, header).unwrap();
         wait_for_output(&folder, 0);
         thread::sleep(Duration::from_millis(300));

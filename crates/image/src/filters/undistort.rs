@@ -131,7 +131,8 @@ fn quadratic(c: [f64; 3], u: Interval) -> Interval {
 
 impl Radial {
     /// Source offsets along one axis of outputs at offsets `along` it and `across` it, all in distances of columns and
-    /// neither holding values of both signs. Exact where the map is monotonic, which it is wherever a lens does not fold the image over.
+    /// neither holding values of both signs. Exact where the map is monotonic, which it is wherever a lens does not
+    /// fold the image over.
     fn offsets(&self, along: Interval, across: Interval) -> Interval {
         let (a, b) = (f64::from(self.a), f64::from(self.b));
         let u = sum(square(along), square(across));

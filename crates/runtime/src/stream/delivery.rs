@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::claims::Claims;
 use super::engine::{Cut, Ended, Stop};
 use super::exchange::Numbered;
-use super::intake::{Next, Turns};
+use super::intake::{InLink, Next, Turns};
 use super::outlet::{OutLink, Outlet};
 use super::ports::{Sink, Source};
 use super::tally::Tally;
@@ -124,24 +124,23 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         (0..units).for_each(|_| self.tally.count(plan, mean));
     }
 
-    /// Takes a unit that took so long, and tells how far the stream is. `false` if a unit could not be written.
+    /// Takes a unit that took so long, and tells how far the stream is. If one cannot be written, nobody waits for more.
     pub(super) fn finish(
         &mut self,
         claims: &Claims<'_>,
         plan: &Plan,
         (number, output): (u64, S::Output),
         (took, end): (Duration, Instant),
-        dropped: impl FnOnce() -> u64,
-    ) -> bool {
+        in_link: &InLink<S>,
+    ) {
         self.epoch.took.push(took);
-        let brought = self.bring(number, output);
-        if !brought {
+        if !self.bring(number, output) {
             self.stop.get_or_insert(Stop::Stopped);
             claims.quit();
+            in_link.stop_consumer();
         }
         let units = self.tally.units() + self.done;
-        self.tally.progress(plan, units, end, dropped);
-        brought
+        self.tally.progress(plan, units, end, || in_link.dropped());
     }
 
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.

@@ -95,19 +95,14 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             out_link.stop_producers();
             return false;
         }
-        let brought = {
+        {
             let mut delivery = lock(&delivery);
             claims.end(worker);
             if claims.is_too_long(end - begin) {
                 claims.cut(&mut delivery, end - begin);
             }
             let times = (end - begin, end);
-            delivery.finish(&claims, &plan, (unit.number, output), times, || {
-                in_link.dropped()
-            })
-        };
-        if !brought {
-            in_link.stop_consumer();
+            delivery.finish(&claims, &plan, (unit.number, output), times, &in_link);
         }
         let time = (begin - asked) + end.elapsed();
         beside.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);

@@ -30,7 +30,7 @@ use crate::trace::Track;
 use crate::tuner::Epoch;
 
 /// Units that may wait between two stages: one for what stages differ by, one for what units do, and two for the moments that
-/// somebody else has a stage's processor. On a shared machine two stages gain 2 % by the latter, and nothing by four more.
+/// somebody else has a stage's processor.
 pub(crate) const ROOM: usize = 4;
 
 /// A unit on its way.
@@ -304,16 +304,13 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let brought = |pipe: &Pipe<S::Input, S::Output>, unit: Travel<S::Input, S::Output>| {
         let now = Instant::now();
         in_link.give_back(unit.input);
-        let brought = lock(&delivery).finish(
+        lock(&delivery).finish(
             &claims,
             &plan,
             (unit.number, unit.output),
             (unit.took, now),
-            || in_link.dropped(),
+            &in_link,
         );
-        if !brought {
-            in_link.stop_consumer();
-        }
         wait(now.elapsed(), pipe.stages());
     };
 

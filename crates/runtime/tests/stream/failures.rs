@@ -220,26 +220,28 @@ fn a_sink_that_fails_or_panics_ends_the_stream() {
     });
 }
 
+/// The second unit cannot be written, and the source gives no more than `silent` units.
+fn closed_while_silent(toy: Toy, silent: u64, plan: Choice, inline: bool) {
+    let (_open, gate) = mpsc::channel();
+    let sink = Keep {
+        inline,
+        fail: Some((1, Fail::Error)),
+        ..Keep::default()
+    };
+    let source = Numbers {
+        gate: Some((silent, gate)),
+        ..numbers(100)
+    };
+    let rt = runtime();
+    let stream = rt.stream(source).through(toy).plan(plan);
+    let error = stream.into(sink).unwrap_err();
+    assert_eq!(error.cause(), Some(&Broken("sink")));
+}
+
 #[test]
 fn a_closed_sink_ends_a_stream_whose_source_is_silent() {
     each(|structure, dispatch, inline| {
-        let (_open, gate) = mpsc::channel();
-        let sink = Keep {
-            inline,
-            fail: Some((1, Fail::Error)),
-            ..Keep::default()
-        };
-        let source = Numbers {
-            gate: Some((6, gate)),
-            ..numbers(100)
-        };
-        let rt = runtime();
-        let stream = rt
-            .stream(source)
-            .through(Toy::default())
-            .plan(fixed(structure, dispatch));
-        let error = stream.into(sink).unwrap_err();
-        assert_eq!(error.cause(), Some(&Broken("sink")));
+        closed_while_silent(Toy::default(), 6, fixed(structure, dispatch), inline);
     });
 }
 
@@ -249,27 +251,13 @@ fn a_sink_that_fails_wakes_whoever_waits_for_units() {
     within(|| {
         for structure in [Structure::Farm, Structure::Pipeline] {
             for inline in [false, true] {
-                let (_open, gate) = mpsc::channel();
-                let sink = Keep {
-                    inline,
-                    fail: Some((1, Fail::Error)),
-                    ..Keep::default()
-                };
-                let source = Numbers {
-                    gate: Some((2, gate)),
-                    ..numbers(100)
-                };
                 let toy = Toy {
                     pipeline: true,
                     delay: Some(|_, _| Duration::from_millis(20)),
                     step: Some(|_, _| Duration::from_millis(5)),
                     ..Toy::default()
                 };
-                let rt = runtime();
-                let stream = rt.stream(source).through(toy);
-                let stream = stream.plan(fixed(structure, Dispatch::Fifo));
-                let error = stream.into(sink).unwrap_err();
-                assert_eq!(error.cause(), Some(&Broken("sink")));
+                closed_while_silent(toy, 2, fixed(structure, Dispatch::Fifo), inline);
             }
         }
     });

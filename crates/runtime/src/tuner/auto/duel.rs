@@ -308,6 +308,7 @@ mod tests {
     use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::{Model, setup};
     use super::*;
+    use crate::plan::Dispatch;
     use crate::service::{Shape, Work};
 
     fn shape(structure: Structure) -> Shape {
@@ -460,5 +461,78 @@ mod tests {
         let other = auto.arms.iter().position(|a| a.plan.structure != here);
         auto.switch(other.unwrap(), -0.2, -0.2, 3, 1e-3);
         assert_eq!(auto.warms(&costs), units);
+    }
+    /// Eight units abreast take as long as one.
+    fn abreast() -> TunerSetup {
+        let shape = Shape {
+            units: 8,
+            ..shape(Structure::Abreast)
+        };
+        let plan = Plan {
+            structure: Structure::Abreast,
+            dispatch: Dispatch::Fifo,
+            grain: 8,
+            workers: 2,
+        };
+        TunerSetup {
+            units: Some(1000),
+            remembered: Some(plan),
+            ..setup(2, vec![self::shape(Structure::Tiled), shape])
+        }
+    }
+
+    #[test]
+    fn what_a_cold_group_loses_is_lost_by_each_of_its_units() {
+        let setup = abreast();
+        let model = Model::new(&setup).unwrap();
+        let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
+        assert_eq!(auto.incumbent().structure, Structure::Abreast);
+        auto.chill.warm = Some(1e-3_f64.ln());
+        assert_eq!(auto.warms(&[2e-3; 3]), 3);
+        let lost = 24.0 * (1.0 - 2.0 * auto.level.noise());
+        assert!((auto.chill.lost - lost).abs() < 1e-9, "{}", auto.chill.lost);
+    }
+
+    #[test]
+    fn a_first_group_that_is_cut_off_is_told_by_its_units() {
+        let mut tuner = Tuner::new(abreast()).unwrap();
+        assert_eq!(tuner.next().plan.structure, Structure::Abreast);
+        tuner.record(Measured::CutOff {
+            done: &[],
+            after: Duration::from_millis(800),
+            redo: Duration::from_millis(70),
+        });
+        let told: Vec<String> = tuner.decisions().iter().map(ToString::to_string).collect();
+        let told = told.join("; ");
+        assert!(told.contains("cut off after 100 ms"), "{told}");
+    }
+
+    /// All eight workers are in units that take 100 ms, where eight units would have taken eight.
+    #[test]
+    fn a_farm_that_is_cut_off_loses_the_time_of_all_its_workers() {
+        let setup = TunerSetup {
+            units: Some(100_000),
+            ..setup(8, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+        };
+        let mut tuner = Tuner::new(setup).unwrap();
+        let cost = Duration::from_millis(1);
+        for _ in 0..1000 {
+            let epoch = tuner.next();
+            let before = tuner.summary().exploring;
+            let farm = epoch.plan.structure == Structure::Farm;
+            if farm && epoch.purpose == Purpose::Probe && epoch.number > 1 {
+                tuner.record(Measured::CutOff {
+                    done: &[],
+                    after: 100 * cost,
+                    redo: Duration::ZERO,
+                });
+                let lost = tuner.summary().exploring - before;
+                assert!(lost >= 91 * cost && lost < 110 * cost, "{lost:?}");
+                return;
+            }
+            let costs = vec![cost; epoch.units as usize];
+            tuner.record(Measured::Units { costs: &costs });
+        }
+        panic!("no farm was tried");
     }
 }
