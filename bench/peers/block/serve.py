@@ -154,6 +154,7 @@ class Bench:
             "read512k-1": (lambda name: self.sequential(name, 1), everyone),
             "read512k-8": (lambda name: self.sequential(name, 8), everyone),
             "random-1-cold": (lambda name: self.random(name, 1, False), some),
+            "random-1-warm": (lambda name: self.random(name, 1, True), some),
             "random-32-cold": (lambda name: self.random(name, 32, False), some),
             "random-32-warm": (lambda name: self.random(name, 32, True), some),
             "idle": (self.idle, ours),

@@ -94,7 +94,7 @@ impl Builder {
         let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
         Ok(Runtime {
             pool,
-            spare: Spare::new(topology.parallelism()),
+            spare: Spare::new(&topology),
             topology,
             rates: OnceLock::new(),
             placement: self.placement,

@@ -5,8 +5,8 @@
 //! replies come in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in
 //! any case. A client that waits for each reply is served by one thread otherwise, which nothing wakes but the client,
 //! and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where requests come
-//! soon after replies it then looks for the next one before it sleeps. Small replies wait while the next request is in
-//! memory already, so that many go out with one call of the system.
+//! soon after replies it then waits as [`Eager`] says. Small replies wait while the next request is in memory already,
+//! so that many go out with one call of the system.
 
 use std::io;
 use std::net::Shutdown;
@@ -154,6 +154,7 @@ impl<'a> Connection<'a> {
                     begun.looked = self.look(&begun.job, &mut desk.window);
                 }
                 if long || cold && turn.input.is_ready() {
+                    turn.eager.leave();
                     drop(turn);
                     self.pass_on(threads);
                     if self.answer(begun, &mut desk, false).is_err() {
@@ -214,11 +215,12 @@ impl<'a> Connection<'a> {
         let waits = !turn.input.has(Request::LEN);
         if waits {
             let others = || store.rounds().busy() > 0;
-            turn.eager.look(|| turn.input.is_ready(), others);
+            turn.eager.begin(|| turn.input.is_ready(), others);
         }
         let request = Request::read(&mut turn.input).ok().flatten()?;
-        if waits {
-            turn.eager.came();
+        match waits {
+            true => turn.eager.end(),
+            false => turn.eager.at_once(),
         }
         let since = Instant::now();
         let metrics = store.metrics();

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::OnceLock;
 
-/// What the operating system calls a worker's thread. The thread tells, others wait to know.
+/// What the operating system calls a thread. The thread tells, others wait to know.
+#[derive(Debug)]
 pub(crate) struct Identity(OnceLock<os::Thread>);
 
 impl Identity {
@@ -29,6 +30,7 @@ pub(crate) enum Who<'a> {
 }
 
 /// Where threads may run that are not pinned.
+#[derive(Debug)]
 pub(crate) struct Home(os::Set);
 
 impl Home {
@@ -50,10 +52,16 @@ impl Home {
     }
 }
 
+/// From now on everybody else's work goes before that of the calling thread.
+pub(crate) fn lowest_priority() -> io::Result<()> {
+    os::lowest_priority()
+}
+
 #[cfg(target_os = "linux")]
 mod os {
     use std::io;
 
+    use rustix::process::setpriority_process;
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
 
     pub(crate) type Thread = Pid;
@@ -62,6 +70,12 @@ mod os {
 
     pub(crate) fn this_thread() -> Thread {
         gettid()
+    }
+
+    pub(crate) fn lowest_priority() -> io::Result<()> {
+        const NICE: i32 = 19;
+        // Of the thread alone: Linux has priorities for threads where POSIX has them for processes.
+        Ok(setpriority_process(None, NICE)?)
     }
 
     pub(crate) fn allowed() -> Set {
@@ -96,6 +110,10 @@ mod os {
     pub(crate) type Set = ();
 
     pub(crate) fn this_thread() -> Thread {}
+
+    pub(crate) fn lowest_priority() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     pub(crate) fn allowed() -> Set {}
 

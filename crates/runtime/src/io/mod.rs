@@ -1,7 +1,9 @@
 //! Threads for blocking input and output.
 #![forbid(unsafe_code)]
 
+mod awake;
 mod eager;
+mod way;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, Scope};
