@@ -1,6 +1,6 @@
 //! What one thread needs to decode blocks.
 
-use crate::codec::{Codec, Decode, TABLE};
+use crate::codec::{Codec, CodecError, Decode, TABLE};
 use crate::error::Fault;
 
 /// What one thread needs to decode blocks: contexts of codecs and room for packed bytes, kept from block to block, so that
@@ -32,12 +32,31 @@ impl Decoder {
         plain: &mut [u8],
     ) -> Result<(), Fault> {
         let decode = self.codecs[usize::from(codec.id)].get_or_insert_with(codec.decoder);
-        let done = decode.decode(packed, plain);
-        done.map_err(|error| Fault::Codec {
-            codec: codec.name,
-            error,
-        })
+        told(codec, decode.decode(packed, plain))
     }
+
+    /// Decodes `packed` with `codec` until `plain` is full, which is to be all of it where the codec has no front.
+    ///
+    /// # Errors
+    /// It is not what the codec made of so many bytes or more.
+    pub(crate) fn decode_front(
+        &mut self,
+        codec: &'static Codec,
+        packed: &[u8],
+        plain: &mut [u8],
+    ) -> Result<(), Fault> {
+        match codec.front {
+            Some(front) => told(codec, front(packed, plain)),
+            None => self.decode(codec, packed, plain),
+        }
+    }
+}
+
+fn told(codec: &Codec, done: Result<(), CodecError>) -> Result<(), Fault> {
+    done.map_err(|error| Fault::Codec {
+        codec: codec.name,
+        error,
+    })
 }
 
 impl std::fmt::Debug for Decoder {

@@ -301,6 +301,49 @@ impl Image {
         }
     }
 
+    /// Whether [`Image::read_front`] reads the first bytes of a block without decoding the rest, and sees to it that they are
+    /// what was packed as well as [`Image::read_whole`] does.
+    pub fn has_front(&self, block: &Block) -> bool {
+        let Place::Packed { codec, plain, .. } = block.place else {
+            return false;
+        };
+        let alone = match block.check {
+            Check::Nothing | Check::Inside(_) => true,
+            Check::Leaf(_) => codec.checked.is_some(),
+            Check::Zero | Check::Xxh64(_) => false,
+        };
+        alone && codec.front.is_some() && u64::from(plain) == block.len
+    }
+
+    /// Reads the first bytes of a block that [has a front](Image::has_front) into all of `front`, or those of any block.
+    ///
+    /// # Errors
+    /// As [`Image::read_whole`].
+    ///
+    /// # Panics
+    /// If the block is shorter, or is longer and has no front.
+    pub fn read_front(
+        &self,
+        decoder: &mut Decoder,
+        block: &Block,
+        front: &mut [u8],
+    ) -> Result<(), Error> {
+        match block.place {
+            Place::Packed { codec, .. }
+                if (front.len() as u64) < block.len && self.has_front(block) =>
+            {
+                let mut packed = std::mem::take(&mut decoder.packed);
+                let done = self.fetch(block, &mut packed).and_then(|()| {
+                    let done = decoder.decode_front(codec, &packed, front);
+                    done.map_err(|fault| self.wrong(block.start, fault))
+                });
+                decoder.packed = packed;
+                done
+            }
+            _ => self.read_whole(decoder, block, front),
+        }
+    }
+
     /// Reads bytes of the image from byte `at` on into all of `room`. Blocks of which only a part is wanted are decoded
     /// whole, each time: a cache is for whoever serves.
     ///

@@ -11,6 +11,7 @@ pub static ZLIB: Codec = Codec {
     about: "zlib",
     levels: None,
     checked: Some("Adler-32"),
+    front: None,
     weight: 150.0,
     encoder: None,
     decoder: || {
@@ -28,6 +29,7 @@ pub static DEFLATE: Codec = Codec {
     about: "deflate without a frame",
     levels: None,
     checked: None,
+    front: None,
     weight: 150.0,
     encoder: None,
     decoder: || {

@@ -3,6 +3,7 @@
 use lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use twox_hash::XxHash3_64;
 
+use super::lz4_front::front;
 use super::{Codec, CodecError, Decode, Encode, Levels, exact};
 
 /// From 3 on the encoder looks for the best matches; below it takes the first.
@@ -20,6 +21,7 @@ pub static LZ4: Codec = Codec {
     about: "LZ4, the fastest to decode",
     levels: Some(LEVELS),
     checked: Some("XXH3"),
+    front: Some(summed_front),
     weight: 60.0,
     encoder: Some(|level| Box::new(Encoder { level })),
     decoder: || Box::new(Summed),
@@ -32,6 +34,7 @@ pub static BARE: Codec = Codec {
     about: "LZ4 without a checksum",
     levels: None,
     checked: None,
+    front: Some(front),
     weight: 60.0,
     encoder: None,
     decoder: || Box::new(Bare),
@@ -66,10 +69,19 @@ struct Summed;
 
 impl Decode for Summed {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        match packed.split_last_chunk() {
-            Some((packed, told)) if sum(packed) == *told => Bare.decode(packed, plain),
-            _ => Err(CodecError::Invalid),
-        }
+        Bare.decode(compared(packed)?, plain)
+    }
+}
+
+fn summed_front(packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+    front(compared(packed)?, plain)
+}
+
+/// The block before its checksum, if that is the sum of it.
+fn compared(packed: &[u8]) -> Result<&[u8], CodecError> {
+    match packed.split_last_chunk() {
+        Some((packed, told)) if sum(packed) == *told => Ok(packed),
+        _ => Err(CodecError::Invalid),
     }
 }
 
@@ -123,6 +135,38 @@ mod tests {
     }
 
     #[test]
+    fn the_front_of_a_block_is_that_of_the_whole() {
+        let plain = plain();
+        let packed = lz4_flex::block::compress(&plain);
+        for len in (0..200).chain((0..=plain.len()).rev().step_by(509)) {
+            let mut out = vec![0xee; len + 16];
+            front(&packed, &mut out[..len]).unwrap();
+            assert!(out[..len] == plain[..len], "{len}");
+            assert_eq!(out[len..], [0xee; 16], "{len}");
+        }
+        let long = front(&packed, &mut vec![0; plain.len() + 1]);
+        assert_eq!(long, Err(CodecError::TooShort));
+        assert!(front(&packed[..packed.len() / 2], &mut vec![0; plain.len()]).is_err());
+    }
+
+    #[test]
+    fn a_damaged_front_is_an_error_or_other_bytes() {
+        let plain = &plain()[..3000];
+        let mut packed = lz4_flex::block::compress(plain);
+        let mut state = 1u32;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = (state >> 8) as usize % packed.len();
+            let before = std::mem::replace(&mut packed[at], state as u8);
+            let len = (state >> 16) as usize % 4000;
+            let mut out = vec![0xee; len + 16];
+            let _ = front(&packed, &mut out[..len]);
+            assert_eq!(out[len..], [0xee; 16]);
+            packed[at] = before;
+        }
+    }
+
+    #[test]
     fn no_flipped_bit_is_missed() {
         let plain = &plain()[..2000];
         let mut room = vec![0; 4000];
@@ -131,6 +175,8 @@ mod tests {
         for bit in 0..8 * len {
             room[bit / 8] ^= 1 << (bit % 8);
             let decoded = Summed.decode(&room[..len], &mut out);
+            assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
+            let decoded = summed_front(&room[..len], &mut out[..10]);
             assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
             room[bit / 8] ^= 1 << (bit % 8);
         }

@@ -12,6 +12,7 @@ pub static LZO: Codec = Codec {
     about: "LZO1X, which small processors decode fast",
     levels: None,
     checked: None,
+    front: None,
     weight: 400.0,
     encoder: Some(|_| Box::new(Encoder(Dict::new()))),
     decoder: || Box::new(Decoder),

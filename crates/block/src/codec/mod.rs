@@ -4,6 +4,8 @@
 
 mod deflate;
 mod lz4;
+#[allow(unsafe_code)]
+mod lz4_front;
 mod lzo;
 mod none;
 mod xz;
@@ -48,6 +50,8 @@ pub struct Codec {
     pub levels: Option<Levels>,
     /// What checksum a block carries within itself, that decoding compares; `None` if there is none.
     pub checked: Option<&'static str>,
+    /// Decodes the first bytes of a block without the rest, if that takes less time.
+    pub front: Option<Front>,
     /// Vectorised operations on a byte that encoding takes, about; see `evener_runtime::Work`.
     pub weight: f64,
     /// Something that encodes at a level; `None` where blocks are only read.
@@ -55,6 +59,12 @@ pub struct Codec {
     /// Something that decodes.
     pub decoder: fn() -> Box<dyn Decode>,
 }
+
+/// Decodes `packed` until all of `front` is filled. What there is of a checksum within the block is compared.
+///
+/// # Errors
+/// It is not what the codec made of so many bytes or more.
+pub type Front = fn(packed: &[u8], front: &mut [u8]) -> Result<(), CodecError>;
 
 /// How hard a codec can try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

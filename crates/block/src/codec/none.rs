@@ -9,6 +9,7 @@ pub static NONE: Codec = Codec {
     about: "blocks as they are; zero blocks still take no room, and hashes are kept",
     levels: None,
     checked: None,
+    front: None,
     weight: 1.0,
     encoder: Some(|_| Box::new(Copy)),
     decoder: || Box::new(Copy),

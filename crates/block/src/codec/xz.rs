@@ -37,6 +37,7 @@ const fn entry(id: u8, name: &'static str, check: Option<u8>) -> Codec {
             Some(4) => Some("CRC-64"),
             Some(_) => Some("SHA-256"),
         },
+        front: None,
         weight: 1500.0,
         encoder: None,
         decoder: match check {

@@ -17,6 +17,7 @@ pub static ZSTD: Codec = Codec {
     about: "Zstandard in its seekable format, which any zstd unpacks",
     levels: Some(LEVELS),
     checked: Some("XXH64"),
+    front: None,
     weight: 120.0,
     encoder: Some(|level| Box::new(Encoder::new(level))),
     decoder: || {
@@ -34,6 +35,7 @@ pub static FIRST: Codec = Codec {
     about: "a frame of Zstandard and whatever follows",
     levels: None,
     checked: None,
+    front: None,
     weight: 120.0,
     encoder: None,
     decoder: || {

@@ -18,22 +18,24 @@ const BESIDE: u64 = 192;
 /// A shard has room for so many blocks at least, or there are fewer shards.
 const PER_SHARD: u64 = 8;
 
-/// The bytes of a block, which go back to be used again when nobody has them any more.
+/// The bytes of a block, or the first of them, which go back to be used again when nobody has them any more.
 #[derive(Debug)]
 pub struct Plain {
     bytes: Vec<u8>,
+    /// How many of them there are.
+    len: usize,
     home: Arc<Spares>,
 }
 
 impl Plain {
     /// All of them.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[..self.len]
     }
 
     /// To be filled, while they are nobody else's.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        &mut self.bytes[..self.len]
     }
 
     /// Bytes of memory that it takes in the cache.
@@ -172,10 +174,23 @@ impl Cache {
         self.shards.iter().map(|shard| lock(shard).bytes).sum()
     }
 
-    /// What there is of the block that begins at `start`. `wanted` says that it is wanted now, and not only soon.
-    pub fn find(self: &Arc<Self>, start: u64, wanted: bool) -> Found {
+    /// What there is of the block that begins at `start`, of which the first `len` bytes are needed. `wanted` says that they
+    /// are wanted now, and not only soon. A flight may bring fewer.
+    pub fn find(self: &Arc<Self>, start: u64, len: usize, wanted: bool) -> Found {
         let mut guard = self.shard(start);
         let shard = &mut *guard;
+        let short = match shard.places.get(&start) {
+            Some(&Place::Slot(at)) if shard.slots[at].plain.len < len => Some(shard.take(at)),
+            _ => None,
+        };
+        let found = self.found(shard, start, wanted);
+        // A buffer goes back to the spares without this lock.
+        drop(guard);
+        drop(short);
+        found
+    }
+
+    fn found(self: &Arc<Self>, shard: &mut Shard, start: u64, wanted: bool) -> Found {
         match shard.places.get_mut(&start) {
             Some(&mut Place::Slot(at)) => {
                 let slot = &mut shard.slots[at];
@@ -215,8 +230,8 @@ impl Cache {
         }
     }
 
-    /// A buffer of `len` bytes, of any content.
-    pub fn buffer(&self, len: usize) -> Plain {
+    /// A buffer for the first `front` of `len` bytes, of any content.
+    pub fn buffer(&self, front: usize, len: usize) -> Plain {
         let spare = lock(&self.spares.spares).pop();
         // One that held a longer block would keep its memory for ever, and one that grows takes more than it needs.
         let fits = |spare: &Vec<u8>| (len..=2 * len).contains(&spare.capacity());
@@ -224,8 +239,11 @@ impl Cache {
             .filter(fits)
             .unwrap_or_else(|| Vec::with_capacity(len));
         bytes.resize(len, 0);
-        let home = Arc::clone(&self.spares);
-        Plain { bytes, home }
+        Plain {
+            bytes,
+            len: front,
+            home: Arc::clone(&self.spares),
+        }
     }
 
     /// Ends a flight, with a block or without.
@@ -271,14 +289,19 @@ impl Shard {
                 self.hand += 1;
                 continue;
             }
-            let slot = self.slots.swap_remove(self.hand);
-            self.places.remove(&slot.start);
-            if let Some(moved) = self.slots.get(self.hand) {
-                self.places.insert(moved.start, Place::Slot(self.hand));
-            }
-            self.bytes -= slot.plain.takes();
-            return Some(slot.plain);
+            return Some(self.take(self.hand));
         }
+    }
+
+    /// Takes the block in a slot out.
+    fn take(&mut self, at: usize) -> Arc<Plain> {
+        let slot = self.slots.swap_remove(at);
+        self.places.remove(&slot.start);
+        if let Some(moved) = self.slots.get(at) {
+            self.places.insert(moved.start, Place::Slot(at));
+        }
+        self.bytes -= slot.plain.takes();
+        slot.plain
     }
 }
 
@@ -291,16 +314,16 @@ mod tests {
     use super::*;
 
     fn put(cache: &Arc<Cache>, start: u64, len: usize) {
-        let Found::Mine(lead) = cache.find(start, true) else {
+        let Found::Mine(lead) = cache.find(start, 1, true) else {
             panic!("{start} is there");
         };
-        let mut plain = cache.buffer(len);
+        let mut plain = cache.buffer(len, len);
         plain.bytes_mut().fill(start as u8);
         lead.land(plain);
     }
 
     fn has(cache: &Arc<Cache>, start: u64) -> bool {
-        match cache.find(start, true) {
+        match cache.find(start, 1, true) {
             Found::Ready(plain) => plain.bytes().iter().all(|&byte| byte == start as u8),
             Found::Coming(_) => panic!("{start} is coming"),
             Found::Mine(_) => false,
@@ -325,43 +348,43 @@ mod tests {
     #[test]
     fn one_decodes_and_the_others_wait() {
         let cache = Cache::new(1000, 100);
-        let Found::Mine(lead) = cache.find(0, true) else {
+        let Found::Mine(lead) = cache.find(0, 1, true) else {
             panic!("nobody has it");
         };
-        let Found::Coming(flight) = cache.find(0, true) else {
+        let Found::Coming(flight) = cache.find(0, 1, true) else {
             panic!("somebody has it");
         };
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| flight.wait().as_ref().unwrap().bytes().len());
-            lead.land(cache.buffer(77));
+            lead.land(cache.buffer(77, 77));
             assert_eq!(waits.join().unwrap(), 77);
         });
         // One that fails is nobody's again.
-        let Found::Mine(lead) = cache.find(100, true) else {
+        let Found::Mine(lead) = cache.find(100, 1, true) else {
             panic!("nobody has it");
         };
         let flight = Arc::clone(lead.flight());
         drop(lead);
         assert!(flight.wait().is_none());
-        assert!(matches!(cache.find(100, true), Found::Mine(_)));
+        assert!(matches!(cache.find(100, 1, true), Found::Mine(_)));
     }
 
     #[test]
     fn what_was_decoded_ahead_is_of_use_once() {
         let cache = Cache::new(1000, 100);
         for (start, wanted) in [(0, true), (100, false), (200, false)] {
-            let Found::Mine(lead) = cache.find(start, wanted) else {
+            let Found::Mine(lead) = cache.find(start, 1, wanted) else {
                 panic!("nobody has it");
             };
             // Somebody wants the last one while it is on its way.
             if start == 200 {
-                assert!(matches!(cache.find(200, true), Found::Coming(_)));
+                assert!(matches!(cache.find(200, 1, true), Found::Coming(_)));
             }
-            lead.land(cache.buffer(100));
+            lead.land(cache.buffer(100, 100));
         }
         assert_eq!(cache.ahead_used(), 1);
         for start in [0, 100, 100, 200] {
-            assert!(matches!(cache.find(start, true), Found::Ready(_)));
+            assert!(matches!(cache.find(start, 1, true), Found::Ready(_)));
         }
         assert_eq!(cache.ahead_used(), 2);
     }
@@ -407,12 +430,40 @@ mod tests {
     fn buffers_are_used_again() {
         let cache = Cache::new(100 + BESIDE, 100);
         put(&cache, 0, 100);
-        let Found::Ready(plain) = cache.find(0, true) else {
+        let Found::Ready(plain) = cache.find(0, 1, true) else {
             panic!("it is there");
         };
         let place = plain.bytes().as_ptr();
         put(&cache, 500, 100);
         drop(plain);
-        assert_eq!(cache.buffer(60).bytes().as_ptr(), place);
+        assert_eq!(cache.buffer(60, 60).bytes().as_ptr(), place);
+    }
+
+    #[test]
+    fn the_front_of_a_block_gives_way_to_more() {
+        let cache = Cache::new(1 << 20, 100);
+        for start in [0, 100, 200] {
+            let Found::Mine(lead) = cache.find(start, 30, true) else {
+                panic!("{start} is there");
+            };
+            lead.land(cache.buffer(30, 100));
+        }
+        let Found::Ready(front) = cache.find(0, 30, true) else {
+            panic!("it is gone");
+        };
+        assert_eq!(
+            (front.bytes().len(), cache.bytes()),
+            (30, 3 * (100 + BESIDE))
+        );
+        let Found::Mine(lead) = cache.find(0, 31, true) else {
+            panic!("there is no more of it");
+        };
+        assert_eq!(cache.bytes(), 2 * (100 + BESIDE));
+        assert!(matches!(cache.find(0, 10, true), Found::Coming(_)));
+        lead.land(cache.buffer(100, 100));
+        for start in [0, 100, 200] {
+            let needed = if start == 0 { 100 } else { 30 };
+            assert!(matches!(cache.find(start, needed, true), Found::Ready(_)));
+        }
     }
 }

@@ -51,7 +51,7 @@ impl Store {
 
     pub(super) fn read_over(&self, at: u64, len: usize) -> Option<Piece> {
         let overlay = self.overlay.as_ref()?;
-        let mut plain = self.cache().buffer(len);
+        let mut plain = self.cache().buffer(len, len);
         match overlay.read(at, plain.bytes_mut()) {
             Ok(()) => Some(Piece::Data(Arc::new(plain), 0..len)),
             Err(reason) => {

@@ -143,8 +143,7 @@ impl Store {
                     flight.wait().as_ref().ok_or(bad)?;
                 }
                 Some((_, Coming::Theirs(flight, part, start))) => {
-                    let plain = flight.wait().clone();
-                    let plain = plain.or_else(|| self.again(start)).ok_or(bad)?;
+                    let plain = self.theirs(&flight, start, part.end).ok_or(bad)?;
                     put(at, Part::Bytes(&plain.bytes()[part]));
                 }
                 Some((_, Coming::File(offset, len))) => {

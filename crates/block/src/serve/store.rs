@@ -13,6 +13,12 @@ use crate::error::Error;
 use crate::image::{Access, Block, Image};
 use crate::overlay::Overlay;
 
+/// The front of a block is whole pages of those who ask.
+const FRONT: usize = 4096;
+
+/// A block to decode, how many of its bytes, and for whom.
+pub(super) type Task = Mutex<Option<(Block, usize, Lead)>>;
+
 /// An image, what of it is decoded, and how the rest comes to be.
 #[derive(Debug)]
 pub struct Store {
@@ -64,7 +70,7 @@ pub struct Window {
     pub(super) pieces: Vec<Piece>,
     /// Places in `pieces` that are not there yet.
     pub(super) coming: Vec<(usize, Coming)>,
-    pub(super) leads: Vec<Mutex<Option<(Block, Lead)>>>,
+    pub(super) leads: Vec<Task>,
 }
 
 #[derive(Debug)]
@@ -190,7 +196,7 @@ impl Store {
     /// A block that is needed whole, however few of its bytes are wanted: to be decoded, or compared with its hash.
     fn look_whole(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
         let stand_in = Piece::Zero(part.len() as u64);
-        let coming = match self.cache.find(block.start, true) {
+        let coming = match self.cache.find(block.start, part.end, true) {
             Found::Ready(plain) => {
                 self.metrics.hits.add(1);
                 return Piece::Data(plain, part);
@@ -202,12 +208,22 @@ impl Store {
             Found::Mine(lead) => {
                 self.metrics.misses.add(1);
                 let flight = Arc::clone(lead.flight());
-                window.leads.push(Mutex::new(Some((block, lead))));
+                let front = self.front(&block, part.end);
+                window.leads.push(Mutex::new(Some((block, front, lead))));
                 Coming::Mine(flight, part)
             }
         };
         window.coming.push((window.pieces.len(), coming));
         stand_in
+    }
+
+    /// How many of a block's bytes to decode where the first `needed` are wanted.
+    fn front(&self, block: &Block, needed: usize) -> usize {
+        let front = needed.next_multiple_of(FRONT);
+        match front as u64 <= block.len / 4 * 3 && self.image.has_front(block) {
+            true => front,
+            false => block.len as usize,
+        }
     }
 
     fn block(&self, at: u64) -> Result<Block, Bad> {
@@ -229,7 +245,7 @@ impl Store {
                     plain.map(|plain| Piece::Data(Arc::clone(plain), part))
                 }
                 Coming::Theirs(flight, part, start) => {
-                    let plain = flight.wait().clone().or_else(|| self.again(start));
+                    let plain = self.theirs(&flight, start, part.end);
                     plain.map(|plain| Piece::Data(plain, part))
                 }
                 Coming::File(offset, len) => self.read(offset, len),
@@ -253,20 +269,30 @@ impl Store {
         }
     }
 
-    /// A block that somebody else was to decode and did not: it is damaged, or whoever it was had to leave.
-    pub(super) fn again(&self, start: u64) -> Option<Arc<Plain>> {
+    /// A block that somebody else decodes, of which the first `len` bytes are needed.
+    pub(super) fn theirs(&self, flight: &Flight, start: u64, len: usize) -> Option<Arc<Plain>> {
+        let enough = |plain: &Arc<Plain>| plain.bytes().len() >= len;
+        let plain = flight.wait().clone().filter(enough);
+        plain.or_else(|| self.again(start, len))
+    }
+
+    /// A block that somebody else was to decode and did not, or less of it: it is damaged, or whoever it was had to leave, or
+    /// needed less.
+    fn again(&self, start: u64, len: usize) -> Option<Arc<Plain>> {
         loop {
-            match self.cache.find(start, true) {
+            match self.cache.find(start, len, true) {
                 Found::Ready(plain) => return Some(plain),
                 Found::Coming(flight) => {
-                    if let Some(plain) = flight.wait() {
+                    if let Some(plain) = flight.wait()
+                        && plain.bytes().len() >= len
+                    {
                         return Some(Arc::clone(plain));
                     }
                 }
                 Found::Mine(lead) => {
                     let block = self.block(start).ok()?;
                     let mut decoder = self.decoder();
-                    let plain = self.decode_one(&mut decoder, &block);
+                    let plain = self.decode_one(&mut decoder, &block, block.len as usize);
                     self.decoders().push(decoder);
                     let flight = Arc::clone(lead.flight());
                     lead.land(plain?);
@@ -287,17 +313,18 @@ impl Store {
             at = block.start + block.len;
             if let Access::Whole = block.access()
                 && !self.is_over(&block)
-                && let Found::Mine(lead) = self.cache.find(block.start, false)
+                && let len = block.len as usize
+                && let Found::Mine(lead) = self.cache.find(block.start, len, false)
             {
                 self.metrics.ahead.add(1);
-                window.leads.push(Mutex::new(Some((block, lead))));
+                window.leads.push(Mutex::new(Some((block, len, lead))));
             }
         }
         self.decode(pool, &window.leads);
         window.clear();
     }
 
-    fn decode(&self, pool: &Pool, leads: &[Mutex<Option<(Block, Lead)>>]) {
+    fn decode(&self, pool: &Pool, leads: &[Task]) {
         self.decode_each(pool, leads.len(), |number| &leads[number], |_, _, _| ());
     }
 
@@ -307,7 +334,7 @@ impl Store {
         &self,
         pool: &Pool,
         count: usize,
-        lead: impl Fn(usize) -> &'a Mutex<Option<(Block, Lead)>> + Sync,
+        lead: impl Fn(usize) -> &'a Task + Sync,
         ready: impl Fn(usize, &Block, &Plain) + Sync,
     ) {
         let done = self.rounds.run(pool, count as u32, &|_, items| {
@@ -315,8 +342,8 @@ impl Store {
             for number in items.start as usize..items.end as usize {
                 let taken = lead(number).lock();
                 let taken = taken.unwrap_or_else(PoisonError::into_inner).take();
-                if let Some((block, lead)) = taken
-                    && let Some(plain) = self.decode_one(&mut decoder, &block)
+                if let Some((block, front, lead)) = taken
+                    && let Some(plain) = self.decode_one(&mut decoder, &block, front)
                 {
                     ready(number, &block, &plain);
                     lead.land(plain);
@@ -334,9 +361,9 @@ impl Store {
         }
     }
 
-    fn decode_one(&self, decoder: &mut Decoder, block: &Block) -> Option<Plain> {
-        let mut plain = self.cache.buffer(block.len as usize);
-        let done = self.image.read_whole(decoder, block, plain.bytes_mut());
+    fn decode_one(&self, decoder: &mut Decoder, block: &Block, front: usize) -> Option<Plain> {
+        let mut plain = self.cache.buffer(front, block.len as usize);
+        let done = self.image.read_front(decoder, block, plain.bytes_mut());
         match done {
             Ok(()) => Some(plain),
             Err(error) => {
@@ -347,7 +374,7 @@ impl Store {
     }
 
     pub(super) fn read(&self, offset: u64, len: usize) -> Option<Piece> {
-        let mut plain = self.cache.buffer(len);
+        let mut plain = self.cache.buffer(len, len);
         match self.image.file().read(offset, plain.bytes_mut()) {
             Ok(got) if got == len => Some(Piece::Data(Arc::new(plain), 0..len)),
             Ok(_) => {
@@ -384,6 +411,11 @@ mod tests {
     use crate::image::Place;
 
     use std::path::Path;
+
+    use evener_runtime::Runtime;
+
+    use crate::codec::LZ4;
+    use crate::session::{Options, PackOptions, pack};
 
     fn frames() -> Arc<Image> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/frames.zst");
@@ -430,5 +462,55 @@ mod tests {
             panic!("{second:?}");
         };
         assert_eq!(plain.bytes()[part.clone()], wanted);
+    }
+
+    /// One block of LZ4, and what is in it.
+    fn one_block() -> (Arc<Image>, Vec<u8>) {
+        let path = |end: &str| {
+            let name = format!("evener-store-{}.{end}", std::process::id());
+            std::env::temp_dir().join(name)
+        };
+        let (raw, packed) = (path("img"), path("evb"));
+        let plain: Vec<u8> = (0..65_536u32).map(|i| (i / 5 * i) as u8).collect();
+        std::fs::write(&raw, &plain).unwrap();
+        let options = PackOptions {
+            codec: &LZ4,
+            ..PackOptions::default()
+        };
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let session = pack(raw.as_os_str(), packed.as_os_str(), &options).unwrap();
+        session.run(&runtime, Options::default()).unwrap();
+        let image = Image::open(&packed).unwrap();
+        std::fs::remove_file(raw).unwrap();
+        std::fs::remove_file(packed).unwrap();
+        (Arc::new(image), plain)
+    }
+
+    #[test]
+    fn who_needs_more_than_the_front_of_a_block_gets_it() {
+        let (image, plain) = one_block();
+        let pool = Pool::new(1).unwrap();
+        for budget in [0, 1 << 20] {
+            let store = Store::new(Arc::clone(&image), budget, Rounds::plain(1));
+            let windows = [0..10, 5000..5001, 65_000..65_536, 0..10].map(|range| {
+                let mut window = Window::default();
+                store.look(range.clone(), u64::MAX, &mut window).unwrap();
+                (range, window)
+            });
+            for (number, (range, mut window)) in windows.into_iter().enumerate() {
+                store.fill(&pool, &mut window).unwrap();
+                let [Piece::Data(block, part)] = window.pieces() else {
+                    panic!("{window:?}");
+                };
+                let wanted = &plain[range.start as usize..range.end as usize];
+                assert_eq!(block.bytes()[part.clone()], *wanted, "{range:?}");
+                let front = if number == 0 || number == 3 {
+                    4096
+                } else {
+                    65_536
+                };
+                assert_eq!(block.bytes().len(), front, "{range:?}");
+            }
+        }
     }
 }

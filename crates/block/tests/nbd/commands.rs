@@ -51,7 +51,9 @@ fn reads_at_random_places_give_what_was_packed() {
     for (codec, cache) in [
         ("zstd", 1 << 20),
         ("zstd", 0),
+        ("lz4", 1 << 20),
         ("lz4", 100_000),
+        ("lz4", 0),
         ("none", 1 << 20),
     ] {
         let (bytes, plain) = packed_image(codec);
