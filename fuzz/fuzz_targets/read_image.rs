@@ -151,6 +151,11 @@ fuzz_target!(|data: &[u8]| {
         let plain = &mut plain[..block.len as usize];
         let done = image.read_block(&mut decoder, &block, plain);
         let done = done.and_then(|()| image.check(&block, plain));
+        if image.has_front(&block) {
+            let mut front = vec![0; plain.len() / 2];
+            let read = image.read_front(&mut decoder, &block, &mut front);
+            assert!(done.is_err() || read.is_ok() && plain.starts_with(&front), "{block:?}: {read:?}");
+        }
         if ours && done.is_ok() && matches!(block.check, Check::Leaf(_)) {
             let mut packed = fixed().plain.chunks(BLOCK as usize);
             assert!(packed.any(|packed| packed == plain), "{block:?} was not packed");

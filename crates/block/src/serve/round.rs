@@ -69,6 +69,7 @@ impl Round {
             self.windows.push(Window::default());
         }
         let window = &mut self.windows[self.used];
+        window.whole = true;
         store.look(range, u64::MAX, window)?;
         if !window.is_cold() {
             return Ok(Some(window.pieces()));

@@ -67,6 +67,8 @@ impl Piece {
 pub struct Window {
     pub(super) from: u64,
     pub(super) to: u64,
+    /// Others of the same round may need more of its blocks than it does.
+    pub(super) whole: bool,
     pub(super) pieces: Vec<Piece>,
     /// Places in `pieces` that are not there yet.
     pub(super) coming: Vec<(usize, Coming)>,
@@ -208,7 +210,10 @@ impl Store {
             Found::Mine(lead) => {
                 self.metrics.misses.add(1);
                 let flight = Arc::clone(lead.flight());
-                let front = self.front(&block, part.end);
+                let front = match window.whole {
+                    true => block.len as usize,
+                    false => self.front(&block, part.end),
+                };
                 window.leads.push(Mutex::new(Some((block, front, lead))));
                 Coming::Mine(flight, part)
             }
