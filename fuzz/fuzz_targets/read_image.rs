@@ -62,6 +62,7 @@ fn fixed() -> &'static Fixed {
             include_bytes!("../../crates/block/tests/fixtures/streams.xz").to_vec(),
             include_bytes!("../../crates/block/tests/fixtures/v2.cloop").to_vec(),
             include_bytes!("../../crates/block/tests/fixtures/frames.zst").to_vec(),
+            include_bytes!("../../crates/block/tests/fixtures/version1.zst").to_vec(),
         ]);
         let file = File::options().read(true).write(true).open(&output).expect("a file");
         fs::remove_file(input).expect("a file");

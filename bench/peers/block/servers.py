@@ -13,7 +13,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def images(evener, raw, directory, wanted=("zst", "evb", "qcow2", "xz")):
-    """Makes the images that are not there yet, and says which there are, by name."""
+    """Makes the images that are not there yet, or evener made before it was built anew, and says which there are, by name."""
     made = {"raw": raw}
     pack = [evener, "image", "pack", raw]
     qcow2 = ["qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", "-W", "-m", "16"]
@@ -30,7 +30,8 @@ def images(evener, raw, directory, wanted=("zst", "evb", "qcow2", "xz")):
             print(f"skipped: {program} is not installed", file=sys.stderr)
             continue
         made[name] = directory / f"{raw.name}.{name}"
-        if not made[name].exists():
+        by = None if program else evener
+        if not made[name].exists() or by and os.path.getmtime(by) > made[name].stat().st_mtime:
             print(f"making {made[name]}", file=sys.stderr)
             unfinished = made[name].with_suffix(".part")
             subprocess.run(recipe(unfinished), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

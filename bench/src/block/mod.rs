@@ -300,15 +300,14 @@ fn by_blocks(
         let block = image.block(at).map_err(unreadable)?;
         let end = (block.start + block.len).min(request.end);
         cold.push(read(store, runtime.pool(), at..end, window)?);
-        if let Place::Packed {
-            codec, plain: len, ..
-        } = block.place
-        {
+        if let Place::Packed { .. } = block.place {
             image.fetch(&block, &mut packed).map_err(unreadable)?;
-            plain.resize(len as usize, 0);
+            plain.resize(block.len as usize, 0);
             let mut done = Ok(());
-            alone.push(micros(|| done = decoder.decode(codec, &packed, &mut plain)));
-            done.map_err(|fault| Error::Picture(fault.to_string()))?;
+            alone.push(micros(|| {
+                done = image.unpack(&mut decoder, &block, &packed, &mut plain);
+            }));
+            done.map_err(unreadable)?;
         }
         at = end;
     }

@@ -38,15 +38,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let from = vec![1; bytes as usize];
         let decode = rate(bytes, threads, |plain, decoder, share| {
             for (block, packed) in blocks.iter().skip(share).step_by(threads) {
-                if let Place::Packed {
-                    codec, plain: len, ..
-                } = block.place
-                {
-                    let room = &mut plain[..len as usize];
-                    let done = decoder.decode(codec, packed, room);
-                    assert!(done.is_ok(), "the block at {}", block.start);
-                    black_box(room);
-                }
+                let room = &mut plain[..block.len as usize];
+                let done = image.unpack(decoder, block, packed, room);
+                assert!(done.is_ok(), "the block at {}", block.start);
+                black_box(room);
             }
         });
         let copy = rate(bytes, threads, |plain, _, share| {

@@ -45,10 +45,8 @@ impl Decoder {
         packed: &[u8],
         plain: &mut [u8],
     ) -> Result<(), Fault> {
-        match codec.front {
-            Some(front) => told(codec, front(packed, plain)),
-            None => self.decode(codec, packed, plain),
-        }
+        let decode = self.codecs[usize::from(codec.id)].get_or_insert_with(codec.decoder);
+        told(codec, decode.front(packed, plain))
     }
 }
 

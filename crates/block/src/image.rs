@@ -5,15 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use twox_hash::XxHash64;
-
 use crate::codec::Codec;
-use crate::decoder::Decoder;
-use crate::error::{Error, Fault};
+use crate::error::Error;
 use crate::file::ImageFile;
 use crate::format::{self, Format, Opened};
 use crate::tree::Hash;
-use crate::zero::is_zero;
 
 /// A part of an image that is decoded by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +47,8 @@ pub enum Place {
         codec: &'static Codec,
         /// Bytes that are decoded; those behind the block's length lie beyond the end of the image.
         plain: u32,
+        /// The sum of the packed bytes, where the image has it: the low 32 bits of their XXH3.
+        sum: Option<u32>,
     },
 }
 
@@ -78,7 +76,8 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// An image that is open. All of it works from any number of threads at once, without a lock: each needs a [`Decoder`].
+/// An image that is open. All of it works from any number of threads at once, without a lock: each needs a
+/// [`Decoder`](crate::Decoder).
 pub struct Image {
     file: Arc<ImageFile>,
     opened: Opened,
@@ -166,7 +165,7 @@ impl Image {
         self.opened.layout.block(at)
     }
 
-    fn inside(&self, from: u64, bytes: u64) -> Result<(), Error> {
+    pub(crate) fn inside(&self, from: u64, bytes: u64) -> Result<(), Error> {
         let to = from.saturating_add(bytes);
         match to <= self.size() {
             true => Ok(()),
@@ -177,215 +176,6 @@ impl Image {
                 size: self.size(),
             }),
         }
-    }
-
-    /// Decodes a block of this image into all of `plain`, which has its length.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the block cannot be decoded. That it is what was packed is not checked here beyond what its
-    /// codec does; see [`Image::check`].
-    ///
-    /// # Panics
-    /// If `plain` has another length.
-    pub fn read_block(
-        &self,
-        decoder: &mut Decoder,
-        block: &Block,
-        plain: &mut [u8],
-    ) -> Result<(), Error> {
-        assert_eq!(
-            plain.len() as u64,
-            block.len,
-            "bytes for the block at {}",
-            block.start
-        );
-        match block.place {
-            Place::Zero { .. } => plain.fill(0),
-            Place::Plain { offset } => {
-                if self.file.read(offset, plain)? < plain.len() {
-                    return Err(self.wrong(block.start, Fault::Cut));
-                }
-            }
-            Place::Packed {
-                codec, plain: all, ..
-            } => {
-                let mut packed = std::mem::take(&mut decoder.packed);
-                let done = self.fetch(block, &mut packed).and_then(|()| {
-                    let done = match all as usize {
-                        all if all == plain.len() => decoder.decode(codec, &packed, plain),
-                        all => decode_front(decoder, codec, &packed, all, plain),
-                    };
-                    done.map_err(|fault| self.wrong(block.start, fault))
-                });
-                decoder.packed = packed;
-                done?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the packed bytes of a block into all of `packed`, for whoever decodes them elsewhere. There are none of a block
-    /// that is zero.
-    ///
-    /// # Errors
-    /// The file cannot be read, or ends before them.
-    pub fn fetch(&self, block: &Block, packed: &mut Vec<u8>) -> Result<(), Error> {
-        let (offset, len) = match block.place {
-            Place::Zero { packed } => packed.unwrap_or((0, 0)),
-            Place::Plain { offset } => (offset, block.len as u32),
-            Place::Packed { offset, packed, .. } => (offset, packed),
-        };
-        packed.resize(len as usize, 0);
-        match self.file.read(offset, packed)? < packed.len() {
-            true => Err(self.wrong(block.start, Fault::Cut)),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether the bytes of a block are what was packed, as far as that can be told.
-    ///
-    /// # Errors
-    /// They are not, or the file cannot be read.
-    pub fn check(&self, block: &Block, plain: &[u8]) -> Result<(), Error> {
-        let fits = match block.check {
-            Check::Nothing | Check::Inside(_) => return Ok(()),
-            Check::Zero => match is_zero(plain) {
-                true => return Ok(()),
-                false => return Err(self.wrong(block.start, Fault::NotZero)),
-            },
-            Check::Xxh64(sum) => XxHash64::oneshot(0, plain) as u32 == sum,
-            Check::Leaf(number) => {
-                let Some(leaves) = &self.opened.leaves else {
-                    return Ok(());
-                };
-                let mut leaf = Hash([0; Hash::LEN]);
-                let at = leaves.offset + u64::from(number) * Hash::LEN as u64;
-                self.file.read(at, &mut leaf.0)?;
-                Hash::of(plain) == leaf
-            }
-        };
-        match fits {
-            true => Ok(()),
-            false => Err(self.wrong(
-                block.start,
-                Fault::Sum {
-                    kind: block.check.name(),
-                },
-            )),
-        }
-    }
-
-    fn wrong(&self, at: u64, fault: Fault) -> Error {
-        let name = self.file.name().to_owned();
-        Error::Block { name, at, fault }
-    }
-
-    /// As [`Image::read_block`], and sees to it that the bytes are what was packed, by the cheapest sum there is.
-    ///
-    /// # Errors
-    /// As there, or they are something else.
-    ///
-    /// # Panics
-    /// If `plain` has another length.
-    pub fn read_whole(
-        &self,
-        decoder: &mut Decoder,
-        block: &Block,
-        plain: &mut [u8],
-    ) -> Result<(), Error> {
-        self.read_block(decoder, block, plain)?;
-        match (&block.place, &block.check) {
-            // Beside their hashes, frames of our own have a checksum that decoding compared.
-            (Place::Packed { codec, .. }, Check::Leaf(_)) if codec.checked.is_some() => Ok(()),
-            _ => self.check(block, plain),
-        }
-    }
-
-    /// Whether [`Image::read_front`] reads the first bytes of a block without decoding the rest, and sees to it that they are
-    /// what was packed as well as [`Image::read_whole`] does.
-    pub fn has_front(&self, block: &Block) -> bool {
-        let Place::Packed { codec, plain, .. } = block.place else {
-            return false;
-        };
-        let alone = match block.check {
-            Check::Nothing | Check::Inside(_) => true,
-            Check::Leaf(_) => codec.checked.is_some(),
-            Check::Zero | Check::Xxh64(_) => false,
-        };
-        alone && codec.front.is_some() && u64::from(plain) == block.len
-    }
-
-    /// Reads the first bytes of a block that [has a front](Image::has_front) into all of `front`, or those of any block.
-    ///
-    /// # Errors
-    /// As [`Image::read_whole`].
-    ///
-    /// # Panics
-    /// If the block is shorter, or is longer and has no front.
-    pub fn read_front(
-        &self,
-        decoder: &mut Decoder,
-        block: &Block,
-        front: &mut [u8],
-    ) -> Result<(), Error> {
-        match block.place {
-            Place::Packed { codec, .. }
-                if (front.len() as u64) < block.len && self.has_front(block) =>
-            {
-                let mut packed = std::mem::take(&mut decoder.packed);
-                let done = self.fetch(block, &mut packed).and_then(|()| {
-                    let done = decoder.decode_front(codec, &packed, front);
-                    done.map_err(|fault| self.wrong(block.start, fault))
-                });
-                decoder.packed = packed;
-                done
-            }
-            _ => self.read_whole(decoder, block, front),
-        }
-    }
-
-    /// Reads bytes of the image from byte `at` on into all of `room`. Blocks of which only a part is wanted are decoded
-    /// whole, each time: a cache is for whoever serves.
-    ///
-    /// # Errors
-    /// The bytes are not all in the image, or not to be had, or not what was packed.
-    pub fn read_at(
-        &self,
-        decoder: &mut Decoder,
-        mut at: u64,
-        mut room: &mut [u8],
-    ) -> Result<(), Error> {
-        self.inside(at, room.len() as u64)?;
-        while !room.is_empty() {
-            let block = self.opened.layout.block(at)?;
-            let skip = at - block.start;
-            let take = (block.len - skip).min(room.len() as u64) as usize;
-            let (now, later) = room.split_at_mut(take);
-            match block.access() {
-                Access::Zero => now.fill(0),
-                Access::File(offset) => {
-                    if self.file.read(offset + skip, now)? < take {
-                        return Err(self.wrong(block.start, Fault::Cut));
-                    }
-                }
-                Access::Whole if take as u64 == block.len => {
-                    self.read_whole(decoder, &block, now)?;
-                }
-                Access::Whole => {
-                    let mut plain = std::mem::take(&mut decoder.plain);
-                    plain.resize(block.len as usize, 0);
-                    let done = self.read_whole(decoder, &block, &mut plain);
-                    if done.is_ok() {
-                        now.copy_from_slice(&plain[skip as usize..][..take]);
-                    }
-                    decoder.plain = plain;
-                    done?;
-                }
-            }
-            room = later;
-            at += take as u64;
-        }
-        Ok(())
     }
 
     /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be zero.
@@ -438,20 +228,6 @@ impl Image {
     pub(crate) fn leaves(&self) -> Option<&format::Leaves> {
         self.opened.leaves.as_ref()
     }
-}
-
-/// The front of a block that has more bytes than the image has left.
-fn decode_front(
-    decoder: &mut Decoder,
-    codec: &'static Codec,
-    packed: &[u8],
-    all: usize,
-    plain: &mut [u8],
-) -> Result<(), Fault> {
-    let mut whole = vec![0; all];
-    decoder.decode(codec, packed, &mut whole)?;
-    plain.copy_from_slice(&whole[..plain.len()]);
-    Ok(())
 }
 
 impl Check {

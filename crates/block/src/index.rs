@@ -10,8 +10,10 @@ struct Entry {
     start: u64,
     offset: u64,
     packed: u32,
-    /// Number of the leaf, or a checksum, as `sums` says.
+    /// A checksum, as `sums` says.
     sum: u32,
+    /// Number of the leaf.
+    leaf: u32,
     /// Number of the codec; [`ZERO`] for zero blocks.
     codec: u8,
 }
@@ -25,8 +27,10 @@ pub enum Sums {
     Inside,
     /// The low 32 bits of XXH64.
     Xxh64,
-    /// Numbers of leaves.
+    /// Nothing, but there are leaves.
     Leaves,
+    /// That of the packed bytes, and there are leaves.
+    Packed,
 }
 
 /// Blocks in order, each where the one before ends.
@@ -88,20 +92,15 @@ impl Index {
             return Err(format!("the block at byte {at} lies behind the last"));
         }
         self.longest = self.longest.max(len as u32);
-        let sum = match self.sums {
-            Sums::Leaves => {
-                self.leaves += 1;
-                self.leaves - 1
-            }
-            _ => sum,
-        };
         self.entries.push(Entry {
             start: at,
             offset,
             packed: packed as u32,
             sum,
+            leaf: self.leaves,
             codec: codec.id,
         });
+        self.leaves += 1;
         self.grow(len)
     }
 
@@ -115,6 +114,7 @@ impl Index {
             offset,
             packed,
             sum: 0,
+            leaf: 0,
             codec: ZERO,
         });
         self.grow(len)
@@ -170,11 +170,12 @@ impl Index {
                 packed,
                 codec,
                 plain: len as u32,
+                sum: (self.sums == Sums::Packed).then_some(entry.sum),
             },
         };
         let check = match (self.sums, codec) {
             (_, None) => Check::Zero,
-            (Sums::Leaves, _) => Check::Leaf(entry.sum),
+            (Sums::Leaves | Sums::Packed, _) => Check::Leaf(entry.leaf),
             (Sums::Xxh64, _) => Check::Xxh64(entry.sum),
             (Sums::Inside, Some(codec)) => match codec.checked {
                 Some(kind) => Check::Inside(kind),

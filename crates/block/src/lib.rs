@@ -15,7 +15,8 @@
 //!
 //! | file | what it is for |
 //! | --- | --- |
-//! | `image.rs` | an image that is open: geometry, blocks, reading, extents |
+//! | `image.rs` | an image that is open: geometry, blocks, extents |
+//! | `read.rs` | its bytes: read, decoded, compared |
 //! | `file.rs` | the file under it, read from any thread |
 //! | `codec/` | one file per codec, one line each in `mod.rs` |
 //! | `format/` | one file per format, one line each in `mod.rs` |
@@ -42,6 +43,7 @@ mod index;
 pub mod nbd;
 pub mod overlay;
 pub mod pack;
+mod read;
 pub mod serve;
 pub mod session;
 mod tree;

@@ -1,8 +1,9 @@
-//! Hashes of blocks, and the root over them.
+//! Hashes of blocks, the root over them, and sums of what blocks are packed in.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use twox_hash::XxHash3_64;
 
 /// A BLAKE3 hash.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,11 @@ impl Hash {
     pub fn of(block: &[u8]) -> Hash {
         Hash(*blake3::hash(block).as_bytes())
     }
+}
+
+/// The sum of the packed bytes of a block: the low 32 bits of XXH3 (64 bits, seed 0).
+pub fn packed_sum(packed: &[u8]) -> u32 {
+    XxHash3_64::oneshot(packed) as u32
 }
 
 impl fmt::Display for Hash {

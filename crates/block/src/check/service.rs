@@ -74,6 +74,7 @@ impl Decode {
                 packed,
                 codec,
                 plain,
+                sum: None,
             };
         }
         let len = block.len as usize;

@@ -11,7 +11,8 @@ pub static ZLIB: Codec = Codec {
     about: "zlib",
     levels: None,
     checked: Some("Adler-32"),
-    front: None,
+    bare: None,
+    front: false,
     weight: 150.0,
     encoder: None,
     decoder: || {
@@ -29,7 +30,8 @@ pub static DEFLATE: Codec = Codec {
     about: "deflate without a frame",
     levels: None,
     checked: None,
-    front: None,
+    bare: None,
+    front: false,
     weight: 150.0,
     encoder: None,
     decoder: || {

@@ -21,7 +21,8 @@ pub static LZ4: Codec = Codec {
     about: "LZ4, the fastest to decode",
     levels: Some(LEVELS),
     checked: Some("XXH3"),
-    front: Some(summed_front),
+    bare: None,
+    front: true,
     weight: 60.0,
     encoder: Some(|level| Box::new(Encoder { level })),
     decoder: || Box::new(Summed),
@@ -34,7 +35,8 @@ pub static BARE: Codec = Codec {
     about: "LZ4 without a checksum",
     levels: None,
     checked: None,
-    front: Some(front),
+    bare: None,
+    front: true,
     weight: 60.0,
     encoder: None,
     decoder: || Box::new(Bare),
@@ -71,10 +73,10 @@ impl Decode for Summed {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         Bare.decode(compared(packed)?, plain)
     }
-}
 
-fn summed_front(packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-    front(compared(packed)?, plain)
+    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        front(compared(packed)?, plain)
+    }
 }
 
 /// The block before its checksum, if that is the sum of it.
@@ -93,6 +95,10 @@ impl Decode for Bare {
         let len = i32::try_from(wanted).map_err(|_| CodecError::TooLong)?;
         let done = decompress_to_buffer(packed, Some(len), plain);
         exact(done.map_err(|_| CodecError::Invalid)?, wanted)
+    }
+
+    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        front(packed, plain)
     }
 }
 
@@ -176,7 +182,7 @@ mod tests {
             room[bit / 8] ^= 1 << (bit % 8);
             let decoded = Summed.decode(&room[..len], &mut out);
             assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
-            let decoded = summed_front(&room[..len], &mut out[..10]);
+            let decoded = Summed.front(&room[..len], &mut out[..10]);
             assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
             room[bit / 8] ^= 1 << (bit % 8);
         }

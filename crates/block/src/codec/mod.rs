@@ -14,7 +14,7 @@ mod zstd;
 use std::fmt;
 
 /// All codecs. The place of each is its [`Codec::id`].
-pub static TABLE: [&Codec; 13] = [
+pub static TABLE: [&Codec; 14] = [
     &none::NONE,
     &zstd::ZSTD,
     &lz4::BARE,
@@ -28,6 +28,7 @@ pub static TABLE: [&Codec; 13] = [
     &xz::BLOCK_CRC64,
     &xz::BLOCK_SHA256,
     &lz4::LZ4,
+    &zstd::BARE,
 ];
 
 pub use deflate::{DEFLATE, ZLIB};
@@ -35,7 +36,7 @@ pub use lz4::{BARE as LZ4_BARE, LZ4};
 pub use lzo::LZO;
 pub use none::NONE;
 pub use xz::{BLOCK as XZ_BLOCK, BLOCK_CRC32, BLOCK_CRC64, BLOCK_SHA256, XZ};
-pub use zstd::{FIRST as ZSTD_FIRST, ZSTD};
+pub use zstd::{BARE as ZSTD_BARE, FIRST as ZSTD_FIRST, ZSTD};
 
 /// A way to make a block shorter.
 #[derive(Debug)]
@@ -50,8 +51,10 @@ pub struct Codec {
     pub levels: Option<Levels>,
     /// What checksum a block carries within itself, that decoding compares; `None` if there is none.
     pub checked: Option<&'static str>,
-    /// Decodes the first bytes of a block without the rest, if that takes less time.
-    pub front: Option<Front>,
+    /// Decodes the same packed bytes without comparing that checksum, for whoever knows that they are right.
+    pub bare: Option<&'static Codec>,
+    /// Whether [`Decode::front`] takes less time than decoding all.
+    pub front: bool,
     /// Vectorised operations on a byte that encoding takes, about; see `evener_runtime::Work`.
     pub weight: f64,
     /// Something that encodes at a level; `None` where blocks are only read.
@@ -59,12 +62,6 @@ pub struct Codec {
     /// Something that decodes.
     pub decoder: fn() -> Box<dyn Decode>,
 }
-
-/// Decodes `packed` until all of `front` is filled. What there is of a checksum within the block is compared.
-///
-/// # Errors
-/// It is not what the codec made of so many bytes or more.
-pub type Front = fn(packed: &[u8], front: &mut [u8]) -> Result<(), CodecError>;
 
 /// How hard a codec can try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +88,15 @@ pub trait Decode: Send {
     /// # Errors
     /// It is not what the codec made of so many bytes.
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
+
+    /// Decodes `packed` until all of `front` is filled, which is to be all there is where the codec [has
+    /// none](Codec::front). What there is of a checksum of the packed bytes is compared.
+    ///
+    /// # Errors
+    /// It is not what the codec made of so many bytes or more.
+    fn front(&mut self, packed: &[u8], front: &mut [u8]) -> Result<(), CodecError> {
+        self.decode(packed, front)
+    }
 }
 
 /// What a codec found wrong.

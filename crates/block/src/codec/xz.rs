@@ -37,7 +37,8 @@ const fn entry(id: u8, name: &'static str, check: Option<u8>) -> Codec {
             Some(4) => Some("CRC-64"),
             Some(_) => Some("SHA-256"),
         },
-        front: None,
+        bare: None,
+        front: false,
         weight: 1500.0,
         encoder: None,
         decoder: match check {

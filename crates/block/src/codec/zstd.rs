@@ -1,8 +1,9 @@
 //! Zstandard (RFC 8878), a frame to a block.
 
-use zstd_safe::{CCtx, CParameter, DCtx};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use super::{Codec, CodecError, Decode, Encode, Levels, exact};
+use crate::MAX_BLOCK;
 
 const LEVELS: Levels = Levels {
     min: -7,
@@ -17,15 +18,25 @@ pub static ZSTD: Codec = Codec {
     about: "Zstandard in its seekable format, which any zstd unpacks",
     levels: Some(LEVELS),
     checked: Some("XXH64"),
-    front: None,
+    bare: Some(&BARE),
+    front: false,
     weight: 120.0,
     encoder: Some(|level| Box::new(Encoder::new(level))),
-    decoder: || {
-        Box::new(Frame {
-            first: false,
-            context: DCtx::create(),
-        })
-    },
+    decoder: || Box::new(Frame(DCtx::create())),
+};
+
+/// The same frames, whose checksum is not compared.
+pub static BARE: Codec = Codec {
+    id: 13,
+    name: "zstd-bare",
+    about: "Zstandard without comparing its checksum",
+    levels: None,
+    checked: None,
+    bare: None,
+    front: true,
+    weight: 120.0,
+    encoder: None,
+    decoder: || Box::new(Frame(bare())),
 };
 
 /// The first of what may be several frames, and what follows is left alone, as in the sectors of a qcow2 image.
@@ -35,16 +46,18 @@ pub static FIRST: Codec = Codec {
     about: "a frame of Zstandard and whatever follows",
     levels: None,
     checked: None,
-    front: None,
+    bare: None,
+    front: false,
     weight: 120.0,
     encoder: None,
-    decoder: || {
-        Box::new(Frame {
-            first: true,
-            context: DCtx::create(),
-        })
-    },
+    decoder: || Box::new(First(Frame(DCtx::create()))),
 };
+
+/// Packed bytes after which zstd begins a block of its own, about, so that the front of a frame can be had without the rest.
+/// Those blocks share their tables: with level 3 and 64 KiB of a root file system the frame grows by 0.4 %, decoding
+/// takes 4 % longer and encoding 11 %. Blocks with tables of their own ([`CParameter::MaxBlockSize`]) of 16 KiB take 13 %
+/// longer to decode.
+const PIECE: u32 = 4000;
 
 struct Encoder(CCtx<'static>);
 
@@ -55,6 +68,7 @@ impl Encoder {
             CParameter::CompressionLevel(level),
             // Its low 32 bits are those that a seek table wants.
             CParameter::ChecksumFlag(true),
+            CParameter::TargetCBlockSize(PIECE),
         ] {
             // Levels beyond the library's are the nearest of its own.
             let set = context.set_parameter(parameter);
@@ -70,23 +84,52 @@ impl Encode for Encoder {
     }
 }
 
-struct Frame {
-    first: bool,
-    context: DCtx<'static>,
+struct Frame(DCtx<'static>);
+
+/// Compares no checksum, and takes no more memory for a front than for a block.
+fn bare() -> DCtx<'static> {
+    let mut context = DCtx::create();
+    for parameter in [
+        DParameter::ForceIgnoreChecksum(true),
+        DParameter::WindowLogMax(MAX_BLOCK.trailing_zeros()),
+    ] {
+        let set = context.set_parameter(parameter);
+        debug_assert!(set.is_ok());
+    }
+    context
 }
 
 impl Decode for Frame {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        let packed = match self.first {
-            true => {
-                let found = zstd_safe::find_frame_compressed_size(packed);
-                &packed[..found.map_err(|_| CodecError::Invalid)?]
-            }
-            false => packed,
-        };
         let wanted = plain.len();
-        let done = self.context.decompress(plain, packed);
+        let done = self.0.decompress(plain, packed);
         exact(done.map_err(failed)?, wanted)
+    }
+
+    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        let wanted = plain.len();
+        self.0.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        let mut input = InBuffer::around(packed);
+        let mut output = OutBuffer::around(plain);
+        while output.pos() < wanted {
+            let before = (input.pos(), output.pos());
+            let left = self.0.decompress_stream(&mut output, &mut input);
+            let ended = left.map_err(failed)? == 0 || (input.pos(), output.pos()) == before;
+            if ended {
+                break;
+            }
+        }
+        exact(output.pos(), wanted)
+    }
+}
+
+struct First(Frame);
+
+impl Decode for First {
+    fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        let found = zstd_safe::find_frame_compressed_size(packed);
+        let frame = &packed[..found.map_err(|_| CodecError::Invalid)?];
+        self.0.decode(frame, plain)
     }
 }
 
@@ -97,5 +140,101 @@ fn failed(code: usize) -> CodecError {
     match code {
         NO_ROOM => CodecError::TooLong,
         _ => CodecError::Invalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of a few letters, and some that do not come again.
+    fn plain() -> Vec<u8> {
+        let word = |i: u32| match i % 5 {
+            0..3 => [b'a' + (i / 7 % 23) as u8; 4],
+            _ => i.wrapping_mul(0x9e37_79b9).to_le_bytes(),
+        };
+        (0..16_384).flat_map(word).collect()
+    }
+
+    fn packed(level: i32, plain: &[u8]) -> Vec<u8> {
+        let mut room = vec![0; 2 * plain.len() + 1000];
+        let len = Encoder::new(level).encode(plain, &mut room).unwrap();
+        room.truncate(len);
+        room
+    }
+
+    #[test]
+    fn the_front_of_a_frame_is_that_of_the_whole() {
+        let plain = plain();
+        for level in LEVELS.min..=LEVELS.max {
+            let packed = packed(level, &plain);
+            let mut frame = Frame(bare());
+            for len in (0..9).chain((0..=plain.len()).rev().step_by(4111)) {
+                let mut out = vec![0xee; len + 16];
+                frame.front(&packed, &mut out[..len]).unwrap();
+                assert!(out[..len] == plain[..len], "{level} {len}");
+                assert_eq!(out[len..], [0xee; 16], "{level} {len}");
+            }
+            // A front that was left half-way is no matter.
+            let mut out = vec![0; plain.len()];
+            frame.decode(&packed, &mut out).unwrap();
+            assert!(out == plain, "{level}");
+            let long = frame.front(&packed, &mut vec![0; plain.len() + 1]);
+            assert_eq!(long, Err(CodecError::TooShort), "{level}");
+        }
+    }
+
+    #[test]
+    fn a_front_needs_only_the_front_of_the_packed_bytes() {
+        let plain = plain();
+        let packed = packed(3, &plain);
+        assert!(packed.len() > 5 * PIECE as usize, "{}", packed.len());
+        let mut out = vec![0; 4096];
+        let mut frame = Frame(bare());
+        let front = &packed[..2 * PIECE as usize];
+        frame.front(front, &mut out).unwrap();
+        assert!(out == plain[..4096]);
+        let mut out = vec![0; plain.len()];
+        assert_eq!(
+            frame.front(front, &mut out),
+            Err(CodecError::TooShort),
+            "it is cut"
+        );
+    }
+
+    #[test]
+    fn only_the_bare_codec_passes_over_the_checksum() {
+        let plain = plain();
+        let mut packed = packed(3, &plain);
+        let mut out = vec![0; plain.len()];
+        *packed.last_mut().unwrap() ^= 1;
+        let checked = (ZSTD.decoder)().decode(&packed, &mut out);
+        assert_eq!(checked, Err(CodecError::Invalid));
+        (BARE.decoder)().decode(&packed, &mut out).unwrap();
+        assert!(out == plain);
+    }
+
+    #[test]
+    fn a_damaged_front_is_an_error_or_other_bytes() {
+        let plain = &plain()[..20_000];
+        let mut packed = packed(3, plain);
+        let mut frame = Frame(bare());
+        let mut state = 1u32;
+        for _ in 0..5000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = match state & 1 {
+                0 => (state >> 8) as usize % packed.len(),
+                _ => (state >> 8) as usize % 40,
+            };
+            let before = std::mem::replace(&mut packed[at], (state >> 3) as u8);
+            let len = (state >> 16) as usize % 24_000;
+            let mut out = vec![0xee; len + 16];
+            let _ = frame.front(&packed, &mut out[..len]);
+            assert_eq!(out[len..], [0xee; 16]);
+            packed[at] = before;
+        }
+        let mut out = vec![0; 100];
+        frame.front(&packed, &mut out).unwrap();
+        assert!(out == plain[..100]);
     }
 }

@@ -139,6 +139,7 @@ mod tests {
             size,
             root: Hash([0; Hash::LEN]),
             bits_sum: 0,
+            sums_sum: None,
         };
         let three = [3, 0, 0, 0, ZEROS, 0, 0, 0];
         for (size, fits) in [

@@ -215,6 +215,7 @@ impl Qcow2 {
                 packed: packed as u32,
                 codec: self.header.codec,
                 plain: cluster as u32,
+                sum: None,
             });
         }
         let offset = entry & OFFSET;

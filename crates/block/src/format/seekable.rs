@@ -41,6 +41,8 @@ pub const SKIPPABLE: usize = 8;
 pub const CHECKSUMS: u8 = 0x80;
 /// Of an entry with a checksum.
 pub const ENTRY: usize = 12;
+/// Bytes of a sum of packed bytes.
+const SUM: usize = 4;
 /// The low 32 bits of XXH64 of nothing.
 pub const SUM_OF_NOTHING: u32 = 0x51D8_E999;
 
@@ -71,12 +73,17 @@ impl Table {
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     let damaged = |what: String| SEEKABLE.damaged(file, what);
     let table = table(file)?;
-    let (index, leaves) = match hashes(file, &table)? {
-        Some((tail, zeros, offset)) => {
-            let index = read_own(&table, &tail, &zeros).map_err(damaged)?;
+    let (index, leaves) = match own(file, &table)? {
+        Some(Own {
+            tail,
+            zeros,
+            hashes,
+            sums,
+        }) => {
+            let index = read_own(&table, &tail, &zeros, sums).map_err(damaged)?;
             let leaves = Leaves {
                 root: tail.root,
-                offset,
+                offset: hashes,
                 count: tail.leaves,
                 block: tail.block,
             };
@@ -168,8 +175,18 @@ fn ends_at_table(offset: u64, table: &Table) -> Result<(), String> {
     }
 }
 
-/// What evener wrote beside the frames: the record, bits that mark zero frames, and where the hashes lie.
-fn hashes(file: &ImageFile, table: &Table) -> Result<Option<(Tail, Vec<u8>, u64)>, Error> {
+/// What evener wrote beside the frames.
+struct Own {
+    tail: Tail,
+    /// Bits that mark zero frames.
+    zeros: Vec<u8>,
+    /// Where the hashes of blocks lie in the file.
+    hashes: u64,
+    /// Sums of packed bytes, 4 bytes each.
+    sums: Option<Vec<u8>>,
+}
+
+fn own(file: &ImageFile, table: &Table) -> Result<Option<Own>, Error> {
     let Some((packed, plain, _)) = table.entries().last() else {
         return Ok(None);
     };
@@ -186,7 +203,13 @@ fn hashes(file: &ImageFile, table: &Table) -> Result<Option<(Tail, Vec<u8>, u64)
     }
     let tail = Tail::parse(record, IN_SEEKABLE).map_err(damaged)?;
     let bits = u64::from(tail.entries).div_ceil(8);
-    let content = TAIL as u64 + bits + u64::from(tail.leaves) * Hash::LEN as u64;
+    let leaves = u64::from(tail.leaves);
+    let hashes = leaves * Hash::LEN as u64;
+    let sums = match tail.sums_sum {
+        Some(_) => leaves * SUM as u64,
+        None => 0,
+    };
+    let content = TAIL as u64 + bits + hashes + sums;
     let mut fields = Fields(head);
     let fits = plain == 0
         && fields.u32() == HASHES
@@ -204,16 +227,37 @@ fn hashes(file: &ImageFile, table: &Table) -> Result<Option<(Tail, Vec<u8>, u64)
             "the checksum of its zero blocks differs".to_owned(),
         ));
     }
-    Ok(Some((tail, zeros, offset + bits)))
+    let sums = file.bytes(offset + bits + hashes, sums)?;
+    if tail.sums_sum.is_some_and(|sum| crc32(&sums) != sum) {
+        return Err(damaged(
+            "the checksum of its sums of packed bytes differs".to_owned(),
+        ));
+    }
+    Ok(Some(Own {
+        sums: tail.sums_sum.map(|_| sums),
+        tail,
+        zeros,
+        hashes: offset + bits,
+    }))
 }
 
 /// The blocks of an image that evener packed: each frame is one, or a run of zero ones.
-fn read_own(table: &Table, tail: &Tail, zeros: &[u8]) -> Result<Index, String> {
+fn read_own(
+    table: &Table,
+    tail: &Tail,
+    zeros: &[u8],
+    sums: Option<Vec<u8>>,
+) -> Result<Index, String> {
     let wrong = || "its seek table and its hashes do not agree".to_owned();
     if (table.frame.len() - SKIPPABLE - FOOTER) / table.entry != tail.entries as usize + 1 {
         return Err(wrong());
     }
-    let mut index = Index::new(Sums::Leaves);
+    let mut index = Index::new(match sums {
+        Some(_) => Sums::Packed,
+        None => Sums::Leaves,
+    });
+    let sums = sums.unwrap_or_default();
+    let mut sums = Fields(&sums);
     let mut offset = 0;
     let frames = table.entries().take(tail.entries as usize).enumerate();
     for (number, (packed, len, _)) in frames {
@@ -232,7 +276,7 @@ fn read_own(table: &Table, tail: &Tail, zeros: &[u8]) -> Result<Index, String> {
             if len != left.min(tail.block.into()) {
                 return Err(wrong());
             }
-            index.push(&ZSTD, len, place, 0, table.start)?;
+            index.push(&ZSTD, len, place, sums.u32(), table.start)?;
         }
         offset += u64::from(packed);
     }

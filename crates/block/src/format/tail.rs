@@ -10,8 +10,10 @@ use crate::{MAX_BLOCK, MIN_BLOCK};
 pub const TAIL: usize = 80;
 /// How it begins.
 pub const MAGIC: [u8; 8] = *b"\x89EVNTAIL";
-/// Of this version of both containers.
+/// Of this version of an `evb`, and of zstd's format without sums of packed bytes.
 pub const VERSION: u8 = 1;
+/// Of zstd's format with them.
+const WITH_SUMS: u8 = 2;
 /// log2 of a sector: what a block device says its smallest read is.
 pub const SECTOR_LOG2: u8 = 9;
 /// `container` in zstd's seekable format.
@@ -38,6 +40,8 @@ pub struct Tail {
     pub root: Hash,
     /// CRC-32 of the bits that mark zero runs; 0 in an `evb`.
     pub bits_sum: u32,
+    /// CRC-32 of the sums of packed bytes, where there are such.
+    pub sums_sum: Option<u32>,
 }
 
 impl Tail {
@@ -45,8 +49,12 @@ impl Tail {
     pub fn to_bytes(&self) -> [u8; TAIL] {
         let mut bytes = Vec::with_capacity(TAIL);
         bytes.extend(MAGIC);
+        let version = match self.sums_sum {
+            Some(_) => WITH_SUMS,
+            None => VERSION,
+        };
         bytes.extend([
-            VERSION,
+            version,
             self.block.trailing_zeros() as u8,
             SECTOR_LOG2,
             self.container,
@@ -57,7 +65,8 @@ impl Tail {
         bytes.extend(self.size.to_le_bytes());
         bytes.extend(self.root.0);
         bytes.extend(self.bits_sum.to_le_bytes());
-        bytes.extend([0; 8]);
+        bytes.extend(self.sums_sum.unwrap_or(0).to_le_bytes());
+        bytes.extend([0; 4]);
         bytes.extend(crc32(&bytes).to_le_bytes());
         let mut record = [0; TAIL];
         record.copy_from_slice(&bytes);
@@ -88,9 +97,13 @@ impl Tail {
         }
         let mut fields = Fields(&record[8..]);
         let [version, block, sector, within] = fields.bytes();
-        if version != VERSION {
+        let newest = match container {
+            IN_SEEKABLE => WITH_SUMS,
+            _ => VERSION,
+        };
+        if !(VERSION..=newest).contains(&version) {
             return Err(format!(
-                "it is of version {version} and this program knows {VERSION}"
+                "it is of version {version} and this program knows {newest}"
             ));
         }
         let block = 1u32.checked_shl(block.into()).unwrap_or(0);
@@ -107,8 +120,13 @@ impl Tail {
             size: fields.u64(),
             root: Hash(fields.bytes()),
             bits_sum: fields.u32(),
+            sums_sum: match (version, fields.u32()) {
+                (WITH_SUMS, sum) => Some(sum),
+                (_, 0) => None,
+                _ => return Err("the last record says what cannot be".to_owned()),
+            },
         };
-        if fields.bytes() != [0; 8] {
+        if fields.bytes() != [0; 4] {
             return Err("the last record says what cannot be".to_owned());
         }
         if u64::from(tail.entries) > super::MAX_BLOCKS || tail.leaves > tail.entries {
@@ -138,9 +156,10 @@ mod tests {
             size: 1 << 40,
             root: Hash([9; 32]),
             bits_sum: 0,
+            sums_sum: None,
         };
         let bytes = tail.to_bytes();
-        assert_eq!(Tail::parse(&bytes, IN_EVB), Ok(tail));
+        assert_eq!(Tail::parse(&bytes, IN_EVB), Ok(tail.clone()));
         assert!(Tail::parse(&bytes, IN_SEEKABLE).is_err());
         for at in 0..TAIL {
             for bit in 0..8 {
@@ -149,6 +168,20 @@ mod tests {
                 assert!(Tail::parse(&bytes, IN_EVB).is_err(), "byte {at}");
                 assert!(at > 8 || Tail::is(&bytes), "byte {at}");
             }
+        }
+        for sums_sum in [0, 7] {
+            let tail = Tail {
+                container: IN_SEEKABLE,
+                sums_sum: Some(sums_sum),
+                ..tail.clone()
+            };
+            let bytes = tail.to_bytes();
+            assert_eq!(Tail::parse(&bytes, IN_SEEKABLE), Ok(tail.clone()));
+            let evb = Tail {
+                container: IN_EVB,
+                ..tail
+            };
+            assert!(Tail::parse(&evb.to_bytes(), IN_EVB).is_err());
         }
     }
 }

@@ -8,7 +8,7 @@ use super::unit::{Head, UnitIn, UnitOut};
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
 use crate::image::Image;
-use crate::tree::Hash;
+use crate::tree::{Hash, packed_sum};
 use crate::units::{Trouble, shapes, unit_blocks};
 use crate::zero::is_zero;
 
@@ -63,19 +63,20 @@ impl Pack {
         }
         let mut room = output.rows.write(block..block + 1);
         let hash = Hash::of(plain);
-        match encoder.encode(plain, &mut room) {
-            Some(len) if len < plain.len() || !self.stores_plain() => Some(Head::Packed {
-                codec: self.codec.id,
-                len,
-                hash,
-            }),
+        let (codec, len) = match encoder.encode(plain, &mut room) {
+            Some(len) if len < plain.len() || !self.stores_plain() => (self.codec.id, len),
             _ if self.stores_plain() => {
                 room.get_mut(..plain.len())?.copy_from_slice(plain);
-                let (codec, len) = (NONE.id, plain.len());
-                Some(Head::Packed { codec, len, hash })
+                (NONE.id, plain.len())
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(Head::Packed {
+            codec,
+            len,
+            hash,
+            sum: packed_sum(&room[..len]),
+        })
     }
 }
 

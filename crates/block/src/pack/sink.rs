@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use evener_files::OutputFile;
 use evener_runtime::{Service, Sink};
 
-use super::container::{self, Container, Out, Packed, check_entries};
+use super::container::{self, Container, Out, Packed, Packing, check_entries};
 use super::unit::{Head, UnitOut};
 use crate::codec::Codec;
 use crate::error::Error;
@@ -92,14 +92,25 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
             let plain = self.block.min(span.len - block as u64 * self.block);
             match unit.head(block) {
                 Head::Zero => self.zero(plain),
-                Head::Packed { codec, len, hash } => {
+                Head::Packed {
+                    codec,
+                    len,
+                    hash,
+                    sum,
+                } => {
                     self.flush_zeros()?;
                     if let Some(root) = &mut self.root {
                         root.block(&hash);
                     }
                     let packed = &rows[block * unit.width()..][..len];
-                    self.container
-                        .block(&mut self.out, codec, packed, plain, &hash)?;
+                    let block = Packing {
+                        codec,
+                        packed,
+                        sum,
+                        plain,
+                        hash: &hash,
+                    };
+                    self.container.block(&mut self.out, &block)?;
                 }
             }
         }

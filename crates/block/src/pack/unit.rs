@@ -41,6 +41,8 @@ pub enum Head {
         len: usize,
         /// Of the bytes before they were packed.
         hash: Hash,
+        /// Of the packed bytes.
+        sum: u32,
     },
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::counter::Counter;
+use super::fronts::Fronts;
 
 /// Most shards.
 const SHARDS: u64 = 16;
@@ -119,6 +120,7 @@ pub struct Cache {
     spares: Arc<Spares>,
     /// Blocks that were wanted after they were decoded, or begun, ahead.
     ahead_used: Counter,
+    fronts: Fronts,
 }
 
 #[derive(Debug, Default)]
@@ -161,6 +163,7 @@ impl Cache {
                 most,
             }),
             ahead_used: Counter::default(),
+            fronts: Fronts::default(),
         })
     }
 
@@ -186,7 +189,9 @@ impl Cache {
         let found = self.found(shard, start, wanted);
         // A buffer goes back to the spares without this lock.
         drop(guard);
-        drop(short);
+        if let Some(short) = short {
+            self.fronts.short(short.bytes.len());
+        }
         found
     }
 
@@ -222,6 +227,11 @@ impl Cache {
     /// Blocks that were wanted after they were decoded, or begun, ahead of that.
     pub fn ahead_used(&self) -> u64 {
         self.ahead_used.get()
+    }
+
+    /// What became of the fronts of blocks.
+    pub fn fronts(&self) -> &Fronts {
+        &self.fronts
     }
 
     fn noted(&self, ahead: &mut bool, wanted: bool) {

@@ -181,6 +181,18 @@ impl fmt::Display for Text<'_> {
                 self.cache.ahead_used(),
             ),
             (
+                "front_blocks_total",
+                "counter",
+                "Blocks of which only the front was decoded.",
+                self.cache.fronts().made.get(),
+            ),
+            (
+                "front_again_total",
+                "counter",
+                "Those of them that were decoded again and whole.",
+                self.cache.fronts().again.get(),
+            ),
+            (
                 "decoding_threads",
                 "gauge",
                 "Threads that decode, workers that help not counted.",

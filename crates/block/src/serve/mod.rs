@@ -6,6 +6,7 @@
 //! | `over.rs` | the same with an overlay, which is also written |
 //! | `round.rs` | several such ranges at once |
 //! | `cache.rs` | decoded blocks in memory, and who decodes which |
+//! | `fronts.rs` | whether decoding only the fronts of blocks pays |
 //! | `ahead.rs` | which bytes a reader will want next |
 //! | `metrics.rs` | what is counted |
 //! | `status.rs` | how it is doing, in a line |
@@ -13,6 +14,7 @@
 mod ahead;
 mod cache;
 mod counter;
+mod fronts;
 mod metrics;
 mod over;
 mod round;

@@ -13,9 +13,6 @@ use crate::error::Error;
 use crate::image::{Access, Block, Image};
 use crate::overlay::Overlay;
 
-/// The front of a block is whole pages of those who ask.
-const FRONT: usize = 4096;
-
 /// A block to decode, how many of its bytes, and for whom.
 pub(super) type Task = Mutex<Option<(Block, usize, Lead)>>;
 
@@ -224,10 +221,10 @@ impl Store {
 
     /// How many of a block's bytes to decode where the first `needed` are wanted.
     fn front(&self, block: &Block, needed: usize) -> usize {
-        let front = needed.next_multiple_of(FRONT);
-        match front as u64 <= block.len / 4 * 3 && self.image.has_front(block) {
-            true => front,
-            false => block.len as usize,
+        let len = block.len as usize;
+        match self.image.has_front(block) {
+            true => self.cache.fronts().of(needed, len),
+            false => len,
         }
     }
 
@@ -419,7 +416,7 @@ mod tests {
 
     use evener_runtime::Runtime;
 
-    use crate::codec::LZ4;
+    use crate::codec::{Codec, LZ4, ZSTD};
     use crate::session::{Options, PackOptions, pack};
 
     fn frames() -> Arc<Image> {
@@ -469,17 +466,17 @@ mod tests {
         assert_eq!(plain.bytes()[part.clone()], wanted);
     }
 
-    /// One block of LZ4, and what is in it.
-    fn one_block() -> (Arc<Image>, Vec<u8>) {
+    /// One block of a codec, and what is in it.
+    fn one_block(codec: &'static Codec) -> (Arc<Image>, Vec<u8>) {
         let path = |end: &str| {
-            let name = format!("evener-store-{}.{end}", std::process::id());
+            let name = format!("evener-store-{}-{}.{end}", codec.name, std::process::id());
             std::env::temp_dir().join(name)
         };
         let (raw, packed) = (path("img"), path("evb"));
         let plain: Vec<u8> = (0..65_536u32).map(|i| (i / 5 * i) as u8).collect();
         std::fs::write(&raw, &plain).unwrap();
         let options = PackOptions {
-            codec: &LZ4,
+            codec,
             ..PackOptions::default()
         };
         let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -493,9 +490,9 @@ mod tests {
 
     #[test]
     fn who_needs_more_than_the_front_of_a_block_gets_it() {
-        let (image, plain) = one_block();
         let pool = Pool::new(1).unwrap();
-        for budget in [0, 1 << 20] {
+        for (codec, budget) in [(&LZ4, 0), (&LZ4, 1 << 20), (&ZSTD, 0), (&ZSTD, 1 << 20)] {
+            let (image, plain) = one_block(codec);
             let store = Store::new(Arc::clone(&image), budget, Rounds::plain(1));
             let windows = [0..10, 5000..5001, 65_000..65_536, 0..10].map(|range| {
                 let mut window = Window::default();

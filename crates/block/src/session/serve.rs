@@ -124,6 +124,10 @@ pub struct Served {
     pub ahead: u64,
     /// How many of them were asked for then.
     pub ahead_used: u64,
+    /// Blocks of which only the front was decoded.
+    pub fronts: u64,
+    /// How many of them were decoded again and whole.
+    pub fronts_again: u64,
 }
 
 impl Served {
@@ -137,6 +141,8 @@ impl Served {
             loads: store.rounds().report(),
             ahead: metrics.ahead.get(),
             ahead_used: store.cache().ahead_used(),
+            fronts: store.cache().fronts().made.get(),
+            fronts_again: store.cache().fronts().again.get(),
         }
     }
 
@@ -151,6 +157,10 @@ impl Served {
         let (ahead, used) = (self.ahead, self.ahead_used);
         lines.push(format!(
             "read ahead: {ahead} blocks, {used} of them asked for"
+        ));
+        let (fronts, again) = (self.fronts, self.fronts_again);
+        lines.push(format!(
+            "fronts alone: of {fronts} blocks, {again} of them decoded again and whole"
         ));
         lines
     }

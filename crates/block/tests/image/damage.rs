@@ -3,7 +3,7 @@
 use std::fs;
 
 use evener_block::codec::Codec;
-use evener_block::{Error, Image};
+use evener_block::{Decoder, Error, Image, Place};
 
 use crate::common::{Folder, fixture, packed, read_all, sample};
 
@@ -56,9 +56,9 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
             let block = image.block(at).unwrap();
             at = block.start + block.len;
             let (offset, len) = match block.place {
-                evener_block::Place::Packed { offset, packed, .. } => (offset, packed.into()),
-                evener_block::Place::Plain { offset } => (offset, block.len),
-                evener_block::Place::Zero { .. } => continue,
+                Place::Packed { offset, packed, .. } => (offset, packed.into()),
+                Place::Plain { offset } => (offset, block.len),
+                Place::Zero { .. } => continue,
             };
             leaves += 1;
             blocks_end = offset + len;
@@ -73,6 +73,33 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
         }
         // Hashes are compared with their blocks, not before.
         assert_eq!(survived, leaves * 32, "{}", codec.name);
+    }
+}
+
+#[test]
+fn a_front_is_refused_wherever_its_block_is_damaged() {
+    let (folder, plain) = (Folder::new(), sample());
+    for codec in ["zstd", "lz4"] {
+        let mut bytes = packed(&folder, &plain, codec, 16384, "auto");
+        let image = Image::open(&folder.path("packed")).unwrap();
+        let block = image.block(0).unwrap();
+        let Place::Packed { offset, packed, .. } = block.place else {
+            panic!("{block:?}");
+        };
+        assert!(image.has_front(&block));
+        let read = |bytes: &[u8]| {
+            let image = Image::open(&folder.file("changed", bytes))?;
+            let mut front = [0; 100];
+            image.read_front(&mut Decoder::new(), &block, &mut front)?;
+            Ok::<_, Error>(front)
+        };
+        assert_eq!(read(&bytes).unwrap(), plain[..100]);
+        let place = offset as usize..offset as usize + packed as usize;
+        for at in place.clone().take(4).chain(place.step_by(7)) {
+            bytes[at] ^= 1 << (at % 8);
+            one_line(&read(&bytes).expect_err("other bytes than were packed"));
+            bytes[at] ^= 1 << (at % 8);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use evener_block::Image;
 use evener_block::session::info;
 
-use crate::common::{Folder, fixture, read_all, same, sample, unpacked, verified};
+use crate::common::{Folder, fixture, packed, read_all, same, sample, unpacked, verified};
 
 #[test]
 fn what_other_programs_wrote_is_read() {
@@ -37,6 +37,21 @@ fn what_other_programs_wrote_is_read() {
         assert!(told.codecs[codec].blocks > 0, "{told}");
         assert_eq!(told.size, wanted.len() as u64);
     }
+}
+
+#[test]
+fn an_image_without_sums_of_packed_bytes_is_read_whole() {
+    let (folder, plain) = (Folder::new(), sample());
+    let old = fixture("version1.zst");
+    let image = Image::open(&old).unwrap();
+    same(&read_all(&image).unwrap(), &plain, "version 1");
+    let found = verified(&old).unwrap();
+    assert!(found.good && found.root_good == Some(true), "{found:?}");
+    packed(&folder, &plain, "zstd", 8192, "auto");
+    let new = Image::open(&folder.path("packed")).unwrap();
+    assert_eq!(image.root(), new.root());
+    let fronts = |image: &Image| image.has_front(&image.block(0).unwrap());
+    assert!(!fronts(&image) && fronts(&new));
 }
 
 #[test]

@@ -123,8 +123,14 @@ fn rounds_give_every_byte_once_whoever_decodes_it() {
 
 #[test]
 fn what_is_damaged_is_refused_and_the_rest_is_given() {
+    for codec in ["zstd", "lz4"] {
+        damaged_and_served(codec);
+    }
+}
+
+fn damaged_and_served(codec: &str) {
     let (folder, plain) = (Folder::new(), sample());
-    let mut bytes = packed(&folder, &plain, "lz4", 1024, "sequential");
+    let mut bytes = packed(&folder, &plain, codec, 1024, "sequential");
     let image = Image::open(&folder.path("packed")).unwrap();
     let block = image.block(35_000).unwrap();
     let evener_block::Place::Packed { offset, .. } = block.place else {

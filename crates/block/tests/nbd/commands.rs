@@ -51,6 +51,7 @@ fn reads_at_random_places_give_what_was_packed() {
     for (codec, cache) in [
         ("zstd", 1 << 20),
         ("zstd", 0),
+        ("zstd", 100_000),
         ("lz4", 1 << 20),
         ("lz4", 100_000),
         ("lz4", 0),

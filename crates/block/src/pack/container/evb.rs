@@ -2,7 +2,7 @@
 
 use libdeflater::crc32;
 
-use super::{Container, Out};
+use super::{Container, Out, Packing};
 use crate::error::Error;
 use crate::format::evb::{ENTRY, ZEROS, header};
 use crate::format::tail::{IN_EVB, Tail};
@@ -38,17 +38,10 @@ impl Container for Evb {
         out.put(&header(self.block))
     }
 
-    fn block(
-        &mut self,
-        out: &mut Out,
-        codec: u8,
-        packed: &[u8],
-        _: u64,
-        hash: &Hash,
-    ) -> Result<(), Error> {
-        self.entry(packed.len() as u32, codec);
-        self.leaves.extend(hash.0);
-        out.put(packed)
+    fn block(&mut self, out: &mut Out, block: &Packing) -> Result<(), Error> {
+        self.entry(block.packed.len() as u32, block.codec);
+        self.leaves.extend(block.hash.0);
+        out.put(block.packed)
     }
 
     fn zeros(&mut self, _: &mut Out, bytes: u64) -> Result<(), Error> {
@@ -71,6 +64,7 @@ impl Container for Evb {
             size,
             root,
             bits_sum: 0,
+            sums_sum: None,
         };
         out.put(&self.index)?;
         out.put(&self.leaves)?;

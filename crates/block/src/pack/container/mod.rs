@@ -13,19 +13,26 @@ use crate::error::Error;
 use crate::format::MAX_BLOCKS;
 use crate::tree::Hash;
 
+/// A block as it is written down.
+pub struct Packing<'a> {
+    /// Number of its codec.
+    pub codec: u8,
+    /// What the codec made of it.
+    pub packed: &'a [u8],
+    /// The sum of that.
+    pub sum: u32,
+    /// Bytes of the block.
+    pub plain: u64,
+    /// Their hash.
+    pub hash: &'a Hash,
+}
+
 /// Writes blocks down, one after the other.
 pub trait Container: Send {
     /// What comes before the first block.
     fn start(&mut self, out: &mut Out) -> Result<(), Error>;
-    /// A block that is not zero: what `codec` made of `plain` bytes, and their hash.
-    fn block(
-        &mut self,
-        out: &mut Out,
-        codec: u8,
-        packed: &[u8],
-        plain: u64,
-        hash: &Hash,
-    ) -> Result<(), Error>;
+    /// A block that is not zero.
+    fn block(&mut self, out: &mut Out, block: &Packing) -> Result<(), Error>;
     /// A run of `bytes` bytes that are zero, whole blocks unless the image ends with them; the next is none.
     fn zeros(&mut self, out: &mut Out, bytes: u64) -> Result<(), Error>;
     /// What comes after the last block.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use libdeflater::crc32;
 
-use super::{Container, Out};
+use super::{Container, Out, Packing};
 use crate::MAX_BLOCK;
 use crate::codec::{Encode, ZSTD};
 use crate::error::Error;
@@ -20,6 +20,8 @@ pub struct Seekable {
     encoder: Option<Box<dyn Encode>>,
     table: Vec<u8>,
     leaves: Vec<u8>,
+    /// Of packed bytes.
+    sums: Vec<u8>,
     /// Bits of the frames that are zero.
     zeros: Vec<u8>,
     /// Frames of zeros by the bytes they stand for.
@@ -34,6 +36,7 @@ impl Seekable {
             encoder: ZSTD.encoder.map(|encoder| encoder(level)),
             table: Vec::new(),
             leaves: Vec::new(),
+            sums: Vec::new(),
             zeros: Vec::new(),
             made: BTreeMap::new(),
         }
@@ -75,17 +78,11 @@ impl Container for Seekable {
         Ok(())
     }
 
-    fn block(
-        &mut self,
-        out: &mut Out,
-        _: u8,
-        packed: &[u8],
-        plain: u64,
-        hash: &Hash,
-    ) -> Result<(), Error> {
-        self.entry(packed, plain, false);
-        self.leaves.extend(hash.0);
-        out.put(packed)
+    fn block(&mut self, out: &mut Out, block: &Packing) -> Result<(), Error> {
+        self.entry(block.packed, block.plain, false);
+        self.leaves.extend(block.hash.0);
+        self.sums.extend(block.sum.to_le_bytes());
+        out.put(block.packed)
     }
 
     fn zeros(&mut self, out: &mut Out, mut bytes: u64) -> Result<(), Error> {
@@ -104,7 +101,7 @@ impl Container for Seekable {
 
     fn finish(&mut self, out: &mut Out, size: u64, root: Hash) -> Result<(), Error> {
         let entries = self.entries() as u32;
-        let content = TAIL + self.zeros.len() + self.leaves.len();
+        let content = TAIL + self.zeros.len() + self.leaves.len() + self.sums.len();
         self.table
             .extend(((content + SKIPPABLE) as u32).to_le_bytes());
         self.table.extend(0u32.to_le_bytes());
@@ -127,12 +124,14 @@ impl Container for Seekable {
             size,
             root,
             bits_sum: crc32(&self.zeros),
+            sums_sum: Some(crc32(&self.sums)),
         };
         out.put(&HASHES.to_le_bytes())?;
         out.put(&(content as u32).to_le_bytes())?;
         out.put(&tail.to_bytes())?;
         out.put(&self.zeros)?;
         out.put(&self.leaves)?;
+        out.put(&self.sums)?;
         out.put(&table)
     }
 
