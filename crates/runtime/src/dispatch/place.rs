@@ -39,6 +39,11 @@ impl Home {
         Home(os::allowed())
     }
 
+    /// Whether the system said so: otherwise nobody finds back.
+    pub(crate) fn is_known(&self) -> bool {
+        os::is_known(&self.0)
+    }
+
     /// Lets a thread run on `cpus` only, or at home if that is empty.
     pub(crate) fn put(&self, who: Who<'_>, cpus: &[usize]) -> io::Result<()> {
         let thread = match who {
@@ -53,6 +58,9 @@ impl Home {
 }
 
 /// From now on everybody else's work goes before that of the calling thread.
+///
+/// # Errors
+/// The system refuses it, or the thread is one of those that no other goes before (`SCHED_FIFO` and such).
 pub(crate) fn lowest_priority() -> io::Result<()> {
     os::lowest_priority()
 }
@@ -73,13 +81,29 @@ mod os {
     }
 
     pub(crate) fn lowest_priority() -> io::Result<()> {
+        if !takes_turns() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         const NICE: i32 = 19;
         // Of the thread alone: Linux has priorities for threads where POSIX has them for processes.
         Ok(setpriority_process(None, NICE)?)
     }
 
+    /// Whether priority is by niceness: as proc(5) has it, the policy is the 41st word, and the second may have any bytes
+    /// before its bracket.
+    fn takes_turns() -> bool {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
+        let policy = stat.rsplit(')').next().map(|rest| rest.split(' ').nth(39));
+        // SCHED_OTHER, SCHED_BATCH, SCHED_IDLE; not told without /proc.
+        matches!(policy.flatten(), Some("0" | "3" | "5") | None)
+    }
+
     pub(crate) fn allowed() -> Set {
         sched_getaffinity(None).ok()
+    }
+
+    pub(crate) fn is_known(set: &Set) -> bool {
+        set.is_some()
     }
 
     pub(crate) fn set(cpus: &[usize]) -> io::Result<Set> {
@@ -116,6 +140,10 @@ mod os {
     }
 
     pub(crate) fn allowed() -> Set {}
+
+    pub(crate) fn is_known(_: &Set) -> bool {
+        false
+    }
 
     pub(crate) fn set(_: &[usize]) -> io::Result<Set> {
         Ok(())

@@ -35,6 +35,18 @@ impl Side {
 pub(crate) struct Awake {
     cpus: [usize; 2],
     thread: OnceLock<Option<Turning>>,
+    /// Somebody sits: two would want it in different places.
+    taken: AtomicBool,
+}
+
+/// The one who may be seated. Dropped, it is somebody else's.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Awake);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.taken.store(false, Ordering::Release);
+    }
 }
 
 #[derive(Debug)]
@@ -52,6 +64,8 @@ struct Shared {
     /// It sleeps or is about to, and nobody has woken it.
     asleep: AtomicBool,
     closed: AtomicBool,
+    /// It has no low priority, and does not turn.
+    refused: AtomicBool,
 }
 
 impl Awake {
@@ -68,26 +82,42 @@ impl Awake {
         Awake {
             cpus,
             thread: OnceLock::new(),
+            taken: AtomicBool::new(false),
         }
     }
 
+    /// The right to be seated, which one has at a time.
+    pub(super) fn take(&self) -> Option<Turn<'_>> {
+        let taken = self.taken.swap(true, Ordering::Acquire);
+        (!taken).then(|| Turn(self))
+    }
+}
+
+impl Turn<'_> {
     /// Seats the calling thread on one side, wherever else it is at home, and keeps the other awake for so long.
     ///
     /// # Errors
-    /// The system refuses a thread, or a place.
+    /// The system refuses a thread, or a place, or does not say where home is.
     pub(super) fn seat(&self, side: Side, home: &Home, time: Duration) -> io::Result<()> {
-        let turning = self.thread.get_or_init(Turning::start);
+        let Awake { cpus, thread, .. } = self.0;
+        if !home.is_known() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let turning = thread.get_or_init(Turning::start);
         let turning = turning.as_ref().ok_or(io::ErrorKind::OutOfMemory)?;
+        let identity = turning.shared.identity.wait();
+        if turning.shared.refused.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         // Before this thread moves: a processor that is idle for a moment attracts the client.
         turning.keep(time);
-        let other = self.cpus[side.other() as usize];
-        home.put(Who::Thread(turning.shared.identity.wait()), &[other])?;
-        home.put(Who::Caller, &[self.cpus[side as usize]])
+        home.put(Who::Thread(identity), &[cpus[side.other() as usize]])?;
+        home.put(Who::Caller, &[cpus[side as usize]])
     }
 
     /// Keeps it awake from now on for so long.
     pub(super) fn keep(&self, time: Duration) {
-        if let Some(Some(turning)) = self.thread.get() {
+        if let Some(Some(turning)) = self.0.thread.get() {
             turning.keep(time);
         }
     }
@@ -101,6 +131,7 @@ impl Turning {
             until: AtomicU64::new(0),
             asleep: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
         });
         let its = Arc::clone(&shared);
         let started = thread::Builder::new()
@@ -138,9 +169,11 @@ impl Shared {
     }
 
     fn turn(&self) {
-        self.identity.tell();
         // At another priority it would be in the way.
-        if lowest_priority().is_err() {
+        let refused = lowest_priority().is_err();
+        self.refused.store(refused, Ordering::SeqCst);
+        self.identity.tell();
+        if refused {
             return;
         }
         while !self.closed.load(Ordering::SeqCst) {
@@ -186,19 +219,22 @@ mod tests {
         let awake = Awake::on([cpu; 2]);
         let shared = thread::scope(|scope| {
             let seat = || {
-                let home = Home::find();
-                awake.seat(Side::First, &home, Duration::ZERO).unwrap();
+                let (home, turn) = (Home::find(), awake.take().unwrap());
+                assert!(awake.take().is_none());
+                turn.seat(Side::First, &home, Duration::ZERO).unwrap();
             };
             scope.spawn(seat).join().unwrap();
             Arc::clone(&awake.thread.get().unwrap().as_ref().unwrap().shared)
         });
+        let turn = awake.take().unwrap();
         for _ in 0..3 {
             becomes(true, &shared);
-            awake.keep(Duration::from_secs(3600));
+            turn.keep(Duration::from_secs(3600));
             becomes(false, &shared);
-            awake.keep(Duration::ZERO);
+            turn.keep(Duration::ZERO);
         }
-        awake.keep(Duration::from_secs(3600));
+        turn.keep(Duration::from_secs(3600));
+        drop(turn);
         drop(awake);
         assert_eq!(Arc::strong_count(&shared), 1);
     }

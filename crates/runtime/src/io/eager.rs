@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tracing::debug;
 
-use super::awake::{Awake, Side};
+use super::awake::{Awake, Side, Turn};
 use super::way::{Way, Ways};
 use crate::dispatch::place::{Home, Who};
 use crate::topology::Topology;
@@ -82,14 +82,15 @@ pub struct Eager<'a> {
     ways: Ways,
     /// This wait was thought to be short.
     brief: bool,
-    seat: Option<Seat>,
+    seat: Option<Seat<'a>>,
 }
 
 /// Where the thread that waits sits, and where it may run otherwise.
 #[derive(Debug)]
-struct Seat {
+struct Seat<'a> {
     side: Side,
     home: Home,
+    turn: Turn<'a>,
 }
 
 impl<'a> Eager<'a> {
@@ -106,7 +107,7 @@ impl<'a> Eager<'a> {
     }
 
     /// A wait begins: returns when `ready` says that it is over, or when the thread should sleep until it is. It should as soon
-    /// as there is `other` work for its processor.
+    /// as there is `other` work for its processor. The thread may be pinned until it [leaves](Eager::leave).
     pub fn begin(&mut self, mut ready: impl FnMut() -> bool, other: impl Fn() -> bool) {
         self.began = Instant::now();
         let way = self.ways.way();
@@ -115,23 +116,25 @@ impl<'a> Eager<'a> {
             Way::Sit(_) => MOST_SAT,
         };
         self.brief = self.usual <= most && !other();
-        match way {
-            Way::Look if self.brief => {
-                self.leave();
-                let Some(_look) = self.spare.take() else {
-                    return;
-                };
-                while !ready() && !other() && self.began.elapsed() < MOST {
-                    // Whoever is waited for may need this very processor.
-                    thread::yield_now();
-                }
+        if let Way::Sit(side) = way
+            && self.brief
+        {
+            if self.sit(side) {
+                return;
             }
-            Way::Sit(side) if self.brief => self.sit(side),
-            Way::Sit(_) if self.usual > most => {
-                self.ways = Ways::new();
-                self.leave();
-            }
-            _ => self.leave(),
+            // Somebody else does, and this round says nothing about it.
+            self.brief = false;
+        }
+        self.leave();
+        if self.usual > MOST {
+            return;
+        }
+        let Some(_look) = self.spare.take() else {
+            return;
+        };
+        while !ready() && !other() && self.began.elapsed() < MOST {
+            // Whoever is waited for may need this very processor.
+            thread::yield_now();
         }
     }
 
@@ -158,19 +161,26 @@ impl<'a> Eager<'a> {
         }
     }
 
-    fn sit(&mut self, side: Side) {
-        let Some(awake) = &self.spare.awake else {
-            return;
-        };
-        if self.seat.as_ref().is_none_or(|seat| seat.side != side) {
-            let home = match self.seat.take() {
-                Some(seat) => seat.home,
-                None => Home::find(),
-            };
-            tell(awake.seat(side, &home, KEPT));
-            self.seat = Some(Seat { side, home });
+    /// Whether it does.
+    fn sit(&mut self, side: Side) -> bool {
+        if let Some(seat) = self.seat.as_ref().filter(|seat| seat.side == side) {
+            seat.turn.keep(KEPT);
+            return true;
         }
-        awake.keep(KEPT);
+        self.leave();
+        let Some(turn) = self.spare.awake.as_ref().and_then(Awake::take) else {
+            return false;
+        };
+        let home = Home::find();
+        let seated = turn.seat(side, &home, KEPT);
+        let sits = seated.is_ok();
+        self.seat = Some(Seat { side, home, turn });
+        if !sits {
+            self.leave();
+            self.ways.give_up();
+        }
+        tell(seated);
+        sits
     }
 }
 
@@ -250,8 +260,17 @@ mod tests {
             assert!((0..100_000).any(|_| sat()));
             let one = (allowed().count(), allowed().is_set(last));
             assert_eq!(one, (1, true));
-            eager.leave();
+            // Nobody else does meanwhile, and a pause changes nothing but that.
+            assert!(spare.awake.as_ref().unwrap().take().is_none());
+            let way = eager.ways.way();
+            for _ in 0..WAITS {
+                eager.began -= LONG;
+                eager.end();
+            }
+            eager.begin(|| true, || false);
+            assert_eq!((eager.seat.is_none(), eager.ways.way()), (true, way));
             assert_eq!(allowed(), home);
+            assert!(spare.awake.as_ref().unwrap().take().is_some());
         };
         thread::scope(|scope| scope.spawn(waits).join().unwrap());
     }

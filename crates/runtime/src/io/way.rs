@@ -28,6 +28,8 @@ const LATEST: u32 = 4;
 const SLOW: u32 = 32;
 /// Rows of looking before sitting is tried for the first time, and again after it was of use.
 const LOOKS: u32 = 32;
+/// It was of use if so many rows were not slow.
+const USE: u32 = 4 * SLOW;
 /// Most rows of looking between two trials: each that fails doubles them.
 const MOST_LOOKS: u32 = 4096;
 /// After so many rows of sitting it is measured again what looking takes.
@@ -50,6 +52,8 @@ pub(super) struct Ways {
     rows: u32,
     /// Slow ones more than others.
     slow: u32,
+    /// Those that were not.
+    fast: u32,
     /// Rows of looking before sitting is tried.
     looks: u32,
 }
@@ -65,6 +69,7 @@ impl Ways {
             look: Duration::ZERO,
             rows: 0,
             slow: 0,
+            fast: 0,
             looks: LOOKS,
         }
     }
@@ -107,14 +112,17 @@ impl Ways {
         if self.rows == self.looks {
             self.change(Way::Sit(self.side));
             self.slow = 0;
+            self.fast = 0;
         }
     }
 
     fn sat(&mut self, median: Duration) {
-        self.slow = match median < self.look.mul_f64(WORTH) {
-            true => self.slow.saturating_sub(1),
-            false => self.slow + 1,
-        };
+        if median < self.look.mul_f64(WORTH) {
+            self.slow = self.slow.saturating_sub(1);
+            self.fast += 1;
+        } else {
+            self.slow += 1;
+        }
         if self.slow == SLOW {
             self.give_up();
         } else if self.rows == SITS {
@@ -124,9 +132,12 @@ impl Ways {
     }
 
     /// Looks for a while, and then sits on the other side.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.side = self.side.other();
-        self.looks = MOST_LOOKS.min(self.looks * 2);
+        self.looks = match self.fast > USE {
+            true => LOOKS,
+            false => MOST_LOOKS.min(self.looks * 2),
+        };
         self.change(Way::Look);
     }
 
@@ -149,6 +160,8 @@ mod tests {
     struct Client {
         side: Side,
         rounds_apart: u32,
+        /// Rounds apart after which it comes.
+        stays: u32,
         look: u64,
         together: u64,
     }
@@ -158,6 +171,7 @@ mod tests {
             Client {
                 side: Side::Second,
                 rounds_apart: 0,
+                stays: 300,
                 look,
                 together,
             }
@@ -170,7 +184,7 @@ mod tests {
                 Way::Sit(side) if side == self.side => self.together,
                 Way::Sit(_) => {
                     self.rounds_apart += 1;
-                    if self.rounds_apart.is_multiple_of(300) {
+                    if self.rounds_apart.is_multiple_of(self.stays) {
                         self.side = self.side.other();
                     }
                     self.look + 40
@@ -202,6 +216,18 @@ mod tests {
         };
         let time: f64 = (0..100).map(|_| apart()).sum();
         assert!(time < 70.0, "{time}");
+    }
+
+    #[test]
+    fn a_client_that_moves_now_and_then_is_followed() {
+        let (mut ways, mut client) = (Ways::new(), Client::new(80, 40));
+        client.run(&mut ways, 5000);
+        client.stays = u32::MAX;
+        for _ in 0..12 {
+            client.side = client.side.other();
+            let time = client.run(&mut ways, 20_000);
+            assert!(time < 0.65, "{time}");
+        }
     }
 
     #[test]
