@@ -58,7 +58,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     if !Tail::is(&tail) {
         return Err(damaged("it was cut off, or something was added".to_owned()));
     }
-    let tail = Tail::parse(&tail, IN_EVB).map_err(damaged)?;
+    let tail = Tail::parse(&tail, IN_EVB).map_err(|reason| EVB.refused(file, reason))?;
     if file.bytes(0, HEADER as u64)? != header(tail.block) {
         return Err(damaged("its header says what cannot be".to_owned()));
     }

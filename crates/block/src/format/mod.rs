@@ -116,6 +116,16 @@ impl Format {
             what: what.into(),
         }
     }
+
+    fn refused(&self, file: &ImageFile, reason: tail::Refused) -> Error {
+        match reason {
+            tail::Refused::Damaged(what) => self.damaged(file, what),
+            tail::Refused::Newer(version) => {
+                let what = format!("is of version {version}, which a newer evener reads");
+                self.unsupported(file, what)
+            }
+        }
+    }
 }
 
 /// The format of a file.

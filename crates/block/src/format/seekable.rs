@@ -201,7 +201,8 @@ fn own(file: &ImageFile, table: &Table) -> Result<Option<Own>, Error> {
     if !Tail::is(record) {
         return Ok(None);
     }
-    let tail = Tail::parse(record, IN_SEEKABLE).map_err(damaged)?;
+    let tail = Tail::parse(record, IN_SEEKABLE);
+    let tail = tail.map_err(|reason| SEEKABLE.refused(file, reason))?;
     let bits = u64::from(tail.entries).div_ceil(8);
     let leaves = u64::from(tail.leaves);
     let hashes = leaves * Hash::LEN as u64;

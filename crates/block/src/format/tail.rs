@@ -44,6 +44,17 @@ pub struct Tail {
     pub sums_sum: Option<u32>,
 }
 
+/// Why a record is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It says what cannot be.
+    Damaged(&'static str),
+    /// It is of a later version.
+    Newer(u8),
+}
+
+const CANNOT_BE: Refused = Refused::Damaged("the last record says what cannot be");
+
 impl Tail {
     /// The record as it is written.
     pub fn to_bytes(&self) -> [u8; TAIL] {
@@ -90,10 +101,11 @@ impl Tail {
     ///
     /// # Errors
     /// It is damaged, of a later version, or says what cannot be.
-    pub fn parse(bytes: &[u8], container: u8) -> Result<Tail, String> {
-        let record = bytes.first_chunk::<TAIL>().ok_or("it ends too early")?;
+    pub fn parse(bytes: &[u8], container: u8) -> Result<Tail, Refused> {
+        let record = bytes.first_chunk::<TAIL>();
+        let record = record.ok_or(Refused::Damaged("it ends too early"))?;
         if record[..8] != MAGIC || !sum_fits(record) {
-            return Err("the checksum of the last record differs".to_owned());
+            return Err(Refused::Damaged("the checksum of the last record differs"));
         }
         let mut fields = Fields(&record[8..]);
         let [version, block, sector, within] = fields.bytes();
@@ -101,15 +113,13 @@ impl Tail {
             IN_SEEKABLE => WITH_SUMS,
             _ => VERSION,
         };
-        if !(VERSION..=newest).contains(&version) {
-            return Err(format!(
-                "it is of version {version} and this program knows {newest}"
-            ));
+        if version > newest {
+            return Err(Refused::Newer(version));
         }
         let block = 1u32.checked_shl(block.into()).unwrap_or(0);
-        if !(MIN_BLOCK..=MAX_BLOCK).contains(&block) || sector != SECTOR_LOG2 || within != container
-        {
-            return Err("the last record says what cannot be".to_owned());
+        let known = version >= VERSION && sector == SECTOR_LOG2 && within == container;
+        if !known || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
+            return Err(CANNOT_BE);
         }
         let tail = Tail {
             block,
@@ -123,14 +133,14 @@ impl Tail {
             sums_sum: match (version, fields.u32()) {
                 (WITH_SUMS, sum) => Some(sum),
                 (_, 0) => None,
-                _ => return Err("the last record says what cannot be".to_owned()),
+                _ => return Err(CANNOT_BE),
             },
         };
         if fields.bytes() != [0; 4] {
-            return Err("the last record says what cannot be".to_owned());
+            return Err(CANNOT_BE);
         }
         if u64::from(tail.entries) > super::MAX_BLOCKS || tail.leaves > tail.entries {
-            return Err(format!("{} blocks are too many", tail.entries));
+            return Err(Refused::Damaged("it has more blocks than there can be"));
         }
         Ok(tail)
     }
@@ -181,7 +191,8 @@ mod tests {
                 container: IN_EVB,
                 ..tail
             };
-            assert!(Tail::parse(&evb.to_bytes(), IN_EVB).is_err());
+            let newer = Err(Refused::Newer(WITH_SUMS));
+            assert_eq!(Tail::parse(&evb.to_bytes(), IN_EVB), newer);
         }
     }
 }
