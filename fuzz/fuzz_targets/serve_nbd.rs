@@ -51,7 +51,7 @@ fn site() -> &'static Site {
         plain[8192..40_000].fill(0);
         fs::write(&input, &plain).expect("a file");
         let runtime = runtime();
-        let packing = PackOptions { codec: &ZSTD, block: 4096, ..PackOptions::default() };
+        let packing = PackOptions { codec: &ZSTD, block: 16_384, ..PackOptions::default() };
         let session = pack(input.as_os_str(), output.as_os_str(), &packing).expect("an image");
         session.run(&runtime, Options::default()).expect("room");
         let session = serve(output.as_os_str(), &options(&socket, None), &runtime, CancelToken::new()).expect("a socket");

@@ -39,7 +39,7 @@ impl Decoder {
     ///
     /// # Errors
     /// It is not what the codec made of so many bytes or more.
-    pub(crate) fn decode_front(
+    pub fn decode_front(
         &mut self,
         codec: &'static Codec,
         packed: &[u8],

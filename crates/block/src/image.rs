@@ -90,7 +90,7 @@ pub(crate) enum Access {
     Zero,
     /// From the file, where the block begins here: there is nothing to decode, nor to compare them with.
     File(u64),
-    /// With all others of the block, which is decoded or compared whole.
+    /// With others of the block, which is decoded from its front or compared whole.
     Whole,
 }
 

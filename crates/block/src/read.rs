@@ -144,10 +144,13 @@ impl Image {
     }
 
     /// Decodes the packed bytes of a block as [`Image::read_whole`] does, for whoever has them already. Only a block that is
-    /// packed has any.
+    /// packed has any. Where that is all there is, what comes out is still to be [checked](Image::check).
     ///
     /// # Errors
-    /// They are not what was packed.
+    /// They have another sum, or cannot be decoded.
+    ///
+    /// # Panics
+    /// If `plain` has another length.
     pub fn unpack(
         &self,
         decoder: &mut Decoder,
@@ -158,6 +161,7 @@ impl Image {
         let Place::Packed { codec, sum, .. } = block.place else {
             return Ok(());
         };
+        whole(block, plain);
         let done = compare(block, packed)
             .and_then(|()| decode(decoder, quickest(codec, sum), block, packed, plain));
         done.map_err(|fault| self.wrong(block.start, fault))

@@ -215,6 +215,19 @@ mod tests {
     }
 
     #[test]
+    fn a_window_larger_than_any_block_takes_no_memory() {
+        // A frame that does not say how much is in it, and a block of four bytes as they are, the last.
+        let frame = |window_log: u8| {
+            let window = (window_log - 10) << 3;
+            [0x28, 0xb5, 0x2f, 0xfd, 0, window, 0x21, 0, 0, 1, 2, 3, 4]
+        };
+        let mut out = [0; 3];
+        let mut front = |log| Frame(bare()).front(&frame(log), &mut out);
+        assert_eq!(front(22), Ok(()));
+        assert_eq!(front(23), Err(CodecError::Invalid));
+    }
+
+    #[test]
     fn a_damaged_front_is_an_error_or_other_bytes() {
         let plain = &plain()[..20_000];
         let mut packed = packed(3, plain);

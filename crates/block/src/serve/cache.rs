@@ -1,4 +1,4 @@
-//! Decoded blocks in memory: a budget of it, and each block decoded once however many ask for it.
+//! Decoded blocks in memory: a budget of it, and no block decoded by two at the same time however many ask for it.
 //!
 //! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while something is
 //! decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last passed it stays once
@@ -91,9 +91,8 @@ impl Lead {
     }
 
     /// Puts the block into the cache and gives it to those who wait.
-    pub fn land(mut self, plain: Plain) {
+    pub fn land(mut self, plain: Arc<Plain>) {
         self.landed = true;
-        let plain = Arc::new(plain);
         self.cache.keep(self.start, Some(&plain));
         // Only a lead sets it, once.
         let _ = self.flight.set(Some(plain));
@@ -329,7 +328,7 @@ mod tests {
         };
         let mut plain = cache.buffer(len, len);
         plain.bytes_mut().fill(start as u8);
-        lead.land(plain);
+        lead.land(Arc::new(plain));
     }
 
     fn has(cache: &Arc<Cache>, start: u64) -> bool {
@@ -366,7 +365,7 @@ mod tests {
         };
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| flight.wait().as_ref().unwrap().bytes().len());
-            lead.land(cache.buffer(77, 77));
+            lead.land(Arc::new(cache.buffer(77, 77)));
             assert_eq!(waits.join().unwrap(), 77);
         });
         // One that fails is nobody's again.
@@ -390,7 +389,7 @@ mod tests {
             if start == 200 {
                 assert!(matches!(cache.find(200, 1, true), Found::Coming(_)));
             }
-            lead.land(cache.buffer(100, 100));
+            lead.land(Arc::new(cache.buffer(100, 100)));
         }
         assert_eq!(cache.ahead_used(), 1);
         for start in [0, 100, 100, 200] {
@@ -456,7 +455,7 @@ mod tests {
             let Found::Mine(lead) = cache.find(start, 30, true) else {
                 panic!("{start} is there");
             };
-            lead.land(cache.buffer(30, 100));
+            lead.land(Arc::new(cache.buffer(30, 100)));
         }
         let Found::Ready(front) = cache.find(0, 30, true) else {
             panic!("it is gone");
@@ -470,7 +469,7 @@ mod tests {
         };
         assert_eq!(cache.bytes(), 2 * (100 + BESIDE));
         assert!(matches!(cache.find(0, 10, true), Found::Coming(_)));
-        lead.land(cache.buffer(100, 100));
+        lead.land(Arc::new(cache.buffer(100, 100)));
         for start in [0, 100, 200] {
             let needed = if start == 0 { 100 } else { 30 };
             assert!(matches!(cache.find(start, needed, true), Found::Ready(_)));

@@ -19,10 +19,8 @@ pub struct Fronts {
     /// Bytes that were not decoded, less those that were decoded twice.
     saved: AtomicI64,
     refused: AtomicU64,
-    /// Blocks of which only the front was decoded.
-    pub made: Counter,
-    /// Those of them that were decoded again.
-    pub again: Counter,
+    made: Counter,
+    again: Counter,
 }
 
 impl Default for Fronts {
@@ -37,17 +35,14 @@ impl Default for Fronts {
 }
 
 impl Fronts {
-    /// How many of the `len` bytes of a block to decode whose first `needed` are wanted. What is less than `len` will be
-    /// decoded.
+    /// How many of the `len` bytes of a block to decode whose first `needed` are wanted.
     pub fn of(&self, needed: usize, len: usize) -> usize {
         let front = needed.next_multiple_of(PAGE);
-        // The price of beginning.
-        if front > len / 4 * 3 || !self.pays() {
-            return len;
+        // The rest would not be worth doing it twice.
+        match front <= len / 4 * 3 && self.pays() {
+            true => front,
+            false => len,
         }
-        self.made.add(1);
-        self.note((len - front) as i64);
-        front
     }
 
     fn pays(&self) -> bool {
@@ -55,7 +50,23 @@ impl Fronts {
             || self.refused.fetch_add(1, Ordering::Relaxed) % TRIAL == TRIAL - 1
     }
 
-    /// A block of `len` bytes whose front there was is needed farther.
+    /// Of a block of `len` bytes so many were decoded.
+    pub fn made(&self, front: usize, len: usize) {
+        self.made.add(1);
+        self.note(len.saturating_sub(front) as i64);
+    }
+
+    /// Blocks of which only the front was decoded.
+    pub fn made_total(&self) -> u64 {
+        self.made.get()
+    }
+
+    /// Blocks that are needed farther than their front in the cache goes.
+    pub fn again_total(&self) -> u64 {
+        self.again.get()
+    }
+
+    /// A block of `len` bytes is needed farther than its front goes.
     pub fn short(&self, len: usize) {
         self.again.add(1);
         self.note(-(len as i64));
@@ -84,7 +95,6 @@ mod tests {
         assert_eq!(fronts.of(49_152, LEN), 49_152);
         assert_eq!(fronts.of(49_153, LEN), LEN);
         assert_eq!(fronts.of(1, 4096), 4096);
-        assert_eq!(fronts.made.get(), 3);
     }
 
     #[test]
@@ -93,11 +103,14 @@ mod tests {
         let whole = |fronts: &Fronts, back: bool| {
             (0..1000)
                 .filter(|_| {
-                    let whole = fronts.of(32_768, LEN) == LEN;
-                    if back && !whole {
+                    let front = fronts.of(32_768, LEN);
+                    if front < LEN {
+                        fronts.made(front, LEN);
+                    }
+                    if back && front < LEN {
                         fronts.short(LEN);
                     }
-                    whole
+                    front == LEN
                 })
                 .count()
         };
@@ -112,6 +125,7 @@ mod tests {
         let fronts = Fronts::default();
         for number in 0..10_000 {
             assert_eq!(fronts.of(4096, LEN), 4096, "{number}");
+            fronts.made(4096, LEN);
             if number % 2 == 0 {
                 fronts.short(LEN);
             }

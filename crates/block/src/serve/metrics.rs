@@ -184,13 +184,13 @@ impl fmt::Display for Text<'_> {
                 "front_blocks_total",
                 "counter",
                 "Blocks of which only the front was decoded.",
-                self.cache.fronts().made.get(),
+                self.cache.fronts().made_total(),
             ),
             (
                 "front_again_total",
                 "counter",
-                "Those of them that were decoded again and whole.",
-                self.cache.fronts().again.get(),
+                "Blocks that were needed farther than the front in the cache.",
+                self.cache.fronts().again_total(),
             ),
             (
                 "decoding_threads",

@@ -192,7 +192,7 @@ impl Store {
         Ok(at)
     }
 
-    /// A block that is needed whole, however few of its bytes are wanted: to be decoded, or compared with its hash.
+    /// A block of which more is needed than is wanted: all before it is decoded, or everything is compared.
     fn look_whole(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
         let stand_in = Piece::Zero(part.len() as u64);
         let coming = match self.cache.find(block.start, part.end, true) {
@@ -209,7 +209,8 @@ impl Store {
                 let flight = Arc::clone(lead.flight());
                 let front = match window.whole {
                     true => block.len as usize,
-                    false => self.front(&block, part.end),
+                    // Where an overlay lies in between this part is not the last.
+                    false => self.front(&block, window.part_of(&block).1.end),
                 };
                 window.leads.push(Mutex::new(Some((block, front, lead))));
                 Coming::Mine(flight, part)
@@ -281,27 +282,24 @@ impl Store {
     /// A block that somebody else was to decode and did not, or less of it: it is damaged, or whoever it was had to leave, or
     /// needed less.
     fn again(&self, start: u64, len: usize) -> Option<Arc<Plain>> {
-        loop {
-            match self.cache.find(start, len, true) {
-                Found::Ready(plain) => return Some(plain),
-                Found::Coming(flight) => {
-                    if let Some(plain) = flight.wait()
-                        && plain.bytes().len() >= len
-                    {
-                        return Some(Arc::clone(plain));
-                    }
-                }
-                Found::Mine(lead) => {
-                    let block = self.block(start).ok()?;
-                    let mut decoder = self.decoder();
-                    let plain = self.decode_one(&mut decoder, &block, block.len as usize);
-                    self.decoders().push(decoder);
-                    let flight = Arc::clone(lead.flight());
-                    lead.land(plain?);
-                    return flight.wait().clone();
-                }
-            }
+        let lead = match self.cache.find(start, len, true) {
+            Found::Ready(plain) => return Some(plain),
+            Found::Coming(flight) => match flight.wait() {
+                Some(plain) if plain.bytes().len() >= len => return Some(Arc::clone(plain)),
+                // Who waits for one after the other may wait for ever.
+                _ => None,
+            },
+            Found::Mine(lead) => Some(lead),
+        };
+        let block = self.block(start).ok()?;
+        let mut decoder = self.decoder();
+        let plain = self.decode_one(&mut decoder, &block, block.len as usize);
+        self.decoders().push(decoder);
+        let plain = Arc::new(plain?);
+        if let Some(lead) = lead {
+            lead.land(Arc::clone(&plain));
         }
+        Some(plain)
     }
 
     /// Decodes blocks that are not there yet and that nobody decodes, and waits for none.
@@ -348,7 +346,7 @@ impl Store {
                     && let Some(plain) = self.decode_one(&mut decoder, &block, front)
                 {
                     ready(number, &block, &plain);
-                    lead.land(plain);
+                    lead.land(Arc::new(plain));
                 }
             }
             self.decoders().push(decoder);
@@ -367,7 +365,12 @@ impl Store {
         let mut plain = self.cache.buffer(front, block.len as usize);
         let done = self.image.read_front(decoder, block, plain.bytes_mut());
         match done {
-            Ok(()) => Some(plain),
+            Ok(()) => {
+                if (front as u64) < block.len {
+                    self.cache.fronts().made(front, block.len as usize);
+                }
+                Some(plain)
+            }
             Err(error) => {
                 self.told(&error, block.start);
                 None
@@ -489,6 +492,33 @@ mod tests {
     }
 
     #[test]
+    fn a_block_with_holes_of_an_overlay_is_decoded_once() {
+        let (image, plain) = one_block(&ZSTD);
+        let pool = Pool::new(1).unwrap();
+        let store = Store::new(image, 0, Rounds::plain(1));
+        let mut window = Window {
+            to: 65_536,
+            ..Window::default()
+        };
+        let parts = [0..4096, 8192..12_288, 40_960..65_536];
+        for part in parts.clone() {
+            store.look_under(part, u64::MAX, &mut window).unwrap();
+        }
+        store.fill(&pool, &mut window).unwrap();
+        let mut blocks = Vec::new();
+        for (piece, part) in window.pieces().iter().zip(parts) {
+            let Piece::Data(block, place) = piece else {
+                panic!("{piece:?}");
+            };
+            let wanted = &plain[part.start as usize..part.end as usize];
+            assert_eq!(block.bytes()[place.clone()], *wanted, "{part:?}");
+            blocks.push(Arc::clone(block));
+        }
+        assert!(blocks.iter().all(|block| Arc::ptr_eq(block, &blocks[0])));
+        assert_eq!(store.cache().fronts().made_total(), 0);
+    }
+
+    #[test]
     fn who_needs_more_than_the_front_of_a_block_gets_it() {
         let pool = Pool::new(1).unwrap();
         for (codec, budget) in [(&LZ4, 0), (&LZ4, 1 << 20), (&ZSTD, 0), (&ZSTD, 1 << 20)] {
@@ -513,6 +543,9 @@ mod tests {
                 };
                 assert_eq!(block.bytes().len(), front, "{range:?}");
             }
+            let fronts = store.cache().fronts();
+            let kept = u64::from(budget > 0);
+            assert_eq!((fronts.made_total(), fronts.again_total()), (1, kept));
         }
     }
 }

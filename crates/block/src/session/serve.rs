@@ -126,7 +126,7 @@ pub struct Served {
     pub ahead_used: u64,
     /// Blocks of which only the front was decoded.
     pub fronts: u64,
-    /// How many of them were decoded again and whole.
+    /// How many of them were needed farther then.
     pub fronts_again: u64,
 }
 
@@ -141,8 +141,8 @@ impl Served {
             loads: store.rounds().report(),
             ahead: metrics.ahead.get(),
             ahead_used: store.cache().ahead_used(),
-            fronts: store.cache().fronts().made.get(),
-            fronts_again: store.cache().fronts().again.get(),
+            fronts: store.cache().fronts().made_total(),
+            fronts_again: store.cache().fronts().again_total(),
         }
     }
 
@@ -160,7 +160,7 @@ impl Served {
         ));
         let (fronts, again) = (self.fronts, self.fronts_again);
         lines.push(format!(
-            "fronts alone: of {fronts} blocks, {again} of them decoded again and whole"
+            "fronts alone: of {fronts} blocks, {again} of them needed farther then"
         ));
         lines
     }
