@@ -25,12 +25,38 @@ fn packed() -> &'static [(&'static Codec, Vec<u8>); 2] {
         let plain: Vec<u8> = (0..BLOCK as u32 / 4).flat_map(word).collect();
         [(&ZSTD, &ZSTD_BARE, 0), (&LZ4, &LZ4_BARE, 8)].map(|(codec, bare, behind)| {
             let mut room = vec![0; 2 * BLOCK];
-            let mut encoder = codec.encoder.expect("it encodes")(codec.levels.expect("levels").default);
+            let mut encoder =
+                codec.encoder.expect("it encodes")(codec.levels.expect("levels").default);
             let len = encoder.encode(&plain, &mut room).expect("room");
             room.truncate(len - behind);
             (bare, room)
         })
     })
+}
+
+/// Whether some match of an LZ4 block is said to lie no byte back. The format forbids it; liblz4 lets it pass, and fills
+/// the match with zeros or with what was there.
+fn has_match_without_offset(block: &[u8]) -> bool {
+    let mut bytes = block.iter().copied();
+    let length = |nibble: u8, bytes: &mut dyn Iterator<Item = u8>| {
+        let mut len = usize::from(nibble);
+        while nibble == 15 {
+            let more = bytes.next()?;
+            len += usize::from(more);
+            if more != 255 {
+                break;
+            }
+        }
+        Some(len)
+    };
+    let mut sequence = || {
+        let token = bytes.next()?;
+        let literals = length(token >> 4, &mut bytes)?;
+        let offset = [bytes.nth(literals)?, bytes.next()?];
+        length(token & 15, &mut bytes)?;
+        Some(offset)
+    };
+    std::iter::from_fn(&mut sequence).any(|offset| offset == [0, 0])
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -56,11 +82,20 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(out[len..], BEHIND);
     let mut plain = vec![0; BLOCK];
     let whole = decoder.decode(codec, &bytes, &mut plain);
-    if whole.is_ok() && front.is_ok() {
-        assert!(len <= BLOCK && plain.starts_with(&out[..len]), "{} {len}", codec.name);
+    let known = *codec != &LZ4_BARE || !has_match_without_offset(&bytes);
+    if whole.is_ok() && front.is_ok() && known {
+        assert!(
+            len <= BLOCK && plain.starts_with(&out[..len]),
+            "{} {len}",
+            codec.name
+        );
     }
     // Of zstd the front alone refuses windows larger than a block, and what follows a frame.
     if bytes == *packed || *codec == &LZ4_BARE {
-        assert!(whole.is_err() || len > BLOCK || front.is_ok(), "{} {len}: {front:?}", codec.name);
+        assert!(
+            whole.is_err() || len > BLOCK || front.is_ok(),
+            "{} {len}: {front:?}",
+            codec.name
+        );
     }
 });

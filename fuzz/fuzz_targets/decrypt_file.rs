@@ -31,7 +31,9 @@ impl Bytes<'_> {
 }
 
 fn text(length: usize) -> Vec<u8> {
-    (0..length).map(|i| (i as u32).wrapping_mul(0x9E37_79B9).to_be_bytes()[0]).collect()
+    (0..length)
+        .map(|i| (i as u32).wrapping_mul(0x9E37_79B9).to_be_bytes()[0])
+        .collect()
 }
 
 fn sealed(text: &[u8], salt: u8) -> Vec<u8> {
@@ -40,7 +42,8 @@ fn sealed(text: &[u8], salt: u8) -> Vec<u8> {
         FileKey::create(Scheme::Cobblestone256, &KEY, b"", &[salt; SALT], simd).expect("a key");
     let mut file = header.to_vec();
     file.resize(HEADER + sealed_len(text.len(), true), 0);
-    key.seal(0, text, true, &mut file[HEADER..]).expect("short enough");
+    key.seal(0, text, true, &mut file[HEADER..])
+        .expect("short enough");
     file
 }
 
@@ -60,10 +63,18 @@ fn opened(file: &[u8], structure: Structure, grain: usize) -> (Vec<u8>, bool) {
         let last = now.len() < room.len();
         input.keep(now.len());
         (input.first, input.last, rest) = (unit * UNIT_ROWS as u64, last, later);
-        let items = if structure == Structure::Farm { 1 } else { UNIT_ROWS };
+        let items = if structure == Structure::Farm {
+            1
+        } else {
+            UNIT_ROWS
+        };
         for start in (0..items).step_by(grain) {
             let items = start as u32..items.min(start + grain) as u32;
-            let part = Part { structure, pass: 0, items };
+            let part = Part {
+                structure,
+                pass: 0,
+                items,
+            };
             if let Err(message) = service.run(&part, &input, &output, &mut ()) {
                 assert!(!message.contains('\n'), "{message}");
                 assert!(service.fault().get().is_some(), "{message}");
@@ -105,7 +116,9 @@ fuzz_target!(|data: &[u8]| {
                 let to = to.min(other.len());
                 file[at.min(to)..to].copy_from_slice(&other[at.min(to)..to]);
             }
-            6 => file.splice(at.., bytes.0.as_slice().iter().copied()).for_each(drop),
+            6 => file
+                .splice(at.., bytes.0.as_slice().iter().copied())
+                .for_each(drop),
             _ => {
                 if let Some(byte) = file.get_mut(at) {
                     *byte ^= 1 << (bytes.next() % 8);
@@ -123,7 +136,11 @@ fuzz_target!(|data: &[u8]| {
     for structure in [Structure::Sequential, Structure::Farm] {
         let (got, whole) = opened(&file, structure, grain);
         assert_eq!(whole, unaltered);
-        assert!(got.len() <= good && text.starts_with(&got), "{} of {good}", got.len());
+        assert!(
+            got.len() <= good && text.starts_with(&got),
+            "{} of {good}",
+            got.len()
+        );
         assert!(!whole || got.len() == text.len());
     }
     let (got, whole) = opened(data, Structure::Farm, 1);

@@ -32,18 +32,34 @@ fn fixed() -> &'static Fixed {
         let text: Vec<u8> = (0..LENGTH).map(|i| (i * i >> 7) as u8 ^ i as u8).collect();
         let scheme = Scheme::Cobblestone256;
         let (key, header) =
-            FileKey::create(scheme, secret().bytes(), b"", &[1; SALT], Simd::detect()).expect("a key");
+            FileKey::create(scheme, secret().bytes(), b"", &[1; SALT], Simd::detect())
+                .expect("a key");
         let mut sealed = header.to_vec();
         sealed.resize(HEADER + sealed_len(LENGTH, true), 0);
-        key.seal(0, &text, true, &mut sealed[HEADER..]).expect("short enough");
+        key.seal(0, &text, true, &mut sealed[HEADER..])
+            .expect("short enough");
         let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let folder = if memory.is_dir() {
+            memory
+        } else {
+            std::env::temp_dir()
+        };
         let output = folder.join(format!("evener-fuzz-{}", std::process::id()));
         fs::write(&output, &sealed).expect("a file");
         let input = File::open(&output).expect("a file");
         fs::remove_file(&output).expect("a file");
-        let runtime = Runtime::builder().workers(2).memory(false).build().expect("threads");
-        Fixed { text, sealed, input, output, runtime }
+        let runtime = Runtime::builder()
+            .workers(2)
+            .memory(false)
+            .build()
+            .expect("threads");
+        Fixed {
+            text,
+            sealed,
+            input,
+            output,
+            runtime,
+        }
     })
 }
 
@@ -53,7 +69,13 @@ fn secret() -> Key {
 
 /// What comes out of a range, or what was said.
 fn part(piped: bool, range: Range) -> Result<Vec<u8>, String> {
-    let Fixed { sealed, input, output, runtime, .. } = fixed();
+    let Fixed {
+        sealed,
+        input,
+        output,
+        runtime,
+        ..
+    } = fixed();
     let (read, mut write) = std::io::pipe().expect("a pipe");
     let input = match piped {
         true => {
@@ -65,7 +87,13 @@ fn part(piped: bool, range: Range) -> Result<Vec<u8>, String> {
     drop(write);
     let input = PathBuf::from(format!("/proc/self/fd/{input}"));
     let secret = Secret::Key(secret());
-    let session = decrypt(input.as_os_str(), output.as_os_str(), &secret, b"", Some(range));
+    let session = decrypt(
+        input.as_os_str(),
+        output.as_os_str(),
+        &secret,
+        b"",
+        Some(range),
+    );
     let done = session.and_then(|session| session.run(runtime, Options::default()));
     // Whoever ended early left something in the pipe.
     drop(read);
@@ -74,13 +102,20 @@ fn part(piped: bool, range: Range) -> Result<Vec<u8>, String> {
     match (done, written) {
         (Ok(_), Some(written)) => Ok(written),
         (Err(error), None) => Err(error.to_string()),
-        (done, written) => panic!("{range:?}: {:?}, and a file: {}", done.err(), written.is_some()),
+        (done, written) => panic!(
+            "{range:?}: {:?}, and a file: {}",
+            done.err(),
+            written.is_some()
+        ),
     }
 }
 
 fuzz_target!(|data: &[u8]| {
     let (numbers, rest) = data.split_at(data.len().min(17));
-    let range = match std::str::from_utf8(rest).unwrap_or_default().parse::<Range>() {
+    let range = match std::str::from_utf8(rest)
+        .unwrap_or_default()
+        .parse::<Range>()
+    {
         Ok(range) => range,
         Err(message) => {
             assert!(!message.is_empty());
@@ -93,7 +128,13 @@ fuzz_target!(|data: &[u8]| {
             };
             let kind = numbers.first().copied().unwrap_or(0);
             // Most of all numbers lie far beyond the end.
-            let near = |n: u64| if kind & 4 == 0 { n % (LENGTH as u64 + 3) } else { n };
+            let near = |n: u64| {
+                if kind & 4 == 0 {
+                    n % (LENGTH as u64 + 3)
+                } else {
+                    n
+                }
+            };
             Range {
                 from: near(number(1)),
                 to: (kind & 8 == 0).then(|| near(number(9))),
@@ -102,8 +143,8 @@ fuzz_target!(|data: &[u8]| {
     };
     let length = LENGTH as u64;
     let to = range.to.unwrap_or(length);
-    let wanted = (range.from <= to && to <= length)
-        .then(|| &fixed().text[range.from as usize..to as usize]);
+    let wanted =
+        (range.from <= to && to <= length).then(|| &fixed().text[range.from as usize..to as usize]);
     for piped in [false, true] {
         match part(piped, range) {
             Ok(text) => assert!(wanted == Some(&text[..]), "{range:?}, pipe: {piped}"),

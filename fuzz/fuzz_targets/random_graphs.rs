@@ -29,10 +29,18 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         3 => "sobel_y".into(),
         4 => "sobel".into(),
         5 => {
-            let keep = if bytes.next() % 2 == 0 { "above" } else { "below" };
+            let keep = if bytes.next() % 2 == 0 {
+                "above"
+            } else {
+                "below"
+            };
             format!("threshold={}:keep={keep}", f64::from(bytes.next()) / 255.0)
         }
-        6 => format!("undistort=k1={}:k2={}", bytes.signed() / 64.0, bytes.signed() / 64.0),
+        6 => format!(
+            "undistort=k1={}:k2={}",
+            bytes.signed() / 64.0,
+            bytes.signed() / 64.0
+        ),
         7 => format!("crop={}", 0.3 + f64::from(bytes.next() % 64) / 91.0),
         8 => format!("rotate={}", bytes.signed() * 2.0 + bytes.signed() / 64.0),
         9 => format!("resize={}:{}", 1 + bytes.next() % 60, 1 + bytes.next() % 60),
@@ -53,10 +61,20 @@ fuzz_target!(|data: &[u8]| {
             [usize::from(bytes.next() % 4)],
         depth: [Depth::U8, Depth::U10, Depth::F32][usize::from(bytes.next() % 3)],
     };
-    let planes = if bytes.next() % 2 == 0 { Planes::Each } else { Planes::Auto };
+    let planes = if bytes.next() % 2 == 0 {
+        Planes::Each
+    } else {
+        Planes::Auto
+    };
     let grain = 1 + u32::from(bytes.next() % 64);
-    let cache = if bytes.next() % 2 == 0 { 8 << 10 } else { 1 << 20 };
-    let Ok(bound) = Graph::parse(&text).and_then(|g| g.bind(&format, planes)) else { return };
+    let cache = if bytes.next() % 2 == 0 {
+        8 << 10
+    } else {
+        1 << 20
+    };
+    let Ok(bound) = Graph::parse(&text).and_then(|g| g.bind(&format, planes)) else {
+        return;
+    };
     let service = FilterService::new(&bound, text.clone(), cache, Simd::detect());
     let mut input = service.input();
     let rest: Vec<u8> = bytes.0.copied().collect();
@@ -64,7 +82,9 @@ fuzz_target!(|data: &[u8]| {
         let plane = input.plane_bytes_mut(p);
         let mut samples = rest.iter().copied().chain(1..=255).cycle();
         match format.depth {
-            Depth::U8 => plane.iter_mut().for_each(|b| *b = samples.next().unwrap_or(0)),
+            Depth::U8 => plane
+                .iter_mut()
+                .for_each(|b| *b = samples.next().unwrap_or(0)),
             Depth::U10 => plane.chunks_exact_mut(2).for_each(|c| {
                 let code = u16::from(samples.next().unwrap_or(0)) * 4;
                 c.copy_from_slice(&code.to_ne_bytes());
@@ -83,12 +103,23 @@ fuzz_target!(|data: &[u8]| {
         for (pass, &items) in shape.passes.iter().enumerate() {
             for start in (0..items).step_by(grain as usize) {
                 let items = start..items.min(start + grain);
-                let part = Part { structure: shape.structure, pass, items };
-                service.run(&part, &input, &output, &mut scratch).expect("filters do not fail");
+                let part = Part {
+                    structure: shape.structure,
+                    pass,
+                    items,
+                };
+                service
+                    .run(&part, &input, &output, &mut scratch)
+                    .expect("filters do not fail");
             }
         }
         for (p, expected) in expected.iter().enumerate() {
-            assert_eq!(*output.plane_bytes(p), **expected, "{text} on {format}, {:?}", shape.structure);
+            assert_eq!(
+                *output.plane_bytes(p),
+                **expected,
+                "{text} on {format}, {:?}",
+                shape.structure
+            );
         }
     }
 });

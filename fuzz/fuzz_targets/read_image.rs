@@ -40,16 +40,28 @@ fn fixed() -> &'static Fixed {
     static FIXED: OnceLock<Fixed> = OnceLock::new();
     FIXED.get_or_init(|| {
         let memory = PathBuf::from("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let folder = if memory.is_dir() {
+            memory
+        } else {
+            std::env::temp_dir()
+        };
         let path = |name: &str| folder.join(format!("evener-fuzz-{name}-{}", std::process::id()));
         let (input, output) = (path("in"), path("out"));
         let mut plain: Vec<u8> = (0..40_000u32).map(|i| (i / 64 % 251) as u8).collect();
         plain[8192..24_576].fill(0);
         fs::write(&input, &plain).expect("a file");
-        let runtime = Runtime::builder().workers(1).memory(false).build().expect("threads");
+        let runtime = Runtime::builder()
+            .workers(1)
+            .memory(false)
+            .build()
+            .expect("threads");
         let mut seeds = Vec::new();
         for codec in Codec::encoders() {
-            let options = PackOptions { codec, block: BLOCK, ..PackOptions::default() };
+            let options = PackOptions {
+                codec,
+                block: BLOCK,
+                ..PackOptions::default()
+            };
             let session = pack(input.as_os_str(), output.as_os_str(), &options).expect("an image");
             session.run(&runtime, Options::default()).expect("room");
             seeds.push(fs::read(&output).expect("a file"));
@@ -64,10 +76,19 @@ fn fixed() -> &'static Fixed {
             include_bytes!("../../crates/block/tests/fixtures/frames.zst").to_vec(),
             include_bytes!("../../crates/block/tests/fixtures/version1.zst").to_vec(),
         ]);
-        let file = File::options().read(true).write(true).open(&output).expect("a file");
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .open(&output)
+            .expect("a file");
         fs::remove_file(input).expect("a file");
         fs::remove_file(output).expect("a file");
-        Fixed { seeds, ours, plain, file }
+        Fixed {
+            seeds,
+            ours,
+            plain,
+            file,
+        }
     })
 }
 
@@ -77,10 +98,17 @@ fn repair(bytes: &mut [u8]) {
         return;
     };
     let number = |bytes: &[u8], at: usize| {
-        bytes[at..at + 4].iter().rev().fold(0, |number, &byte| number << 8 | byte as usize)
+        bytes[at..at + 4]
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | byte as usize)
     };
     let (entries, leaves) = (number(bytes, at + 12), number(bytes, at + 16));
-    let index = at.checked_sub(leaves.saturating_mul(32).saturating_add(entries.saturating_mul(8)));
+    let index = at.checked_sub(
+        leaves
+            .saturating_mul(32)
+            .saturating_add(entries.saturating_mul(8)),
+    );
     if let Some(index) = index {
         let sum = crc32(&bytes[index..index + entries * 8]);
         bytes[at + 20..at + 24].copy_from_slice(&sum.to_le_bytes());
@@ -106,7 +134,11 @@ fn image(data: &[u8]) -> (Vec<u8>, bool) {
         // Most of what matters lies at one of the ends.
         let at = usize::from(low) | usize::from(high & 0x7f) << 8;
         let at = at % bytes.len();
-        let at = if high & 0x80 == 0 { at } else { bytes.len() - 1 - at };
+        let at = if high & 0x80 == 0 {
+            at
+        } else {
+            bytes.len() - 1 - at
+        };
         bytes[at] = value;
     }
     if kind & 0x20 != 0 {
@@ -143,7 +175,10 @@ fuzz_target!(|data: &[u8]| {
         let Ok(block) = image.block(at) else {
             break;
         };
-        assert!(block.start <= at && at - block.start < block.len, "{block:?} at {at}");
+        assert!(
+            block.start <= at && at - block.start < block.len,
+            "{block:?} at {at}"
+        );
         at = block.start + block.len;
         assert!(at <= image.size(), "{block:?} of {}", image.size());
         if let Place::Zero { .. } = block.place {
@@ -155,11 +190,17 @@ fuzz_target!(|data: &[u8]| {
         if image.has_front(&block) {
             let mut front = vec![0; plain.len() / 2];
             let read = image.read_front(&mut decoder, &block, &mut front);
-            assert!(done.is_err() || read.is_ok() && plain.starts_with(&front), "{block:?}: {read:?}");
+            assert!(
+                done.is_err() || read.is_ok() && plain.starts_with(&front),
+                "{block:?}: {read:?}"
+            );
         }
         if ours && done.is_ok() && matches!(block.check, Check::Leaf(_)) {
             let mut packed = fixed().plain.chunks(BLOCK as usize);
-            assert!(packed.any(|packed| packed == plain), "{block:?} was not packed");
+            assert!(
+                packed.any(|packed| packed == plain),
+                "{block:?} was not packed"
+            );
         }
     }
 });

@@ -34,12 +34,26 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn runtime() -> Runtime {
-    Runtime::builder().workers(2).memory(false).build().expect("threads")
+    Runtime::builder()
+        .workers(2)
+        .memory(false)
+        .build()
+        .expect("threads")
 }
 
 fn options(socket: &Path, overlay: Option<PathBuf>) -> ServeOptions {
-    let address = format!("unix:{}", socket.display()).parse().expect("an address");
-    ServeOptions { address, overlay, metrics: None, format: None, cache: 20_000, ahead: ReadAhead::Auto, plan: Choice::Auto }
+    let address = format!("unix:{}", socket.display())
+        .parse()
+        .expect("an address");
+    ServeOptions {
+        address,
+        overlay,
+        metrics: None,
+        format: None,
+        cache: 20_000,
+        ahead: ReadAhead::Auto,
+        plan: Choice::Auto,
+    }
 }
 
 /// A server for the whole of the process.
@@ -51,20 +65,36 @@ fn site() -> &'static Site {
         plain[8192..40_000].fill(0);
         fs::write(&input, &plain).expect("a file");
         let runtime = runtime();
-        let packing = PackOptions { codec: &ZSTD, block: 16_384, ..PackOptions::default() };
+        let packing = PackOptions {
+            codec: &ZSTD,
+            block: 16_384,
+            ..PackOptions::default()
+        };
         let session = pack(input.as_os_str(), output.as_os_str(), &packing).expect("an image");
         session.run(&runtime, Options::default()).expect("room");
-        let session = serve(output.as_os_str(), &options(&socket, None), &runtime, CancelToken::new()).expect("a socket");
+        let session = serve(
+            output.as_os_str(),
+            &options(&socket, None),
+            &runtime,
+            CancelToken::new(),
+        )
+        .expect("a socket");
         fs::remove_file(input).expect("a file");
         thread::spawn(move || session.run(&runtime, None).expect("a server"));
-        Site { socket, image: output, plain }
+        Site {
+            socket,
+            image: output,
+            plain,
+        }
     })
 }
 
 /// Sends all of `bytes` and takes whatever comes until the server has ended the connection.
 fn exchange(bytes: &[u8]) -> Vec<u8> {
     let stream = UnixStream::connect(&site().socket).expect("a server");
-    stream.set_read_timeout(Some(Duration::from_secs(15))).expect("a socket");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(15)))
+        .expect("a socket");
     let mut got = Vec::new();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -84,7 +114,9 @@ const BEGIN: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x01\0\0\0\0";
 const BEGUN: usize = 18 + 10;
 
 fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .fold(0, |sum, &byte| sum << 8 | u64::from(byte))
 }
 
 /// A request of chosen fields, whose cookie is its number.
@@ -110,7 +142,10 @@ fn request(choice: &[u8], cookie: u64) -> [u8; REQUEST] {
 
 /// Every request has one simple reply, and those that read have the bytes of the image.
 fn chosen(choices: &[u8]) {
-    let requests: Vec<_> = (0..).zip(choices.chunks_exact(CHOICE)).map(|(n, choice)| request(choice, n)).collect();
+    let requests: Vec<_> = (0..)
+        .zip(choices.chunks_exact(CHOICE))
+        .map(|(n, choice)| request(choice, n))
+        .collect();
     let got = exchange(&[BEGIN, &requests.concat()].concat());
     let mut replies = &got[BEGUN..];
     let mut seen = vec![false; requests.len()];
@@ -118,15 +153,23 @@ fn chosen(choices: &[u8]) {
         assert_eq!(replies[..4], 0x6744_6698u32.to_be_bytes());
         let (error, cookie) = (number(&replies[4..8]), number(&replies[8..16]) as usize);
         replies = &replies[16..];
-        assert!(!std::mem::replace(&mut seen[cookie], true), "{cookie} twice");
+        assert!(
+            !std::mem::replace(&mut seen[cookie], true),
+            "{cookie} twice"
+        );
         let request = &requests[cookie];
         let (offset, length) = (number(&request[16..24]), number(&request[24..]));
         let reads = request[7] == 0;
-        let fits = length > 0 && offset.checked_add(length).is_some_and(|end| end <= SIZE) && request[5] == 0;
+        let fits = length > 0
+            && offset.checked_add(length).is_some_and(|end| end <= SIZE)
+            && request[5] == 0;
         assert!(!reads || fits == (error == 0), "{request:?}: {error}");
         if reads && error == 0 {
             let (data, rest) = replies.split_at(length as usize);
-            assert!(data == &site().plain[offset as usize..][..length as usize], "{request:?}");
+            assert!(
+                data == &site().plain[offset as usize..][..length as usize],
+                "{request:?}"
+            );
             replies = rest;
         }
     }
@@ -140,13 +183,16 @@ fn over(during: impl FnOnce(&mut UnixStream)) {
     let cancel = CancelToken::new();
     let options = options(&socket, Some(path("overlay")));
     let runtime = RUNTIME.get_or_init(runtime);
-    let session = serve(site().image.as_os_str(), &options, runtime, cancel.clone()).expect("an overlay");
+    let session =
+        serve(site().image.as_os_str(), &options, runtime, cancel.clone()).expect("an overlay");
     thread::scope(|scope| {
         scope.spawn(|| session.run(runtime, None).expect("a server"));
         // Also if what follows panics.
         let _end = End(cancel);
         let mut stream = UnixStream::connect(&socket).expect("a server");
-        stream.set_read_timeout(Some(Duration::from_secs(15))).expect("a socket");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(15)))
+            .expect("a socket");
         stream.write_all(BEGIN).expect("a server");
         stream.read_exact(&mut [0; BEGUN]).expect("a greeting");
         during(&mut stream);
@@ -170,7 +216,14 @@ fn ask(stream: &mut UnixStream, request: &[u8; REQUEST], payload: &[u8]) -> (u64
     assert_eq!(head[..4], 0x6744_6698u32.to_be_bytes());
     let error = number(&head[4..8]);
     let reads = request[7] == 0 && error == 0;
-    let mut bytes = vec![0; if reads { number(&request[24..]) as usize } else { 0 }];
+    let mut bytes = vec![
+        0;
+        if reads {
+            number(&request[24..]) as usize
+        } else {
+            0
+        }
+    ];
     stream.read_exact(&mut bytes).expect("what was asked for");
     (error, bytes)
 }
@@ -196,7 +249,10 @@ fn written(choices: &[u8]) {
             // NO_HOLE and FAST_ZERO are for WRITE_ZEROES.
             let known = flags & 0x12 == 0 || command == 6;
             let slow = command == 6 && flags & 0x12 == 0x12 && error == 95;
-            assert!(slow || (error == 0) == (known && (fits || command == 3)), "{request:?}: {error}");
+            assert!(
+                slow || (error == 0) == (known && (fits || command == 3)),
+                "{request:?}: {error}"
+            );
             if error != 0 || command == 3 {
                 continue;
             }
@@ -205,7 +261,11 @@ fn written(choices: &[u8]) {
                 0 => assert!(bytes == model[from..to], "{request:?}"),
                 4 => {
                     let first = from.next_multiple_of(4096);
-                    let last = if to as u64 == SIZE { to } else { to / 4096 * 4096 };
+                    let last = if to as u64 == SIZE {
+                        to
+                    } else {
+                        to / 4096 * 4096
+                    };
                     if first < last {
                         model[first..last].fill(0);
                     }
