@@ -267,12 +267,11 @@ impl Cache {
             while shard.bytes + bytes > self.room {
                 gone.extend(shard.evict());
             }
-            shard.bytes += bytes;
-            shard.places.insert(start, Place::Slot(shard.slots.len()));
-            shard.slots.push(Slot {
+            shard.put(Slot {
                 start,
                 plain: Arc::clone(plain),
-                used: false,
+                // Whoever it was decoded for comes only just now.
+                used: ahead,
                 ahead,
             });
         }
@@ -299,6 +298,20 @@ impl Shard {
                 continue;
             }
             return Some(self.take(self.hand));
+        }
+    }
+
+    /// Puts a block in right behind the hand, which comes there last.
+    fn put(&mut self, slot: Slot) {
+        self.bytes += slot.plain.takes();
+        let last = self.slots.len();
+        let at = self.hand.min(last);
+        self.hand = at + 1;
+        self.slots.push(slot);
+        self.slots.swap(at, last);
+        for at in [at, last] {
+            let start = self.slots[at].start;
+            self.places.insert(start, Place::Slot(at));
         }
     }
 
@@ -352,6 +365,26 @@ mod tests {
             assert!(has(&cache, 0) && has(&cache, 200), "at {start}");
         }
         assert!(!has(&cache, 100) && !has(&cache, 300));
+    }
+
+    #[test]
+    fn a_full_cache_keeps_what_is_decoded_ahead_until_it_is_wanted() {
+        let cache = Cache::new(8 * (100 + BESIDE), 100);
+        let mut ahead = 0;
+        for step in 0..20 {
+            for start in (0..400).step_by(100).map(|at| 400 * step + at) {
+                let Found::Mine(lead) = cache.find(start, 1, false) else {
+                    panic!("nobody wanted {start}");
+                };
+                lead.land(Arc::new(cache.buffer(100, 100)));
+            }
+            for start in (0..400).step_by(100).map(|at| 400 * step + at) {
+                let found = cache.find(start, 1, true);
+                assert!(matches!(found, Found::Ready(_)), "{start} is gone");
+                ahead += 1;
+            }
+        }
+        assert_eq!(cache.ahead_used(), ahead);
     }
 
     #[test]
