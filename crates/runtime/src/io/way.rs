@@ -21,6 +21,8 @@ const TURN: usize = 8;
 const MIXED: usize = ROW / 8;
 /// What sitting has to bring, as it takes more of the processors.
 const WORTH: f64 = 0.85;
+/// Sitting saves waking the client, which is little of longer rounds, and those are better shared by both processors.
+const LONGEST: Duration = Duration::from_micros(200);
 /// Rows that what looking takes is the average of, about.
 const LATEST: u32 = 4;
 /// It is given up after so many more slow rows than others: the system takes some tens of milliseconds to bring the client
@@ -109,7 +111,9 @@ impl Ways {
             Duration::ZERO => median,
             look => (look * (LATEST - 1) + median) / LATEST,
         };
-        if self.rows == self.looks {
+        if self.look > LONGEST {
+            self.rows = 0;
+        } else if self.rows == self.looks {
             self.change(Way::Sit(self.side));
             self.slow = 0;
             self.fast = 0;
@@ -249,6 +253,15 @@ mod tests {
         Client::new(80, 40).run(&mut ways, 5000);
         assert_ne!(ways.way(), Way::Look);
         assert!((0..ROW).any(|_| asks_twice(&mut ways)));
+    }
+
+    #[test]
+    fn nobody_sits_for_long_rounds() {
+        let (mut ways, mut client) = (Ways::new(), Client::new(300, 200));
+        assert!((0..100_000).all(|_| client.run(&mut ways, 1) == 1.0));
+        (client.look, client.together) = (100, 50);
+        client.run(&mut ways, 5000);
+        assert_ne!(ways.way(), Way::Look);
     }
 
     #[test]
