@@ -289,4 +289,7 @@ fn only_chains_of_warps_on_small_frames_stand_abreast() {
     }
     assert_eq!(offered("rotate=90", 100, 1), None);
     assert_eq!(offered("rotate=90", 1920, 1080), None);
+    assert_eq!(offered("threshold=0.5,rotate=30", 1920, 1080), None);
+    // Bits of eight frames take a quarter of what the values of one do.
+    assert!(offered("threshold=0.5,binary,rotate=30", 1920, 1080).is_some());
 }

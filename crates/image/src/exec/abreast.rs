@@ -5,13 +5,14 @@
 //!
 //! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample
 //! lies is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory
-//! it takes longer to fetch them than a warp of one frame does.
+//! it takes longer to fetch them than a warp of one frame does. Where a step makes frames 0 and 1 before the first warp
+//! their planes take a bit a sample, so large frames are small enough too.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use evener_runtime::Simd;
-use evener_runtime::buffer::Rows;
+use evener_runtime::buffer::{Rows, Sample};
 
 use super::access::{Source, Target};
 use super::fuse::{FusedNode, Input, Op};
@@ -19,8 +20,8 @@ use super::tiled::{columns_of, demand};
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
 use crate::kernels::abreast::{self, FRAMES};
-use crate::kernels::bilinear::abreast::{Block, Out};
-use crate::kernels::tones::{self, with_tone};
+use crate::kernels::bilinear::abreast::{Block, Out, Samples};
+use crate::kernels::tones::{self, Same, with_tone};
 use crate::stage::{self, STRIP, Tone, grown};
 
 /// Private memory of one worker.
@@ -41,7 +42,14 @@ pub struct Abreast {
     /// What is read of each node's output.
     needs: Vec<Rect>,
     /// That, of each node but the last, side by side.
-    blocks: OnceLock<Vec<Rows<f32>>>,
+    blocks: OnceLock<Vec<Beside>>,
+}
+
+/// A plane of samples of all frames, side by side.
+enum Beside {
+    Values(Rows<f32>),
+    /// Of samples that are 0 or 1, a byte for those of all frames.
+    Bits(Rows<u8>),
 }
 
 /// The node's stage as one of several frames.
@@ -61,10 +69,29 @@ fn tone(node: &FusedNode) -> Option<Option<Tone>> {
     }
 }
 
-/// Samples of a frame from one row of a block of this width to the next: an odd number of pairs of cache lines, so that
+/// The step that is the last thing a node does before its samples stand side by side in bits.
+fn step(node: &FusedNode) -> Option<f32> {
+    match (&node.op, tone(node)) {
+        (Op::Copy, Some(Some(Tone::Step(t)))) => Some(t),
+        _ => None,
+    }
+}
+
+/// Samples of a frame from one row of a node's plane to the next: an odd number of cache lines or pairs of them, so that
 /// the rows a warp reads at once do not compete for the same places in a cache.
-fn stride(width: usize) -> usize {
-    width.next_multiple_of(8) + 4
+fn stride(node: &FusedNode, need: &Rect) -> usize {
+    match step(node) {
+        Some(_) => need.width().next_multiple_of(128) + 64,
+        None => need.width().next_multiple_of(8) + 4,
+    }
+}
+
+/// Bytes of a sample of all frames in a node's plane.
+fn bytes(node: &FusedNode) -> usize {
+    match step(node) {
+        Some(_) => 1,
+        None => FRAMES * size_of::<f32>(),
+    }
 }
 
 impl Abreast {
@@ -95,11 +122,23 @@ impl Abreast {
         self.nodes.iter().zip(self.needs.iter().copied())
     }
 
+    /// Whether frames that the first pass puts side by side take a bit a sample.
+    pub fn in_bits(&self) -> bool {
+        step(&self.nodes[0]).is_some()
+    }
+
     /// Bytes of the planes between passes.
     pub fn between(&self) -> usize {
-        let (_, before) = self.needs.split_last().unwrap_or((&Rect::default(), &[]));
-        let bytes = |need: &Rect| stride(need.width()) * need.height() * FRAMES * size_of::<f32>();
-        before.iter().map(bytes).sum()
+        let bytes = |(node, need)| stride(node, need) * need.height() * bytes(node);
+        self.before().map(bytes).sum()
+    }
+
+    /// All passes but the last.
+    fn before(&self) -> impl Iterator<Item = (&FusedNode, &Rect)> {
+        self.nodes
+            .iter()
+            .zip(&self.needs)
+            .take(self.nodes.len() - 1)
     }
 
     /// Makes the planes between passes.
@@ -107,11 +146,16 @@ impl Abreast {
         self.blocks();
     }
 
-    fn blocks(&self) -> &[Rows<f32>] {
+    fn blocks(&self) -> &[Beside] {
         self.blocks.get_or_init(|| {
-            let before = &self.needs[..self.needs.len() - 1];
-            let block = |need: &Rect| Rows::zeroed(stride(need.width()) * FRAMES, need.height());
-            before.iter().map(block).collect()
+            let block = |(node, need): (&FusedNode, &Rect)| {
+                let (width, height) = (stride(node, need), need.height());
+                match step(node) {
+                    Some(_) => Beside::Bits(Rows::zeroed(width, height)),
+                    None => Beside::Values(Rows::zeroed(width * FRAMES, height)),
+                }
+            };
+            self.before().map(block).collect()
         })
     }
 
@@ -136,9 +180,19 @@ impl Abreast {
         if pass == 0 {
             return self.load(simd, sources, rows, lines, scratch);
         }
-        let from = self.blocks()[pass - 1].read();
-        let need = self.needs[pass - 1];
-        let from = Block::new(&from, stride(need.width()), need);
+        let (node, need) = (&self.nodes[pass - 1], self.needs[pass - 1]);
+        let (values, bits);
+        let samples = match &self.blocks()[pass - 1] {
+            Beside::Values(rows) => {
+                values = rows.read();
+                Samples::Values(&values)
+            }
+            Beside::Bits(rows) => {
+                bits = rows.read();
+                Samples::Bits(&bits)
+            }
+        };
+        let from = Block::new(samples, stride(node, &need), need);
         if self.is_last(pass) {
             self.finish(simd, &from, lines, targets, scratch);
         } else {
@@ -160,13 +214,24 @@ impl Abreast {
         let Scratch {
             even, odd, frames, ..
         } = scratch;
-        self.each(0, rows, lines, |(x, y), out| {
+        let block = match &self.blocks()[0] {
+            Beside::Values(block) => block,
+            Beside::Bits(block) => {
+                let step = step(node).expect("bits come of a step");
+                return self.each((0, block, 1), rows, lines, |(x, y), out| {
+                    let from = beside(simd, sources, (x + dx, y + dy), out.len(), frames);
+                    abreast::interleave_bits(simd, &from, step, out);
+                });
+            }
+        };
+        self.each((0, block, FRAMES), rows, lines, |(x, y), out| {
             let from = (x + dx, y + dy);
+            let from = beside(simd, sources, from, out.len() / FRAMES, frames);
             if let Some(tone) = tone(node) {
-                return beside(simd, sources, from, tone, frames, out);
+                return with_tone!(tone, |point| abreast::interleave(simd, &from, point, out));
             }
             let row = grown(even, out.len());
-            beside(simd, sources, from, None, frames, row);
+            abreast::interleave(simd, &from, Same, row);
             points(simd, node, row, odd, out);
         });
     }
@@ -182,25 +247,23 @@ impl Abreast {
         scratch: &mut Scratch,
     ) {
         let node = &self.nodes[pass];
-        self.each(pass, rows, lines, |(x, y), out| {
-            for run in runs(x..x + (out.len() / FRAMES) as i32) {
-                let within = (run.start - x) as usize..(run.end - x) as usize;
-                let out = &mut out[within.start * FRAMES..within.end * FRAMES];
-                warped(simd, node, from, (run.start, y), scratch, out);
-            }
+        let Beside::Values(block) = &self.blocks()[pass] else {
+            unreachable!("a warp gives values");
+        };
+        self.each((pass, block, FRAMES), rows, lines, |at, out| {
+            warped(simd, node, from, at, scratch, out);
         });
     }
 
-    /// Calls `compute` with each row of a block's rows `rows`, which are lines `lines` of the plane, as far as it is
-    /// read: with where it begins and with its memory.
-    fn each(
+    /// Calls `compute` with each of rows `rows` of a pass's block, which are lines `lines` of the plane, as far as it is
+    /// read: with where it begins and with its memory. The block has `lanes` elements for a sample of all frames.
+    fn each<T: Sample>(
         &self,
-        pass: usize,
+        (pass, block, lanes): (usize, &Rows<T>, usize),
         rows: Range<usize>,
         lines: Range<i32>,
-        mut compute: impl FnMut((i32, i32), &mut [f32]),
+        mut compute: impl FnMut((i32, i32), &mut [T]),
     ) {
-        let block = &self.blocks()[pass];
         let mut held = block.write(rows);
         let mut held = held.chunks_exact_mut(block.width());
         let x0 = self.needs[pass].x0;
@@ -209,7 +272,7 @@ impl Abreast {
             let columns = columns_of(&self.nodes, pass, &self.needs, strip.clone());
             let within = (columns.start - x0) as usize..(columns.end - x0) as usize;
             for (y, row) in strip.zip(&mut held) {
-                let row = &mut row[within.start * FRAMES..within.end * FRAMES];
+                let row = &mut row[within.start * lanes..within.end * lanes];
                 if !row.is_empty() {
                     compute((columns.start, y), row);
                 }
@@ -228,27 +291,24 @@ impl Abreast {
     ) {
         let node = &self.nodes[self.nodes.len() - 1];
         let width = self.size.w as usize;
-        for columns in runs(0..self.size.w as i32) {
-            let (x, n) = (columns.start, columns.len());
-            for (i, y) in lines.clone().enumerate() {
-                let held = (i * width + x as usize, n);
-                if node.points.is_empty()
-                    && let Some(stage) = warp(node)
-                {
-                    let at = (x + node.offset.0, y + node.offset.1);
-                    stored(simd, targets, held, &mut scratch.frames, |out| {
-                        stage.row(simd, from, at, Out::Apart(out));
-                    });
-                    continue;
-                }
-                let mut lanes = std::mem::take(&mut scratch.lanes);
-                let row = grown(&mut lanes, n * FRAMES);
-                warped(simd, node, from, (x, y), scratch, row);
+        for (i, y) in lines.enumerate() {
+            let held = (i * width, width);
+            if node.points.is_empty()
+                && let Some(stage) = warp(node)
+            {
+                let at = (node.offset.0, y + node.offset.1);
                 stored(simd, targets, held, &mut scratch.frames, |out| {
-                    abreast::deinterleave(simd, row, out);
+                    stage.row(simd, from, at, Out::Apart(out));
                 });
-                scratch.lanes = lanes;
+                continue;
             }
+            let mut lanes = std::mem::take(&mut scratch.lanes);
+            let row = grown(&mut lanes, width * FRAMES);
+            warped(simd, node, from, (0, y), scratch, row);
+            stored(simd, targets, held, &mut scratch.frames, |out| {
+                abreast::deinterleave(simd, row, out);
+            });
+            scratch.lanes = lanes;
         }
     }
 }
@@ -272,36 +332,14 @@ fn warped(
     points(simd, node, row, &mut scratch.odd, out);
 }
 
-/// Columns whose samples of a few rows stay in the nearest cache: a row of a warp reads some rows of its source, and
-/// the next one reads most of them again.
-const RUN: i32 = 64;
-
-/// Columns a run at a time, none of them shorter than a register unless all are.
-fn runs(columns: Range<i32>) -> impl Iterator<Item = Range<i32>> {
-    let mut rest = columns;
-    std::iter::from_fn(move || {
-        let n = match rest.len() as i32 {
-            0 => return None,
-            n if n < RUN + 16 => n,
-            _ => RUN,
-        };
-        let run = rest.start..rest.start + n;
-        rest.start = run.end;
-        Some(run)
-    })
-}
-
-/// Puts the samples from (x, y) on of each source side by side, each mapped by `tone`; the last source stands for those
-/// that are missing.
-fn beside(
+/// `n` samples from (x, y) on of each source; the last one stands for those that are missing.
+fn beside<'a>(
     simd: Simd,
-    sources: &[Source<'_>],
+    sources: &'a [Source<'_>],
     (x, y): (i32, i32),
-    tone: Option<Tone>,
-    frames: &mut Vec<f32>,
-    to: &mut [f32],
-) {
-    let n = to.len() / FRAMES;
+    n: usize,
+    frames: &'a mut Vec<f32>,
+) -> [&'a [f32]; FRAMES] {
     let last = sources.len() - 1;
     let mut rows: [&[f32]; FRAMES] = [&[]; FRAMES];
     let lie = rows.iter_mut().enumerate().all(|(frame, row)| {
@@ -309,15 +347,15 @@ fn beside(
         *row = lies.unwrap_or_default();
         lies.is_some()
     });
-    if !lie {
-        let frames = grown(frames, n * FRAMES);
-        for (source, row) in sources.iter().zip(frames.chunks_exact_mut(n)) {
-            source.load(simd, y, x, row);
-        }
-        let frames = &*frames;
-        rows = std::array::from_fn(|frame| &frames[frame.min(last) * n..][..n]);
+    if lie {
+        return rows;
     }
-    with_tone!(tone, |point| abreast::interleave(simd, &rows, point, to));
+    let frames = grown(frames, n * FRAMES);
+    for (source, row) in sources.iter().zip(frames.chunks_exact_mut(n)) {
+        source.load(simd, y, x, row);
+    }
+    let frames = &*frames;
+    std::array::from_fn(|frame| &frames[frame.min(last) * n..][..n])
 }
 
 /// Has `compute` fill a row of each frame, and stores `n` samples from sample `at` on in every target.

@@ -35,6 +35,9 @@ const SAMPLE: f64 = 4.0;
 /// costs, both ways, in operations.
 const ABREAST: f64 = 0.4;
 const BETWEEN: f64 = 4.0;
+/// The same of the first warp where it reads bits.
+const ABREAST_BITS: f64 = 0.25;
+const BETWEEN_BITS: f64 = 2.0;
 
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
@@ -120,17 +123,28 @@ impl Predicted {
                 fresh: 0.0,
             },
             abreast: Work {
-                ops: abreast.map_or(0.0, |abreast| {
-                    let passes = abreast.passes();
-                    let warps = passes
-                        .map(|(node, need)| node.weight() * (need.width() * need.height()) as f64);
-                    ABREAST * warps.sum::<f64>() + BETWEEN * area(graph.source)
-                }),
+                ops: abreast.map_or(0.0, |abreast| beside(abreast, area(graph.source))),
                 bytes: ends,
                 fresh: abreast.map_or(0.0, |abreast| abreast.between() as f64),
             },
         }
     }
+}
+
+/// Operations for a frame of those that stand abreast, whose source has so many samples.
+fn beside(abreast: &Abreast, source: f64) -> f64 {
+    let warps = abreast.passes().skip(1).zip(0..).map(|((node, need), i)| {
+        let each = match i {
+            0 if abreast.in_bits() => ABREAST_BITS,
+            _ => ABREAST,
+        };
+        each * node.weight() * (need.width() * need.height()) as f64
+    });
+    let between = match abreast.in_bits() {
+        true => BETWEEN_BITS,
+        false => BETWEEN,
+    };
+    warps.sum::<f64>() + between * source
 }
 
 fn taps(stage: &dyn crate::stage::Stage) -> f64 {

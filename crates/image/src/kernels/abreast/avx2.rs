@@ -28,6 +28,22 @@ pub(super) fn interleave<P: Pointwise>(
 }
 
 /// As of [`interleave`].
+pub(super) fn interleave_bits(
+    simd: Simd,
+    rows: &[&[f32]; FRAMES],
+    step: f32,
+    to: &mut [u8],
+) -> bool {
+    if to.len() < BITS || !has_avx2(simd) {
+        return false;
+    }
+    assert!(rows.iter().all(|row| row.len() >= to.len()));
+    // SAFETY: the processor has AVX2, and all rows have as many samples as there are bytes.
+    unsafe { interleave_bits_avx2(rows.map(<[f32]>::as_ptr), step, to) };
+    true
+}
+
+/// As of [`interleave`].
 pub(super) fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; FRAMES]) -> bool {
     let n = rows[0].len();
     if n < FRAMES || !has_avx2(simd) {
@@ -64,6 +80,42 @@ unsafe fn interleave_avx2<P: Pointwise>(
         }
         // The last block may overlap the one before it.
         at = (at + FRAMES).min(n - FRAMES);
+    }
+}
+
+/// Bytes that bits of samples are put into at once.
+const BITS: usize = 32;
+
+/// # Safety
+/// Rows have as many samples as `to` bytes, at least [`BITS`].
+#[target_feature(enable = "avx2")]
+unsafe fn interleave_bits_avx2(rows: [*const f32; FRAMES], step: f32, to: &mut [u8]) {
+    let step = _mm256_set1_ps(step);
+    let last = to.len() - BITS;
+    let mut at = 0;
+    loop {
+        let mut bytes = _mm256_setzero_si256();
+        for (f, row) in rows.into_iter().enumerate() {
+            let above = |i: usize| {
+                // SAFETY: `at` is at most `last`.
+                let v = unsafe { _mm256_loadu_ps(row.add(at + 8 * i)) };
+                _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GT_OQ>(v, step))
+            };
+            let low = _mm256_packs_epi32(above(0), above(1));
+            let high = _mm256_packs_epi32(above(2), above(3));
+            let all = _mm256_packs_epi16(low, high);
+            let bit = _mm256_set1_epi8((1u8 << f) as i8);
+            bytes = _mm256_or_si256(bytes, _mm256_and_si256(all, bit));
+        }
+        // Packing takes the halves of registers in turn.
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        let bytes = _mm256_permutevar8x32_epi32(bytes, order);
+        // SAFETY: as before.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().add(at).cast(), bytes) };
+        if at == last {
+            break;
+        }
+        at = (at + BITS).min(last);
     }
 }
 
