@@ -1,6 +1,7 @@
 //! The taps of eight outputs at once.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::{Edge, Map};
 use crate::format::Size;
@@ -33,16 +34,25 @@ fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
     _mm256_and_ps(within(sx, plane.w), within(sy, plane.h))
 }
 
-/// Whether all of `n` outputs from (x, y) on are fill.
+/// Of `n` outputs from (x, y) on, at most 64, those from the first to the last that are not fill.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn outside<M: Map>(s: Avx2, map: &M, plane: Size, (x, y): (i32, i32), n: usize) -> bool {
+pub(super) fn span<M: Map>(
+    s: Avx2,
+    map: &M,
+    plane: Size,
+    (x, y): (i32, i32),
+    n: usize,
+) -> Range<usize> {
     let y = s.splat(y as f32);
-    let mut any = _mm256_setzero_ps();
-    for x in (x..x + n as i32).step_by(8) {
-        any = _mm256_or_ps(any, inside(s, plane, map.at(s, s.count(x as f32), y)));
+    let mut all = 0u64;
+    for at in (0..n).step_by(8) {
+        let eight = inside(s, plane, map.at(s, s.count((x + at as i32) as f32), y));
+        all |= (_mm256_movemask_ps(eight) as u64) << at;
     }
-    _mm256_movemask_ps(any) == 0
+    all &= u64::MAX >> (64 - n);
+    let end = 64 - all.leading_zeros() as usize;
+    (all.trailing_zeros() as usize).min(end)..end
 }
 
 impl Eight {

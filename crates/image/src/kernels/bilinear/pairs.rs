@@ -1,10 +1,11 @@
 //! Bilinear sampling on x86-64: the two samples of a row are read as one number of 64 bits.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use evener_runtime::Simd;
 
-use super::eight::{Eight, outside};
+use super::eight::{Eight, span};
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Avx512, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
@@ -131,16 +132,42 @@ fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
             for (row, y) in rows.iter_mut().zip(y0..) {
                 let (at, part) = ((x0 + first as i32, y), &mut row[first..n.min(first + RUN)]);
                 // What comes after fill is mostly fill.
-                if fill || !sampled(s, avx2, sampling, view, at, &mut run, part) {
-                    // SAFETY: `avx2` exists, so the processor has the instructions.
-                    fill = unsafe { at_edge(avx2, sampling, view, at, part) };
+                if !fill && sampled(s, avx2, sampling, view, at, &mut run, part) {
+                    continue;
+                }
+                // SAFETY: `avx2` exists, so the processor has the instructions.
+                let within = unsafe { not_fill(avx2, sampling, at, part.len()) };
+                fill = within.is_empty();
+                let value = sampling.after.of(Scalar, sampling.edge.fill());
+                let (part, after) = part.split_at_mut(within.end);
+                let (before, those) = part.split_at_mut(within.start);
+                before.fill(value);
+                after.fill(value);
+                let at = (at.0 + within.start as i32, y);
+                if !fill && !sampled(s, avx2, sampling, view, at, &mut run, those) {
+                    // SAFETY: as before.
+                    unsafe { at_edge(avx2, sampling, view, at, those) };
                 }
             }
         }
     }
 }
 
-/// Outputs from (x, y) on, some of which have not all their samples in the view. Says whether they were all fill.
+/// Of `n` outputs from (x, y) on, at most a run, those from the first to the last that are not fill.
+#[target_feature(enable = "avx2,fma")]
+fn not_fill<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    at: (i32, i32),
+    n: usize,
+) -> Range<usize> {
+    match sampling.edge {
+        Edge::Fill(_) => span(s, sampling.map, sampling.plane, at, n),
+        Edge::Repeat => 0..n,
+    }
+}
+
+/// Outputs from (x, y) on, some of which have not all their samples in the view.
 #[target_feature(enable = "avx2,fma")]
 fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
@@ -148,17 +175,10 @@ fn at_edge<M: Map, B: Pointwise, A: Pointwise>(
     view: &View<'_>,
     (x, y): (i32, i32),
     out: &mut [f32],
-) -> bool {
-    if let Edge::Fill(fill) = sampling.edge
-        && outside(s, sampling.map, sampling.plane, (x, y), out.len())
-    {
-        out.fill(sampling.after.of(Scalar, fill));
-        return true;
-    }
+) {
     for (eight, x) in out.chunks_mut(8).zip((x..).step_by(8)) {
         some(s, sampling, view, (x, y), eight);
     }
-    false
 }
 
 /// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so.
