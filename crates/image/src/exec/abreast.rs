@@ -1,7 +1,8 @@
 //! `abreast`: several frames at once, a sample of each side by side in the lanes of registers.
 //!
 //! A warp spends most of its time fetching samples from anywhere, and where they lie is the same in every frame. The
-//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart.
+//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart. Rows
+//! go from end to end: the hardware that fetches lines ahead of writes wants many of each frame's in a row.
 //!
 //! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample
 //! lies is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory

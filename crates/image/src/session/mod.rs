@@ -158,7 +158,9 @@ pub fn structures() -> Vec<(Structure, Option<&'static str>)> {
     let service = Graph::parse("rotate=30").and_then(|graph| graph.service(&format, Planes::Luma));
     let shapes = service.map(|service| service.shapes(0)).unwrap_or_default();
     let only = |structure| match structure {
-        Structure::Abreast => Some("chains of warps such as rotate, crops and tones; small frames"),
+        Structure::Abreast => {
+            Some("chains of warps such as rotate, crops and tones; small frames, or binary ones")
+        }
         _ => None,
     };
     let structures = shapes.iter().map(|shape| shape.structure);
