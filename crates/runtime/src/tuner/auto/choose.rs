@@ -17,6 +17,8 @@ const URGENT_SHARE: f64 = 0.01;
 /// Most of the units to come that may be spent on what units abreast need, and how many times that they have to save.
 const INVESTED_SHARE: f64 = 0.08;
 const INVESTED_GAIN: f64 = 4.0;
+/// What cold groups of units abreast take, of what they do later.
+const COLD_TAKES: f64 = 2.0;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
 const RISK_SHARE: f64 = 0.08;
 
@@ -33,13 +35,15 @@ impl Auto {
         self.model.prepare_seconds(structure) + f64::from(more) * self.pair_s
     }
 
-    /// Units that a first trial of an arm is expected to lose while what lies side by side comes into the outer cache.
-    fn warming(&self, index: usize) -> f64 {
+    /// Units that a first trial of an arm is expected to lose while what lies side by side comes into the outer cache, if it
+    /// takes `ratio` of the incumbent's time from then on.
+    pub(super) fn warming(&self, index: usize, ratio: f64) -> f64 {
         let group = self.model.group(&self.arms[index].plan);
         if group <= 1 || self.is_warm(index) {
             return 0.0;
         }
-        COLD_GROUPS as f64 * f64::from(group)
+        let lost = (COLD_TAKES * ratio - 1.0).clamp(0.0, 1.0);
+        COLD_GROUPS as f64 * f64::from(group) * lost
     }
 
     /// Whether what units abreast need before they can show what they are is not the search's loss: the service says that
@@ -79,7 +83,7 @@ impl Auto {
                 continue;
             };
             value.loss += self.aftermath(index) + self.drained(index);
-            let invested = self.preparing(index) / cost + self.warming(index);
+            let invested = self.preparing(index) / cost + self.warming(index, value.ratio);
             let pays = value.net() > invested;
             if !self.is_investment(index, &value, invested, outlook.remaining) {
                 value.loss += invested;

@@ -462,6 +462,7 @@ mod tests {
         auto.switch(other.unwrap(), -0.2, -0.2, 3, 1e-3);
         assert_eq!(auto.warms(&costs), units);
     }
+
     /// Eight units abreast take as long as one.
     fn abreast() -> TunerSetup {
         let shape = Shape {
@@ -491,6 +492,24 @@ mod tests {
         assert_eq!(auto.warms(&[2e-3; 3]), 3);
         let lost = 24.0 * (1.0 - 2.0 * auto.level.noise());
         assert!((auto.chill.lost - lost).abs() < 1e-9, "{}", auto.chill.lost);
+    }
+
+    #[test]
+    fn cold_groups_that_are_as_fast_as_the_incumbent_lose_nothing() {
+        let setup = TunerSetup {
+            remembered: None,
+            ..abreast()
+        };
+        let model = Model::new(&setup).unwrap();
+        let auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
+        let structures = auto.arms.iter().map(|arm| arm.plan.structure);
+        let index = structures.clone().position(|s| s == Structure::Abreast);
+        let of = |ratio| auto.warming(index.unwrap(), ratio);
+        assert_eq!((of(0.3), of(0.5)), (0.0, 0.0));
+        assert!(0.0 < of(0.6) && of(0.6) < of(0.9));
+        assert_eq!((of(1.0), of(3.0)), (32.0, 32.0));
+        let other = structures.clone().position(|s| s == Structure::Tiled);
+        assert_eq!(auto.warming(other.unwrap(), 1.0), 0.0);
     }
 
     #[test]
