@@ -49,8 +49,8 @@ pub struct Abreast {
 /// A plane of samples of all frames, side by side.
 enum Beside {
     Values(Rows<f32>),
-    /// Of samples that are 0 or 1, a byte for those of all frames.
-    Bits(Rows<u8>),
+    /// Of samples that are above a step or not, a byte for those of all frames.
+    Bits(f32, Rows<u8>),
 }
 
 /// The node's stage as one of several frames.
@@ -152,7 +152,7 @@ impl Abreast {
             let block = |(node, need): (&FusedNode, &Rect)| {
                 let (width, height) = (stride(node, need), need.height());
                 match step(node) {
-                    Some(_) => Beside::Bits(Rows::zeroed(width, height)),
+                    Some(step) => Beside::Bits(step, Rows::zeroed(width, height)),
                     None => Beside::Values(Rows::zeroed(width * FRAMES, height)),
                 }
             };
@@ -188,7 +188,7 @@ impl Abreast {
                 values = rows.read();
                 Samples::Values(&values)
             }
-            Beside::Bits(rows) => {
+            Beside::Bits(_, rows) => {
                 bits = rows.read();
                 Samples::Bits(&bits)
             }
@@ -217,11 +217,10 @@ impl Abreast {
         } = scratch;
         let block = match &self.blocks()[0] {
             Beside::Values(block) => block,
-            Beside::Bits(block) => {
-                let step = step(node).expect("bits come of a step");
+            Beside::Bits(step, block) => {
                 return self.each((0, block, 1), rows, lines, |(x, y), out| {
                     let from = beside(simd, sources, (x + dx, y + dy), out.len(), frames);
-                    abreast::interleave_bits(simd, &from, step, out);
+                    abreast::interleave_bits(simd, &from, *step, out);
                 });
             }
         };

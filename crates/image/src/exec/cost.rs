@@ -123,7 +123,7 @@ impl Predicted {
                 fresh: 0.0,
             },
             abreast: Work {
-                ops: abreast.map_or(0.0, |abreast| beside(abreast, area(graph.source))),
+                ops: abreast.map_or(0.0, |abreast| operations(abreast, area(graph.source))),
                 bytes: ends,
                 fresh: abreast.map_or(0.0, |abreast| abreast.between() as f64),
             },
@@ -132,18 +132,15 @@ impl Predicted {
 }
 
 /// Operations for a frame of those that stand abreast, whose source has so many samples.
-fn beside(abreast: &Abreast, source: f64) -> f64 {
-    let warps = abreast.passes().skip(1).zip(0..).map(|((node, need), i)| {
-        let each = match i {
-            0 if abreast.in_bits() => ABREAST_BITS,
-            _ => ABREAST,
-        };
-        each * node.weight() * (need.width() * need.height()) as f64
-    });
-    let between = match abreast.in_bits() {
-        true => BETWEEN_BITS,
-        false => BETWEEN,
+fn operations(abreast: &Abreast, source: f64) -> f64 {
+    let (first, between) = match abreast.in_bits() {
+        true => (ABREAST_BITS, BETWEEN_BITS),
+        false => (ABREAST, BETWEEN),
     };
+    let each = std::iter::once(first).chain(std::iter::repeat(ABREAST));
+    let warps = abreast.passes().skip(1).zip(each);
+    let warps = warps
+        .map(|((node, need), each)| each * node.weight() * (need.width() * need.height()) as f64);
     warps.sum::<f64>() + between * source
 }
 

@@ -7,6 +7,10 @@ use super::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
+/// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
+/// the edge of a source.
+pub(super) const RUN: usize = u64::BITS as usize;
+
 /// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.
 pub(super) struct Eight {
     /// Columns of the left samples.
@@ -34,7 +38,7 @@ fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
     _mm256_and_ps(within(sx, plane.w), within(sy, plane.h))
 }
 
-/// Of `n` outputs from (x, y) on, at most 64, those from the first to the last that are not fill.
+/// Of `n` outputs from (x, y) on, one to [`RUN`], those from the first to the last that are not fill.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn span<M: Map>(
@@ -50,8 +54,8 @@ pub(super) fn span<M: Map>(
         let eight = inside(s, plane, map.at(s, s.count((x + at as i32) as f32), y));
         all |= (_mm256_movemask_ps(eight) as u64) << at;
     }
-    all &= u64::MAX >> (64 - n);
-    let end = 64 - all.leading_zeros() as usize;
+    all &= u64::MAX >> (RUN - n);
+    let end = RUN - all.leading_zeros() as usize;
     (all.trailing_zeros() as usize).min(end)..end
 }
 

@@ -5,15 +5,12 @@ use std::ops::Range;
 
 use evener_runtime::Simd;
 
-use super::eight::{Eight, span};
+use super::eight::{Eight, RUN, span};
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Avx512, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
 use crate::lines::{Lines, Together};
 
-/// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
-/// the edge of a source.
-const RUN: usize = 64;
 /// Samples of the largest ring that a worker keeps in its private cache.
 const NEAR: usize = 1 << 18;
 
@@ -132,11 +129,13 @@ fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
             for (row, y) in rows.iter_mut().zip(y0..) {
                 let (at, part) = ((x0 + first as i32, y), &mut row[first..n.min(first + RUN)]);
                 // What comes after fill is mostly fill.
-                if !fill && sampled(s, avx2, sampling, view, at, &mut run, part) {
+                let tried = !fill;
+                if tried && sampled(s, avx2, sampling, view, at, &mut run, part) {
                     continue;
                 }
                 // SAFETY: `avx2` exists, so the processor has the instructions.
                 let within = unsafe { not_fill(avx2, sampling, at, part.len()) };
+                let again = !tried || within.len() < part.len();
                 fill = within.is_empty();
                 let value = sampling.after.of(Scalar, sampling.edge.fill());
                 let (part, after) = part.split_at_mut(within.end);
@@ -144,7 +143,8 @@ fn rows_body<S: Lanes, M: Map, B: Pointwise, A: Pointwise>(
                 before.fill(value);
                 after.fill(value);
                 let at = (at.0 + within.start as i32, y);
-                if !fill && !sampled(s, avx2, sampling, view, at, &mut run, those) {
+                let done = fill || again && sampled(s, avx2, sampling, view, at, &mut run, those);
+                if !done {
                     // SAFETY: as before.
                     unsafe { at_edge(avx2, sampling, view, at, those) };
                 }

@@ -6,13 +6,10 @@ use evener_runtime::Simd;
 
 use super::{Block, Out, Samples};
 use crate::kernels::abreast::{FRAMES, transposed};
-use crate::kernels::bilinear::eight::Eight;
+use crate::kernels::bilinear::eight::{Eight, RUN};
 use crate::kernels::bilinear::{Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::tones::{Pointwise, Same};
-
-/// Outputs whose places are computed ahead of the sampling.
-const RUN: usize = 64;
 
 /// Where registers of the samples of all frames come from.
 trait Registers: Copy {
@@ -119,11 +116,11 @@ impl Taps {
         block: &Block<'_>,
         (x, y): (i32, i32),
     ) -> Taps {
-        let position = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
         let rect = block.rect;
         if rect.is_empty() {
             return Taps::NONE;
         }
+        let position = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
         let within = ((rect.x0, rect.x1 - 2), (rect.y0, rect.y1 - 2));
         let Some(eight) = Eight::new(s, sampling.plane, sampling.edge, within, position) else {
             return Taps::NONE;
