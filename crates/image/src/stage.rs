@@ -137,6 +137,13 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
+    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs in
+    /// `out` have the same bits for samples from 0 to 1.
+    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
+        let _ = (simd, tone, out);
+        false
+    }
+
     /// The offset (dx, dy) where output (x, y) is just input (x + dx, y + dy).
     fn translation(&self) -> Option<(i32, i32)> {
         None

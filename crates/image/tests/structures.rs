@@ -206,13 +206,22 @@ fn abreast(service: &FilterService) -> Option<Shape> {
         .find(|s| s.structure == Structure::Abreast)
 }
 
+/// How chains begin: with values, with a step, and with what a step may stand for, so that samples take a bit each.
+const FIRST: &[&str] = &[
+    "",
+    "threshold=0.3,binary,",
+    "threshold=0.3,rotate=30,binary,",
+    "threshold=0.002,rotate=-101,binary,",
+    "threshold=0.9,undistort=0.2,binary,",
+    "threshold=0.5,resize=70:90,binary,",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn frames_side_by_side_come_out_as_each_alone(
-        // In bits every other time.
-        first in prop::sample::select(&["", "threshold=0.3,binary,"][..]),
+        first in prop::sample::select(FIRST),
         chain in prop::collection::vec(prop::sample::select(ABREAST), 1..5),
         format in formats(150, 60),
         frames in 1usize..=8,
@@ -294,4 +303,14 @@ fn only_chains_of_warps_on_small_frames_stand_abreast() {
     assert_eq!(offered("threshold=0.5,rotate=30", 1920, 1080), None);
     // Bits of eight frames take a quarter of what the values of one do.
     assert!(offered("threshold=0.5,binary,rotate=30", 1920, 1080).is_some());
+    // So do those where all that counts is whether any is above 0.
+    assert!(offered("threshold=0.5,rotate=30,binary", 1920, 1080).is_some());
+    assert_eq!(
+        offered("threshold=0.5,rotate=30,threshold=0.2", 1920, 1080),
+        None
+    );
+    assert_eq!(
+        offered("threshold=0.0005,rotate=30,binary", 1920, 1080),
+        None
+    );
 }

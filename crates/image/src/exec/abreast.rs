@@ -18,6 +18,7 @@ use evener_runtime::buffer::{Rows, Sample};
 use super::access::{Source, Target};
 use super::fuse::{FusedNode, Input, Op};
 use super::tiled::{columns_of, demand};
+use crate::filters;
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
 use crate::kernels::abreast::{self, FRAMES};
@@ -95,9 +96,19 @@ fn bytes(node: &FusedNode) -> usize {
     }
 }
 
+/// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks where
+/// samples are above 0: they take a bit each then.
+fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -> Option<f32> {
+    let (Some(Some(tone @ Tone::Above(t))), Op::Stage(stage)) = (tone(loads), &warps.op) else {
+        return None;
+    };
+    let out = need.shift(warps.offset.0, warps.offset.1);
+    stage.takes_steps(simd, tone, out).then_some(t)
+}
+
 impl Abreast {
     /// An executor for `nodes`, the first of which loads the source, if all that follow are warps in a chain.
-    pub fn new(nodes: Vec<FusedNode>, size: Size) -> Option<Self> {
+    pub fn new(mut nodes: Vec<FusedNode>, size: Size, simd: Simd) -> Option<Self> {
         let (first, rest) = nodes.split_first()?;
         let loads = matches!(first.op, Op::Copy) && first.inputs == [Input::Source];
         // A plane of one row or column has no four neighbours.
@@ -110,6 +121,9 @@ impl Abreast {
         }
         let mut needs = Vec::new();
         demand(&nodes, Rect::of(size), &mut needs);
+        if let Some(t) = step_in_place(&nodes[0], &nodes[1], needs[1], simd) {
+            nodes[0].points = vec![filters::tone::step(t)];
+        }
         Some(Abreast {
             nodes,
             size,

@@ -86,7 +86,7 @@ impl FilterService {
             .iter()
             .map(|graph| Plane {
                 tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
-                abreast: Abreast::new(fuse(graph, false), graph.size),
+                abreast: Abreast::new(fuse(graph, false), graph.size, simd),
                 graph: graph.clone(),
                 heights: sequential::passes(graph, values),
                 sequential: OnceLock::new(),

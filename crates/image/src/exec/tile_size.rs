@@ -1,7 +1,7 @@
 //! The size of a tile, from region inference: least work that fits in cache.
 
 use super::fuse::{FusedNode, Op};
-use super::tiled::{BLOCK, block_demands, columns_of, demand, slots};
+use super::tiled::{block, block_demands, columns_of, demand, slots};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::stage::STRIP;
@@ -99,7 +99,7 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
         };
         demand(nodes, tile, &mut needs);
         block_demands(nodes, tile, &needs, &mut demands);
-        let blocks = tile.height().div_ceil(BLOCK as usize);
+        let blocks = tile.height().div_ceil(block(nodes) as usize);
         let (mut kept, mut held) = (0, 0);
         for (i, node) in nodes.iter().enumerate() {
             let area = if i + 1 < nodes.len() {

@@ -16,8 +16,8 @@ use crate::geometry::Rect;
 use crate::lines::Lines;
 use crate::stage::{RowContext, STRIP};
 
-/// Output rows between two rounds of region inference.
-pub(super) const BLOCK: i32 = 6;
+/// Output rows of [`block`] where no stage reads at computed positions: rings are as low as that allows.
+const LOW: i32 = 6;
 /// Samples of a row between pointwise stages that are sure to stay in the nearest cache.
 const NEAR: usize = 4096;
 
@@ -92,6 +92,18 @@ pub struct Tiled {
     size: Size,
     /// Whether some stage reads at computed positions.
     scattered: bool,
+    /// Output rows between two rounds of region inference.
+    block: i32,
+}
+
+/// Output rows between two rounds of region inference: as many as a warp can compute together, for they read mostly the
+/// same lines.
+pub(super) fn block(nodes: &[FusedNode]) -> i32 {
+    if tile_size::scattered(nodes) {
+        STRIP as i32
+    } else {
+        LOW
+    }
 }
 
 impl Tiled {
@@ -99,11 +111,13 @@ impl Tiled {
     pub fn new(nodes: Vec<FusedNode>, size: Size, private_cache: usize) -> Self {
         let tile = tile_size::choose(&nodes, size, private_cache);
         let scattered = tile_size::scattered(&nodes);
+        let block = block(&nodes);
         Tiled {
             nodes,
             tile,
             size,
             scattered,
+            block,
         }
     }
 
@@ -203,7 +217,7 @@ impl Tiled {
             steps,
         } = scratch;
         demand(&self.nodes, tile, needs);
-        let blocks = tile.height().div_ceil(BLOCK as usize);
+        let blocks = tile.height().div_ceil(self.block as usize);
         block_demands(&self.nodes, tile, needs, demands);
         for i in 0..n - 1 {
             let demands = (0..blocks).map(|b| &demands[b * n + i]);
@@ -243,18 +257,17 @@ impl Tiled {
             if let Some(values) = target.values() {
                 let from = (rows.start - top) as usize * stride;
                 let mut held = values[from..].chunks_exact_mut(stride).take(rows.len());
-                let mut out: [&mut [f32]; BLOCK as usize] =
-                    std::array::from_fn(|_| match held.next() {
-                        Some(row) => &mut row[x0..x0 + width],
-                        None => &mut [],
-                    });
+                let mut out: [&mut [f32]; STRIP] = std::array::from_fn(|_| match held.next() {
+                    Some(row) => &mut row[x0..x0 + width],
+                    None => &mut [],
+                });
                 let out = &mut out[..rows.len()];
                 reader.compute(&mut context, steps, rows.start, tile.x0, out);
                 continue;
             }
             line.resize(line.len().max(rows.len() * width), 0.0);
             let mut held = line.chunks_exact_mut(width);
-            let mut out: [&mut [f32]; BLOCK as usize] =
+            let mut out: [&mut [f32]; STRIP] =
                 std::array::from_fn(|_| held.next().unwrap_or_default());
             let out = &mut out[..rows.len()];
             reader.compute(&mut context, steps, rows.start, tile.x0, out);
@@ -318,13 +331,14 @@ pub(super) fn block_demands(
     demands: &mut Vec<Range<i32>>,
 ) {
     let n = nodes.len();
-    let blocks = tile.height().div_ceil(BLOCK as usize);
+    let block = block(nodes);
+    let blocks = tile.height().div_ceil(block as usize);
     demands.clear();
     demands.resize(blocks * n, 0..0);
     for b in 0..blocks {
-        let y0 = tile.y0 + b as i32 * BLOCK;
+        let y0 = tile.y0 + b as i32 * block;
         let wanted = &mut demands[b * n..(b + 1) * n];
-        wanted[n - 1] = y0..(y0 + BLOCK).min(tile.y1);
+        wanted[n - 1] = y0..(y0 + block).min(tile.y1);
         for i in (0..n).rev() {
             let rows = wanted[i].clone();
             let region = nodes[i].source(Rect {

@@ -17,6 +17,11 @@ point_stage!(
     |this| Tone::Step(this.0)
 );
 
+/// The stage that gives 1 where v > t, else 0.
+pub fn step(t: f32) -> Arc<dyn Stage> {
+    Arc::new(Step(t))
+}
+
 /// One stage that gives the same as `first` and then `second`, where one is known.
 pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
     let t = match (first.tone(), second.tone()) {
@@ -29,7 +34,7 @@ pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
             _ => return None,
         },
     };
-    Some(Arc::new(Step(t)))
+    Some(step(t))
 }
 
 /// The tone that gives the same as `first` and then `second`, where there is one.

@@ -9,7 +9,7 @@ use super::tone;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::abreast::{Block, Out};
-use crate::kernels::bilinear::{self, Edge, Map, Sampling};
+use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
 use crate::kernels::tones::{self, Pointwise, Same, with_tone};
@@ -182,6 +182,13 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         })
     }
 
+    /// What follows must not ask for more than whether an output is above 0.
+    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
+        let large = matches!(tone, Tone::Above(t) if t >= positive::LEAST);
+        let asks = self.after == Some(Tone::Step(0.0)) && self.before.is_none();
+        large && asks && positive::as_if_whole(simd, (&self.map, self.edge, self.size), out)
+    }
+
     fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
         let free = self.before.is_none() && tones::has(tone);
         free.then(|| {
@@ -249,6 +256,11 @@ impl Map for Affine {
             s.mul_add(s.splat(self.x.0), dx, row.0),
             s.mul_add(s.splat(self.y.0), dx, row.1),
         )
+    }
+
+    /// Rounding keeps the order of numbers.
+    fn rises(&self) -> Option<(bool, bool)> {
+        Some((self.x.0 >= 0.0, self.y.0 >= 0.0))
     }
 }
 

@@ -7,9 +7,9 @@ use super::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Outputs whose places are computed ahead of the sampling: it has them when it asks, and few are computed in vain at
-/// the edge of a source.
-pub(super) const RUN: usize = u64::BITS as usize;
+/// Outputs whose places are computed ahead of the sampling: enough for that to be in full flow, few enough for what some
+/// rows of them read to stay in the nearest cache.
+pub(super) const RUN: usize = 128;
 
 /// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.
 pub(super) struct Eight {
@@ -49,14 +49,17 @@ pub(super) fn span<M: Map>(
     n: usize,
 ) -> Range<usize> {
     let y = s.splat(y as f32);
-    let mut all = 0u64;
+    let (mut start, mut end) = (n, 0);
     for at in (0..n).step_by(8) {
         let eight = inside(s, plane, map.at(s, s.count((x + at as i32) as f32), y));
-        all |= (_mm256_movemask_ps(eight) as u64) << at;
+        let left = (n - at).min(8);
+        let those = _mm256_movemask_ps(eight) as u32 & (0xff >> (8 - left));
+        if those != 0 {
+            start = start.min(at + those.trailing_zeros() as usize);
+            end = at + those.ilog2() as usize + 1;
+        }
     }
-    all &= u64::MAX >> (RUN - n);
-    let end = RUN - all.leading_zeros() as usize;
-    (all.trailing_zeros() as usize).min(end)..end
+    start.min(end)..end
 }
 
 impl Eight {

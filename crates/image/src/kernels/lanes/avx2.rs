@@ -20,7 +20,6 @@ impl Avx2 {
 // promise.
 impl Lanes for Avx2 {
     type V = __m256;
-    type I = __m256i;
     const N: usize = 8;
 
     #[inline(always)]
@@ -32,11 +31,6 @@ impl Lanes for Avx2 {
     unsafe fn store(self, v: __m256, at: *mut f32) {
         // SAFETY: above.
         unsafe { _mm256_storeu_ps(at, v) }
-    }
-    #[inline(always)]
-    unsafe fn store_whole(self, v: __m256i, at: *mut i32) {
-        // SAFETY: above.
-        unsafe { _mm256_storeu_si256(at.cast(), v) }
     }
     #[inline(always)]
     fn count(self, v: f32) -> __m256 {
@@ -78,42 +72,6 @@ impl Lanes for Avx2 {
     fn sqrt(self, v: __m256) -> __m256 {
         // SAFETY: above.
         unsafe { _mm256_sqrt_ps(v) }
-    }
-    #[inline(always)]
-    fn floor(self, v: __m256) -> (__m256, __m256i) {
-        // SAFETY: above.
-        unsafe {
-            let floor = _mm256_floor_ps(v);
-            (floor, _mm256_cvttps_epi32(floor))
-        }
-    }
-    #[inline(always)]
-    fn splat_whole(self, v: i32) -> __m256i {
-        // SAFETY: above.
-        unsafe { _mm256_set1_epi32(v) }
-    }
-    #[inline(always)]
-    fn sub_whole(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: above.
-        unsafe { _mm256_sub_epi32(a, b) }
-    }
-    #[inline(always)]
-    fn mul_add_whole(self, a: __m256i, b: __m256i, c: __m256i) -> __m256i {
-        // SAFETY: above.
-        unsafe { _mm256_add_epi32(_mm256_mullo_epi32(a, b), c) }
-    }
-    #[inline(always)]
-    fn max_unsigned(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: above.
-        unsafe { _mm256_max_epu32(a, b) }
-    }
-    #[inline(always)]
-    fn all_at_most(self, v: __m256i, most: u32) -> bool {
-        // SAFETY: above.
-        unsafe {
-            let most = _mm256_set1_epi32(most as i32);
-            _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(v, most), most)) == -1
-        }
     }
     #[inline(always)]
     fn keep_above(self, v: __m256, a: __m256, b: __m256) -> __m256 {

@@ -20,7 +20,6 @@ impl Avx512 {
 // promise.
 impl Lanes for Avx512 {
     type V = __m512;
-    type I = __m512i;
     const N: usize = 16;
 
     #[inline(always)]
@@ -32,11 +31,6 @@ impl Lanes for Avx512 {
     unsafe fn store(self, v: __m512, at: *mut f32) {
         // SAFETY: above.
         unsafe { _mm512_storeu_ps(at, v) }
-    }
-    #[inline(always)]
-    unsafe fn store_whole(self, v: __m512i, at: *mut i32) {
-        // SAFETY: above.
-        unsafe { _mm512_storeu_si512(at.cast(), v) }
     }
     #[inline(always)]
     fn count(self, v: f32) -> __m512 {
@@ -83,39 +77,6 @@ impl Lanes for Avx512 {
     fn sqrt(self, v: __m512) -> __m512 {
         // SAFETY: above.
         unsafe { _mm512_sqrt_ps(v) }
-    }
-    #[inline(always)]
-    fn floor(self, v: __m512) -> (__m512, __m512i) {
-        // SAFETY: above.
-        unsafe {
-            let floor = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(v);
-            (floor, _mm512_cvttps_epi32(floor))
-        }
-    }
-    #[inline(always)]
-    fn splat_whole(self, v: i32) -> __m512i {
-        // SAFETY: above.
-        unsafe { _mm512_set1_epi32(v) }
-    }
-    #[inline(always)]
-    fn sub_whole(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: above.
-        unsafe { _mm512_sub_epi32(a, b) }
-    }
-    #[inline(always)]
-    fn mul_add_whole(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-        // SAFETY: above.
-        unsafe { _mm512_add_epi32(_mm512_mullo_epi32(a, b), c) }
-    }
-    #[inline(always)]
-    fn max_unsigned(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: above.
-        unsafe { _mm512_max_epu32(a, b) }
-    }
-    #[inline(always)]
-    fn all_at_most(self, v: __m512i, most: u32) -> bool {
-        // SAFETY: above.
-        unsafe { _mm512_cmple_epu32_mask(v, _mm512_set1_epi32(most as i32)) == u16::MAX }
     }
     #[inline(always)]
     fn keep_above(self, v: __m512, a: __m512, b: __m512) -> __m512 {

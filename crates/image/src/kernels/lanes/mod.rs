@@ -20,8 +20,6 @@ pub use scalar::Scalar;
 pub trait Lanes: Copy {
     /// A register.
     type V: Copy;
-    /// A register of whole numbers.
-    type I: Copy;
     /// Lanes of a register.
     const N: usize;
 
@@ -35,11 +33,6 @@ pub trait Lanes: Copy {
     /// # Safety
     /// `N` samples from `at` on are inside one allocation that may be written.
     unsafe fn store(self, v: Self::V, at: *mut f32);
-    /// Writes the whole numbers from `at` on.
-    ///
-    /// # Safety
-    /// As of [`Lanes::store`].
-    unsafe fn store_whole(self, v: Self::I, at: *mut i32);
     /// `v` in the first lane, `v` + 1 in the next and so on.
     fn count(self, v: f32) -> Self::V;
     /// `v` in every lane.
@@ -56,19 +49,6 @@ pub trait Lanes: Copy {
     fn smooth(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// The square root.
     fn sqrt(self, v: Self::V) -> Self::V;
-    /// The largest whole number not above, as number and as whole number; the latter is the smallest there is where it
-    /// does not fit or `v` is no number.
-    fn floor(self, v: Self::V) -> (Self::V, Self::I);
-    /// `v` in every lane.
-    fn splat_whole(self, v: i32) -> Self::I;
-    /// a - b, modulo 2³².
-    fn sub_whole(self, a: Self::I, b: Self::I) -> Self::I;
-    /// a * b + c, modulo 2³².
-    fn mul_add_whole(self, a: Self::I, b: Self::I, c: Self::I) -> Self::I;
-    /// The larger one, both taken as unsigned.
-    fn max_unsigned(self, a: Self::I, b: Self::I) -> Self::I;
-    /// Whether every lane, taken as unsigned, is at most `most`.
-    fn all_at_most(self, v: Self::I, most: u32) -> bool;
     /// `v` where `a > b`, else 0.
     fn keep_above(self, v: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Whether `a > b` in any lane.
@@ -148,13 +128,6 @@ mod tests {
         }
     }
 
-    fn whole_lane<S: Lanes>(s: S, v: S::I, at: usize) -> i32 {
-        let mut out = [0; MOST];
-        // SAFETY: longer than every register.
-        unsafe { s.store_whole(v, out.as_mut_ptr()) };
-        out[at]
-    }
-
     /// Every operation gives in every lane what [`Scalar`] gives.
     fn hold<S: Lanes>(s: S) {
         let load = |from: usize| -> [f32; MOST] {
@@ -178,30 +151,12 @@ mod tests {
                     of(s.keep_above(vc, va, vb)),
                     one(Scalar.keep_above(c, a, b))
                 );
-                let ((f, w), (floor, whole)) = (s.floor(va), Scalar.floor(a));
-                assert_eq!((of(f), whole_lane(s, w, at)), (one(floor), whole), "{a}");
-                let other = s.floor(vb).1;
-                let (x, y) = (whole, Scalar.floor(b).1);
-                let seven = s.splat_whole(7);
-                assert_eq!(whole_lane(s, s.sub_whole(w, other), at), x.wrapping_sub(y));
-                assert_eq!(
-                    whole_lane(s, s.mul_add_whole(w, seven, other), at),
-                    Scalar.mul_add_whole(x, 7, y)
-                );
-                assert_eq!(
-                    whole_lane(s, s.max_unsigned(w, other), at),
-                    Scalar.max_unsigned(x, y)
-                );
                 assert_eq!(of(s.count(2.0)), one(2.0 + at as f32));
                 assert_eq!(of(s.before(va)), one(load(i)[at.saturating_sub(1)]));
                 assert_eq!(of(s.after(va)), one(load(i)[(at + 1).min(S::N - 1)]));
             }
             let any = (0..S::N).any(|at| a[at] > b[at]);
             assert_eq!(s.any_above(va, vb), any);
-            let whole = s.floor(va).1;
-            let all = (0..S::N).all(|at| Scalar.floor(a[at]).1 as u32 <= 200);
-            assert_eq!(s.all_at_most(whole, 200), all);
-            assert!(s.all_at_most(whole, u32::MAX));
         }
     }
 

@@ -1,0 +1,91 @@
+//! Outputs some of which are fill or read at the source's edge.
+
+use std::arch::x86_64::*;
+
+use super::run::Run;
+use super::{View, blend, sampled};
+use crate::kernels::bilinear::eight::{Eight, span};
+use crate::kernels::bilinear::{Edge, Map, Sampling};
+use crate::kernels::lanes::{Avx2, Lanes, Scalar};
+use crate::kernels::tones::Pointwise;
+
+/// At most a run of outputs from (x, y) on, and says whether they are all fill. `tried` is whether to sample all of them
+/// has been in vain, `sides` whether some of the first or the last may be fill.
+#[cold]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    (x, y): (i32, i32),
+    (tried, sides): (bool, bool),
+    run: &mut Run,
+    out: &mut [f32],
+) -> bool {
+    let n = out.len();
+    let within = match sampling.edge {
+        Edge::Fill(_) if sides => span(s, sampling.map, sampling.plane, (x, y), n),
+        _ => 0..n,
+    };
+    let again = !tried || within.len() < n;
+    let fill = sampling.after.of(Scalar, sampling.edge.fill());
+    let (out, after) = out.split_at_mut(within.end);
+    let (before, those) = out.split_at_mut(within.start);
+    before.fill(fill);
+    after.fill(fill);
+    if those.is_empty() {
+        return true;
+    }
+    let x = x + within.start as i32;
+    if !(again && sampled(s, sampling, view, (x, y), run, those)) {
+        for (eight, x) in those.chunks_mut(8).zip((x..).step_by(8)) {
+            some(s, sampling, view, (x, y), eight);
+        }
+    }
+    false
+}
+
+/// At most eight outputs from (x, y) on, from anywhere.
+#[inline(always)]
+fn some<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    (x, y): (i32, i32),
+    out: &mut [f32],
+) {
+    let (sx, sy) = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
+    // SAFETY: `s` exists, so the processor has the instructions.
+    let v = unsafe { anywhere(s, sampling, view, sx, sy) };
+    let v = sampling.after.of(s, v);
+    if let Ok(eight) = <&mut [f32; 8]>::try_from(&mut *out) {
+        // SAFETY: 8 samples long.
+        unsafe { s.store(v, eight.as_mut_ptr()) };
+    } else {
+        let mut whole = [0.0; 8];
+        // SAFETY: 8 samples long.
+        unsafe { s.store(v, whole.as_mut_ptr()) };
+        out.copy_from_slice(&whole[..out.len()]);
+    }
+}
+
+/// Outputs that read positions anywhere.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
+    s: Avx2,
+    sampling: &Sampling<'_, M, B, A>,
+    view: &View<'_>,
+    sx: __m256,
+    sy: __m256,
+) -> __m256 {
+    let (plane, edge) = (sampling.plane, sampling.edge);
+    let fill = _mm256_set1_ps(edge.fill());
+    let Some(taps) = Eight::new(s, plane, edge, (view.x, view.y), (sx, sy)) else {
+        return fill;
+    };
+    let at = taps.places((view.x.0, view.y.0), view.stride);
+    // SAFETY: columns were clamped to those of the view and rows to those with a row below.
+    let v = unsafe { blend(s, view, sampling.before, &at, taps.fx, taps.fy) };
+    _mm256_blendv_ps(fill, v, taps.inside)
+}
