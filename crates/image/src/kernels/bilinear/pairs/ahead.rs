@@ -1,56 +1,83 @@
 //! Asking for samples before they are needed.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::View;
 use crate::kernels::bilinear::Map;
 use crate::kernels::bilinear::eight::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
+use crate::stage::STRIP;
 
 /// Outputs to a line of the source from which on hardware fetches lines in time.
 const FLAT: u32 = 11;
 
-/// Asks for where a run of outputs from (x, y) on reads, ahead of its use, if it goes through so many lines of the source
-/// that no hardware sees them coming.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn ask<M: Map>(s: Avx2, map: &M, view: &View<'_>, (x, y): (i32, i32)) {
-    let y = s.splat(y as f32);
-    let clamp = |v, (low, high): (i32, i32)| {
-        _mm256_max_ps(_mm256_min_ps(v, s.splat(high as f32)), s.splat(low as f32))
-    };
-    let place = |from: i32, step: i32| {
-        let xs = s.mul_add(
-            s.count(0.0),
-            s.splat(step as f32),
-            s.splat((x + from) as f32),
-        );
-        let (sx, sy) = map.at(s, xs, y);
-        (
-            _mm256_cvttps_epi32(clamp(sx, view.x)),
-            _mm256_cvttps_epi32(clamp(sy, view.y)),
-        )
-    };
-    let (_, rows) = place(0, RUN as i32 / 8);
-    let lines = (_mm256_extract_epi32::<7>(rows) - _mm256_extract_epi32::<0>(rows)).unsigned_abs();
-    // A sample of every line, not of every output.
-    let step = match RUN as u32 / lines.max(1) {
-        FLAT.. => return,
-        4.. => 4,
-        2.. => 2,
-        _ => 1,
-    };
-    let stride = _mm256_set1_epi32(view.stride as i32);
-    for from in (0..RUN as i32).step_by(8 * step) {
-        let (column, row) = place(from, step as i32);
-        let row = _mm256_sub_epi32(row, _mm256_set1_epi32(view.y.0));
-        let column = _mm256_sub_epi32(column, _mm256_set1_epi32(view.x.0));
-        let mut places = [0u32; 8];
-        let at = _mm256_add_epi32(_mm256_mullo_epi32(row, stride), column);
-        // SAFETY: 32 bytes long.
-        unsafe { _mm256_storeu_si256(places.as_mut_ptr().cast(), at) };
-        for at in places {
-            _mm_prefetch::<_MM_HINT_T0>(view.data.as_ptr().wrapping_add(at as usize).cast());
+/// Where a run of outputs reads, to be asked for while the one before it is computed: bit by bit, since few lines can be
+/// on their way at once.
+pub(super) struct Ahead {
+    places: [u32; RUN],
+    /// Those that have not been asked for.
+    left: Range<usize>,
+    /// How many to ask for at once.
+    share: usize,
+}
+
+impl Ahead {
+    pub(super) fn new() -> Self {
+        Ahead {
+            places: [0; RUN],
+            left: 0..0,
+            share: 0,
         }
+    }
+
+    /// Goes on to the outputs from (x, y) on, if they read so many lines of the source that no hardware sees them coming.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn run<M: Map>(&mut self, s: Avx2, map: &M, view: &View<'_>, (x, y): (i32, i32)) {
+        let y = s.splat(y as f32);
+        let clamp = |v, (low, high): (i32, i32)| {
+            _mm256_max_ps(_mm256_min_ps(v, s.splat(high as f32)), s.splat(low as f32))
+        };
+        let place = |from: i32, step: i32| {
+            let first = s.splat((x + from) as f32);
+            let (sx, sy) = map.at(s, s.mul_add(s.count(0.0), s.splat(step as f32), first), y);
+            (
+                _mm256_cvttps_epi32(clamp(sx, view.x)),
+                _mm256_cvttps_epi32(clamp(sy, view.y)),
+            )
+        };
+        let (_, rows) = place(0, RUN as i32 / 8);
+        let lines = _mm256_extract_epi32::<7>(rows) - _mm256_extract_epi32::<0>(rows);
+        // A sample of every line, not of every output.
+        let step = match RUN as u32 / lines.unsigned_abs().max(1) {
+            FLAT.. => RUN,
+            4.. => 4,
+            2.. => 2,
+            _ => 1,
+        };
+        self.left = 0..(RUN / step) & !7;
+        self.share = self.left.len() / STRIP;
+        for i in self.left.clone().step_by(8) {
+            let (column, row) = place((i * step) as i32, step as i32);
+            let row = _mm256_sub_epi32(row, _mm256_set1_epi32(view.y.0));
+            let column = _mm256_sub_epi32(column, _mm256_set1_epi32(view.x.0));
+            let row = _mm256_mullo_epi32(row, _mm256_set1_epi32(view.stride as i32));
+            let at = &mut self.places[i..i + 8];
+            // SAFETY: 32 bytes long.
+            unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_add_epi32(row, column)) };
+        }
+    }
+
+    /// Asks for some of them: for all while a strip of rows is computed.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn ask(&mut self, view: &View<'_>) {
+        let end = self.left.end.min(self.left.start + self.share);
+        for &at in &self.places[self.left.start..end] {
+            let sample = view.data.as_ptr().wrapping_add(at as usize);
+            _mm_prefetch::<_MM_HINT_T0>(sample.cast());
+        }
+        self.left.start = end;
     }
 }

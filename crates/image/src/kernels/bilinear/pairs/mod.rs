@@ -11,6 +11,7 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
+use self::ahead::Ahead;
 use self::run::{Run, locate};
 use super::eight::RUN;
 use super::spans::spans;
@@ -79,7 +80,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     (x0, y0): (i32, i32),
     out: &mut [&mut [f32]],
 ) {
-    let mut run = Run::new();
+    let (mut run, mut ahead) = (Run::new(), Ahead::new());
     let far = view.data.len() > NEAR;
     let fill = sampling.after.of(Scalar, sampling.edge.fill());
     for (rows, y0) in out.chunks_mut(STRIP).zip((y0..).step_by(STRIP)) {
@@ -102,12 +103,15 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
         for first in (0..longest).step_by(RUN) {
             let next = last.start + first + RUN;
             if far && next < last.end {
-                ahead::ask(s, sampling.map, view, (x0 + next as i32, y_last));
+                ahead.run(s, sampling.map, view, (x0 + next as i32, y_last));
             }
             for ((row, span), y) in rows.iter_mut().zip(&spans).zip(y0..) {
                 let start = span.start + first;
                 if start >= span.end {
                     continue;
+                }
+                if far {
+                    ahead.ask(view);
                 }
                 let part = &mut row[start..span.end.min(start + RUN)];
                 let at = (x0 + start as i32, y);
