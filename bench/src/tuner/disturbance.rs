@@ -57,6 +57,8 @@ pub struct BestFixed {
     pub plan: Plan,
     /// Seconds of a unit under it: the median over rounds of the mean over a stream.
     pub unit_s: f64,
+    /// That mean in each round.
+    pub rounds_s: Vec<f64>,
     /// The same of every plan that was near the best.
     pub near: Vec<(Plan, f64)>,
 }
@@ -64,8 +66,8 @@ pub struct BestFixed {
 /// What followed a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recovery {
-    /// Epochs of the tuner until a unit cost at most what the best fixed plan costs divided by [`WELL`], over five
-    /// epochs and over all that followed; `None` if it never did.
+    /// Epochs of the tuner until a unit cost at most what the best fixed plan costs in the same round divided by [`WELL`],
+    /// over five epochs and over all that followed; `None` if it never did.
     pub epochs: Option<usize>,
     /// Speed from epoch [`TARGET`] after the change on, relative to the best fixed plan; `None` if there was no such
     /// epoch.
@@ -136,8 +138,10 @@ fn measure(
     };
     let third = (frames / 3) as usize;
     let after = |from: usize, to: usize, best: &BestFixed| -> Vec<Recovery> {
-        let recovery = |run: &Run| recovery(run, from..to.min(run.seconds.len()), best.unit_s);
-        streams.iter().map(recovery).collect()
+        let rounds = streams.iter().zip(&best.rounds_s);
+        let recovery =
+            |(run, &best_s): (&Run, &f64)| recovery(run, from..to.min(run.seconds.len()), best_s);
+        rounds.map(recovery).collect()
     };
     Ok(DisturbanceResult {
         graph: bench.subject.graph.clone(),
@@ -193,11 +197,19 @@ impl Times {
     }
 
     fn best(self) -> Option<BestFixed> {
-        let medians = self.means.into_iter().map(median_of);
-        let mut near: Vec<(Plan, f64)> = self.plans.into_iter().zip(medians).collect();
-        near.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let &(plan, unit_s) = near.first()?;
-        Some(BestFixed { plan, unit_s, near })
+        let mut near: Vec<(Plan, Vec<f64>)> = self.plans.into_iter().zip(self.means).collect();
+        let median = |means: &[f64]| median_of(means.iter().copied());
+        near.sort_by(|a, b| median(&a.1).total_cmp(&median(&b.1)));
+        let (plan, rounds_s) = near.first().cloned()?;
+        Some(BestFixed {
+            plan,
+            unit_s: median(&rounds_s),
+            rounds_s,
+            near: near
+                .iter()
+                .map(|(plan, means)| (*plan, median(means)))
+                .collect(),
+        })
     }
 }
 
@@ -262,7 +274,7 @@ pub(super) fn table(results: &[DisturbanceResult]) -> Table {
         about: format!(
             "Epochs of the tuner until a unit costs at most what the best fixed plan costs divided by {WELL}, over \
              five epochs and over all that follow; target {TARGET}. Speeds are relative to the best fixed plan under \
-             the same load: from epoch {TARGET} on, and over the whole third."
+             the same load, in the same round: from epoch {TARGET} on, and over the whole third."
         ),
         head: vec![
             "graph",
@@ -319,6 +331,7 @@ mod tests {
         times.means = vec![vec![1.0, 4.0, 4.0], vec![3.0, 3.0, 9.0]];
         let best = times.best().unwrap();
         assert_eq!((best.plan, best.unit_s), (plan(2), 3.0));
+        assert_eq!(best.rounds_s, [3.0, 3.0, 9.0]);
         assert_eq!(best.near, [(plan(2), 3.0), (plan(1), 4.0)]);
         assert!(Times::new(Vec::new()).best().is_none());
     }
@@ -335,6 +348,7 @@ mod tests {
         let best = BestFixed {
             plan: plan(1),
             unit_s: 1e-3,
+            rounds_s: vec![1e-3; 3],
             near: Vec::new(),
         };
         let result = DisturbanceResult {

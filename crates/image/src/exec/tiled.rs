@@ -150,10 +150,10 @@ impl Tiled {
         };
         let mut tile = self.first(job);
         // Nobody asked for what the first tile reads; it does so itself, a step ahead.
-        let mut own = tile.map_or(Rect::default(), |first| self.reads(first, scratch));
+        let mut own = tile.map_or(Rect::default(), |first| self.reads(source, first, scratch));
         while let Some(this) = tile {
             tile = self.after(this, job);
-            let next = tile.map_or(Rect::default(), |next| self.reads(next, scratch));
+            let next = tile.map_or(Rect::default(), |next| self.reads(source, next, scratch));
             self.tile_at(simd, source, this, [own, next], top, target, scratch);
             own = Rect::default();
         }
@@ -179,9 +179,11 @@ impl Tiled {
         self.first(Rect { y0: tile.y1, ..job })
     }
 
-    /// What `tile` reads of the source at computed positions, where no hardware sees a pattern.
-    fn reads(&self, tile: Rect, scratch: &mut Scratch) -> Rect {
-        if !self.scattered || tile.width() == self.size.w as usize {
+    /// What of codes `tile` reads for warps, where no hardware sees a pattern. Values are read by the warps themselves,
+    /// which know better what they are about to read.
+    fn reads(&self, source: &Source<'_>, tile: Rect, scratch: &mut Scratch) -> Rect {
+        let rows = tile.width() == self.size.w as usize;
+        if !self.scattered || rows || source.lines().is_some() {
             return Rect::default();
         }
         demand(&self.nodes, tile, &mut scratch.needs);
