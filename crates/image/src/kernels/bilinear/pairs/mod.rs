@@ -43,7 +43,11 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     true
 }
 
-/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits.
+/// Up to here every whole number is a float.
+const EXACT: i32 = 1 << f32::MANTISSA_DIGITS;
+
+/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits, columns and rows that are
+/// exact as floats.
 struct View<'a> {
     /// From the left column and the upper row on.
     data: &'a [f32],
@@ -61,8 +65,9 @@ impl<'a> View<'a> {
             rect,
             first,
         } = lines.together()?;
+        let exact = rect.x1.max(rect.y1) <= EXACT;
         let fits = rect.width() >= 2 && rect.height() >= 2 && data.len() <= i32::MAX as usize;
-        fits.then(|| View {
+        (fits && exact).then(|| View {
             data: &data[(rect.y0 - first) as usize * stride..],
             stride,
             x: (rect.x0, rect.x1 - 2),
@@ -138,7 +143,7 @@ fn sampled<M: Map, B: Pointwise, A: Pointwise>(
     out: &mut [f32],
 ) -> bool {
     let n = out.len();
-    if n < 8 || !locate(s, sampling.map, view, at, n, run) {
+    if !(8..=RUN).contains(&n) || !locate(s, sampling.map, view, at, n, run) {
         return false;
     }
     for i in (0..n).step_by(8) {

@@ -119,3 +119,88 @@ unsafe fn eight<M: Map>(
     }
     most
 }
+
+#[cfg(test)]
+mod tests {
+    use evener_runtime::Simd;
+
+    use super::*;
+
+    /// All outputs read one place, but the one in column 5 another.
+    #[derive(Debug)]
+    struct Odd((f32, f32), (f32, f32));
+
+    impl Map for Odd {
+        #[inline(always)]
+        fn at<S: Lanes>(&self, s: S, x: S::V, _y: S::V) -> (S::V, S::V) {
+            let fifth = s.sub(
+                s.keep_above(s.splat(1.0), x, s.splat(4.5)),
+                s.keep_above(s.splat(1.0), x, s.splat(5.5)),
+            );
+            let of = |all: f32, odd: f32| {
+                let rest = s.keep_above(s.splat(all), s.splat(1.0), fifth);
+                s.add(s.keep_above(s.splat(odd), fifth, s.splat(0.0)), rest)
+            };
+            (of(self.0.0, self.1.0), of(self.0.1, self.1.1))
+        }
+    }
+
+    #[test]
+    fn a_run_is_located_if_every_place_has_its_four_samples() {
+        let Some(s) = Avx2::new(Simd::detect()) else {
+            eprintln!("skipped: no AVX2");
+            return;
+        };
+        let data = [0.0; 9 * 40];
+        for (x, y) in [
+            ((0, 29), (0, 7)),
+            ((100, 129), (3, 10)),
+            ((1 << 23, (1 << 23) + 3), (1, 2)),
+        ] {
+            let view = View {
+                data: &data,
+                stride: 40,
+                x,
+                y,
+            };
+            let inside =
+                |v: f32, (first, last): (i32, i32)| v >= first as f32 && v < (last + 1) as f32;
+            let near = |(first, last): (i32, i32)| {
+                let ends = [first as f32, (last + 1) as f32];
+                let mut all: Vec<f32> = ends
+                    .iter()
+                    .flat_map(|v| [v.next_down(), *v, v.next_up()])
+                    .collect();
+                all.extend([
+                    0.0,
+                    -0.5,
+                    -7.0,
+                    3e9,
+                    -3e9,
+                    f32::NAN,
+                    -f32::NAN,
+                    f32::INFINITY,
+                ]);
+                all
+            };
+            let middle = (x.0 as f32 + 1.0, y.0 as f32 + 0.5);
+            let odd = near(x).into_iter().map(|v| (v, middle.1));
+            let odd = odd.chain(near(y).into_iter().map(|v| (middle.0, v)));
+            for odd in odd {
+                let mut run = Run::new();
+                // SAFETY: `s` exists, so the processor has the instructions.
+                let located = unsafe { locate(s, &Odd(middle, odd), &view, (0, 0), 13, &mut run) };
+                assert_eq!(
+                    located,
+                    inside(odd.0, x) && inside(odd.1, y),
+                    "{odd:?} in {x:?}, {y:?}"
+                );
+                if located {
+                    let (column, row) = (odd.0 as i32, odd.1 as i32);
+                    assert_eq!(run.at[5], (row - y.0) * 40 + column - x.0);
+                    assert_eq!((run.fx[5], run.fy[5]), (odd.0.fract(), odd.1.fract()));
+                }
+            }
+        }
+    }
+}
