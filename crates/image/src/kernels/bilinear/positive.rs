@@ -1,15 +1,15 @@
 //! Where a blend of four samples is above 0.
 //!
-//! In exact arithmetic it is where one of them is that has a weight, however large they are; so a threshold before a warp
-//! and `binary` after it might as well be a step before it. Rounding keeps that but for two things: a product may be too
-//! small for any number above 0, and of a sum of very unequal terms only the larger may remain.
+//! In exact arithmetic it is where one of them is that has a weight, however large they are; so a threshold before a
+//! warp and `binary` after it might as well be a step before it. Rounding keeps that but for two things: a product may
+//! be too small for any number above 0, and of a sum of very unequal terms only the larger may remain.
 //!
 //! Along a row the weights are 1-f and f, the blend is a + f(b-a), rounded twice. For a, b of at most 1, each 0 or at
-//! least [`LEAST`]: rounding keeps order, so b-a is not below -a, and f < 1 leaves at least a(1-f), of which no f near 1
-//! makes less than 2⁻²⁴ a; f = 1 gives more than 0 if b is, since a(1-2⁻²³) is a number and b is larger than the rest.
-//! a = 0 leaves fb. So it is above 0 as it should be if f is 0 or no less than [`SMALL`]. Between the two rows that are
-//! blended so, the same holds, but that one may be as small as f or 1-f makes it: where the lower one's weight is 1, what
-//! it has must not vanish beside the upper one, so no f may be so near 0 or 1 that it does.
+//! least [`LEAST`]: rounding keeps order, so b-a is not below -a, and f < 1 leaves at least a(1-f), of which no f near
+//! 1 makes less than 2⁻²⁴ a; f = 1 gives more than 0 if b is, since a(1-2⁻²³) is a number and b is larger than the
+//! rest. a = 0 leaves fb. So it is above 0 as it should be if f is 0 or no less than `SMALL`. Between the two rows that
+//! are blended so, the same holds, but that one may be as small as f or 1-f makes it: where the lower one's weight is
+//! 1, what it has must not vanish beside the upper one, so no f may be so near 0 or 1 that it does.
 
 use evener_runtime::Simd;
 
