@@ -137,13 +137,6 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
-    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs in
-    /// `out` have the same bits for samples from 0 to 1.
-    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
-        let _ = (simd, tone, out);
-        false
-    }
-
     /// The offset (dx, dy) where output (x, y) is just input (x + dx, y + dy).
     fn translation(&self) -> Option<(i32, i32)> {
         None
@@ -213,6 +206,10 @@ pub trait Abreast: Send + Sync {
     /// Outputs (x0, y) and on of every frame. `block` holds [`Stage::source`] of them, clipped to the plane, which has
     /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);
+
+    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs in
+    /// `out` have the same bits for samples from 0 to 1.
+    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool;
 }
 
 /// The plane a filter is bound to.

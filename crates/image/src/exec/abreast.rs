@@ -99,11 +99,10 @@ fn bytes(node: &FusedNode) -> usize {
 /// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks where
 /// samples are above 0: they take a bit each then.
 fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -> Option<f32> {
-    let (Some(Some(tone @ Tone::Above(t))), Op::Stage(stage)) = (tone(loads), &warps.op) else {
-        return None;
-    };
+    let tone = tone(loads)??;
+    let Tone::Above(t) = tone else { return None };
     let out = need.shift(warps.offset.0, warps.offset.1);
-    stage.takes_steps(simd, tone, out).then_some(t)
+    warp(warps)?.takes_steps(simd, tone, out).then_some(t)
 }
 
 impl Abreast {

@@ -92,8 +92,6 @@ pub struct Tiled {
     size: Size,
     /// Whether some stage reads at computed positions.
     scattered: bool,
-    /// Output rows between two rounds of region inference.
-    block: i32,
 }
 
 /// Output rows between two rounds of region inference: as many as a warp can compute together, for they read mostly the
@@ -111,13 +109,11 @@ impl Tiled {
     pub fn new(nodes: Vec<FusedNode>, size: Size, private_cache: usize) -> Self {
         let tile = tile_size::choose(&nodes, size, private_cache);
         let scattered = tile_size::scattered(&nodes);
-        let block = block(&nodes);
         Tiled {
             nodes,
             tile,
             size,
             scattered,
-            block,
         }
     }
 
@@ -219,8 +215,8 @@ impl Tiled {
             steps,
         } = scratch;
         demand(&self.nodes, tile, needs);
-        let blocks = tile.height().div_ceil(self.block as usize);
         block_demands(&self.nodes, tile, needs, demands);
+        let blocks = demands.len() / n;
         for i in 0..n - 1 {
             let demands = (0..blocks).map(|b| &demands[b * n + i]);
             prepare(&mut rings[i], needs[i], self.nodes[i].scattered, demands);

@@ -182,13 +182,6 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         })
     }
 
-    /// What follows must not ask for more than whether an output is above 0.
-    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
-        let large = matches!(tone, Tone::Above(t) if t >= positive::LEAST);
-        let asks = self.after == Some(Tone::Step(0.0)) && self.before.is_none();
-        large && asks && positive::as_if_whole(simd, (&self.map, self.edge, self.size), out)
-    }
-
     fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
         let free = self.before.is_none() && tones::has(tone);
         free.then(|| {
@@ -227,6 +220,13 @@ impl<M: Bounded + Clone + 'static> Abreast for Warp<M> {
             };
             bilinear::abreast::row(simd, &sampling, block, at, out)
         })
+    }
+
+    /// What follows must not ask for more than whether an output is above 0.
+    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
+        let large = matches!(tone, Tone::Above(t) if t >= positive::LEAST);
+        let asks = self.after == Some(Tone::Step(0.0)) && self.before.is_none();
+        large && asks && positive::as_if_whole(simd, (&self.map, self.edge, self.size), out)
     }
 }
 

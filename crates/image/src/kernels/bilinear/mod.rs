@@ -1,8 +1,8 @@
 //! Bilinear sampling at computed positions: the kernel of every warp.
 //!
 //! Bound: per output sample one 64-bit load in each of two rows and one of the place where they lie: 24 loads for 8
-//! samples, 12 cycles on a core with two load ports, 8 on one with three, which do not hide the arithmetic, 40 operations
-//! for as many vector units. A gather would read each of the four taps by itself.
+//! samples, 12 cycles on a core with two load ports, 8 on one with three; some 37 vector operations
+//! go with them, 13 cycles on three units. A gather would read each of the four taps by itself.
 
 pub mod abreast;
 #[cfg(target_arch = "x86_64")]

@@ -49,12 +49,10 @@ pub(super) fn spans<M: Map>(
     for bit in (0..=n.checked_ilog2()?).rev() {
         let step = _mm256_set1_epi32(1 << bit);
         let counts = (_mm256_add_epi32(start, step), _mm256_add_epi32(end, step));
-        let not = |count, skip| _mm256_or_si256(_mm256_cmpgt_epi32(count, all), skip);
-        let (begun, _) = hold(counts.0);
-        let (_, before_end) = hold(counts.1);
-        let skip = not(counts.0, begun);
+        let too_many = |count| _mm256_cmpgt_epi32(count, all);
+        let skip = _mm256_or_si256(too_many(counts.0), hold(counts.0).0);
         start = _mm256_add_epi32(start, _mm256_andnot_si256(skip, step));
-        let more = _mm256_andnot_si256(_mm256_cmpgt_epi32(counts.1, all), before_end);
+        let more = _mm256_andnot_si256(too_many(counts.1), hold(counts.1).1);
         end = _mm256_add_epi32(end, _mm256_and_si256(more, step));
     }
     let (mut starts, mut ends) = ([0i32; STRIP], [0i32; STRIP]);

@@ -51,12 +51,15 @@ impl Ahead {
         let lines = _mm256_extract_epi32::<7>(rows) - _mm256_extract_epi32::<0>(rows);
         // A sample of every line, not of every output.
         let step = match RUN as u32 / lines.unsigned_abs().max(1) {
-            FLAT.. => RUN,
+            FLAT.. => {
+                self.left = 0..0;
+                return;
+            }
             4.. => 4,
             2.. => 2,
             _ => 1,
         };
-        self.left = 0..(RUN / step) & !7;
+        self.left = 0..RUN / step;
         self.share = self.left.len() / STRIP;
         for i in self.left.clone().step_by(8) {
             let (column, row) = place((i * step) as i32, step as i32);
