@@ -7,20 +7,24 @@ use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
 
-/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: in rows, and in lists
-/// of elements here and there, which is how a warp pulls. Fitted to the published pipelines.
+/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for each
+/// pointwise stage, which `tiled` makes one of; in rows; and in lists of elements here and there, which is how a warp
+/// pulls. Fitted to the published pipelines.
 const PULL: Pull = Pull {
+    point: 3.0,
     row: 6.0,
     list: 150.0,
 };
 /// The same with the test and setting of valid bits.
 const PULL_CACHED: Pull = Pull {
+    point: 3.0,
     row: 20.0,
     list: 550.0,
 };
 
 #[derive(Clone, Copy)]
 struct Pull {
+    point: f64,
     row: f64,
     list: f64,
 }
@@ -28,16 +32,18 @@ struct Pull {
 /// How often a byte of an intermediate plane passes between memory and workers: it is read, and a line that is written
 /// is fetched first.
 const WRITTEN_AND_READ: f64 = 3.0;
+/// Operations of passing a sample through a plane between two stages, where what is done with it does not hide that.
+const PASSED: f64 = 5.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;
 
 /// What a warp of frames abreast costs beside one of a frame alone, and what moving a sample between frames and lanes
 /// costs, both ways, in operations.
-const ABREAST: f64 = 0.4;
-const BETWEEN: f64 = 4.0;
+const ABREAST: f64 = 0.45;
+const BETWEEN: f64 = 7.0;
 /// The same of the first warp where it reads bits.
-const ABREAST_BITS: f64 = 0.25;
-const BETWEEN_BITS: f64 = 2.0;
+const ABREAST_BITS: f64 = 0.4;
+const BETWEEN_BITS: f64 = 3.0;
 
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
@@ -60,12 +66,11 @@ impl Predicted {
             .iter()
             .map(|n| n.stage.weight() * area(n.size))
             .sum();
-        let between: f64 = graph
-            .nodes
-            .iter()
-            .rev()
-            .skip(1)
-            .map(|n| area(n.size) * SAMPLE)
+        let intermediate = || graph.nodes.iter().rev().skip(1);
+        let between: f64 = intermediate().map(|n| area(n.size) * SAMPLE).sum();
+        let passed: f64 = intermediate()
+            .filter(|n| n.stage.offsets().is_some())
+            .map(|n| area(n.size) * PASSED)
             .sum();
         let load = if depth == Depth::F32 {
             0.0
@@ -84,6 +89,7 @@ impl Predicted {
                     let taps = taps(n.stage.as_ref());
                     let overhead = match read {
                         Read::Direct => 0.0,
+                        Read::Point => pull.point,
                         Read::Row => pull.row * taps,
                         Read::List => pull.list * taps,
                     };
@@ -102,7 +108,7 @@ impl Predicted {
         };
         Predicted {
             sequential: Work {
-                ops: arithmetic + load,
+                ops: arithmetic + passed + load,
                 bytes: ends + WRITTEN_AND_READ * (between + load * SAMPLE),
                 fresh: between + load * SAMPLE,
             },
@@ -151,8 +157,10 @@ fn taps(stage: &dyn crate::stage::Stage) -> f64 {
 /// How a stage gets its input.
 #[derive(Clone, Copy, PartialEq)]
 enum Read {
-    /// It reads the source itself, row by row, or maps what is there.
+    /// It reads the source itself, row by row.
     Direct,
+    /// It maps what is there.
+    Point,
     /// Runs of rows.
     Row,
     /// Elements here and there.
@@ -178,7 +186,7 @@ fn multiplicities(graph: &PlaneGraph) -> Vec<(f64, Read)> {
     let read = |i: usize| {
         let node = &graph.nodes[i];
         if node.stage.point().is_some() {
-            Read::Direct
+            Read::Point
         } else if times[i] == 1.0 && node.inputs == [Port::Source] {
             // A warp's rows are cut into short runs.
             if resamples(i) {

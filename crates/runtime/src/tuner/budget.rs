@@ -5,8 +5,10 @@
 //! share of the time gone by comes on top and is what a long stream lives on. A lasting change of the machine opens
 //! the search again with a fresh budget.
 
-/// Share of the stream that may be lost on a search.
+/// Share of the stream that may be lost on a search, and on one when the machine has changed: most of what is known then
+/// still holds.
 const SEARCH_SHARE: f64 = 0.025;
+const AGAIN_SHARE: f64 = 0.015;
 /// Most that the search share comes to, in seconds, however long the stream is.
 const SEARCH_MOST_S: f64 = 0.5;
 /// Least, in units: enough to cut off one hopeless plan. Of a machine that changes again and again, the share of the units
@@ -41,11 +43,14 @@ impl Budget {
     /// What may still be lost, when `remaining` units of `cost` seconds are expected.
     pub(super) fn left(&self, cost: f64, remaining: f64, elapsed: f64) -> f64 {
         let since = (elapsed - self.opened).max(0.0);
-        let least = match self.reopened {
-            true => SEARCH_LEAST_UNITS.min(SEARCH_LEAST_SHARE * remaining),
-            false => SEARCH_LEAST_UNITS,
+        let (share, least) = match self.reopened {
+            true => {
+                let least = SEARCH_LEAST_UNITS.min(SEARCH_LEAST_SHARE * remaining);
+                (AGAIN_SHARE, least)
+            }
+            false => (SEARCH_SHARE, SEARCH_LEAST_UNITS),
         };
-        let search = (SEARCH_SHARE * (since + remaining * cost))
+        let search = (share * (since + remaining * cost))
             .min(SEARCH_MOST_S)
             .max(least * cost);
         search + KEEP_SHARE * since - (self.lost - self.lost_before)
@@ -83,7 +88,7 @@ mod tests {
         budget.lose(1.0);
         assert!(budget.left(1e-3, 300.0, 0.3) < 0.0);
         budget.reopen(0.3);
-        assert!(budget.left(1e-3, 300.0, 0.3) > 5e-3);
+        assert!(budget.left(1e-3, 300.0, 0.3) > 4e-3);
         assert!((budget.lost() - 1.0).abs() < 1e-12);
     }
 }

@@ -81,21 +81,38 @@ impl Auto {
         self.neighbours(self.incumbent);
         let noise = self.level.noise();
         let size = (change.to - change.from).clamp(-1.5, 1.5);
-        for (index, arm) in self.arms.iter_mut().enumerate() {
+        for index in 0..self.arms.len() {
+            if index == self.incumbent {
+                continue;
+            }
+            let other = self.arms[index].plan;
             // What hit the incumbent hit most likely all plans on as many workers, and not those on another number.
-            let (part, least): (f64, f64) = if arm.plan.workers != plan.workers {
+            let (part, least): (f64, f64) = if other.workers != plan.workers {
                 (0.65, 0.25)
-            } else if arm.plan.dispatch != plan.dispatch || arm.plan.grain < plan.grain {
+            } else if other.structure != plan.structure && !self.is_best_of_structure(index, noise)
+            {
+                // If the best has gained, others near that one are looked at then.
+                (0.0, 0.04)
+            } else if other.dispatch != plan.dispatch || other.grain < plan.grain {
                 (0.1, 0.15)
             } else {
                 (0.0, 0.12)
             };
-            if index != self.incumbent {
-                let sigma = least.max(0.5 * part * size.abs());
-                arm.age(noise, -part * size, sigma);
-            }
+            let sigma = least.max(0.5 * part * size.abs());
+            self.arms[index].age(noise, -part * size, sigma);
         }
         self.unsettle();
+    }
+
+    /// No plan of an arm's structure on as many workers is believed to be faster.
+    fn is_best_of_structure(&self, index: usize, noise: f64) -> bool {
+        let alike = |plan: &Plan| (plan.structure, plan.workers);
+        let mu = self.arms[index].belief(noise).mu;
+        let mut rivals = self
+            .arms
+            .iter()
+            .filter(|arm| alike(&arm.plan) == alike(&self.arms[index].plan));
+        rivals.all(|arm| arm.belief(noise).mu >= mu)
     }
 
     /// A plan that had lost is faster than it was by `shift` (log, negative). Where it runs on another number of

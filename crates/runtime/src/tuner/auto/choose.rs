@@ -14,8 +14,9 @@ const URGENT_EVERY: u32 = 6;
 /// Share of the time gone by that these looks may lose, and the same while workers are idle.
 const RECHECK_SHARE: f64 = 0.006;
 const URGENT_SHARE: f64 = 0.01;
-/// Most of the units to come that may be spent on what units abreast need, and how many times that they have to save.
-const INVESTED_SHARE: f64 = 0.08;
+/// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times that it
+/// has to save.
+const INVESTED_SHARE: f64 = 0.12;
 const INVESTED_GAIN: f64 = 4.0;
 /// What cold groups of units abreast take, of what they do later.
 const COLD_TAKES: f64 = 2.0;
@@ -46,12 +47,10 @@ impl Auto {
         COLD_GROUPS as f64 * f64::from(group) * lost
     }
 
-    /// Whether what units abreast need before they can show what they are is not the search's loss: the service says that
-    /// they save many times as much, and it is a small share of the units to come.
-    fn is_investment(&self, index: usize, value: &Worth, units: f64, remaining: f64) -> bool {
-        self.model.group(&self.arms[index].plan) > 1
-            && units < INVESTED_SHARE * remaining
-            && value.gain > INVESTED_GAIN * units
+    /// Whether what a structure needs before it can show what it is is not the search's loss: it is expected to save many
+    /// times as much, and that is a small share of the units to come.
+    fn is_investment(value: &Worth, units: f64, remaining: f64) -> bool {
+        units < INVESTED_SHARE * remaining && value.gain > INVESTED_GAIN * units
     }
 
     /// Takes what a pair of buffers costs to make, and how many units can be in work with those there are.
@@ -85,7 +84,7 @@ impl Auto {
             value.loss += self.aftermath(index) + self.drained(index);
             let invested = self.preparing(index) / cost + self.warming(index, value.ratio);
             let pays = value.net() > invested;
-            if !self.is_investment(index, &value, invested, outlook.remaining) {
+            if !Self::is_investment(&value, invested, outlook.remaining) {
                 value.loss += invested;
             }
             if !pays

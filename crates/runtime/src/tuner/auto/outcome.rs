@@ -157,13 +157,13 @@ impl Auto {
         };
         let preparation = std::mem::take(&mut self.preparation);
         let group = self.model.group(&epoch.plan) as usize;
-        // What units abreast need before they show what they are was weighed by itself.
+        // What a structure needs before it shows what it is was weighed by itself.
         let (invested, mut lost) = match (group, self.is_warm(index)) {
             (2.., false) => {
                 let (before, after) = costs.split_at((cold * group).min(costs.len()));
                 (preparation + excess(before), excess(after))
             }
-            _ => (0.0, excess(costs) + preparation),
+            _ => (preparation, excess(costs)),
         };
         self.first_lost += invested;
         self.tried += u32::from(self.arms[index].runs == 0);
