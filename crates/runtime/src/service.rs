@@ -79,9 +79,10 @@ impl Part {
 /// Units, kernels and division of a domain. The runtime calls; a service never starts a thread, pins one,
 /// or decides by the number of cores.
 pub trait Service: Send + Sync {
-    /// A unit as it is read. Recycled: `Source::read` overwrites it.
+    /// A unit as it is read. Recycled: `Source::read` overwrites what the service reads of it.
     type Input: Send + Sync;
-    /// A unit as it is written. Recycled: a complete run over all passes overwrites all of it.
+    /// A unit as it is written. Recycled: a complete run over all passes overwrites all of it, but what is the same in
+    /// every unit, which a service may write when it makes one.
     type Output: Send + Sync;
     /// Private memory of one worker, kept between jobs.
     type Scratch: Send;
@@ -90,7 +91,7 @@ pub trait Service: Send + Sync {
     fn key(&self) -> String;
     /// A buffer for one unit that is read.
     fn input(&self) -> Self::Input;
-    /// A buffer for one unit that is written.
+    /// A buffer for one unit that is written, holding already what is the same in every unit.
     fn output(&self) -> Self::Output;
     /// Private memory for one worker.
     fn scratch(&self) -> Self::Scratch;

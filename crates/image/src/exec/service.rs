@@ -44,6 +44,14 @@ struct Plane {
 }
 
 impl Plane {
+    /// What every sample of the result is, where that is known beforehand.
+    fn constant(&self) -> Option<f32> {
+        match self.graph.result {
+            Port::Constant(value) => Some(value),
+            Port::Source | Port::Stage(_) => None,
+        }
+    }
+
     fn sequential(&self, values: bool) -> &Sequential {
         self.sequential
             .get_or_init(|| Sequential::new(&self.graph, values))
@@ -60,8 +68,9 @@ impl Plane {
 
 /// A graph bound to a format, ready to run frames.
 ///
-/// An item is an equal share of every plane's rows: as many items as the lowest plane has rows.
-/// One unit runs at a time, except under `farm`.
+/// An item is an equal share of every computed plane's rows: as many items as the lowest of them has rows.
+/// One unit runs at a time, except under `farm`. A plane whose result is known beforehand is written once, into a new
+/// output.
 pub struct FilterService {
     key: String,
     input: Format,
@@ -125,30 +134,33 @@ impl FilterService {
         self.input.depth == Depth::F32
     }
 
+    /// How many planes of a frame are read, counted from the first one; whatever those behind them hold changes nothing.
+    pub fn planes_read(&self) -> usize {
+        self.computed().map(|(p, _)| p + 1).max().unwrap_or(0)
+    }
+
     /// Items of a unit under every structure with one computing pass.
     fn items(&self) -> u32 {
-        self.planes
-            .iter()
-            .map(|p| p.graph.size.h)
-            .min()
-            .unwrap_or(1)
+        let heights = self.computed().map(|(_, plane)| plane.graph.size.h);
+        heights.min().unwrap_or(1)
     }
 
     /// Items of a pass of `sequential`: the rows of the lowest plane that has this pass.
     fn sequential_items(&self, pass: usize) -> Option<u32> {
-        let heights = self.planes.iter().filter_map(|p| p.heights.get(pass));
+        let heights = self.computed().filter_map(|(_, p)| p.heights.get(pass));
         heights.min().copied()
     }
 
-    /// The planes whose result is not known beforehand.
-    fn computed(&self) -> impl Iterator<Item = &Plane> {
-        let planes = self.planes.iter();
-        planes.filter(|plane| !matches!(plane.graph.result, Port::Constant(_)))
+    /// The planes whose result is not known beforehand, with their numbers.
+    fn computed(&self) -> impl Iterator<Item = (usize, &Plane)> {
+        let planes = self.planes.iter().enumerate();
+        planes.filter(|(_, plane)| plane.constant().is_none())
     }
 
     /// Items of the passes of `abreast`, where frames can stand so and their planes are small.
     fn passes_abreast(&self) -> Option<Vec<u32>> {
-        let planes: Option<Vec<&Abreast>> = self.computed().map(|p| p.abreast.as_ref()).collect();
+        let planes: Option<Vec<&Abreast>> =
+            self.computed().map(|(_, p)| p.abreast.as_ref()).collect();
         let planes = planes.filter(|planes| !planes.is_empty())?;
         let bytes: usize = planes.iter().map(|plane| plane.between()).sum();
         let items = |pass: usize| self.items_abreast(pass);
@@ -157,7 +169,7 @@ impl FilterService {
 
     /// Items of a pass of `abreast`: the rows of the lowest plane that has it.
     fn items_abreast(&self, pass: usize) -> Option<u32> {
-        let planes = self.computed().filter_map(|p| p.abreast.as_ref());
+        let planes = self.computed().filter_map(|(_, p)| p.abreast.as_ref());
         let heights = planes.filter_map(|plane| plane.passes().nth(pass));
         heights.map(|(_, need)| need.height().max(1) as u32).min()
     }
@@ -175,16 +187,12 @@ impl FilterService {
         } else {
             self.items()
         };
-        for (p, plane) in self.planes.iter().enumerate() {
+        for (p, plane) in self.computed() {
             let rows = share(&part.items, count, plane.graph.size.h);
             if rows.is_empty() {
                 continue;
             }
             let mut target = Target::new(output.plane(p), rows.clone());
-            if let Port::Constant(value) = plane.graph.result {
-                target.fill(value);
-                continue;
-            }
             let source = Source::new(input.plane(p), plane.graph.source);
             body(plane, &source, rows, &mut target);
         }
@@ -192,16 +200,12 @@ impl FilterService {
 
     fn sequential(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
         let count = self.sequential_items(part.pass).unwrap_or(1);
-        for (p, plane) in self.planes.iter().enumerate() {
+        for (p, plane) in self.computed() {
             let Some(&height) = plane.heights.get(part.pass) else {
                 continue;
             };
             let rows = share(&part.items, count, height);
             if rows.is_empty() {
-                continue;
-            }
-            if let Port::Constant(value) = plane.graph.result {
-                Target::new(output.plane(p), rows).fill(value);
                 continue;
             }
             let stages = plane.sequential(self.values());
@@ -224,7 +228,7 @@ impl FilterService {
     fn backward(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
         let cached = part.structure == Structure::BackwardCached;
         if cached && part.pass == 0 {
-            for plane in &self.planes {
+            for (_, plane) in self.computed() {
                 plane.cache().clear(part.items.clone(), self.items());
             }
             return;
@@ -255,7 +259,13 @@ impl Service for FilterService {
     }
 
     fn output(&self) -> Frame {
-        Frame::new(&self.output)
+        let frame = Frame::new(&self.output);
+        for (p, plane) in self.planes.iter().enumerate() {
+            if let Some(value) = plane.constant() {
+                Target::new(frame.plane(p), 0..plane.graph.size.h as usize).fill(value);
+            }
+        }
+        frame
     }
 
     fn scratch(&self) -> Scratch {
@@ -263,8 +273,7 @@ impl Service for FilterService {
     }
 
     fn prepare(&self, structure: Structure) {
-        let computed = |plane: &&Plane| !matches!(plane.graph.result, Port::Constant(_));
-        for plane in self.planes.iter().filter(computed) {
+        for (_, plane) in self.computed() {
             match structure {
                 Structure::Sequential => {
                     plane.sequential(self.values());
@@ -289,7 +298,7 @@ impl Service for FilterService {
         let items = self.items();
         let predicted: Vec<Predicted> = self
             .computed()
-            .map(|p| Predicted::of(&p.graph, &p.tiled, p.abreast.as_ref(), self.input.depth))
+            .map(|(_, p)| Predicted::of(&p.graph, &p.tiled, p.abreast.as_ref(), self.input.depth))
             .collect();
         let shape = |structure, passes: Vec<u32>| {
             let grains = match structure {
@@ -363,20 +372,13 @@ impl Service for FilterService {
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         let count = self.items_abreast(part.pass).unwrap_or(1);
-        for (p, plane) in self.planes.iter().enumerate() {
+        for (p, plane) in self.computed() {
             let held = |rows: &Range<usize>| -> Vec<Target<'_>> {
                 let planes = outputs.iter().map(|output| output.plane(p));
                 planes
                     .map(|plane| Target::new(plane, rows.clone()))
                     .collect()
             };
-            if let Port::Constant(value) = plane.graph.result {
-                if part.pass == 0 {
-                    let rows = share(&part.items, count, plane.graph.size.h);
-                    held(&rows).iter_mut().for_each(|target| target.fill(value));
-                }
-                continue;
-            }
             let abreast = plane.abreast.as_ref();
             let abreast = abreast.ok_or("this graph has no structure abreast")?;
             let Some((_, need)) = abreast.passes().nth(part.pass) else {

@@ -74,6 +74,14 @@ impl Input {
         }
     }
 
+    /// Says that only the first `planes` planes of the frames to come are looked at: see
+    /// [`Reader::want_planes`](y4m::Reader::want_planes). Other kinds of input fill all of them.
+    pub fn want_planes(&mut self, planes: usize) {
+        if let Input::Y4m(reader) = self {
+            reader.want_planes(planes);
+        }
+    }
+
     /// Reads the next frame; `false` at the end of the stream, and after an error.
     ///
     /// # Errors

@@ -15,8 +15,12 @@ use crate::io::open::{Input, Output};
 use crate::io::testsrc::TestSource;
 use crate::io::y4m::{Reader, Writer};
 
-impl<R: Read + Send, S: Service<Input = Frame>> Source<S> for Reader<R> {
+impl<R: Read + Send> Source<FilterService> for Reader<R> {
     type Error = Error;
+
+    fn start(&mut self, service: &FilterService) {
+        self.want_planes(service.planes_read());
+    }
 
     fn read(&mut self, unit: &mut Frame) -> Result<bool, Error> {
         Reader::read(self, unit)
@@ -51,8 +55,12 @@ impl<S: Service<Input = Frame>> Source<S> for TestSource {
     }
 }
 
-impl<S: Service<Input = Frame>> Source<S> for Input {
+impl Source<FilterService> for Input {
     type Error = Error;
+
+    fn start(&mut self, service: &FilterService) {
+        self.want_planes(service.planes_read());
+    }
 
     fn read(&mut self, unit: &mut Frame) -> Result<bool, Error> {
         Input::read(self, unit)

@@ -10,7 +10,8 @@ use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, Output, TestSource, create_output, open_input};
 use evener_image::{Format, Frame, Ratio, Timing};
 
-use crate::{Scratch, format, text};
+use crate::y4m::noise;
+use crate::{Scratch, bytes_of, format, text};
 
 fn small() -> Format {
     format("420jpeg", 6, 4)
@@ -338,4 +339,70 @@ fn null_counts_and_keeps_nothing() {
     }
     output.finish().unwrap();
     assert_eq!((output.frames(), output.name()), (3, "null:"));
+}
+
+/// A file of `count` frames whose planes all differ, behind `line`, and a reader of its luma.
+fn luma_of(path: &Path, count: usize, line: &str) -> (Format, Vec<Vec<u8>>, Reader<fs::File>) {
+    let format = format("420jpeg", 64, 48);
+    let frames: Vec<Vec<u8>> = (0..count)
+        .map(|i| noise(i as u64, format.frame_bytes()))
+        .collect();
+    let mut bytes = b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\n".to_vec();
+    for frame in &frames {
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.extend_from_slice(frame);
+    }
+    fs::write(path, bytes).unwrap();
+    let mut reader = Reader::open(path).unwrap();
+    reader.want_planes(1);
+    (format, frames, reader)
+}
+
+#[test]
+fn planes_nobody_wants_are_passed_over() {
+    let scratch = Scratch::new();
+    let path = scratch.path("in.y4m");
+    for line in ["FRAME\n", "FRAME Ip XSOMETHING=OTHER_AND_LONGER_STILL\n"] {
+        let (format, frames, mut reader) = luma_of(&path, 5, line);
+        let mut frame = Frame::new(&format);
+        for expected in &frames {
+            frame.plane_bytes_mut(1).fill(7);
+            frame.plane_bytes_mut(2).fill(7);
+            assert!(reader.read(&mut frame).unwrap());
+            assert!(frame.plane_bytes(0)[..] == expected[..64 * 48]);
+            assert!(frame.plane_bytes(1).iter().all(|&code| code == 7));
+            assert!(frame.plane_bytes(2).iter().all(|&code| code == 7));
+        }
+        assert!(!reader.read(&mut frame).unwrap());
+        let (_, frames, mut reader) = luma_of(&path, 3, line);
+        reader.want_planes(3);
+        for expected in frames {
+            assert!(reader.read(&mut frame).unwrap());
+            assert!(bytes_of(&frame) == expected);
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_short_in_what_is_passed_over_says_where() {
+    let scratch = Scratch::new();
+    let path = scratch.path("in.y4m");
+    let whole = 6 + 64 * 48 * 3 / 2;
+    // Bytes of the last frame that are left: all but one, all of the luma, one more, half of the chroma.
+    for left in [whole - 1, 6 + 64 * 48, 6 + 64 * 48 + 1, 6 + 64 * 48 * 5 / 4] {
+        let (format, _, mut reader) = luma_of(&path, 3, "FRAME\n");
+        let length = fs::metadata(&path).unwrap().len();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(length - (whole - left) as u64).unwrap();
+        let mut frame = Frame::new(&format);
+        assert!(reader.read(&mut frame).unwrap());
+        assert!(reader.read(&mut frame).unwrap());
+        match reader.read(&mut frame) {
+            Err(Error::Truncated {
+                frame, got, wanted, ..
+            }) => assert_eq!((frame, got, wanted), (2, left as u64, whole as u64)),
+            other => panic!("{other:?}"),
+        }
+        assert!(!reader.read(&mut frame).unwrap());
+    }
 }

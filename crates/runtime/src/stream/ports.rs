@@ -14,6 +14,11 @@ pub trait Source<S: Service>: Send {
     /// What can go wrong in reading. It comes out of the stream as [`StreamError::Source`](super::StreamError).
     type Error: Into<BoxError>;
 
+    /// Called once before the first unit: the place to ask what of a unit the service reads at all.
+    fn start(&mut self, service: &S) {
+        let _ = service;
+    }
+
     /// Overwrites `unit` with the next unit; `false` at the end, when `unit` is left as it likes.
     /// Not called again after the end or an error.
     fn read(&mut self, unit: &mut S::Input) -> Result<bool, Self::Error>;
@@ -105,6 +110,10 @@ impl<S: Service> Sink<S> for Discard {
 
 impl<S: Service, T: Source<S> + ?Sized> Source<S> for Box<T> {
     type Error = T::Error;
+
+    fn start(&mut self, service: &S) {
+        (**self).start(service);
+    }
 
     fn read(&mut self, unit: &mut S::Input) -> Result<bool, T::Error> {
         (**self).read(unit)

@@ -60,7 +60,7 @@ where
 {
     let Stream {
         runtime,
-        source,
+        mut source,
         service,
         mut options,
     } = stream;
@@ -86,6 +86,18 @@ where
     let seats = runtime.seat()?;
 
     let mut tally = Tally::new(source.units(), options.on_progress.take());
+    let started = guarded(|| {
+        source.start(&service);
+        Ok::<(), BoxError>(())
+    });
+    if let Err(cause) = started {
+        Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
+        return Err(StreamError::Source {
+            unit: 0,
+            written: 0,
+            cause,
+        });
+    }
     if let Err(cause) = guarded(|| sink.start(&service)) {
         Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
         return Err(StreamError::Sink {

@@ -1,7 +1,7 @@
 //! Reading y4m: headers through a small buffer, samples straight into the frame.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Read};
+use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use evener_files::{FileId, InputFile};
@@ -16,7 +16,8 @@ const PLAIN_LINE: usize = FRAME.len() + 1;
 
 /// Reads a y4m stream from a file, a pipe or memory.
 ///
-/// One `readv` a frame fills all planes and the line that begins the next frame; nothing is copied twice.
+/// One `readv` a frame fills all planes and the line that begins the next frame; nothing is copied twice. Planes that
+/// nobody wants are passed over where the input is a file.
 /// Samples of 10 bits pass as they are: a damaged file can hold codes above 1023.
 pub struct Reader<R> {
     input: R,
@@ -31,6 +32,9 @@ pub struct Reader<R> {
     byte: u64,
     ahead: Ahead,
     over: bool,
+    planes_wanted: usize,
+    /// Moves the input, where it is a file, by so many bytes.
+    seek: Option<fn(&mut R, i64) -> io::Result<u64>>,
 }
 
 impl Reader<File> {
@@ -52,6 +56,7 @@ impl Reader<File> {
         let mut reader = Reader::new(input.file, input.name)?;
         reader.id = id;
         if let Some(remaining) = remaining {
+            reader.seek = Some(|file, by| file.seek(SeekFrom::Current(by)));
             let header = reader.byte;
             reader.count_frames(remaining.saturating_sub(header))?;
         }
@@ -113,6 +118,8 @@ impl<R: Read> Reader<R> {
             byte: length as u64 + 1,
             ahead,
             over: false,
+            planes_wanted: header.format.planes(),
+            seek: None,
         })
     }
 
@@ -139,6 +146,12 @@ impl<R: Read> Reader<R> {
     /// The identity of a file; `None` for pipes and memory.
     pub fn id(&self) -> Option<FileId> {
         self.id
+    }
+
+    /// Says that only the first `planes` planes of the frames to come are looked at. What the others hold is undefined
+    /// then; that a stream is cut short within them is noticed all the same.
+    pub fn want_planes(&mut self, planes: usize) {
+        self.planes_wanted = planes.min(self.format.planes());
     }
 
     /// Reads the next frame; `false` at the end of the stream, and after an error.
@@ -218,41 +231,37 @@ impl<R: Read> Reader<R> {
         Ok(Some(length))
     }
 
-    /// Fills all planes, first from what was read ahead, then from the input; and reads the next plain `FRAME` line
-    /// ahead where it comes along.
+    /// Fills the planes that are wanted, first from what was read ahead, then from the input; and reads the next plain
+    /// `FRAME` line ahead where it comes along.
     fn planes(&mut self, frame: &mut Frame, line: usize) -> Result<(), Error> {
-        let wanted = self.format.frame_bytes();
+        let bytes = self.format.frame_bytes();
+        let held = self.ahead.held().len().min(bytes);
+        let passed = match self.seek {
+            Some(_) if held + self.unwanted() <= bytes => self.unwanted(),
+            _ => 0,
+        };
         let mut next = [0; PLAIN_LINE];
         let mut planes = frame.all_bytes_mut();
         planes.push(&mut next);
         let mut slices: Vec<IoSliceMut> = planes.into_iter().map(IoSliceMut::new).collect();
-        let mut rest = &mut slices[..];
+        let near = match passed {
+            0 => slices.len(),
+            _ => self.planes_wanted,
+        };
+        let (mut near, far) = slices.split_at_mut(near);
 
-        let held = self.ahead.held();
-        let mut held = &held[..held.len().min(wanted)];
-        let mut got = 0;
-        while !held.is_empty() {
-            let n = held.read_vectored(rest).unwrap_or(0);
-            IoSliceMut::advance_slices(&mut rest, n);
-            got += n;
+        let mut ahead = &self.ahead.held()[..held];
+        while !ahead.is_empty() {
+            let n = ahead.read_vectored(near).unwrap_or(0);
+            IoSliceMut::advance_slices(&mut near, n);
         }
-        self.ahead.consume(got);
-        while got < wanted {
-            match self.input.read_vectored(rest) {
-                Ok(0) => return Err(self.truncated(line + got, line)),
-                Ok(n) => {
-                    IoSliceMut::advance_slices(&mut rest, n);
-                    got += n;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(reason) => {
-                    self.byte += got as u64;
-                    return Err(self.failed(reason));
-                }
-            }
+        self.ahead.consume(held);
+        let got = self.fill(near, held, bytes - passed, line)?;
+        if passed == 0 || !self.pass_over(passed, got)? {
+            let got = self.fill(far, got, bytes, line)?;
+            self.ahead.put(&next[..got - bytes]);
         }
-        self.ahead.put(&next[..got - wanted]);
-        self.byte += wanted as u64;
+        self.byte += bytes as u64;
         #[cfg(target_endian = "big")]
         if self.format.depth == crate::format::Depth::U10 {
             for plane in frame.all_bytes_mut() {
@@ -260,6 +269,58 @@ impl<R: Read> Reader<R> {
             }
         }
         Ok(())
+    }
+
+    /// Reads into `slices` until `wanted` bytes of the frame are there, of which `got` are; how many are there then.
+    fn fill(
+        &mut self,
+        mut slices: &mut [IoSliceMut],
+        mut got: usize,
+        wanted: usize,
+        line: usize,
+    ) -> Result<usize, Error> {
+        while got < wanted {
+            match self.input.read_vectored(slices) {
+                Ok(0) => return Err(self.truncated(line + got, line)),
+                Ok(n) => {
+                    IoSliceMut::advance_slices(&mut slices, n);
+                    got += n;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(reason) => return Err(self.failed_at(got, reason)),
+            }
+        }
+        Ok(got)
+    }
+
+    /// Passes over the last `bytes` of a frame of which `got` were read, but for the very last: it tells whether the
+    /// frame is whole, and the next line comes with it. `false` if it is not there; the input stands as before then.
+    fn pass_over(&mut self, bytes: usize, got: usize) -> Result<bool, Error> {
+        let Some(seek) = self.seek else {
+            return Ok(false);
+        };
+        let by = bytes as i64 - 1;
+        let mut last = [0; 1 + PLAIN_LINE];
+        let read = seek(&mut self.input, by).and_then(|_| read_some(&mut self.input, &mut last));
+        let read = match read {
+            Ok(0) => seek(&mut self.input, -by).map(|_| 0),
+            read => read,
+        };
+        match read {
+            Ok(0) => Ok(false),
+            Ok(n) => {
+                self.ahead.put(&last[1..n]);
+                Ok(true)
+            }
+            Err(reason) => Err(self.failed_at(got, reason)),
+        }
+    }
+
+    /// Bytes of the planes at the end of a frame that nobody wants.
+    fn unwanted(&self) -> usize {
+        let planes = self.planes_wanted..self.format.planes();
+        let samples: usize = planes.map(|p| self.format.plane_size(p).area()).sum();
+        samples * self.format.depth.bytes()
     }
 
     fn no_frame_line(&self) -> Error {
@@ -278,6 +339,12 @@ impl<R: Read> Reader<R> {
             got,
             wanted,
         }
+    }
+
+    /// A failure behind the `got`th byte of a frame.
+    fn failed_at(&mut self, got: usize, reason: io::Error) -> Error {
+        self.byte += got as u64;
+        self.failed(reason)
     }
 
     fn failed(&self, reason: io::Error) -> Error {
@@ -335,15 +402,18 @@ impl Ahead {
             (self.start, self.end) = (0, held);
         }
         let free = self.start + total;
-        loop {
-            match input.read(&mut self.bytes[self.end..free]) {
-                Ok(n) => {
-                    self.end += n;
-                    return Ok(n);
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
+        let n = read_some(input, &mut self.bytes[self.end..free])?;
+        self.end += n;
+        Ok(n)
+    }
+}
+
+/// One read that no signal interrupted; how many bytes came, 0 at the end of the input.
+fn read_some(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(to) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
         }
     }
 }

@@ -1,0 +1,43 @@
+//! Codes narrowed in registers: compilers shuffle the bytes of each register by itself.
+
+use std::arch::x86_64::*;
+
+/// Values of a step.
+const STEP: usize = 32;
+
+/// Stores as many values as make whole steps; how many those are.
+#[target_feature(enable = "avx2")]
+pub(super) fn store_u8(values: &[f32], codes: &mut [u8]) -> usize {
+    let mut done = 0;
+    for (values, codes) in values.chunks_exact(STEP).zip(codes.chunks_exact_mut(STEP)) {
+        let at = values.as_ptr();
+        // SAFETY: there are `STEP` values, four times what is loaded.
+        let words = unsafe {
+            let (a, b) = (code(at), code(at.add(8)));
+            let (c, d) = (code(at.add(16)), code(at.add(24)));
+            [_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d)]
+        };
+        // Packing takes turns between the halves of its registers; what is below 0 becomes 0.
+        let bytes = _mm256_packus_epi16(words[0], words[1]);
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        let bytes = _mm256_permutevar8x32_epi32(bytes, order);
+        // SAFETY: there are `STEP` codes.
+        unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), bytes) };
+        done += STEP;
+    }
+    done
+}
+
+/// The codes of 8 values, but for those below 0 and of a NaN, which are any number below 0.
+///
+/// # Safety
+/// 8 values from `at` on can be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn code(at: *const f32) -> __m256i {
+    // SAFETY: promised by the caller.
+    let values = unsafe { _mm256_loadu_ps(at) };
+    // A NaN is taken from the second operand.
+    let values = _mm256_min_ps(_mm256_set1_ps(1.0), values);
+    _mm256_cvtps_epi32(_mm256_mul_ps(values, _mm256_set1_ps(255.0)))
+}
