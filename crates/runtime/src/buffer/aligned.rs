@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const LINE: usize = 64;
 /// Bytes of a huge page, the alignment of large buffers.
 const HUGE: usize = 2 << 20;
+/// A last page that a buffer needs so much of is taken as a huge one, and wholly: mapping one page and clearing all of it
+/// takes less time than mapping some hundred small ones.
+const MOSTLY: usize = HUGE / 4 * 3;
 /// Buffers from this size on come in colours.
 const COLOURED: usize = 128 << 10;
 /// Colours there are: buffers that are made one after the other have different ones.
@@ -62,7 +65,7 @@ impl<T: Sample> Aligned<T> {
             handle_alloc_error(layout)
         }
         if layout.align() == HUGE {
-            ask_for_huge_pages(memory, layout.size());
+            ask_for_huge_pages(memory, in_huge_pages(layout.size()));
         }
         // SAFETY: `memory` begins `layout.size()` bytes that are ours, and `before` is less. Nobody looks at those before.
         let start = unsafe {
@@ -75,14 +78,22 @@ impl<T: Sample> Aligned<T> {
 
     fn layout(len: usize, before: usize) -> Layout {
         let array = Layout::array::<T>(len).expect("a buffer is smaller than the address space");
-        let align = if array.size() >= HUGE { HUGE } else { LINE };
-        Layout::from_size_align(array.size() + before, align)
+        let bytes = array.size() + before;
+        let huge = in_huge_pages(bytes);
+        let align = if huge > 0 { HUGE } else { LINE };
+        Layout::from_size_align(bytes.max(huge), align)
             .expect("a buffer is smaller than the address space")
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {
         self.start.as_ptr()
     }
+}
+
+/// Bytes of the huge pages of a buffer of `bytes`, with a last one that is [`MOSTLY`] used.
+fn in_huge_pages(bytes: usize) -> usize {
+    let rest = bytes % HUGE;
+    bytes - rest + if rest >= MOSTLY { HUGE } else { 0 }
 }
 
 /// Where a buffer of `bytes` begins in its memory, a multiple of a line.
@@ -101,10 +112,9 @@ fn colour(bytes: usize) -> usize {
 /// Only advice; where there are no huge pages nothing is lost.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
-    let whole = bytes & !(HUGE - 1);
     // SAFETY: the range was just allocated, is aligned to pages and holds nothing yet.
     let advised =
-        unsafe { rustix::mm::madvise(start.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+        unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
     if let Err(reason) = advised {
         tracing::debug!(%reason, "no huge pages");
     }
@@ -155,7 +165,7 @@ mod tests {
 
     #[test]
     fn starts_at_a_line_and_is_zero() {
-        for len in [0, 1, 7, 64, 100_001, 700_001] {
+        for len in [0, 1, 7, 64, 100_001, 510_001, 700_001] {
             let mut a = Aligned::<f32>::zeroed(len);
             assert_eq!(a.len(), len);
             assert!(a.iter().all(|v| v.to_bits() == 0));
@@ -165,6 +175,15 @@ mod tests {
                 assert_eq!(a.clone()[len - 1], 3.0);
             }
         }
+    }
+
+    #[test]
+    fn a_huge_page_that_is_mostly_used_is_taken() {
+        let luma = 1920 * 1080;
+        assert_eq!(in_huge_pages(luma), HUGE);
+        assert_eq!(in_huge_pages(luma / 4), 0);
+        assert_eq!(in_huge_pages(4 * luma), 4 * HUGE);
+        assert_eq!(in_huge_pages(HUGE + LINE), HUGE);
     }
 
     #[test]
