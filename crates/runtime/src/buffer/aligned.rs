@@ -1,14 +1,15 @@
 //! Zeroed memory aligned to a cache line.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of a cache line, the alignment of every buffer.
-pub const LINE: usize = 64;
-/// Bytes of a huge page, the alignment of large buffers.
-const HUGE: usize = 2 << 20;
+pub use super::pages::LINE;
+use super::pages::{HUGE, Mapping, PAGE};
+use super::slab;
+
 /// A last page that a buffer needs so much of is taken as a huge one, and wholly: mapping one page and clearing all of it
 /// takes less time than mapping some hundred small ones.
 const MOSTLY: usize = HUGE / 4 * 3;
@@ -38,8 +39,15 @@ samples!(u8, u16, u32, u64, f32);
 pub struct Aligned<T: Sample> {
     start: NonNull<T>,
     len: usize,
-    /// Bytes allocated before it.
-    before: usize,
+    memory: Memory,
+}
+
+/// What a buffer is a part of.
+enum Memory {
+    /// An allocation, which begins some bytes before it.
+    Heap { before: usize },
+    /// Pages, which it may share with others.
+    Pages { _held: Arc<Mapping> },
 }
 
 // SAFETY: `Aligned` owns its memory alone, like a boxed slice of plain numbers.
@@ -54,39 +62,57 @@ impl<T: Sample> Aligned<T> {
             return Aligned {
                 start: NonNull::dangling(),
                 len,
-                before: 0,
+                memory: Memory::Heap { before: 0 },
             };
         }
         let before = colour(len.saturating_mul(size_of::<T>()));
         let layout = Self::layout(len, before);
-        // SAFETY: the layout has a non-zero size.
-        let memory = unsafe { alloc(layout) };
-        if memory.is_null() {
-            handle_alloc_error(layout)
-        }
-        if layout.align() == HUGE {
-            ask_for_huge_pages(memory, in_huge_pages(layout.size()));
-        }
-        // SAFETY: `memory` begins `layout.size()` bytes that are ours, and `before` is less. Nobody looks at those before.
-        let start = unsafe {
-            let start = memory.add(before);
-            start.write_bytes(0, layout.size() - before);
-            NonNull::new_unchecked(start.cast::<T>())
+        let (memory, start) = match in_pages(layout.size()) {
+            Some((start, held)) => (Memory::Pages { _held: held }, start),
+            // SAFETY: the layout has a non-zero size.
+            None => match NonNull::new(unsafe { alloc_zeroed(layout) }) {
+                Some(start) => (Memory::Heap { before }, start),
+                None => handle_alloc_error(layout),
+            },
         };
-        Aligned { start, len, before }
+        // SAFETY: `start` begins `layout.size()` bytes that are ours, and `before` is less. Nobody looks at those before.
+        let start = unsafe {
+            touch(start, layout.size());
+            start.add(before).cast::<T>()
+        };
+        Aligned { start, len, memory }
     }
 
     fn layout(len: usize, before: usize) -> Layout {
         let array = Layout::array::<T>(len).expect("a buffer is smaller than the address space");
-        let bytes = array.size() + before;
-        let huge = in_huge_pages(bytes);
-        let align = if huge > 0 { HUGE } else { LINE };
-        Layout::from_size_align(bytes.max(huge), align)
+        Layout::from_size_align(array.size() + before, LINE)
             .expect("a buffer is smaller than the address space")
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {
         self.start.as_ptr()
+    }
+}
+
+/// Has the system map `bytes` from `start` on, which are zero, so that nobody waits for that later.
+///
+/// # Safety
+/// They are the caller's alone.
+unsafe fn touch(start: NonNull<u8>, bytes: usize) {
+    for at in (0..bytes).step_by(PAGE) {
+        // SAFETY: promised by the caller. A volatile write is made although it changes nothing.
+        unsafe { start.add(at).write_volatile(0) };
+    }
+}
+
+/// `bytes` in huge pages of their own or shared with others, where they fill them.
+fn in_pages(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
+    match in_huge_pages(bytes) {
+        0 => slab::take(bytes),
+        huge => {
+            let mapping = Arc::new(Mapping::zeroed(bytes.max(huge))?);
+            Some((mapping.start(), mapping))
+        }
     }
 }
 
@@ -108,28 +134,15 @@ fn colour(bytes: usize) -> usize {
     (COLOURS - 1 - number) * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
 }
 
-/// Reading a frame at an angle touches a page a row: with small pages address translation is what it waits for.
-/// Only advice; where there are no huge pages nothing is lost.
-#[cfg(target_os = "linux")]
-fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
-    // SAFETY: the range was just allocated, is aligned to pages and holds nothing yet.
-    let advised =
-        unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
-    if let Err(reason) = advised {
-        tracing::debug!(%reason, "no huge pages");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn ask_for_huge_pages(_start: *mut u8, _bytes: usize) {}
-
 impl<T: Sample> Drop for Aligned<T> {
     fn drop(&mut self) {
-        if self.len > 0 {
+        if let Memory::Heap { before } = self.memory
+            && self.len > 0
+        {
             // SAFETY: allocated in `zeroed` with the same layout.
             unsafe {
-                let memory = self.start.as_ptr().cast::<u8>().sub(self.before);
-                dealloc(memory, Self::layout(self.len, self.before));
+                let memory = self.start.as_ptr().cast::<u8>().sub(before);
+                dealloc(memory, Self::layout(self.len, before));
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Memory that units, stages and workers share.
 
 pub mod aligned;
+mod pages;
 pub mod per_worker;
 pub mod rows;
+mod slab;
 
 pub use aligned::{Aligned, Sample};
 pub use per_worker::PerWorker;

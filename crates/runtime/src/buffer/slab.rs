@@ -1,0 +1,81 @@
+//! Huge pages shared by buffers that are smaller than one.
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::pages::{HUGE, LINE, Mapping};
+
+/// Bytes of a buffer that shares a page: least and most.
+const LEAST: usize = 64 << 10;
+const MOST: usize = HUGE / 2;
+/// As many buffers as there is room for must use this much of a page.
+const USED: usize = HUGE / 4 * 3;
+
+/// The page that buffers are taken from, and how many of its bytes are. It lives as long as a buffer in it does.
+struct Current {
+    page: Weak<Mapping>,
+    used: usize,
+}
+
+static CURRENT: Mutex<Current> = Mutex::new(Current {
+    page: Weak::new(),
+    used: 0,
+});
+
+/// `bytes` of a page from the start of a line on, zeroed, which are nobody else's as long as that page lives. `None` for
+/// sizes that would leave too much of a page unused, and where memory is exhausted.
+pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
+    let bytes = bytes.checked_next_multiple_of(LINE)?;
+    if !(LEAST..=MOST).contains(&bytes) || HUGE / bytes * bytes < USED {
+        return None;
+    }
+    let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = current.page.upgrade();
+    let page = match held.filter(|_| current.used + bytes <= HUGE) {
+        Some(page) => page,
+        None => {
+            let page = Arc::new(Mapping::zeroed(HUGE)?);
+            current.page = Arc::downgrade(&page);
+            current.used = 0;
+            page
+        }
+    };
+    // SAFETY: `used` + `bytes` are at most `HUGE`, the size of the mapping.
+    let start = unsafe { page.start().add(current.used) };
+    current.used += bytes;
+    Some((start, page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_fill_a_page_share_one() {
+        // Frames of 352x288 in f32 and 8 bits, luma of 1280x720.
+        for bytes in [405_504, 101_376, 921_600] {
+            assert!(take(bytes).is_some(), "{bytes}");
+        }
+        for bytes in [0, 1, LEAST - LINE, USED / 2 - LINE, HUGE, usize::MAX] {
+            assert!(take(bytes).is_none(), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn no_byte_is_given_out_twice() {
+        let taken: Vec<_> = (0..40).map(|i| (i, take(LEAST + i * 1000))).collect();
+        let mut ranges: Vec<_> = taken
+            .iter()
+            .filter_map(|(i, piece)| {
+                let (start, page) = piece.as_ref()?;
+                let (from, page) = (start.as_ptr() as usize, page.start().as_ptr() as usize);
+                let to = from + LEAST + i * 1000;
+                assert!(from % LINE == 0 && page <= from && to <= page + HUGE);
+                Some(from..to)
+            })
+            .collect();
+        ranges.sort_by_key(|range| range.start);
+        assert!(ranges.len() > 30);
+        assert!(ranges.windows(2).all(|two| two[0].end <= two[1].start));
+    }
+}
