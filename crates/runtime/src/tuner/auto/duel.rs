@@ -19,7 +19,7 @@ use super::Auto;
 use super::change::STAYS_FIRST_S;
 use super::outcome::LEAST_SWITCH;
 
-/// Plans that differ by more (log) in short trials are compared by those; the same where units are short.
+/// Plans that differ by more (log) in short trials are compared by those; the same of one that is warm after a few units.
 const CLOSE: f64 = 0.4;
 const CLOSE_SHORT: f64 = 0.25;
 /// A stream has to have so many times the units of one side still before it.
@@ -161,12 +161,15 @@ impl Auto {
         let remaining = self.horizon(totals);
         let loss = (x.exp() - 1.0) * units * cost;
         let plans = [arm.plan, self.incumbent()];
-        let short = plans.iter().all(|plan| self.model.warm(plan).is_none());
+        let [warms, incumbent_warms] = plans.map(|plan| self.model.warm(&plan).is_some());
+        let short = !warms && !incumbent_warms;
+        // What is faster before it is warm is so afterwards.
+        let ahead = warms && !incumbent_warms && x < 0.0;
         let flows = plans.map(|plan| plan.structure.flows());
         let believed = flows[0] == flows[1] || flows[0] == (x < 0.0);
-        let close = if short { CLOSE_SHORT } else { CLOSE };
+        let close = if warms { CLOSE } else { CLOSE_SHORT };
         let begins = plans[0].structure != plans[1].structure
-            && !(short && believed)
+            && !(short && believed || ahead)
             && self.bias(index).is_none()
             && self.duels < DUELS
             && x.abs() < close
