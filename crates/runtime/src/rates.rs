@@ -24,7 +24,8 @@ pub struct Rates {
     pub bytes_per_s: f64,
     /// Bytes all workers at once move so in a second, in sum.
     pub bytes_per_s_together: f64,
-    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first.
+    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first; at
+    /// most those of a common machine.
     pub fresh_bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,
@@ -72,7 +73,10 @@ impl Rates {
         let typical = Rates::typical();
         let start = Instant::now();
         let mut own = Probe::zeroed(STREAM_BYTES / size_of::<u64>());
-        let fresh = rate(STREAM_BYTES as f64, start.elapsed());
+        // Pages that were in use lately come many times faster than those that a host has to find for its guest first, and
+        // nobody knows which ones the next will be.
+        let fresh = rate(STREAM_BYTES as f64, start.elapsed())
+            .map(|fresh| fresh.min(typical.fresh_bytes_per_s));
         let bytes_per_s = measure_bytes(&mut own).unwrap_or(typical.bytes_per_s);
         Rates {
             ops_per_s: measure_ops().unwrap_or(typical.ops_per_s),

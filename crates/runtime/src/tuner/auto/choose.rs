@@ -47,10 +47,11 @@ impl Auto {
         COLD_GROUPS as f64 * f64::from(group) * lost
     }
 
-    /// Whether what a structure needs before it can show what it is is not the search's loss: it is expected to save many
-    /// times as much, and that is a small share of the units to come.
+    /// Whether what a structure needs before it can show what it is is not the search's loss: it is expected to be faster
+    /// and to save many times as much, and that is a small share of the units to come.
     fn is_investment(value: &Worth, units: f64, remaining: f64) -> bool {
-        units < INVESTED_SHARE * remaining && value.gain > INVESTED_GAIN * units
+        let faster = value.ratio < 1.0;
+        faster && units < INVESTED_SHARE * remaining && value.gain > INVESTED_GAIN * units
     }
 
     /// Takes what a pair of buffers costs to make, and how many units can be in work with those there are.
