@@ -18,14 +18,22 @@ const URGENT_SHARE: f64 = 0.01;
 /// has to save.
 const INVESTED_SHARE: f64 = 0.12;
 const INVESTED_GAIN: f64 = 4.0;
+/// Making memory that was predicted to take this long (seconds) tells how wrong that was, up to so many times.
+const FORESEEN_LEAST_S: f64 = 0.2e-3;
+const MEMORY_TAKES_MOST: f64 = 20.0;
 /// What cold groups of units abreast take, of what they do later.
 const COLD_TAKES: f64 = 2.0;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
 const RISK_SHARE: f64 = 0.08;
 
 impl Auto {
-    /// Seconds that making memory for an arm's structure is predicted to take, if it was never run.
+    /// Seconds that making memory for an arm's structure is expected to take, if it was never run.
     pub(super) fn preparing(&self, index: usize) -> f64 {
+        self.predicted_preparing(index) * self.memory_takes
+    }
+
+    /// The same as the model has it, which knows nothing of what it took for others.
+    pub(super) fn predicted_preparing(&self, index: usize) -> f64 {
         let structure = self.arms[index].plan.structure;
         let made = |a: &Arm| a.plan.structure == structure && a.runs > 0;
         if self.arms.iter().any(made) {
@@ -62,6 +70,10 @@ impl Auto {
     /// Takes what making memory took for the epoch that runs.
     pub(in super::super) fn prepared(&mut self, seconds: f64) {
         self.preparation += seconds;
+        if self.foreseen >= FORESEEN_LEAST_S {
+            let takes = (self.preparation / self.foreseen).min(MEMORY_TAKES_MOST);
+            self.memory_takes = self.memory_takes.max(takes);
+        }
     }
 
     /// The arm most worth a measurement, if one is worth its price and there is time left to lose.

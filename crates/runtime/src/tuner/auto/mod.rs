@@ -63,6 +63,9 @@ pub(super) struct Auto {
     in_work: u32,
     /// Seconds that making memory for the epoch that runs took.
     preparation: f64,
+    /// What that was predicted to take (seconds), and how many times as long it took where that was most.
+    foreseen: f64,
+    memory_takes: f64,
     fallback: Plan,
     /// Units of the incumbent's next epoch.
     units: u32,
@@ -151,6 +154,8 @@ impl Auto {
             pair_s: 0.0,
             in_work: 1,
             preparation: 0.0,
+            foreseen: 0.0,
+            memory_takes: 1.0,
             fallback,
             units: 1,
             trials_in_a_row: 0,

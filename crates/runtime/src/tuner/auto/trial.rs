@@ -55,6 +55,7 @@ impl Auto {
     /// Makes `epoch` a trial of an arm.
     pub(super) fn trial(&mut self, epoch: &mut Epoch, index: usize, cost: f64) {
         self.running = Some(index);
+        self.foreseen = self.predicted_preparing(index);
         self.trials_in_a_row += 1;
         let arm = &self.arms[index];
         let trial = trial_units(cost);
