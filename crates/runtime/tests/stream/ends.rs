@@ -348,7 +348,7 @@ fn one_unit_under_one_plan() {
             Structure::Farm,
         ] {
             for dispatch in Dispatch::ALL {
-                numbers(1).read(&mut input).unwrap();
+                first(&mut input);
                 let plan = plan(structure, dispatch, 8, 3);
                 executor.run(&plan, &input, &output).unwrap();
                 assert!(

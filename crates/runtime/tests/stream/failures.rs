@@ -115,6 +115,24 @@ fn the_first_and_the_last_unit_can_fail() {
 }
 
 #[test]
+fn a_source_that_panics_before_its_first_unit_is_an_error() {
+    let source = Numbers {
+        fail: Some((START, Fail::Panic)),
+        ..numbers(5)
+    };
+    let rt = runtime();
+    let sink = Keep::default();
+    let stream = rt.stream(source).through(Toy::default());
+    let error = stream.into(sink.clone()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading unit 0 failed: panicked: the source fell"
+    );
+    let kept = sink.kept();
+    assert!(!kept.started && !kept.finished && kept.aborted);
+}
+
+#[test]
 fn a_failed_unit_ends_a_stream_whose_source_is_silent() {
     each(|structure, dispatch, _| {
         let (_open, gate) = mpsc::channel();

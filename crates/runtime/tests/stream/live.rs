@@ -29,6 +29,10 @@ impl Camera {
 impl Source<Toy> for Camera {
     type Error = Infallible;
 
+    fn start(&mut self, toy: &Toy) {
+        self.numbers.start(toy);
+    }
+
     fn read(&mut self, unit: &mut In) -> Result<bool, Infallible> {
         *self.unheard.lock().unwrap() += self.left.map_or(Duration::ZERO, |left| left.elapsed());
         std::thread::sleep(Duration::from_millis(1));

@@ -332,6 +332,9 @@ impl Toy {
 #[error("the toy {0} is out of order")]
 pub struct Broken(pub &'static str);
 
+/// Where [`Numbers`] fail that do not start.
+pub const START: u64 = u64::MAX;
+
 /// Counts up to `units`, failing or panicking on demand.
 #[derive(Default)]
 pub struct Numbers {
@@ -342,6 +345,7 @@ pub struct Numbers {
     /// Blocks before this unit until the gate is opened (or dropped).
     pub gate: Option<(u64, mpsc::Receiver<()>)>,
     pub delay: Duration,
+    pub started: bool,
     /// Goes with the source.
     pub _alive: Arc<()>,
 }
@@ -353,10 +357,26 @@ pub fn numbers(units: u64) -> Numbers {
     }
 }
 
+/// The first unit of [`Numbers`], without a stream.
+pub fn first(unit: &mut In) {
+    let mut numbers = Numbers {
+        started: true,
+        ..numbers(1)
+    };
+    assert!(numbers.read(unit).unwrap());
+}
+
 impl Source<Toy> for Numbers {
     type Error = Broken;
 
+    fn start(&mut self, _: &Toy) {
+        assert!(!self.started, "started twice");
+        assert!(self.fail != Some((START, Fail::Panic)), "the source fell");
+        self.started = true;
+    }
+
     fn read(&mut self, unit: &mut In) -> Result<bool, Broken> {
+        assert!(self.started, "read before the start");
         if let Some((at, gate)) = &self.gate
             && *at == self.next
         {

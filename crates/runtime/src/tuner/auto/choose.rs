@@ -14,8 +14,8 @@ const URGENT_EVERY: u32 = 6;
 /// Share of the time gone by that these looks may lose, and the same while workers are idle.
 const RECHECK_SHARE: f64 = 0.006;
 const URGENT_SHARE: f64 = 0.01;
-/// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times that it
-/// has to save.
+/// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times
+/// that it has to save.
 const INVESTED_SHARE: f64 = 0.12;
 const INVESTED_GAIN: f64 = 4.0;
 /// Making memory that was predicted to take this long (seconds) tells how wrong that was, up to so many times.
@@ -260,5 +260,22 @@ impl Auto {
         self.rechecks += 1;
         self.since_recheck = 0;
         chosen.map(|(index, _)| index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_expected_to_be_faster_and_to_save_much_is_an_investment() {
+        let of = |ratio, gain, units| {
+            let loss = 1.0;
+            Auto::is_investment(&Worth { gain, loss, ratio }, units, 1000.0)
+        };
+        assert!(of(0.7, 300.0, 50.0));
+        assert!(!of(1.1, 300.0, 50.0));
+        assert!(!of(0.7, 150.0, 50.0));
+        assert!(!of(0.7, 900.0, 200.0));
     }
 }

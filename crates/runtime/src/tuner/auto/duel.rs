@@ -516,6 +516,62 @@ mod tests {
     }
 
     #[test]
+    fn groups_that_are_faster_cold_need_no_duel_and_what_is_warm_at_once_needs_it_only_when_close()
+    {
+        let group = |structure| {
+            let work = Work {
+                ops: 1e5,
+                bytes: 1e5,
+                fresh: 0.0,
+            };
+            let units = if structure == Structure::Abreast {
+                8
+            } else {
+                1
+            };
+            Shape {
+                units,
+                ..Shape::new(structure, vec![64], 1, work)
+            }
+        };
+        let structures = [Structure::Tiled, Structure::Abreast, Structure::Farm];
+        let setup = TunerSetup {
+            outer_cache: Some(32 << 20),
+            units: Some(3000),
+            ..setup(2, structures.map(group).to_vec())
+        };
+        let begins = |from, other, x| {
+            let model = Model::new(&setup).unwrap();
+            let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
+            auto.level.restart(Some(20e-6_f64.ln()));
+            auto.incumbent = arm_of(&auto, from);
+            auto.challenge(arm_of(&auto, other), x, &Totals::default())
+        };
+        assert!(!begins(Structure::Tiled, Structure::Abreast, -0.2));
+        assert!(begins(Structure::Tiled, Structure::Abreast, 0.1));
+        assert!(begins(Structure::Abreast, Structure::Farm, 0.1));
+        assert!(!begins(Structure::Abreast, Structure::Farm, 0.3));
+    }
+
+    #[test]
+    fn memory_that_took_long_is_expected_to_take_long_again() {
+        let mut auto = auto();
+        let farm = arm_of(&auto, Structure::Farm);
+        auto.pair_s = 1e-3;
+        let before = auto.preparing(farm);
+        assert!(before > 0.0);
+        auto.foreseen = 1e-3;
+        auto.prepared(3e-3);
+        assert!((auto.preparing(farm) / before - 3.0).abs() < 1e-9);
+        // Faster the next time, and what was too little to tell.
+        (auto.preparation, auto.foreseen) = (0.0, 1e-3);
+        auto.prepared(1e-3);
+        (auto.preparation, auto.foreseen) = (0.0, 1e-6);
+        auto.prepared(1e-3);
+        assert!((auto.preparing(farm) / before - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_first_group_that_is_cut_off_is_told_by_its_units() {
         let mut tuner = Tuner::new(abreast()).unwrap();
         assert_eq!(tuner.next().plan.structure, Structure::Abreast);

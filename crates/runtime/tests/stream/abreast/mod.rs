@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_runtime::stream::{CancelToken, Executor};
-use evener_runtime::{Choice, Dispatch, Plan, Service, Source, StreamError, Structure};
+use evener_runtime::{Choice, Dispatch, Plan, Service, StreamError, Structure};
 
 use crate::failures::fixed;
 use crate::toy::*;
@@ -374,7 +374,7 @@ fn one_unit_stands_abreast_of_none() {
         let mut runs = 0;
         for dispatch in Dispatch::ALL {
             for grain in [1, 8, 97, 200] {
-                numbers(1).read(&mut input).unwrap();
+                first(&mut input);
                 for value in &output.data {
                     value.store(0, Ordering::Relaxed);
                 }
