@@ -65,7 +65,7 @@ impl Rates {
         }
     }
 
-    /// Measures this machine, first on the calling thread, then on all workers at once: in 3 ms where there are huge pages,
+    /// Measures this machine, first on the calling thread, then on all workers at once: in 2 ms where there are huge pages,
     /// in at most about 12.
     ///
     /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
@@ -188,7 +188,8 @@ mod tests {
         let rates = Rates::measure(&Pool::new(2).unwrap());
         assert!((1e8..1e13).contains(&rates.ops_per_s), "{rates:?}");
         assert!((1e8..1e12).contains(&rates.bytes_per_s), "{rates:?}");
-        assert!((1e6..1e12).contains(&rates.fresh_bytes_per_s), "{rates:?}");
+        let most = Rates::typical().fresh_bytes_per_s;
+        assert!((1e6..=most).contains(&rates.fresh_bytes_per_s), "{rates:?}");
         assert!(rates.bytes_per_s_together >= rates.bytes_per_s, "{rates:?}");
         assert_eq!((rates.job_s, rates.pass_s), (JOB_S, PASS_S));
     }

@@ -6,9 +6,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use evener_files::FileId;
+use evener_image::exec::service::FilterService;
+use evener_image::graph::{Graph, Planes};
 use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, Output, TestSource, create_output, open_input};
 use evener_image::{Format, Frame, Ratio, Timing};
+use evener_runtime::stream::Source;
 
 use crate::y4m::noise;
 use crate::{Scratch, bytes_of, format, text};
@@ -379,6 +382,29 @@ fn planes_nobody_wants_are_passed_over() {
         for expected in frames {
             assert!(reader.read(&mut frame).unwrap());
             assert!(bytes_of(&frame) == expected);
+        }
+    }
+}
+
+#[test]
+fn a_stream_passes_over_what_its_graph_does_not_read() {
+    let scratch = Scratch::new();
+    let path = scratch.path("in.y4m");
+    for (graph, read) in [("sobel", 1), ("blur", 3)] {
+        let (format, frames, _) = luma_of(&path, 2, "FRAME\n");
+        let graph = Graph::parse(graph).unwrap();
+        let service = graph.service(&format, Planes::Auto).unwrap();
+        assert_eq!(service.planes_read(), read);
+        let mut reader = Reader::open(&path).unwrap();
+        let mut input = open_input(&path).unwrap();
+        let sources: [&mut dyn Source<FilterService, Error = Error>; 2] = [&mut reader, &mut input];
+        for source in sources {
+            let mut frame = Frame::new(&format);
+            source.start(&service);
+            assert!(source.read(&mut frame).unwrap());
+            let bytes = bytes_of(&frame);
+            let passed = bytes[64 * 48..].iter().all(|&code| code == 0);
+            assert_eq!((passed, bytes == frames[0]), (read == 1, read == 3));
         }
     }
 }

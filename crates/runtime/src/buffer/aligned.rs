@@ -7,12 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use super::pages::LINE;
-use super::pages::{HUGE, Mapping, PAGE};
+use super::pages::{HUGE, MOSTLY, Mapping, PAGE};
 use super::slab;
 
-/// A last page that a buffer needs so much of is taken as a huge one, and wholly: mapping one page and clearing all of it
-/// takes less time than mapping some hundred small ones.
-const MOSTLY: usize = HUGE / 4 * 3;
 /// Buffers from this size on come in colours.
 const COLOURED: usize = 128 << 10;
 /// Colours there are: buffers that are made one after the other have different ones.
@@ -182,6 +179,8 @@ mod tests {
             let mut a = Aligned::<f32>::zeroed(len);
             assert_eq!(a.len(), len);
             assert!(a.iter().all(|v| v.to_bits() == 0));
+            let paged = len * size_of::<f32>() >= 64 << 10;
+            assert_eq!(matches!(a.memory, Memory::Pages { .. }), paged, "{len}");
             if len > 0 {
                 assert_eq!(a.as_ptr() as usize % LINE, 0);
                 a[len - 1] = 3.0;

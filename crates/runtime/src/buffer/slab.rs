@@ -3,13 +3,11 @@
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::pages::{HUGE, LINE, Mapping};
+use super::pages::{HUGE, LINE, MOSTLY, Mapping};
 
 /// Bytes of a buffer that shares a page: least and most.
 const LEAST: usize = 64 << 10;
 const MOST: usize = HUGE / 2;
-/// As many buffers as there is room for must use this much of a page.
-const USED: usize = HUGE / 4 * 3;
 
 /// The page that buffers are taken from, and how many of its bytes are. It lives as long as a buffer in it does.
 struct Current {
@@ -26,7 +24,7 @@ static CURRENT: Mutex<Current> = Mutex::new(Current {
 /// sizes that would leave too much of a page unused, and where memory is exhausted.
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
     let bytes = bytes.checked_next_multiple_of(LINE)?;
-    if !(LEAST..=MOST).contains(&bytes) || HUGE / bytes * bytes < USED {
+    if !(LEAST..=MOST).contains(&bytes) || HUGE / bytes * bytes < MOSTLY {
         return None;
     }
     let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +54,7 @@ mod tests {
         for bytes in [405_504, 101_376, 921_600] {
             assert!(take(bytes).is_some(), "{bytes}");
         }
-        for bytes in [0, 1, LEAST - LINE, USED / 2 - LINE, HUGE, usize::MAX] {
+        for bytes in [0, 1, LEAST - LINE, MOSTLY / 2 - LINE, HUGE, usize::MAX] {
             assert!(take(bytes).is_none(), "{bytes}");
         }
     }

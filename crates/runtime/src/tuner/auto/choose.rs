@@ -19,7 +19,7 @@ const URGENT_SHARE: f64 = 0.01;
 const INVESTED_SHARE: f64 = 0.12;
 const INVESTED_GAIN: f64 = 4.0;
 /// Making memory that was predicted to take this long (seconds) tells how wrong that was, up to so many times.
-const FORESEEN_LEAST_S: f64 = 0.2e-3;
+const PREDICTED_LEAST_S: f64 = 0.2e-3;
 const MEMORY_TAKES_MOST: f64 = 20.0;
 /// What cold groups of units abreast take, of what they do later.
 const COLD_TAKES: f64 = 2.0;
@@ -70,8 +70,11 @@ impl Auto {
     /// Takes what making memory took for the epoch that runs.
     pub(in super::super) fn prepared(&mut self, seconds: f64) {
         self.preparation += seconds;
-        if self.foreseen >= FORESEEN_LEAST_S {
-            let takes = (self.preparation / self.foreseen).min(MEMORY_TAKES_MOST);
+        let predicted = self
+            .running
+            .map_or(0.0, |index| self.predicted_preparing(index));
+        if predicted >= PREDICTED_LEAST_S {
+            let takes = (self.preparation / predicted).min(MEMORY_TAKES_MOST);
             self.memory_takes = self.memory_takes.max(takes);
         }
     }
@@ -265,7 +268,14 @@ impl Auto {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::super::Tuner;
+    use super::super::super::api::{Measured, Purpose, TunerSetup};
+    use super::super::super::model::{Model, setup};
+    use super::super::fixtures::{abreast, arm_of, auto, shape};
     use super::*;
+    use crate::plan::Structure;
 
     #[test]
     fn only_what_is_expected_to_be_faster_and_to_save_much_is_an_investment() {
@@ -277,5 +287,70 @@ mod tests {
         assert!(!of(1.1, 300.0, 50.0));
         assert!(!of(0.7, 150.0, 50.0));
         assert!(!of(0.7, 900.0, 200.0));
+    }
+
+    #[test]
+    fn memory_for_a_trial_is_charged_as_it_was_measured() {
+        let cost = Duration::from_millis(1);
+        let lost = |preparation: Duration| {
+            let setup = TunerSetup {
+                units: Some(1000),
+                ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+            };
+            let mut tuner = Tuner::new(setup).unwrap();
+            loop {
+                let epoch = tuner.next();
+                let tries = matches!(epoch.purpose, Purpose::Probe | Purpose::Trial);
+                if epoch.number > 1 && tries {
+                    tuner.prepared(preparation);
+                }
+                let costs = vec![cost; epoch.units as usize];
+                tuner.record(Measured::Units { costs: &costs });
+                if epoch.number > 1 && tries {
+                    return tuner.summary().exploring;
+                }
+            }
+        };
+        let more = lost(Duration::from_millis(7)) - lost(Duration::ZERO);
+        assert!(more.abs_diff(Duration::from_millis(7)) < Duration::from_micros(1));
+    }
+
+    #[test]
+    fn memory_that_took_long_is_expected_to_take_long_again() {
+        let mut auto = auto();
+        let farm = arm_of(&auto, Structure::Farm);
+        auto.pair_s = 1e-3;
+        let predicted = auto.preparing(farm);
+        assert!(predicted > 0.0);
+        auto.prepared(9.0 * predicted);
+        assert_eq!(auto.preparing(farm), predicted, "no trial runs");
+        (auto.running, auto.preparation) = (Some(farm), 0.0);
+        auto.prepared(3.0 * predicted);
+        assert!((auto.preparing(farm) / predicted - 3.0).abs() < 1e-9);
+        // Faster the next time, and what was too little to tell.
+        auto.preparation = 0.0;
+        auto.prepared(predicted);
+        (auto.preparation, auto.pair_s) = (0.0, 1e-6);
+        auto.prepared(predicted);
+        auto.pair_s = 1e-3;
+        assert!((auto.preparing(farm) / predicted - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn cold_groups_that_are_as_fast_as_the_incumbent_lose_nothing() {
+        let setup = TunerSetup {
+            remembered: None,
+            ..abreast()
+        };
+        let model = Model::new(&setup).unwrap();
+        let auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
+        let structures = auto.arms.iter().map(|arm| arm.plan.structure);
+        let index = structures.clone().position(|s| s == Structure::Abreast);
+        let of = |ratio| auto.warming(index.unwrap(), ratio);
+        assert_eq!((of(0.3), of(0.5)), (0.0, 0.0));
+        assert!(0.0 < of(0.6) && of(0.6) < of(0.9));
+        assert_eq!((of(1.0), of(3.0)), (32.0, 32.0));
+        let other = structures.clone().position(|s| s == Structure::Tiled);
+        assert_eq!(auto.warming(other.unwrap(), 1.0), 0.0);
     }
 }

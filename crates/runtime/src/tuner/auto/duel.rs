@@ -14,9 +14,7 @@ use crate::plan::{Plan, Structure};
 
 use super::super::Totals;
 use super::super::decision::{Log, Reason};
-use super::super::math::log_median;
 use super::Auto;
-use super::change::STAYS_FIRST_S;
 use super::outcome::LEAST_SWITCH;
 
 /// Plans that differ by more (log) in short trials are compared by those; the same of one that is warm after a few units.
@@ -56,74 +54,7 @@ pub(super) struct Bias {
     log: f64,
 }
 
-/// What trials of other structures do to the incumbent that runs after them.
-#[derive(Debug, Default)]
-pub(super) struct Chill {
-    /// Units of the incumbent since.
-    since: u32,
-    /// Its cost (log) when nothing had run before it for long.
-    warm: Option<f64>,
-    /// Units lost since.
-    lost: f64,
-    /// Units that the latest trials lost in this way.
-    usual: f64,
-    /// The trial was a look at a plan that had lost before.
-    recheck: bool,
-}
-
 impl Auto {
-    /// Units that a trial of an arm is expected to lose after it is over.
-    pub(super) fn aftermath(&self, index: usize) -> f64 {
-        let other = self.arms[index].plan.structure != self.incumbent().structure;
-        if other { self.chill.usual } else { 0.0 }
-    }
-
-    /// Units lost where workers wait for one another before the plan changes, to an arm's and back: half of what is in
-    /// work but one, which costs do not show. A search that has long to pay for itself is not held up by that.
-    pub(super) fn drained(&self, index: usize) -> f64 {
-        let plans = [self.arms[index].plan, self.incumbent()];
-        let long = self.stays.is_none_or(|stays| stays >= STAYS_FIRST_S);
-        if long || plans[0] == plans[1] {
-            return 0.0;
-        }
-        let flowing = plans.iter().filter(|plan| plan.structure.flows());
-        let waits = flowing.map(|plan| 0.5 * f64::from(self.model.at_once(plan) - 1));
-        waits.sum()
-    }
-
-    /// Another structure ran.
-    pub(super) fn chilled(&mut self, recheck: bool) {
-        let chill = &mut self.chill;
-        if chill.since > 0 {
-            chill.usual += 0.5 * (chill.lost - chill.usual);
-        }
-        (chill.since, chill.lost, chill.recheck) = (0, 0.0, recheck);
-    }
-
-    /// Takes units of the incumbent. How many of them warmed up, and say nothing about the machine.
-    pub(super) fn warms(&mut self, costs: &[f64]) -> usize {
-        let Some(units) = self.model.warm(&self.incumbent()) else {
-            return 0;
-        };
-        let cold = (units.saturating_sub(self.chill.since) as usize).min(costs.len());
-        self.chill.since = self.chill.since.saturating_add(costs.len() as u32);
-        if let Some(warm) = self.chill.warm.map(f64::exp) {
-            let noise = 2.0 * self.level.noise();
-            let excess = |cost: &f64| (cost / warm - 1.0 - noise).clamp(0.0, 1.0);
-            let group = f64::from(self.model.group(&self.incumbent()));
-            let lost = group * costs[..cold].iter().map(excess).sum::<f64>();
-            self.chill.lost += lost;
-            self.budget.lose(lost * warm);
-            if self.chill.recheck {
-                self.recheck_lost += lost * warm;
-            }
-        }
-        if self.chill.since >= units && costs.len() > cold {
-            self.chill.warm = log_median(&costs[cold..]);
-        }
-        cold
-    }
-
     /// The machine has changed: by how much short trials are wrong on it is not known.
     pub(super) fn forget_duels(&mut self) {
         self.thaw();
@@ -305,34 +236,11 @@ fn warm(costs: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::super::super::Tuner;
-    use super::super::super::api::{Measured, Purpose, TunerSetup};
+    use super::super::super::api::TunerSetup;
     use super::super::super::model::{Model, setup};
+    use super::super::fixtures::{arm_of, auto, short};
     use super::*;
-    use crate::plan::Dispatch;
     use crate::service::{Shape, Work};
-
-    fn shape(structure: Structure) -> Shape {
-        let work = Work {
-            ops: 1e7,
-            bytes: 16e6,
-            fresh: 0.0,
-        };
-        Shape::new(structure, vec![64], 1, work)
-    }
-
-    /// A stream whose units are half of the outer cache.
-    fn auto() -> Auto {
-        let setup = TunerSetup {
-            outer_cache: Some(32 << 20),
-            units: Some(1000),
-            ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
-        };
-        let model = Model::new(&setup).unwrap();
-        Auto::new(model, &setup, &mut Log::new()).unwrap()
-    }
 
     #[test]
     fn a_disturbed_unit_does_not_count_and_a_shared_processor_does() {
@@ -365,33 +273,6 @@ mod tests {
         assert!(auto.challenge(other, -0.1, &Totals::default()));
     }
 
-    /// A stream whose units are short and small.
-    fn short() -> Auto {
-        let small = |structure| {
-            let work = Work {
-                ops: 1e5,
-                bytes: 1e5,
-                fresh: 0.0,
-            };
-            Shape::new(structure, vec![64], 1, work)
-        };
-        let structures = [Structure::Tiled, Structure::Backward, Structure::Farm];
-        let setup = TunerSetup {
-            outer_cache: Some(32 << 20),
-            units: Some(3000),
-            ..setup(2, structures.map(small).to_vec())
-        };
-        let model = Model::new(&setup).unwrap();
-        let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
-        auto.level.restart(Some(20e-6_f64.ln()));
-        auto
-    }
-
-    fn arm_of(auto: &Auto, structure: Structure) -> usize {
-        let mut plans = auto.arms.iter().map(|arm| arm.plan.structure);
-        plans.position(|other| other == structure).unwrap()
-    }
-
     #[test]
     fn what_a_short_trial_says_against_a_farm_is_not_believed() {
         let totals = Totals::default();
@@ -408,111 +289,6 @@ mod tests {
         assert!(!begins(Structure::Tiled, Structure::Backward, 0.1));
         let auto = short();
         assert_eq!(auto.side(&auto.incumbent(), &totals), Some(150));
-    }
-
-    #[test]
-    fn first_units_of_a_farm_that_another_structure_interrupted_do_not_count() {
-        let mut auto = short();
-        auto.incumbent = arm_of(&auto, Structure::Farm);
-        assert_eq!(auto.settling(), 0);
-        auto.away = true;
-        assert_eq!(auto.settling(), 20);
-        let tiled = arm_of(&auto, Structure::Tiled);
-        assert_eq!(auto.cold(tiled, 20e-6), 2);
-        auto.incumbent = tiled;
-        assert_eq!(auto.settling(), 0);
-        let farm = arm_of(&auto, Structure::Farm);
-        assert_eq!(auto.cold(farm, 20e-6), 20);
-        assert_eq!(auto.cold(farm, 1e-6), 64);
-        assert_eq!(auto.cold(farm, 1e-3), 1);
-    }
-
-    #[test]
-    fn memory_for_a_trial_is_charged_as_it_was_measured() {
-        let cost = Duration::from_millis(1);
-        let lost = |preparation: Duration| {
-            let setup = TunerSetup {
-                units: Some(1000),
-                ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
-            };
-            let mut tuner = Tuner::new(setup).unwrap();
-            loop {
-                let epoch = tuner.next();
-                let tries = matches!(epoch.purpose, Purpose::Probe | Purpose::Trial);
-                if epoch.number > 1 && tries {
-                    tuner.prepared(preparation);
-                }
-                let costs = vec![cost; epoch.units as usize];
-                tuner.record(Measured::Units { costs: &costs });
-                if epoch.number > 1 && tries {
-                    return tuner.summary().exploring;
-                }
-            }
-        };
-        let more = lost(Duration::from_millis(7)) - lost(Duration::ZERO);
-        assert!(more.abs_diff(Duration::from_millis(7)) < Duration::from_micros(1));
-    }
-
-    #[test]
-    fn another_structure_begins_cold_in_its_predecessors_place() {
-        let mut auto = auto();
-        let units = auto.model.warm(&auto.incumbent()).unwrap() as usize;
-        let costs = vec![1e-3; units + 4];
-        assert_eq!(auto.warms(&costs), units);
-        assert_eq!(auto.warms(&costs), 0);
-        let here = auto.incumbent().structure;
-        let other = auto.arms.iter().position(|a| a.plan.structure != here);
-        auto.switch(other.unwrap(), -0.2, -0.2, 3, 1e-3);
-        assert_eq!(auto.warms(&costs), units);
-    }
-
-    /// Eight units abreast take as long as one.
-    fn abreast() -> TunerSetup {
-        let shape = Shape {
-            units: 8,
-            ..shape(Structure::Abreast)
-        };
-        let plan = Plan {
-            structure: Structure::Abreast,
-            dispatch: Dispatch::Fifo,
-            grain: 8,
-            workers: 2,
-        };
-        TunerSetup {
-            units: Some(1000),
-            remembered: Some(plan),
-            ..setup(2, vec![self::shape(Structure::Tiled), shape])
-        }
-    }
-
-    #[test]
-    fn what_a_cold_group_loses_is_lost_by_each_of_its_units() {
-        let setup = abreast();
-        let model = Model::new(&setup).unwrap();
-        let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
-        assert_eq!(auto.incumbent().structure, Structure::Abreast);
-        auto.chill.warm = Some(1e-3_f64.ln());
-        assert_eq!(auto.warms(&[2e-3; 3]), 3);
-        let lost = 24.0 * (1.0 - 2.0 * auto.level.noise());
-        assert!((auto.chill.lost - lost).abs() < 1e-9, "{}", auto.chill.lost);
-    }
-
-    #[test]
-    fn cold_groups_that_are_as_fast_as_the_incumbent_lose_nothing() {
-        let setup = TunerSetup {
-            remembered: None,
-            ..abreast()
-        };
-        let model = Model::new(&setup).unwrap();
-        let auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
-        let structures = auto.arms.iter().map(|arm| arm.plan.structure);
-        let index = structures.clone().position(|s| s == Structure::Abreast);
-        let of = |ratio| auto.warming(index.unwrap(), ratio);
-        assert_eq!((of(0.3), of(0.5)), (0.0, 0.0));
-        assert!(0.0 < of(0.6) && of(0.6) < of(0.9));
-        assert_eq!((of(1.0), of(3.0)), (32.0, 32.0));
-        let other = structures.clone().position(|s| s == Structure::Tiled);
-        assert_eq!(auto.warming(other.unwrap(), 1.0), 0.0);
     }
 
     #[test]
@@ -551,66 +327,5 @@ mod tests {
         assert!(begins(Structure::Tiled, Structure::Abreast, 0.1));
         assert!(begins(Structure::Abreast, Structure::Farm, 0.1));
         assert!(!begins(Structure::Abreast, Structure::Farm, 0.3));
-    }
-
-    #[test]
-    fn memory_that_took_long_is_expected_to_take_long_again() {
-        let mut auto = auto();
-        let farm = arm_of(&auto, Structure::Farm);
-        auto.pair_s = 1e-3;
-        let before = auto.preparing(farm);
-        assert!(before > 0.0);
-        auto.foreseen = 1e-3;
-        auto.prepared(3e-3);
-        assert!((auto.preparing(farm) / before - 3.0).abs() < 1e-9);
-        // Faster the next time, and what was too little to tell.
-        (auto.preparation, auto.foreseen) = (0.0, 1e-3);
-        auto.prepared(1e-3);
-        (auto.preparation, auto.foreseen) = (0.0, 1e-6);
-        auto.prepared(1e-3);
-        assert!((auto.preparing(farm) / before - 3.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_first_group_that_is_cut_off_is_told_by_its_units() {
-        let mut tuner = Tuner::new(abreast()).unwrap();
-        assert_eq!(tuner.next().plan.structure, Structure::Abreast);
-        tuner.record(Measured::CutOff {
-            done: &[],
-            after: Duration::from_millis(800),
-            redo: Duration::from_millis(70),
-        });
-        let told: Vec<String> = tuner.decisions().iter().map(ToString::to_string).collect();
-        let told = told.join("; ");
-        assert!(told.contains("cut off after 100 ms"), "{told}");
-    }
-
-    /// All eight workers are in units that take 100 ms, where eight units would have taken eight.
-    #[test]
-    fn a_farm_that_is_cut_off_loses_the_time_of_all_its_workers() {
-        let setup = TunerSetup {
-            units: Some(100_000),
-            ..setup(8, vec![shape(Structure::Tiled), shape(Structure::Farm)])
-        };
-        let mut tuner = Tuner::new(setup).unwrap();
-        let cost = Duration::from_millis(1);
-        for _ in 0..1000 {
-            let epoch = tuner.next();
-            let before = tuner.summary().exploring;
-            let farm = epoch.plan.structure == Structure::Farm;
-            if farm && epoch.purpose == Purpose::Probe && epoch.number > 1 {
-                tuner.record(Measured::CutOff {
-                    done: &[],
-                    after: 100 * cost,
-                    redo: Duration::ZERO,
-                });
-                let lost = tuner.summary().exploring - before;
-                assert!(lost >= 91 * cost && lost < 110 * cost, "{lost:?}");
-                return;
-            }
-            let costs = vec![cost; epoch.units as usize];
-            tuner.record(Measured::Units { costs: &costs });
-        }
-        panic!("no farm was tried");
     }
 }

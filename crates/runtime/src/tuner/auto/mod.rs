@@ -1,8 +1,11 @@
 //! The state machine behind `Choice::Auto`: what the next epoch does.
 
 mod change;
+mod chill;
 mod choose;
 mod duel;
+#[cfg(test)]
+mod fixtures;
 mod outcome;
 mod pair;
 mod trial;
@@ -11,7 +14,8 @@ use std::time::Duration;
 
 use crate::plan::{Plan, Structure};
 
-use self::duel::{Bias, Chill, Duel};
+use self::chill::Chill;
+use self::duel::{Bias, Duel};
 use self::pair::Pair;
 use self::trial::trial_units;
 use super::Totals;
@@ -63,8 +67,7 @@ pub(super) struct Auto {
     in_work: u32,
     /// Seconds that making memory for the epoch that runs took.
     preparation: f64,
-    /// What that was predicted to take (seconds), and how many times as long it took where that was most.
-    foreseen: f64,
+    /// How many times as long as predicted that took where it was most.
     memory_takes: f64,
     fallback: Plan,
     /// Units of the incumbent's next epoch.
@@ -154,7 +157,6 @@ impl Auto {
             pair_s: 0.0,
             in_work: 1,
             preparation: 0.0,
-            foreseen: 0.0,
             memory_takes: 1.0,
             fallback,
             units: 1,

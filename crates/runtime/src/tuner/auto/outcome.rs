@@ -158,14 +158,13 @@ impl Auto {
         let preparation = std::mem::take(&mut self.preparation);
         let group = self.model.group(&epoch.plan) as usize;
         // What a structure needs before it shows what it is was weighed by itself.
-        let (invested, mut lost) = match (group, self.is_warm(index)) {
-            (2.., false) => {
-                let (before, after) = costs.split_at((cold * group).min(costs.len()));
-                (preparation + excess(before), excess(after))
-            }
-            _ => (preparation, excess(costs)),
+        let unseen = match (group, self.is_warm(index)) {
+            (2.., false) => (cold * group).min(costs.len()),
+            _ => 0,
         };
-        self.first_lost += invested;
+        let (before, after) = costs.split_at(unseen);
+        self.first_lost += preparation + excess(before);
+        let mut lost = excess(after);
         self.tried += u32::from(self.arms[index].runs == 0);
         let probe = epoch.purpose == Purpose::Probe;
         let together = self.together(epoch.plan);
@@ -351,5 +350,59 @@ impl Auto {
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
         self.neighbours(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::super::Tuner;
+    use super::super::super::api::{Measured, Purpose, TunerSetup};
+    use super::super::super::model::setup;
+    use super::super::fixtures::{abreast, shape};
+    use crate::plan::Structure;
+
+    #[test]
+    fn a_first_group_that_is_cut_off_is_told_by_its_units() {
+        let mut tuner = Tuner::new(abreast()).unwrap();
+        assert_eq!(tuner.next().plan.structure, Structure::Abreast);
+        tuner.record(Measured::CutOff {
+            done: &[],
+            after: Duration::from_millis(800),
+            redo: Duration::from_millis(70),
+        });
+        let told: Vec<String> = tuner.decisions().iter().map(ToString::to_string).collect();
+        let told = told.join("; ");
+        assert!(told.contains("cut off after 100 ms"), "{told}");
+    }
+
+    /// All eight workers are in units that take 100 ms, where eight units would have taken eight.
+    #[test]
+    fn a_farm_that_is_cut_off_loses_the_time_of_all_its_workers() {
+        let setup = TunerSetup {
+            units: Some(100_000),
+            ..setup(8, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+        };
+        let mut tuner = Tuner::new(setup).unwrap();
+        let cost = Duration::from_millis(1);
+        for _ in 0..1000 {
+            let epoch = tuner.next();
+            let before = tuner.summary().exploring;
+            let farm = epoch.plan.structure == Structure::Farm;
+            if farm && epoch.purpose == Purpose::Probe && epoch.number > 1 {
+                tuner.record(Measured::CutOff {
+                    done: &[],
+                    after: 100 * cost,
+                    redo: Duration::ZERO,
+                });
+                let lost = tuner.summary().exploring - before;
+                assert!(lost >= 91 * cost && lost < 110 * cost, "{lost:?}");
+                return;
+            }
+            let costs = vec![cost; epoch.units as usize];
+            tuner.record(Measured::Units { costs: &costs });
+        }
+        panic!("no farm was tried");
     }
 }

@@ -55,7 +55,6 @@ impl Auto {
     /// Makes `epoch` a trial of an arm.
     pub(super) fn trial(&mut self, epoch: &mut Epoch, index: usize, cost: f64) {
         self.running = Some(index);
-        self.foreseen = self.predicted_preparing(index);
         self.trials_in_a_row += 1;
         let arm = &self.arms[index];
         let trial = trial_units(cost);
@@ -143,4 +142,27 @@ impl Auto {
 /// Units of an epoch of a search.
 pub(super) fn trial_units(cost: f64) -> u32 {
     (TRIAL_S / cost.max(1e-9)).clamp(1.0, TRIAL_MOST) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{arm_of, short};
+    use crate::plan::Structure;
+
+    #[test]
+    fn first_units_of_a_farm_that_another_structure_interrupted_do_not_count() {
+        let mut auto = short();
+        auto.incumbent = arm_of(&auto, Structure::Farm);
+        assert_eq!(auto.settling(), 0);
+        auto.away = true;
+        assert_eq!(auto.settling(), 20);
+        let tiled = arm_of(&auto, Structure::Tiled);
+        assert_eq!(auto.cold(tiled, 20e-6), 2);
+        auto.incumbent = tiled;
+        assert_eq!(auto.settling(), 0);
+        let farm = arm_of(&auto, Structure::Farm);
+        assert_eq!(auto.cold(farm, 20e-6), 20);
+        assert_eq!(auto.cold(farm, 1e-6), 64);
+        assert_eq!(auto.cold(farm, 1e-3), 1);
+    }
 }
