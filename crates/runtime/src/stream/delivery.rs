@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::claims::Claims;
 use super::engine::{Cut, Ended, Stop};
-use super::exchange::Numbered;
+use super::exchange::{Numbered, Wanted};
 use super::intake::{InLink, Next, Turns};
 use super::outlet::{OutLink, Outlet};
 use super::ports::{Sink, Source};
@@ -165,6 +165,14 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
     }
 }
 
+/// A unit to compute.
+pub(super) struct Job<S: Service> {
+    pub(super) unit: Numbered<S::Input>,
+    pub(super) output: S::Output,
+    /// How long its output was waited for because of an earlier unit that is still in work.
+    pub(super) stalled: Duration,
+}
+
 /// The next unit and an output for it; `None`, and told to `delivery`, where there is none.
 ///
 /// The output comes first, so whoever has the oldest unit in work can finish it, and waiting for an output cannot be for
@@ -174,14 +182,21 @@ pub(super) fn take<S: Service, Src: Source<S>, K>(
     turns: &Turns<'_, S, Src>,
     delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
     claims: &Claims<'_>,
-) -> Option<(Numbered<S::Input>, S::Output)> {
-    let Some(output) = out_link.empty() else {
+) -> Option<Job<S>> {
+    let Wanted { buffer, stalled } = out_link.wanted();
+    let Some(output) = buffer else {
         claims.stop(delivery, Stop::Stopped);
         return None;
     };
     let next = turns.take(|| out_link.flush());
     let why = match next {
-        Next::Unit(unit) => return Some((unit, output)),
+        Next::Unit(unit) => {
+            return Some(Job {
+                unit,
+                output,
+                stalled,
+            });
+        }
         Next::Failed((unit, cause)) => Stop::Source { unit, cause },
         Next::Stopped => Stop::Stopped,
         Next::End => Stop::End,

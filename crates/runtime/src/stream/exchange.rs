@@ -29,6 +29,14 @@ pub(super) enum Taken<T, E> {
     Stopped,
 }
 
+/// What a producer finds that wants an empty buffer.
+pub(super) struct Wanted<T> {
+    /// The buffer; `None` once producers are stopped.
+    pub(super) buffer: Option<T>,
+    /// How long it was waited for while the consumer had nothing to do, so that producers waited for one another.
+    pub(super) stalled: Duration,
+}
+
 /// See the module.
 pub(super) struct Exchange<T, E> {
     state: Mutex<State<T, E>>,
@@ -36,7 +44,7 @@ pub(super) struct Exchange<T, E> {
     emptied: Condvar,
     /// The consumer waits here for a filled one.
     filled: Condvar,
-    /// Nanoseconds that producers slept, all together, and consumers.
+    /// Nanoseconds that producers slept because the consumer was behind, all together, and consumers.
     producers_slept: AtomicU64,
     consumers_slept: AtomicU64,
 }
@@ -50,9 +58,33 @@ struct State<T, E> {
     consumer_stopped: bool,
     producers_waiting: usize,
     consumers_waiting: usize,
+    /// The consumer has got a unit and not come back for the next.
+    consuming: bool,
+    /// How long producers waited while the consumer was behind, up to `marked`: whenever any of them did.
+    behind: Duration,
+    marked: Instant,
     /// The producer has got a buffer and neither put it nor ended.
     busy: bool,
     dropped: u64,
+}
+
+impl<T, E> State<T, E> {
+    /// Before it changes whether the consumer is behind, or how many producers wait. The time of it.
+    fn mark(&mut self) -> Instant {
+        let now = Instant::now();
+        if self.producers_waiting > 0 && (self.consuming || !self.full.is_empty()) {
+            self.behind += now - self.marked;
+        }
+        self.marked = now;
+        now
+    }
+
+    /// As [`State::mark`], where that matters.
+    fn mark_for_producers(&mut self) {
+        if self.producers_waiting > 0 {
+            self.mark();
+        }
+    }
 }
 
 impl<T, E> Exchange<T, E> {
@@ -68,6 +100,9 @@ impl<T, E> Exchange<T, E> {
                 consumer_stopped: false,
                 producers_waiting: 0,
                 consumers_waiting: 0,
+                consuming: false,
+                behind: Duration::ZERO,
+                marked: Instant::now(),
                 busy: false,
                 dropped: 0,
             }),
@@ -96,10 +131,19 @@ impl<T, E> Exchange<T, E> {
 
     /// An empty buffer, waiting for one; `None` once producers are stopped.
     pub(super) fn empty(&self) -> Option<T> {
+        self.wanted().buffer
+    }
+
+    /// An empty buffer, waiting for one, and for whom.
+    pub(super) fn wanted(&self) -> Wanted<T> {
+        let mut stalled = Duration::ZERO;
         let mut state = self.lock();
         loop {
             if state.producers_stopped {
-                return None;
+                return Wanted {
+                    buffer: None,
+                    stalled,
+                };
             }
             if let Some(value) = state.empty.pop_front() {
                 state.busy = true;
@@ -107,20 +151,26 @@ impl<T, E> Exchange<T, E> {
                 if state.producers_waiting > 0 && !state.empty.is_empty() {
                     self.emptied.notify_one();
                 }
-                return Some(value);
+                return Wanted {
+                    buffer: Some(value),
+                    stalled,
+                };
             }
             // A consumer that was left asleep until several buffers are full must not sleep while producers do.
             if state.consumers_waiting > 0 && !state.full.is_empty() {
                 self.filled.notify_one();
             }
+            let (begin, before) = (state.mark(), state.behind);
             state.producers_waiting += 1;
-            let begin = Instant::now();
             state = self
                 .emptied
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
-            slept(&self.producers_slept, begin);
+            let end = state.mark();
             state.producers_waiting -= 1;
+            let behind = state.behind - before;
+            stalled += (end - begin).saturating_sub(behind);
+            add(&self.producers_slept, behind);
         }
     }
 
@@ -156,6 +206,7 @@ impl<T, E> Exchange<T, E> {
     /// at once; else when half of all buffers are full, or by [`Exchange::flush`].
     pub(super) fn put(&self, unit: Numbered<T>, hurry: bool) {
         let mut state = self.lock();
+        state.mark_for_producers();
         state.full.push_back(unit);
         state.busy = false;
         let wake = state.consumers_waiting > 0 && (hurry || state.full.len() >= state.buffers / 2);
@@ -185,11 +236,14 @@ impl<T, E> Exchange<T, E> {
     /// The next unit in order, waiting for it; `before_waiting` is called first.
     pub(super) fn take(&self, before_waiting: impl Fn()) -> Taken<T, E> {
         let mut state = self.lock();
+        state.mark_for_producers();
+        state.consuming = false;
         loop {
             if state.consumer_stopped {
                 return Taken::Stopped;
             }
             if let Some(unit) = state.full.pop_front() {
+                state.consuming = true;
                 return Taken::Unit(unit);
             }
             if let Some(why) = state.end.take() {
@@ -207,7 +261,7 @@ impl<T, E> Exchange<T, E> {
                 .filled
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
-            slept(&self.consumers_slept, begin);
+            add(&self.consumers_slept, begin.elapsed());
             state.consumers_waiting -= 1;
         }
     }
@@ -234,7 +288,7 @@ impl<T, E> Exchange<T, E> {
                 .filled
                 .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner);
-            slept(&self.consumers_slept, begin);
+            add(&self.consumers_slept, begin.elapsed());
             state.consumers_waiting -= 1;
         }
     }
@@ -271,7 +325,7 @@ impl<T, E> Exchange<T, E> {
         self.lock().busy
     }
 
-    /// How long producers have slept for want of an empty buffer, all together.
+    /// How long producers have slept for want of an empty buffer while the consumer was behind, all together.
     pub(super) fn producers_slept(&self) -> Duration {
         Duration::from_nanos(self.producers_slept.load(Ordering::Relaxed))
     }
@@ -287,8 +341,8 @@ impl<T, E> Exchange<T, E> {
     }
 }
 
-fn slept(sum: &AtomicU64, begin: Instant) {
-    sum.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+fn add(sum: &AtomicU64, time: Duration) {
+    sum.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -390,6 +444,36 @@ mod tests {
             assert!(!exchange.is_busy());
             assert!(matches!(consumer.join().unwrap(), Taken::Unit(_)));
         });
+    }
+
+    /// What a producer waits for that finds no buffer, and what it is told, where the consumer sits on a unit or has none.
+    #[test]
+    fn waiting_is_the_consumers_fault_only_while_it_is_behind() {
+        const LONG: Duration = Duration::from_millis(40);
+        for behind in [true, false] {
+            let exchange = exchange(2);
+            let mut other = exchange.empty().unwrap();
+            if behind {
+                let value = exchange.empty().unwrap();
+                exchange.put(unit(0, value), true);
+            } else {
+                // As by another producer, that is slow.
+                other = exchange.empty().unwrap();
+            }
+            let (told, slept) = thread::scope(|scope| {
+                let waiting = scope.spawn(|| exchange.wanted().stalled);
+                let taken = behind.then(|| exchange.take(|| ()));
+                thread::sleep(LONG);
+                match taken {
+                    Some(Taken::Unit(unit)) => exchange.give_back(unit.value),
+                    Some(_) => panic!("ended"),
+                    None => exchange.give_back(other),
+                }
+                (waiting.join().unwrap(), exchange.producers_slept())
+            });
+            let (most, least) = if behind { (slept, told) } else { (told, slept) };
+            assert!(most > LONG / 2 && least < LONG / 2, "{told:?} {slept:?}");
+        }
     }
 
     #[test]

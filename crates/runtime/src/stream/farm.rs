@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::claims::Claims;
-use super::delivery::{Delivery, lock, take};
+use super::delivery::{Delivery, Job, lock, take};
 use super::engine::{Ended, Engine, Stop};
 use super::intake::Turns;
 use super::ports::{Sink, Source};
@@ -25,6 +25,7 @@ use crate::tuner::Epoch;
 ///
 /// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many and
 /// not part of a mean, times what workers took beside their units, without what they slept for want of input and output.
+/// Waiting for an output because an earlier unit is still in work is no such want: it is what the order costs.
 /// What is reported of an epoch's units is their mean, taking and bringing left out: the true processing rate of Kalavri et
 /// al., "Three steps is all you need" (OSDI 2018).
 ///
@@ -78,7 +79,12 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if !claims.claim(&delivery, |delivery| reckon(delivery, Rest::InWork)) {
             return false;
         }
-        let Some((unit, output)) = take(out_link, &turns, &delivery, &claims) else {
+        let Some(Job {
+            unit,
+            output,
+            stalled,
+        }) = take(out_link, &turns, &delivery, &claims)
+        else {
             return false;
         };
         let begin = Instant::now();
@@ -104,7 +110,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             let times = (end - begin, end);
             delivery.finish(&claims, &plan, (unit.number, output), times, &in_link);
         }
-        let time = (begin - asked) + end.elapsed();
+        let time = (begin - asked).saturating_sub(stalled) + end.elapsed();
         beside.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
         true
     };

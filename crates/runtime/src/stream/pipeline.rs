@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::balance::{Balance, Medians, Window};
 use super::claims::Claims;
-use super::delivery::{Delivery, lock, take};
+use super::delivery::{Delivery, Job, lock, take};
 use super::engine::{Ended, Engine, Stop};
 use super::error::panic_text;
 use super::intake::Turns;
@@ -230,8 +230,12 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         if !claims.claim(&delivery, reckon) {
             return None;
         }
-        let (unit, output) = take(out_link, &turns, &delivery, &claims)?;
-        wait(asked.elapsed(), pipe.stages());
+        let Job {
+            unit,
+            output,
+            stalled,
+        } = take(out_link, &turns, &delivery, &claims)?;
+        wait(asked.elapsed().saturating_sub(stalled), pipe.stages());
         Some(Travel {
             number: unit.number,
             input: unit.value,

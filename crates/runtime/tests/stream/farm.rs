@@ -106,6 +106,42 @@ fn the_end_of_an_epoch_stops_nobody_while_the_plan_stays() {
     });
 }
 
+/// Of two workers one has a long unit, the other soon has no buffer for results that must wait for it.
+#[test]
+fn waiting_for_an_earlier_unit_is_part_of_the_cost() {
+    within(|| {
+        for inline in [false, true] {
+            let toy = Toy {
+                delay: Some(|unit, _| Duration::from_millis(if unit % 16 == 0 { 20 } else { 0 })),
+                ..Toy::default()
+            };
+            let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 128)]);
+            let log = script.log.clone();
+            let sink = Keep {
+                inline,
+                ..Keep::default()
+            };
+            let rt = runtime();
+            let report = rt
+                .stream(numbers(128))
+                .through(toy)
+                .in_flight(6)
+                .scheduled_by(script)
+                .into(sink)
+                .unwrap();
+            let log = log.lock().unwrap();
+            let costs = log.iter().flat_map(|recorded| match recorded {
+                Recorded::Units(_, costs) => costs.clone(),
+                _ => Vec::new(),
+            });
+            let told: f64 = costs.map(|cost| cost.as_secs_f64()).sum();
+            let wall = report.wall_s;
+            assert!(wall > 0.15, "{wall}");
+            assert!((0.8..1.1).contains(&(told / wall)), "{told} of {wall}");
+        }
+    });
+}
+
 #[test]
 fn units_in_work_when_the_plan_changes_are_told_late() {
     within(|| {
