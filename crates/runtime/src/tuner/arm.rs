@@ -41,6 +41,15 @@ impl Belief {
     }
 }
 
+/// Deviations of logarithms of times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Noise {
+    /// Of a single unit.
+    pub(super) unit: f64,
+    /// Of a sample from others of the same arm, of however many units it is.
+    pub(super) sample: f64,
+}
+
 /// In which direction a plan lies from the one it was derived from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -106,6 +115,12 @@ impl Arm {
         }
     }
 
+    /// How far a value is from the middle of what was measured, in deviations of a sample that have the length 1.
+    pub(super) fn apart(&self, value: f64) -> Option<f64> {
+        let both = (1.0 + 1.0 / self.len.max(1) as f64).sqrt();
+        Some((value - self.middle()?).abs() / both)
+    }
+
     /// Adds the median of an epoch of `units` units, or with 0 units the mean of one.
     pub(super) fn sample(&mut self, value: f64, units: u32) {
         self.samples[self.at] = value;
@@ -150,16 +165,19 @@ impl Arm {
         fluke / (fluke + (1.0 - FLUKES) * usual)
     }
 
-    /// What is believed now. `noise` is the deviation of the logarithm of a single unit's time.
-    pub(super) fn belief(&self, noise: f64) -> Belief {
+    /// What is believed now.
+    pub(super) fn belief(&self, noise: Noise) -> Belief {
         let before = self.cuts.map_or(self.prior, |cuts| self.prior.and(cuts));
         let Some(mu) = self.middle() else {
             return before;
         };
         let units: u32 = self.weights[..self.len].iter().sum();
         // The variance of a median is about 1.57 times that of a mean, and that of the incumbent's two sides together
-        // is half of it; what pairs leave of drift does not average out.
-        let spread = 1.5 * 1.57 * noise * noise / f64::from(units.max(1)) + 0.008 * 0.008;
+        // is half of it; what pairs leave of drift does not average out. Units of an epoch are not independent of one
+        // another where another process has their processor for some of them.
+        let of_units = 1.5 * 1.57 * noise.unit.powi(2) / f64::from(units.max(1));
+        let of_samples = 1.57 * noise.sample.powi(2) / self.len as f64;
+        let spread = of_units.max(of_samples) + 0.008 * 0.008;
         // One or two epochs of few units can be nothing but a spike, and a mean has any spike in it.
         let agreeing = if self.disagree() { 1 } else { self.len };
         let doubt = match (agreeing, units) {
@@ -181,7 +199,7 @@ impl Arm {
 
     /// Forgets the samples but not what they said: the machine has changed, and the plan moved by `shift` (log) give
     /// or take `sigma`.
-    pub(super) fn age(&mut self, noise: f64, shift: f64, sigma: f64) {
+    pub(super) fn age(&mut self, noise: Noise, shift: f64, sigma: f64) {
         let now = self.belief(noise);
         self.cuts = None;
         self.prior = Belief {
@@ -228,6 +246,11 @@ mod tests {
     use super::*;
     use crate::plan::{Dispatch, Structure};
 
+    const QUIET: Noise = Noise {
+        unit: 0.05,
+        sample: 0.0,
+    };
+
     fn arm() -> Arm {
         let plan = Plan {
             structure: Structure::Tiled,
@@ -251,7 +274,7 @@ mod tests {
         for v in [-0.2, -0.21, 1.9, -0.19, -0.2] {
             a.sample(v, 1);
         }
-        let b = a.belief(0.05);
+        let b = a.belief(QUIET);
         assert!((b.mu + 0.2).abs() < 0.02, "{b:?}");
         assert!(b.sigma < 0.04, "{b:?}");
     }
@@ -260,10 +283,26 @@ mod tests {
     fn one_sample_leaves_doubt() {
         let mut a = arm();
         a.sample(-0.2, 1);
-        assert!(a.belief(0.05).sigma > 0.15);
+        assert!(a.belief(QUIET).sigma > 0.15);
         a.sample(-0.2, 1);
         a.sample(-0.2, 1);
-        assert!(a.belief(0.05).sigma < 0.05);
+        assert!(a.belief(QUIET).sigma < 0.05);
+    }
+
+    #[test]
+    fn samples_that_scatter_leave_doubt_however_many_units_they_have() {
+        let mut a = arm();
+        for v in [-0.3, -0.1, -0.2] {
+            a.sample(v, 16);
+        }
+        let scattered = Noise {
+            sample: 0.3,
+            ..QUIET
+        };
+        assert!(a.belief(QUIET).sigma < 0.02);
+        assert!(a.belief(scattered).sigma > 0.15);
+        assert!((a.apart(-0.5).unwrap() - 0.3 / (4.0_f64 / 3.0).sqrt()).abs() < 1e-9);
+        assert_eq!(arm().apart(0.0), None);
     }
 
     #[test]
@@ -271,7 +310,7 @@ mod tests {
         let mut a = arm();
         a.cut(0.9, 0.7);
         a.cut(0.9, 0.7);
-        let b = a.belief(0.05);
+        let b = a.belief(QUIET);
         assert!(b.mu > 0.9 && b.sigma < 0.5, "{b:?}");
     }
 
@@ -281,8 +320,8 @@ mod tests {
         for _ in 0..5 {
             a.sample(0.3, 4);
         }
-        a.age(0.05, 0.0, 0.4);
-        let b = a.belief(0.05);
+        a.age(QUIET, 0.0, 0.4);
+        let b = a.belief(QUIET);
         assert!((b.mu - 0.3).abs() < 0.02 && b.sigma > 0.39, "{b:?}");
         assert_eq!(a.measured(), 0);
     }

@@ -15,6 +15,7 @@ mod level;
 mod math;
 pub mod memory;
 mod model;
+mod scatter;
 mod search;
 
 pub use api::{Epoch, Gain, Measured, Purpose, SetupError, Summary, TunerSetup};

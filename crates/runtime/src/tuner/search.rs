@@ -6,7 +6,7 @@
 
 use crate::plan::Plan;
 
-use super::arm::{Arm, Belief, Step};
+use super::arm::{Arm, Belief, Noise, Step};
 use super::math::{expected_improvement, normal_cdf};
 use super::model::Model;
 
@@ -123,8 +123,7 @@ fn add(arms: &mut Vec<Arm>, plan: Plan, step: Step, prior: Belief) {
 pub(super) struct Outlook {
     /// Logarithm of the incumbent's cost, as arms count.
     pub(super) offset: f64,
-    /// Deviation of the logarithm of one unit's time.
-    pub(super) noise: f64,
+    pub(super) noise: Noise,
     /// Units expected to follow.
     pub(super) remaining: f64,
     /// Units of a trial epoch.
@@ -160,7 +159,7 @@ pub(super) fn worth(model: &Model, arm: &Arm, outlook: &Outlook) -> Option<Worth
     if arm.round >= if x < PROMISING { 2 * ENOUGH } else { ENOUGH } {
         return None;
     }
-    let fluke = arm.fluke(outlook.noise);
+    let fluke = arm.fluke(outlook.noise.unit);
     let hoped = expected_improvement(arm.prior.mu - outlook.offset, arm.prior.sigma);
     let improvement = expected_improvement(x, belief.sigma).max(fluke * hoped);
     if improvement < LEAST_GAIN {
@@ -328,7 +327,10 @@ mod tests {
     fn a_plan_predicted_hopeless_is_not_worth_a_short_stream() {
         let outlook = Outlook {
             offset: 0.0,
-            noise: 0.05,
+            noise: Noise {
+                unit: 0.05,
+                sample: 0.0,
+            },
             remaining: 300.0,
             trial: 1,
         };

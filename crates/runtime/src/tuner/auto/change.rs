@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::plan::Plan;
 
 use super::super::Totals;
+use super::super::arm::Noise;
 use super::super::decision::{Log, Reason};
 use super::super::drift::Change;
 use super::super::math::median;
@@ -79,7 +80,7 @@ impl Auto {
         self.forget_duels();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);
-        let noise = self.level.noise();
+        let noise = self.noise();
         let size = (change.to - change.from).clamp(-1.5, 1.5);
         for index in 0..self.arms.len() {
             if index == self.incumbent {
@@ -105,7 +106,7 @@ impl Auto {
     }
 
     /// No plan of an arm's structure on as many workers is believed to be faster.
-    fn is_best_of_structure(&self, index: usize, noise: f64) -> bool {
+    fn is_best_of_structure(&self, index: usize, noise: Noise) -> bool {
         let alike = |plan: &Plan| (plan.structure, plan.workers);
         let mu = self.arms[index].belief(noise).mu;
         let mut rivals = self
@@ -118,7 +119,7 @@ impl Auto {
     /// A plan that had lost is faster than it was by `shift` (log, negative). Where it runs on another number of
     /// workers than the incumbent, a core was given back, and the other plans on those workers have gained as well.
     pub(super) fn revive(&mut self, index: usize, shift: f64, totals: &Totals) {
-        let noise = self.level.noise();
+        let noise = self.noise();
         let workers = self.arms[index].plan.workers;
         if workers == self.incumbent().workers {
             self.arms[index].age(noise, 0.0, 0.5);

@@ -156,7 +156,7 @@ impl Auto {
         let Some(level) = self.level.log(self.window()) else {
             return;
         };
-        let noise = self.level.noise();
+        let noise = self.noise();
         let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
         for (index, arm) in self.arms.iter().enumerate() {
             let incumbent = index == self.incumbent;

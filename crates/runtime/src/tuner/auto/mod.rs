@@ -20,12 +20,13 @@ use self::pair::Pair;
 use self::trial::trial_units;
 use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
-use super::arm::{Arm, Belief, Step};
+use super::arm::{Arm, Belief, Noise, Step};
 use super::budget::Budget;
 use super::decision::{Log, Reason};
 use super::drift::Drift;
 use super::level::Level;
 use super::model::Model;
+use super::scatter::Scatter;
 use super::search::{Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, add_structures};
 
 /// Trials between two epochs of the incumbent.
@@ -47,6 +48,7 @@ pub(super) struct Auto {
     /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
     structure_sigma: f64,
     level: Level,
+    scatter: Scatter,
     /// The incumbent's cost (log) in the latest units of its latest epoch.
     latest: Option<f64>,
     pairs: Vec<Pair>,
@@ -143,6 +145,7 @@ impl Auto {
             offset: 0.0,
             structure_sigma,
             level: Level::new(),
+            scatter: Scatter::new(),
             latest: None,
             pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
             duel: None,
@@ -293,10 +296,17 @@ impl Auto {
         }
     }
 
+    fn noise(&self) -> Noise {
+        Noise {
+            unit: self.level.noise(),
+            sample: self.scatter.deviation(),
+        }
+    }
+
     fn outlook(&self, totals: &Totals) -> Outlook {
         Outlook {
             offset: self.offset,
-            noise: self.level.noise(),
+            noise: self.noise(),
             remaining: self.horizon(totals),
             trial: trial_units(self.cost().unwrap_or(1e-3)),
         }
@@ -309,7 +319,7 @@ impl Auto {
                 sigma: 0.01,
             }
         } else {
-            self.arms[index].belief(self.level.noise())
+            self.arms[index].belief(self.noise())
         };
         add_neighbours(&mut self.arms, &self.model, index, belief);
     }
@@ -326,7 +336,7 @@ impl Auto {
     }
 
     fn gain(&self) -> Option<Gain> {
-        let noise = self.level.noise();
+        let noise = self.noise();
         if self.incumbent().structure == Structure::Sequential {
             return Some(Gain {
                 factor: 1.0,

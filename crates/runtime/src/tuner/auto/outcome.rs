@@ -264,7 +264,7 @@ impl Auto {
     /// By how much (log, negative) a plan is faster than it was known to be, if that is beyond doubt and makes it
     /// faster than the incumbent.
     pub(super) fn faster_than_known(&self, index: usize, x: f64) -> Option<f64> {
-        let known = self.arms[index].belief(self.level.noise());
+        let known = self.arms[index].belief(self.noise());
         let shift = x + self.offset - known.mu;
         (shift < -(0.10_f64.max(3.0 * known.sigma)) && x < -0.04).then_some(shift)
     }
@@ -328,8 +328,9 @@ impl Auto {
         let old = self.incumbent;
         // The old incumbent was measured as often as it was compared.
         let units = trial_units(cost);
+        let noise = self.noise();
         let arm = &mut self.arms[old];
-        arm.age(0.05, self.offset - arm.belief(0.05).mu, 0.3);
+        arm.age(noise, self.offset - arm.belief(noise).mu, 0.3);
         for _ in 0..pairs.min(5) {
             arm.sample(self.offset, units);
         }

@@ -83,7 +83,11 @@ impl Auto {
                 log.push(number, reason);
                 self.revive(pair.arm, shift, totals);
             }
-            self.arms[pair.arm].sample(x + self.offset, pair.units);
+            let arm = &mut self.arms[pair.arm];
+            if let Some(apart) = arm.apart(x + self.offset) {
+                self.scatter.take(apart);
+            }
+            arm.sample(x + self.offset, pair.units);
         }
         for pair in &pairs {
             if pair.arm != self.incumbent {

@@ -58,7 +58,7 @@ impl Auto {
         self.trials_in_a_row += 1;
         let arm = &self.arms[index];
         let trial = trial_units(cost);
-        let x = arm.belief(self.level.noise()).mu - self.offset;
+        let x = arm.belief(self.noise()).mu - self.offset;
         epoch.plan = arm.plan;
         epoch.purpose = Purpose::Trial;
         let limit = if arm.probed.is_none() && self.new_structure(index) {
