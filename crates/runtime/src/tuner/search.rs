@@ -23,6 +23,8 @@ const GRAIN_SIGMA: (f64, f64) = (0.05, 0.4);
 const WORKERS_SIGMA: (f64, f64) = (0.15, 0.4);
 /// The same where others compute on the workers' processors.
 const CROWDED_SIGMA: (f64, f64) = (0.5, 0.4);
+/// A structure that is slower by so much (log) than predicted may be faster on fewer workers.
+const SLOWER_THAN_PREDICTED: f64 = 0.2;
 /// Expected improvements below this share of the cost are not worth a measurement.
 const LEAST_GAIN: f64 = 0.002;
 /// Measurements of one plan in one search; one that is still undecided then is as good as the incumbent.
@@ -102,20 +104,53 @@ pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, be
     }
 }
 
+/// Adds the plans of arm `base` on half its workers and on one, for a structure that beside the incumbent, whose cost
+/// (log) is `offset`, is slower than predicted. Either it is so on any number of workers, or workers keep one another
+/// from going faster, as where one needs what lies in another's cache and the host has their processors far apart. That
+/// cannot be told apart but by running it, so the truth is somewhere between.
+pub(super) fn add_fewer(
+    arms: &mut Vec<Arm>,
+    model: &Model,
+    base: usize,
+    (incumbent, offset): (Plan, f64),
+    mu: f64,
+) {
+    let from = arms[base].plan;
+    let predicted = |plan: &Plan| (model.seconds(plan) / model.seconds(&incumbent)).ln();
+    let beyond = mu - offset - predicted(&from);
+    if beyond < SLOWER_THAN_PREDICTED || model.pinned_workers() {
+        return;
+    }
+    let least = model.least_workers(from.structure);
+    for workers in [from.workers / 2, 1] {
+        if !(least..from.workers).contains(&workers) {
+            continue;
+        }
+        let plan = model.default_plan(from.structure, workers);
+        let prior = Belief {
+            mu: offset + predicted(&plan) + 0.5 * beyond,
+            sigma: 0.5 * beyond,
+        };
+        match arms.iter_mut().find(|arm| is_near(&arm.plan, &plan)) {
+            Some(arm) if arm.runs == 0 => arm.prior = prior,
+            Some(_) => {}
+            None => add(arms, plan, Step::Workers, prior),
+        }
+    }
+}
+
 /// Adds an arm unless its plan is there already, or one that differs by a little of grain.
 fn add(arms: &mut Vec<Arm>, plan: Plan, step: Step, prior: Belief) {
-    let near = |other: &Plan| {
-        let (less, more) = (plan.grain.min(other.grain), plan.grain.max(other.grain));
-        *other
-            == Plan {
-                grain: other.grain,
-                ..plan
-            }
-            && f64::from(more) < 1.25 * f64::from(less)
-    };
-    if arms.len() < MOST_ARMS && !arms.iter().any(|arm| near(&arm.plan)) {
+    if arms.len() < MOST_ARMS && !arms.iter().any(|arm| is_near(&arm.plan, &plan)) {
         arms.push(Arm::new(plan, step, prior));
     }
+}
+
+/// Two plans differ by a little of grain at most.
+fn is_near(a: &Plan, b: &Plan) -> bool {
+    let (less, more) = (a.grain.min(b.grain), a.grain.max(b.grain));
+    let grain = a.grain;
+    *a == Plan { grain, ..*b } && f64::from(more) < 1.25 * f64::from(less)
 }
 
 /// What the search knows when it values an arm.
@@ -286,6 +321,36 @@ mod tests {
         assert!(!found(false).contains(&Structure::BackwardStore));
         assert!(found(false).contains(&Structure::Farm));
         assert!(!found(true).contains(&Structure::Farm));
+    }
+
+    #[test]
+    fn a_structure_slower_than_predicted_may_be_faster_on_fewer_workers() {
+        let fewer = |model: &Model, slower: f64| {
+            let incumbent = model.best_plan(Structure::Farm);
+            let tiled = model.best_plan(Structure::Tiled);
+            let predicted = (model.seconds(&tiled) / model.seconds(&incumbent)).ln();
+            let belief = Belief {
+                mu: predicted + slower,
+                sigma: 0.05,
+            };
+            let mut arms = vec![Arm::new(tiled, Step::Structure, belief)];
+            add_fewer(&mut arms, model, 0, (incumbent, 0.0), belief.mu);
+            arms.drain(1..)
+                .map(|arm| {
+                    let plain = (model.seconds(&arm.plan) / model.seconds(&incumbent)).ln();
+                    (arm.plan.workers, arm.prior.mu - plain, arm.prior.sigma)
+                })
+                .collect::<Vec<_>>()
+        };
+        let four = model(4, None, false);
+        assert_eq!(fewer(&four, 0.1), []);
+        let found = fewer(&four, 0.9);
+        assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), [2, 1]);
+        // Between what is predicted and what that would be if it were as wrong.
+        assert!(found.iter().all(|f| (f.1 - 0.45).abs() < 1e-9));
+        assert!(found.iter().all(|f| (f.2 - 0.45).abs() < 1e-9));
+        assert_eq!(fewer(&model(4, Some(4), false), 0.9), []);
+        assert_eq!(fewer(&model(1, None, false), 0.9), []);
     }
 
     #[test]

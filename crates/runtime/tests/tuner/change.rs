@@ -1,5 +1,7 @@
 //! The machine changes in mid-stream.
 
+use evener_runtime::Structure;
+
 use crate::figures::{Figure, SEEDS, figures};
 use crate::frames::frames;
 use crate::sim::{Bursts, Rng, run};
@@ -32,6 +34,37 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
             assert!(given_back.quantile(0.05) >= 0.85, "{name}: {given_back}");
         }
     }
+}
+
+/// The processors are far apart, so that what one needs of the other's takes more than twice as long, and another
+/// structure is best on both. Where a process takes one of them, the best is the same that had lost, on one worker.
+#[test]
+fn what_suffers_from_other_workers_is_found_on_one() {
+    let (mut taken, mut given_back) = (Figure::default(), Figure::default());
+    for seed in 0..SEEDS {
+        let units = 60_000;
+        let mut world = frames(2, units, 36e-6, 288, 0.1, &mut Rng::new(seed));
+        for truth in &mut world.truths {
+            truth.work_s = 200e-6;
+            match truth.structure {
+                Structure::Tiled => truth.work_s = 72e-6,
+                Structure::Backward => {
+                    truth.work_s = 50e-6;
+                    truth.apart = 1.6;
+                    truth.predicted = 1.5;
+                }
+                _ => {}
+            }
+        }
+        world.load = Some((units / 3, units * 2 / 3));
+        world.load_stalls = 0.5;
+        let run = run(&world, seed + 1000);
+        taken.push(run.recovered(&world, units / 3, units * 2 / 3));
+        given_back.push(run.recovered(&world, units * 2 / 3, units));
+    }
+    println!("apart: taken: {taken}   given back: {given_back}");
+    assert!(taken.mean() >= 0.93, "{taken}");
+    assert!(given_back.mean() >= 0.95, "{given_back}");
 }
 
 /// Some containers count fewer frames than they have.

@@ -36,6 +36,7 @@ pub fn frames(
         halo,
         cold,
         chill: 0.0,
+        apart: 0.0,
         cache_grain: f64::from(default_grain) * rng.between(0.5, 4.0),
         cache_factor: rng.between(0.0, 0.2),
         predicted: (error * rng.normal()).exp(),

@@ -20,6 +20,7 @@ fn plain(structure: Structure, work_s: f64, memory_s: f64, items: u32) -> Truth 
         halo: 0.0,
         cold: 0.2,
         chill: 0.0,
+        apart: 0.0,
         cache_grain: f64::from(items),
         cache_factor: 0.0,
         predicted: 1.0,

@@ -58,6 +58,8 @@ pub struct Truth {
     pub cold: f64,
     /// Extra time of a unit while the outer cache holds what other structures left there, as a share.
     pub chill: f64,
+    /// Extra time on several workers, for what they need from one another's caches, as a share.
+    pub apart: f64,
     /// The cost model's error: predicted work over true work.
     pub predicted: f64,
 }
@@ -179,7 +181,7 @@ impl World {
             .unwrap_or(0);
         let mut hand_out = self.job_s * jobs / w;
         if plan.workers > 1 {
-            compute *= t.dispatch[d];
+            compute *= t.dispatch[d] * (1.0 + t.apart);
             hand_out *= 1.0 + 4.0 * (t.dispatch[d] - 1.0);
             if !apart {
                 hand_out += self.pass_s * t.passes.len() as f64;

@@ -6,11 +6,14 @@ use super::super::decision::{Log, Reason};
 use super::super::search::{Worth, probe_plan, worth};
 use super::Auto;
 use super::trial::COLD_GROUPS;
+use crate::plan::Plan;
 
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;
 /// The same for the incumbent of a search, when it leaves workers idle.
 const URGENT_EVERY: u32 = 6;
+/// Of plans on other numbers of workers those behind the best by more (ratio) are not what a core brings to the top.
+const BEHIND_MOST: f64 = 1.6;
 /// Share of the time gone by that these looks may lose, and the same while workers are idle.
 const RECHECK_SHARE: f64 = 0.006;
 const URGENT_SHARE: f64 = 0.01;
@@ -226,9 +229,10 @@ impl Auto {
         }
     }
 
-    /// The arm to look at again, if it is time: in turn the best one on another number of workers, which is how a
-    /// core that was taken away and given back is noticed, and the one of those not much slower that was not looked
-    /// at for the longest time.
+    /// The arm to look at again, if it is time: in turn the best one of a structure on another number of workers, which
+    /// is how a core that was taken away and given back is noticed, and one not much slower, of either those that were
+    /// not looked at for the longest time. (Of structures one after the other, as what the best of them suffers from
+    /// need not be what others do: the processors may have been given back, but far apart.)
     pub(super) fn recheck(&mut self, totals: &Totals, cost: f64) -> Option<usize> {
         // A search must not be blind for a core that comes back while it lasts.
         let idle = self.incumbent().workers < self.model.workers() && !self.model.pinned_workers();
@@ -252,9 +256,18 @@ impl Auto {
             }
         });
         let chosen = if turn {
-            known
-                .filter(|(_, arm)| arm.plan.workers != workers)
-                .min_by(|a, b| ratio(a.1).total_cmp(&ratio(b.1)))
+            let others = known.filter(|(_, arm)| arm.plan.workers != workers);
+            let best = others.clone().map(|(_, arm)| ratio(arm));
+            let best = best.fold(f64::INFINITY, f64::min);
+            let alike = |plan: &Plan| (plan.structure, plan.workers);
+            let leads = |arm: &Arm| {
+                let run = self.arms.iter().filter(|other| other.runs > 0);
+                let mut rivals = run.filter(|other| alike(&other.plan) == alike(&arm.plan));
+                rivals.all(|other| ratio(other) >= ratio(arm))
+            };
+            others
+                .filter(|(_, arm)| ratio(arm) < BEHIND_MOST * best && leads(arm))
+                .min_by_key(|(_, arm)| arm.seen)
         } else {
             known
                 .filter(|(_, arm)| ratio(arm) < 1.5)
@@ -287,6 +300,41 @@ mod tests {
         assert!(!of(1.1, 300.0, 50.0));
         assert!(!of(0.7, 150.0, 50.0));
         assert!(!of(0.7, 900.0, 200.0));
+    }
+
+    #[test]
+    fn structures_on_other_workers_are_looked_at_in_turn() {
+        let mut auto = auto();
+        let [tiled, farm] = [Structure::Tiled, Structure::Farm].map(|s| arm_of(&auto, s));
+        auto.neighbours(tiled);
+        let one = auto.arms.iter().position(|arm| arm.plan.workers == 1);
+        auto.incumbent = one.unwrap();
+        let noise = auto.noise();
+        auto.offset = auto.arms[auto.incumbent].belief(noise).mu;
+        for (index, ratio, seen) in [(tiled, 1.1_f64, 2), (farm, 1.4, 1)] {
+            let arm = &mut auto.arms[index];
+            (arm.runs, arm.seen, arm.prior.sigma) = (3, seen, 1.0);
+            (0..3).for_each(|_| arm.sample(auto.offset + ratio.ln(), 4));
+        }
+        let totals = Totals {
+            units: 500,
+            seconds: 10.0,
+            ..Totals::default()
+        };
+        let look = |auto: &mut Auto, number: u64| {
+            auto.since_recheck = URGENT_EVERY;
+            let index = auto.recheck(&totals, 1e-3).unwrap();
+            auto.arms[index].seen = number;
+            index
+        };
+        let looks = [3, 4, 5].map(|number| look(&mut auto, number));
+        assert_eq!(looks, [farm, tiled, farm]);
+        // One too far behind is not what a core brings to the top.
+        auto.arms[farm].forget();
+        let far = auto.offset + 0.7;
+        (0..3).for_each(|_| auto.arms[farm].sample(far, 4));
+        let looks = [6, 7].map(|number| look(&mut auto, number));
+        assert_eq!(looks, [tiled, tiled]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::super::api::{Epoch, Purpose};
 use super::super::arm::{Belief, Step};
 use super::super::decision::{Log, Reason};
 use super::super::math::{log_median, median};
-use super::super::search::worth;
+use super::super::search::{add_fewer, worth};
 use super::super::{Cut, Totals, grown};
 use super::pair::Pair;
 use super::trial::trial_units;
@@ -318,8 +318,11 @@ impl Auto {
             );
             self.arms[index].rejected = true;
             // Of a structure not far behind, a better grain or dispatch may be the best of all.
-            if x < 0.12 && pairs >= 2 && self.arms[index].step == Step::Structure {
+            let structure = self.arms[index].step == Step::Structure;
+            if structure && x < 0.12 && pairs >= 2 {
                 self.neighbours(index);
+            } else if structure {
+                self.fewer(index);
             }
         }
     }
@@ -351,6 +354,14 @@ impl Auto {
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
         self.neighbours(index);
+        self.fewer(old);
+    }
+
+    /// An arm has lost: on fewer workers it may not have.
+    fn fewer(&mut self, index: usize) {
+        let incumbent = (self.incumbent(), self.offset);
+        let mu = self.arms[index].belief(self.noise()).mu;
+        add_fewer(&mut self.arms, &self.model, index, incumbent, mu);
     }
 }
 
