@@ -84,6 +84,8 @@ pub(super) struct Arm {
     pub(super) runs: u64,
     /// The structure went through its probe, and took this much longer than the incumbent.
     pub(super) probed: Option<f64>,
+    /// Its first units on end, which are cold, were faster than the incumbent's before them.
+    pub(super) ahead: bool,
     /// Samples taken since the search was last opened.
     pub(super) round: u32,
     /// Epoch of the latest measurement.
@@ -108,6 +110,7 @@ impl Arm {
             at: 0,
             runs: 0,
             probed: None,
+            ahead: false,
             round: 0,
             seen: 0,
             rejected: false,
@@ -214,6 +217,7 @@ impl Arm {
 
     /// Forgets the samples: something better is known.
     pub(super) fn forget(&mut self) {
+        self.ahead = false;
         self.len = 0;
         self.at = 0;
     }

@@ -89,18 +89,20 @@ impl Auto {
         totals: &Totals,
         log: &mut Log,
     ) -> Option<(usize, Worth)> {
+        self.forget_old_duels(totals);
         let outlook = self.outlook(totals);
         let cost = self.cost()?;
         let left = self.budget.left(cost, outlook.remaining, totals.seconds);
         let mut best: Option<(usize, Worth)> = None;
         for (index, arm) in self.arms.iter().enumerate() {
-            if index == self.incumbent || self.is_open(index) {
+            if index == self.incumbent || self.is_open(index) || self.is_told(index) {
                 continue;
             }
             let Some(mut value) = worth(&self.model, arm, &outlook) else {
                 continue;
             };
             value.loss += self.aftermath(index) + self.drained(index);
+            value.loss += self.unwarmed(index, value.ratio) * f64::from(outlook.trial);
             let invested = self.preparing(index) / cost + self.warming(index, value.ratio);
             let pays = value.net() > invested;
             if !Self::is_investment(&value, invested, outlook.remaining) {
@@ -248,10 +250,11 @@ impl Auto {
         let turn = urgent || self.rechecks.is_multiple_of(2);
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
-            index != self.incumbent && !self.is_open(index) && arm.runs > 0 && {
+            let looked_at = index == self.incumbent || self.is_open(index) || self.is_told(index);
+            !looked_at && arm.runs > 0 && {
                 let ratio = ratio(arm);
-                let loss = (ratio - 1.0).max(0.05) * f64::from(outlook.trial);
-                let loss = loss + self.aftermath(index);
+                let loss = (ratio - 1.0).max(0.05) + self.unwarmed(index, ratio);
+                let loss = loss * f64::from(outlook.trial) + self.aftermath(index);
                 loss * cost <= left && loss < 0.02 * outlook.remaining
             }
         });

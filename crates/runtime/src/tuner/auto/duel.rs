@@ -26,6 +26,8 @@ const WORTH: f64 = 10.0;
 const WRONG: f64 = 0.08;
 /// By how much (log) the incumbent may differ before and after, or the machine changed meanwhile.
 const APART: f64 = 0.06;
+/// When a stream is so many times as long as it was, two structures may be compared again.
+const HOLDS: u64 = 2;
 /// Duels at most, those that decide nothing included.
 const DUELS: u32 = 6;
 /// Time that short units run on end in a duel, the most of what is to come that they may be, and the fewest that tell more than a
@@ -52,6 +54,8 @@ pub(super) struct Bias {
     incumbent: Structure,
     other: Structure,
     log: f64,
+    /// Units of the stream when it was found out.
+    at: u64,
 }
 
 impl Auto {
@@ -79,6 +83,13 @@ impl Auto {
         of(mine, theirs).map(|bias| bias.log).or_else(back)
     }
 
+    /// By how much, in units, a unit of a short trial of an arm takes longer than it does when it is warm, which takes `ratio`
+    /// of the incumbent's time, as far as a duel has told.
+    pub(super) fn unwarmed(&self, index: usize, ratio: f64) -> f64 {
+        let bias = self.bias(index).unwrap_or(0.0);
+        ratio * ((-bias).exp() - 1.0).max(0.0)
+    }
+
     /// Begins a duel between the incumbent and an arm that short trials found to cost `x` (log) more. `false` if there is
     /// none to be had.
     pub(super) fn challenge(&mut self, index: usize, x: f64, totals: &Totals) -> bool {
@@ -95,7 +106,7 @@ impl Auto {
         let [warms, incumbent_warms] = plans.map(|plan| self.model.warm(&plan).is_some());
         let short = !warms && !incumbent_warms;
         // What is faster before it is warm is so afterwards.
-        let ahead = warms && !incumbent_warms && x < 0.0;
+        let ahead = warms && (!incumbent_warms || arm.ahead) && x < 0.0;
         let flows = plans.map(|plan| plan.structure.flows());
         let believed = flows[0] == flows[1] || flows[0] == (x < 0.0);
         let close = if warms { CLOSE } else { CLOSE_SHORT };
@@ -118,14 +129,44 @@ impl Auto {
         begins
     }
 
+    /// Begins the duel that decides about an arm of which the first units are all that is known, as a trial would not.
+    pub(super) fn probed_for_a_duel(&mut self, index: usize, totals: &Totals) -> bool {
+        let arm = &self.arms[index];
+        let first = arm.probed.filter(|_| arm.measured() == 0);
+        first.is_some_and(|first| {
+            self.never_warm(index) && self.challenge(index, first.ln(), totals)
+        })
+    }
+
+    /// What a duel told long ago may be found out anew: when the stream has become so many times as long.
+    pub(super) fn forget_old_duels(&mut self, totals: &Totals) {
+        self.biases.retain(|bias| totals.units < HOLDS * bias.at);
+    }
+
+    /// Whether a duel has told what short trials of an arm on as many workers could not.
+    pub(super) fn is_told(&self, index: usize) -> bool {
+        let alike = self.arms[index].plan.workers == self.incumbent().workers;
+        alike && self.never_warm(index) && self.bias(index).is_some()
+    }
+
+    /// Whether short trials of an arm are never warm, nor is the incumbent after them, so that more of them tell nothing: of two
+    /// plans that take long until they are, one has several units in work and the other has not.
+    pub(super) fn never_warm(&self, index: usize) -> bool {
+        let plans = [self.arms[index].plan, self.incumbent()];
+        let [one, other] = plans.map(|plan| plan.structure.flows());
+        let slow = |plan: &Plan| self.model.group(plan) == 1 && self.model.warm(plan).is_some();
+        one != other && plans.iter().all(slow)
+    }
+
     /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short ones
     /// so many that what disturbs them now and then evens out. `None` for units between.
     pub(super) fn side(&self, plan: &Plan, totals: &Totals) -> Option<u32> {
-        if let Some(warm) = self.model.warm(plan) {
-            return Some(warm * self.model.group(plan));
+        let on_end = (SIDE_S / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
+        match (self.model.warm(plan), self.model.group(plan)) {
+            (None, _) => (on_end >= SIDE_LEAST).then_some(on_end as u32),
+            (Some(warm), 1) => Some(warm.max(on_end as u32)),
+            (Some(warm), group) => Some(warm * group),
         }
-        let units = (SIDE_S / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
-        (units >= SIDE_LEAST).then_some(units as u32)
     }
 
     /// Which arm's turn it is in a duel; `None` for the incumbent's.
@@ -186,9 +227,11 @@ impl Auto {
             incumbent: self.incumbent().structure,
             other: self.arms[duel.arm].plan.structure,
             log: if known { wrong } else { 0.0 },
+            at: totals.units,
         });
+        let outweighs = known || self.never_warm(duel.arm);
         let arm = &mut self.arms[duel.arm];
-        if !known {
+        if !outweighs {
             arm.sample(x + self.offset, duel.units);
             self.judge(duel.arm, number, totals, log);
             return;
@@ -289,6 +332,80 @@ mod tests {
         assert!(!begins(Structure::Tiled, Structure::Backward, 0.1));
         let auto = short();
         assert_eq!(auto.side(&auto.incumbent(), &totals), Some(150));
+    }
+
+    /// An auto of which a duel between its incumbent and another structure told that this is slower.
+    fn told() -> (Auto, usize) {
+        let mut auto = auto();
+        let farm = arm_of(&auto, Structure::Farm);
+        assert_ne!(farm, auto.incumbent);
+        auto.level.restart(Some(1e-3_f64.ln()));
+        let totals = Totals {
+            units: 50,
+            ..Totals::default()
+        };
+        assert!(!auto.is_told(farm));
+        auto.arms[farm].probed = Some(1.2);
+        assert!(auto.probed_for_a_duel(farm, &totals));
+        auto.rested(&[1e-3; 32], 9, &totals, &mut Log::new());
+        auto.competed(&[1.2e-3; 32]);
+        auto.rested(&[1e-3; 32], 10, &totals, &mut Log::new());
+        (auto, farm)
+    }
+
+    #[test]
+    fn what_no_short_trial_can_tell_is_told_by_a_duel_and_not_tried_again_until_long_after() {
+        let (mut auto, farm) = told();
+        assert!(auto.arms[farm].rejected && auto.arms[farm].measured() >= SURE);
+        assert!(auto.is_told(farm) && !auto.probed_for_a_duel(farm, &Totals::default()));
+        let totals = |units| Totals {
+            units,
+            ..Totals::default()
+        };
+        auto.forget_old_duels(&totals(99));
+        assert!(auto.is_told(farm));
+        auto.forget_old_duels(&totals(100));
+        assert!(!auto.is_told(farm));
+    }
+
+    #[test]
+    fn plans_on_other_workers_are_looked_at_whatever_a_duel_told() {
+        let (mut auto, farm) = told();
+        auto.arms[farm].plan.workers = 1;
+        assert!(!auto.is_told(farm));
+    }
+
+    #[test]
+    fn a_structure_that_was_far_slower_at_first_gets_no_duel() {
+        let mut auto = auto();
+        let farm = arm_of(&auto, Structure::Farm);
+        auto.level.restart(Some(1e-3_f64.ln()));
+        auto.arms[farm].probed = Some(2.0);
+        assert!(!auto.probed_for_a_duel(farm, &Totals::default()));
+        auto.arms[farm].probed = None;
+        assert!(!auto.probed_for_a_duel(farm, &Totals::default()));
+        let mut short = short();
+        let farm = arm_of(&short, Structure::Farm);
+        short.arms[farm].probed = Some(1.2);
+        assert!(!short.probed_for_a_duel(farm, &Totals::default()));
+    }
+
+    #[test]
+    fn what_short_trials_take_beyond_the_truth_is_charged() {
+        let mut auto = auto();
+        let farm = arm_of(&auto, Structure::Farm);
+        assert_eq!(auto.unwarmed(farm, 1.0), 0.0);
+        let (incumbent, other) = (auto.incumbent().structure, Structure::Farm);
+        let bias = |log| Bias {
+            incumbent,
+            other,
+            log,
+            at: 0,
+        };
+        auto.biases.push(bias(-0.5));
+        assert!((auto.unwarmed(farm, 2.0) - 2.0 * (0.5_f64.exp() - 1.0)).abs() < 1e-9);
+        auto.biases[0] = bias(0.5);
+        assert_eq!(auto.unwarmed(farm, 2.0), 0.0);
     }
 
     #[test]

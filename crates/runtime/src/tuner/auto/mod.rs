@@ -234,6 +234,11 @@ impl Auto {
                 if let Some((index, value)) = self.pick(number, totals, log) {
                     self.settled = false;
                     self.announce(index, &value, number, log);
+                    if self.probed_for_a_duel(index, totals) {
+                        let units = self.side(&plan, totals).unwrap_or(trial);
+                        epoch.units = self.model.epoch_units(&plan, units);
+                        return epoch;
+                    }
                     self.trial(&mut epoch, index, cost);
                     return epoch;
                 }

@@ -14,6 +14,10 @@ use super::{Auto, TRIALS_IN_A_ROW, seconds};
 
 /// A unit that takes so many times the incumbent's cost under a sound plan met with something else.
 const SPIKE: f64 = 2.0;
+/// Groups of units abreast that while they are cold take at most this share of what the incumbent took before them are
+/// witnesses: they will be faster yet.
+const AHEAD: f64 = 0.9;
+const AHEAD_GROUPS: usize = 3;
 /// A gain below this share is not worth a switch.
 pub(super) const LEAST_SWITCH: f64 = 0.01;
 
@@ -233,8 +237,13 @@ impl Auto {
                 1 => cold,
                 group => (cold * group).min(costs.len().saturating_sub(group)),
             };
+            let before = self.latest.unwrap_or(level).exp();
+            let mean = costs.iter().map(|&c| seconds(c)).sum::<f64>() / costs.len() as f64;
+            let ahead = group > 1 && cold >= AHEAD_GROUPS * group && mean < AHEAD * before;
+            self.arms[index].ahead |= ahead;
+            let skipped = if ahead { 0 } else { cold };
             self.scratch
-                .extend(costs.iter().skip(cold).map(|&c| seconds(c)));
+                .extend(costs.iter().skip(skipped).map(|&c| seconds(c)));
             let many = self.scratch.len() > 1;
             if epoch.plan.structure.overlaps() {
                 self.scratch.dedup();
@@ -247,6 +256,7 @@ impl Auto {
                     cost: middle.ln(),
                     units,
                     before: self.latest.unwrap_or(level),
+                    ahead,
                     recheck: epoch.purpose == Purpose::Recheck,
                 });
             }
@@ -282,7 +292,8 @@ impl Auto {
         let enough = pairs >= 3
             || pairs == 2 && x < -0.1
             // A cold run is slow if anything: one that is fast counts as a witness.
-            || arm.probed.is_some_and(|probe| probe < 0.8) && self.level.len() > 2 && x < -0.2;
+            || arm.probed.is_some_and(|probe| probe < 0.8) && self.level.len() > 2 && x < -0.2
+            || arm.ahead && x < -0.1;
         let cost = self.cost().unwrap_or(1e-3);
         let saved = (1.0 - x.exp()) * outlook.remaining;
         if self.duel.is_some() {
@@ -291,7 +302,7 @@ impl Auto {
         let better = enough && x + belief.sigma < -LEAST_SWITCH && saved > 1.0;
         let worse =
             !arm.rejected && worth(&self.model, arm, &outlook).is_none_or(|w| w.net() <= 0.0);
-        if (better || worse) && self.challenge(index, x, totals) {
+        if (better || worse || self.never_warm(index)) && self.challenge(index, x, totals) {
             return;
         }
         let arm = &self.arms[index];
@@ -387,6 +398,45 @@ mod tests {
         let told: Vec<String> = tuner.decisions().iter().map(ToString::to_string).collect();
         let told = told.join("; ");
         assert!(told.contains("cut off after 100 ms"), "{told}");
+    }
+
+    /// Units of `tiled` take a millisecond, after the first group abreast twice as long; groups take `cold` of a
+    /// millisecond for each of their units at first and half of one later. The trials of groups until they take its place.
+    fn trials_until_groups_win(cold: f64) -> Option<u32> {
+        let mut setup = abreast();
+        setup.remembered = None;
+        for shape in &mut setup.shapes {
+            if shape.structure == Structure::Abreast {
+                shape.work.ops *= 0.4;
+                shape.work.bytes *= 0.4;
+            }
+        }
+        let mut tuner = Tuner::new(setup).unwrap();
+        let ms = |ms: f64| Duration::from_secs_f64(ms * 1e-3);
+        let mut trials = 0;
+        for _ in 0..100 {
+            let epoch = tuner.next();
+            let units = epoch.units as usize;
+            let costs = if epoch.plan.structure == Structure::Abreast {
+                if epoch.purpose == Purpose::Incumbent {
+                    return Some(trials);
+                }
+                trials += u32::from(epoch.purpose == Purpose::Trial);
+                (0..units)
+                    .map(|unit| ms(if unit < 32 { cold } else { 0.5 }))
+                    .collect()
+            } else {
+                vec![ms(if trials > 0 { 2.0 } else { 1.0 }); units]
+            };
+            tuner.record(Measured::Units { costs: &costs });
+        }
+        None
+    }
+
+    #[test]
+    fn groups_that_are_faster_while_they_are_cold_win_at_once() {
+        assert_eq!(trials_until_groups_win(0.8), Some(1));
+        assert!(trials_until_groups_win(1.1).is_none_or(|trials| trials > 1));
     }
 
     /// All eight workers are in units that take 100 ms, where eight units would have taken eight.

@@ -21,6 +21,8 @@ pub(super) struct Pair {
     pub(super) units: u32,
     /// The incumbent's cost before it.
     pub(super) before: f64,
+    /// Its cold units were faster than that; what comes after it has to warm up again.
+    pub(super) ahead: bool,
     pub(super) recheck: bool,
 }
 
@@ -29,7 +31,9 @@ impl Pair {
     /// it was slower, or faster, than the incumbent on both sides.
     fn ratio(&self, after: f64, apart: f64) -> Option<f64> {
         let (less, more) = (self.before.min(after), self.before.max(after));
-        if more - less <= apart {
+        if self.ahead {
+            Some(self.cost - less)
+        } else if more - less <= apart {
             Some(self.cost - 0.5 * (less + more))
         } else if self.cost > more + apart {
             Some(self.cost - more)
@@ -110,6 +114,7 @@ mod tests {
             cost,
             units: 4,
             before,
+            ahead: false,
             recheck: false,
         };
         pair.ratio(after, 0.1)
@@ -119,6 +124,22 @@ mod tests {
     fn a_trial_is_compared_with_both_sides() {
         let x = ratio(0.0, 0.3, 0.08).unwrap();
         assert!((x - 0.26).abs() < 1e-12);
+    }
+
+    #[test]
+    fn after_what_was_faster_when_cold_the_incumbent_counts_as_it_was_before() {
+        let of = |ahead| {
+            let pair = Pair {
+                arm: 0,
+                cost: -0.2,
+                units: 5,
+                before: 0.0,
+                ahead,
+                recheck: false,
+            };
+            pair.ratio(0.7, 0.3)
+        };
+        assert_eq!((of(true), of(false)), (Some(-0.2), None));
     }
 
     #[test]
