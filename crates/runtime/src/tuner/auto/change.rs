@@ -67,6 +67,7 @@ impl Auto {
         };
         let was_restless = self.stays.is_some_and(|stays| stays < RESTLESS_S);
         (self.stays, self.changed) = (Some(stays), totals.seconds);
+        self.share(&change);
         self.level.restart(Some(change.to));
         self.latest = None;
         self.watched.clear();

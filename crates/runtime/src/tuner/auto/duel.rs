@@ -16,6 +16,7 @@ use super::super::Totals;
 use super::super::decision::{Log, Reason};
 use super::Auto;
 use super::outcome::LEAST_SWITCH;
+use super::shared::SHARED_SIDE_S;
 
 /// Plans that differ by more (log) in short trials are compared by those; the same of one that is warm after a few units.
 const CLOSE: f64 = 0.4;
@@ -161,10 +162,13 @@ impl Auto {
     /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short ones
     /// so many that what disturbs them now and then evens out. `None` for units between.
     pub(super) fn side(&self, plan: &Plan, totals: &Totals) -> Option<u32> {
-        let on_end = (SIDE_S / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
+        let time = if self.shared { SHARED_SIDE_S } else { SIDE_S };
+        let on_end = (time / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
         match (self.model.warm(plan), self.model.group(plan)) {
             (None, _) => (on_end >= SIDE_LEAST).then_some(on_end as u32),
-            (Some(warm), 1) => Some(warm.max(on_end as u32)),
+            (Some(warm), group) if group == 1 || self.shared => {
+                Some((warm * group).max(on_end as u32))
+            }
             (Some(warm), group) => Some(warm * group),
         }
     }
@@ -176,8 +180,9 @@ impl Auto {
 
     /// Takes the units of the arm that competes.
     pub(super) fn competed(&mut self, costs: &[f64]) {
+        let shared = self.shared;
         if let Some(duel) = &mut self.duel {
-            duel.cost = warm(costs);
+            duel.cost = warm(costs, shared);
             duel.units = (costs.len() / 2) as u32;
         }
     }
@@ -187,7 +192,7 @@ impl Auto {
         let Some(duel) = &mut self.duel else {
             return;
         };
-        match (duel.before, duel.cost, warm(costs)) {
+        match (duel.before, duel.cost, warm(costs, self.shared)) {
             (None, _, before) => duel.before = before,
             (Some(before), Some(cost), Some(after)) => {
                 let duel = *duel;
@@ -267,11 +272,14 @@ impl Auto {
 
 /// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
 /// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm shares
-/// its processor, some of all units take long and most do not: a median would not tell.
-fn warm(costs: &[f64]) -> Option<f64> {
+/// its processor, some of all units take long and most do not: a median would not tell, and where that is known none is left out.
+fn warm(costs: &[f64], shared: bool) -> Option<f64> {
     let mut latest = costs[costs.len() / 2..].to_vec();
     latest.sort_unstable_by(f64::total_cmp);
-    let disturbed = (latest.len() / 8).min(2.max(latest.len() / 32));
+    let disturbed = match shared {
+        true => 0,
+        false => (latest.len() / 8).min(2.max(latest.len() / 32)),
+    };
     let kept = &latest[..latest.len() - disturbed];
     let mean = kept.iter().sum::<f64>() / kept.len() as f64;
     (!kept.is_empty()).then(|| mean.ln())
@@ -288,14 +296,14 @@ mod tests {
     #[test]
     fn a_disturbed_unit_does_not_count_and_a_shared_processor_does() {
         let cold = [9.0; 16];
-        let of = |latest: [f64; 16]| warm(&[cold, latest].concat()).unwrap().exp();
+        let of = |latest: [f64; 16]| warm(&[cold, latest].concat(), false).unwrap().exp();
         let mut latest = [1.0; 16];
         (latest[3], latest[9]) = (7.0, 80.0);
         assert!((of(latest) - 1.0).abs() < 1e-9);
         // One worker of two gets half of its processor, so every third unit takes twice as long.
         let shared = std::array::from_fn(|unit| if unit % 3 == 2 { 2.0 } else { 1.0 });
         assert!((of(shared) - 17.0 / 14.0).abs() < 1e-9);
-        assert_eq!(warm(&[]), None);
+        assert_eq!(warm(&[], false), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod duel;
 mod fixtures;
 mod outcome;
 mod pair;
+mod shared;
 mod trial;
 
 use std::time::Duration;
@@ -90,6 +91,8 @@ pub(super) struct Auto {
     /// Seconds of the stream at the latest change of the machine, and how long it stays as it is, once it has changed.
     changed: f64,
     stays: Option<f64>,
+    /// The machine has become slower: another process has one of its processors for some of the time.
+    shared: bool,
     tried: u32,
     scratch: Vec<f64>,
 }
@@ -177,6 +180,7 @@ impl Auto {
             drifts: 0,
             changed: 0.0,
             stays: None,
+            shared: false,
             tried: 0,
             scratch: Vec::with_capacity(256),
         })

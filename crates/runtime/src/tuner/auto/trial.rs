@@ -82,7 +82,10 @@ impl Auto {
             epoch.cutoff = Some(Duration::from_secs_f64(12.0 * cost * together));
             return;
         }
-        epoch.cutoff = limit.map(Duration::from_secs_f64);
+        epoch.cutoff = limit.map(|limit| match epoch.purpose {
+            Purpose::Probe => Duration::from_secs_f64(limit),
+            _ => Duration::from_secs_f64(self.patient(limit)),
+        });
     }
 
     /// Units of an arm's next epoch that do not count, or groups of those abreast.
