@@ -19,7 +19,9 @@ const CUT: u8 = 1;
 const PANICKED: u8 = 2;
 
 /// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not
-/// leave before the countdown is at zero; whoever holds a job not yet reported may therefore use it.
+/// leave before the countdown is at zero; whoever holds a job not yet reported may therefore use it. What every job needs
+/// comes first, on one cache line.
+#[repr(C)]
 pub(crate) struct Header {
     // The closure's type is erased here and known again in `run_jobs`.
     body: *const (),
@@ -27,8 +29,8 @@ pub(crate) struct Header {
     items: u32,
     grain: u32,
     jobs: u32,
-    deadline: Option<Instant>,
     stop: AtomicU8,
+    deadline: Option<Instant>,
     panic: Mutex<Option<String>>,
     countdown: Padded<Countdown>,
 }
@@ -47,8 +49,8 @@ impl Header {
             items: batch.items,
             grain,
             jobs,
-            deadline: batch.deadline,
             stop: AtomicU8::new(RUN),
+            deadline: batch.deadline,
             panic: Mutex::new(None),
             countdown: Padded(Countdown::new(jobs)),
         }

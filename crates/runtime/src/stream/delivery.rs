@@ -20,7 +20,7 @@ pub(super) struct Delivery<'e, 'a, 'p, S: Service, K> {
     pub(super) outlet: &'e mut Outlet<'a, S, K>,
     pub(super) tally: &'e mut Tally<'p>,
     /// Results that wait for an earlier one; the first is that of unit `next`.
-    pub(super) held: VecDeque<Option<S::Output>>,
+    pub(super) held: VecDeque<Option<Box<S::Output>>>,
     pub(super) next: u64,
     /// Units done that the tally does not know yet.
     pub(super) done: u64,
@@ -129,7 +129,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         &mut self,
         claims: &Claims<'_>,
         plan: &Plan,
-        (number, output): (u64, S::Output),
+        (number, output): (u64, Box<S::Output>),
         (took, end): (Duration, Instant),
         in_link: &InLink<S>,
     ) {
@@ -144,7 +144,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
     }
 
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
-    fn bring(&mut self, number: u64, output: S::Output) -> bool {
+    fn bring(&mut self, number: u64, output: Box<S::Output>) -> bool {
         let place = (number - self.next) as usize;
         while self.held.len() <= place {
             self.held.push_back(None);
@@ -167,8 +167,8 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
 
 /// A unit to compute.
 pub(super) struct Job<S: Service> {
-    pub(super) unit: Numbered<S::Input>,
-    pub(super) output: S::Output,
+    pub(super) unit: Numbered<Box<S::Input>>,
+    pub(super) output: Box<S::Output>,
     /// How long its output was waited for because of an earlier unit that is still in work.
     pub(super) stalled: Duration,
 }

@@ -80,8 +80,8 @@ pub(super) struct Limits {
 
 /// A unit and the buffer for its result.
 struct Work<S: Service> {
-    unit: Numbered<S::Input>,
-    output: S::Output,
+    unit: Numbered<Box<S::Input>>,
+    output: Box<S::Output>,
 }
 
 /// Everything the compute side works with.
@@ -350,8 +350,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 .exec
                 .units(plan, unit, &[&one.value], &[output], deadline);
         }
-        let inputs: Vec<_> = group.iter().map(|work| &work.unit.value).collect();
-        let outputs: Vec<_> = group.iter().map(|work| &work.output).collect();
+        let inputs: Vec<_> = group.iter().map(|work| &*work.unit.value).collect();
+        let outputs: Vec<_> = group.iter().map(|work| &*work.output).collect();
         self.exec.units(plan, unit, &inputs, &outputs, deadline)
     }
 
@@ -429,11 +429,11 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     pub(super) fn ensure(&self, inputs: usize, outputs: usize) -> bool {
         let mut made = false;
         while self.intake.link().buffers() < inputs.min(self.limits.inputs) {
-            self.intake.link().add(self.service.input());
+            self.intake.link().add(Box::new(self.service.input()));
             made = true;
         }
         while self.outlet.link().buffers() < outputs.min(self.limits.outputs) {
-            self.outlet.link().add(self.service.output());
+            self.outlet.link().add(Box::new(self.service.output()));
             made = true;
         }
         made

@@ -29,6 +29,20 @@ pub struct Executor<'a, S: Service> {
     message: Mutex<Option<String>>,
 }
 
+/// What a part is computed on.
+enum Units<'u, S: Service> {
+    One(&'u S::Input, &'u S::Output),
+    Abreast(&'u [&'u S::Input], &'u [&'u S::Output]),
+}
+
+impl<S: Service> Clone for Units<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Service> Copy for Units<'_, S> {}
+
 impl<'a, S: Service> Executor<'a, S> {
     pub(crate) fn new(
         pool: &'a Pool,
@@ -158,16 +172,22 @@ impl<'a, S: Service> Executor<'a, S> {
                 deadline,
                 caller: Caller::Works,
             };
-            let body = |worker: WorkerId, items: Range<u32>| {
+            let structure = plan.structure;
+            // Other workers fetch all of this from the caller's cache, so it is what they need and no way to it.
+            let units = match structure {
+                Structure::Abreast => Units::Abreast(inputs, outputs),
+                _ => Units::One(inputs[0], outputs[0]),
+            };
+            let body = move |worker: WorkerId, items: Range<u32>| {
                 if self.failed.load(Ordering::Relaxed) {
                     return;
                 }
                 let part = Part {
-                    structure: plan.structure,
+                    structure,
                     pass,
                     items,
                 };
-                if let Err(message) = self.part(worker, unit, &part, inputs, outputs) {
+                if let Err(message) = self.part(worker, unit, &part, units) {
                     self.fail(message);
                 }
             };
@@ -195,15 +215,16 @@ impl<'a, S: Service> Executor<'a, S> {
         worker: WorkerId,
         unit: u64,
         part: &Part,
-        inputs: &[&S::Input],
-        outputs: &[&S::Output],
+        units: Units<'_, S>,
     ) -> Result<(), String> {
         let start = self.trace.start();
         let mut scratch = self.scratch.hold(worker).map_err(|e| e.to_string())?;
         let scratch = scratch.get_or_insert_with(|| self.service.scratch());
-        let result = match part.structure {
-            Structure::Abreast => self.service.run_abreast(part, inputs, outputs, scratch),
-            _ => self.service.run(part, inputs[0], outputs[0], scratch),
+        let result = match units {
+            Units::One(input, output) => self.service.run(part, input, output, scratch),
+            Units::Abreast(inputs, outputs) => {
+                self.service.run_abreast(part, inputs, outputs, scratch)
+            }
         };
         self.trace
             .end(Track::Worker(worker.0), part.structure.name(), unit, start);
@@ -247,7 +268,7 @@ impl<'a, S: Service> Executor<'a, S> {
             items,
         };
         catch_unwind(AssertUnwindSafe(|| {
-            self.part(worker, unit, &part, &[input], &[output])
+            self.part(worker, unit, &part, Units::One(input, output))
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
     }

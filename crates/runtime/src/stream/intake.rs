@@ -14,8 +14,9 @@ use crate::trace::{Trace, Track};
 /// A unit that could not be read, and why.
 pub(super) type ReadFailure = (u64, BoxError);
 
-/// Buffers on their way from the source to the workers and back.
-pub(super) type InLink<S> = Exchange<<S as Service>::Input, Option<ReadFailure>>;
+/// Buffers on their way from the source to the workers and back. Boxes, so that only pointers move: what a buffer says of
+/// itself stays in the caches of workers that have read it.
+pub(super) type InLink<S> = Exchange<Box<<S as Service>::Input>, Option<ReadFailure>>;
 
 /// What comes next.
 pub(super) enum Next<I> {
@@ -72,7 +73,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
     }
 
     /// The next unit, waiting for it; `before_waiting` is called first.
-    pub(super) fn take(&mut self, before_waiting: impl Fn()) -> Next<S::Input> {
+    pub(super) fn take(&mut self, before_waiting: impl Fn()) -> Next<Box<S::Input>> {
         if self.over {
             return Next::End;
         }
@@ -126,7 +127,7 @@ impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
     }
 
     /// As [`Intake::take`].
-    pub(super) fn take(&self, before_waiting: impl Fn()) -> Next<S::Input> {
+    pub(super) fn take(&self, before_waiting: impl Fn()) -> Next<Box<S::Input>> {
         self.lock().take(before_waiting)
     }
 

@@ -9,7 +9,7 @@ use crate::service::Service;
 use crate::trace::{Trace, Track};
 
 /// Buffers on their way from the workers to the sink and back. It ends with what of the output is to be kept.
-pub(super) type OutLink<S> = Exchange<<S as Service>::Output, Keep>;
+pub(super) type OutLink<S> = Exchange<Box<<S as Service>::Output>, Keep>;
 
 /// What of the output is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
 
     /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in
     /// [`Exchange::empty`] a little later. Without `hurry`, see [`Exchange::put`].
-    pub(super) fn bring(&mut self, number: u64, value: S::Output, hurry: bool) -> bool {
+    pub(super) fn bring(&mut self, number: u64, value: Box<S::Output>, hurry: bool) -> bool {
         match &mut self.inline {
             None => self.link.put(Numbered { number, value }, hurry),
             Some(writer) => {

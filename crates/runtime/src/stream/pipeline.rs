@@ -36,8 +36,8 @@ pub(crate) const ROOM: usize = 4;
 /// A unit on its way.
 struct Travel<I, O> {
     number: u64,
-    input: I,
-    output: O,
+    input: Box<I>,
+    output: Box<O>,
     /// Steps done.
     at: u32,
     took: Duration,
