@@ -18,8 +18,10 @@ use super::Auto;
 use super::outcome::LEAST_SWITCH;
 use super::shared::SHARED_SIDE_S;
 
-/// Plans that differ by more (log) in short trials are compared by those; the same of one that is warm after a few units.
+/// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by others, and
+/// by those of one that is warm after a few.
 const CLOSE: f64 = 0.4;
+const CLOSE_KNOWN: f64 = 0.3;
 const CLOSE_SHORT: f64 = 0.25;
 /// A stream has to have so many times the units of one side still before it.
 const WORTH: f64 = 10.0;
@@ -28,7 +30,7 @@ const WRONG: f64 = 0.08;
 /// By how much (log) the incumbent may differ before and after, or the machine changed meanwhile.
 const APART: f64 = 0.06;
 /// When a stream is so many times as long as it was, two structures may be compared again.
-const HOLDS: u64 = 2;
+const HOLDS: u64 = 4;
 /// Duels at most, those that decide nothing included.
 const DUELS: u32 = 6;
 /// Time that short units run on end in a duel, the most of what is to come that they may be, and the fewest that tell more than a
@@ -110,7 +112,11 @@ impl Auto {
         let ahead = warms && (!incumbent_warms || arm.ahead) && x < 0.0;
         let flows = plans.map(|plan| plan.structure.flows());
         let believed = flows[0] == flows[1] || flows[0] == (x < 0.0);
-        let close = if warms { CLOSE } else { CLOSE_SHORT };
+        let close = match (warms, arm.measured()) {
+            (true, 0) => CLOSE,
+            (true, _) => CLOSE_KNOWN,
+            (false, _) => CLOSE_SHORT,
+        };
         let begins = plans[0].structure != plans[1].structure
             && !(short && believed || ahead)
             && self.bias(index).is_none()
@@ -130,13 +136,13 @@ impl Auto {
         begins
     }
 
-    /// Begins the duel that decides about an arm of which the first units are all that is known, as a trial would not.
-    pub(super) fn probed_for_a_duel(&mut self, index: usize, totals: &Totals) -> bool {
+    /// Begins the duel that decides about an arm, where a trial would not.
+    pub(super) fn goes_on_end(&mut self, index: usize, totals: &Totals) -> bool {
         let arm = &self.arms[index];
         let first = arm.probed.filter(|_| arm.measured() == 0);
-        first.is_some_and(|first| {
-            self.never_warm(index) && self.challenge(index, first.ln(), totals)
-        })
+        let known = arm.middle().map(|middle| middle - self.offset);
+        let x = known.or(first.map(f64::ln));
+        x.is_some_and(|x| self.never_warm(index) && self.challenge(index, x, totals))
     }
 
     /// What a duel told long ago may be found out anew: when the stream has become so many times as long.
@@ -354,7 +360,7 @@ mod tests {
         };
         assert!(!auto.is_told(farm));
         auto.arms[farm].probed = Some(1.2);
-        assert!(auto.probed_for_a_duel(farm, &totals));
+        assert!(auto.goes_on_end(farm, &totals));
         auto.rested(&[1e-3; 32], 9, &totals, &mut Log::new());
         auto.competed(&[1.2e-3; 32]);
         auto.rested(&[1e-3; 32], 10, &totals, &mut Log::new());
@@ -365,15 +371,15 @@ mod tests {
     fn what_no_short_trial_can_tell_is_told_by_a_duel_and_not_tried_again_until_long_after() {
         let (mut auto, farm) = told();
         assert!(auto.arms[farm].rejected && auto.arms[farm].measured() >= SURE);
-        assert!(auto.is_told(farm) && !auto.probed_for_a_duel(farm, &Totals::default()));
+        assert!(auto.is_told(farm) && !auto.goes_on_end(farm, &Totals::default()));
         let totals = |units| Totals {
             units,
             ..Totals::default()
         };
-        auto.forget_old_duels(&totals(99));
+        auto.forget_old_duels(&totals(199));
         assert!(auto.is_told(farm));
-        auto.forget_old_duels(&totals(100));
-        assert!(!auto.is_told(farm));
+        auto.forget_old_duels(&totals(200));
+        assert!(!auto.is_told(farm) && auto.goes_on_end(farm, &totals(200)));
     }
 
     #[test]
@@ -389,13 +395,13 @@ mod tests {
         let farm = arm_of(&auto, Structure::Farm);
         auto.level.restart(Some(1e-3_f64.ln()));
         auto.arms[farm].probed = Some(2.0);
-        assert!(!auto.probed_for_a_duel(farm, &Totals::default()));
+        assert!(!auto.goes_on_end(farm, &Totals::default()));
         auto.arms[farm].probed = None;
-        assert!(!auto.probed_for_a_duel(farm, &Totals::default()));
+        assert!(!auto.goes_on_end(farm, &Totals::default()));
         let mut short = short();
         let farm = arm_of(&short, Structure::Farm);
         short.arms[farm].probed = Some(1.2);
-        assert!(!short.probed_for_a_duel(farm, &Totals::default()));
+        assert!(!short.goes_on_end(farm, &Totals::default()));
     }
 
     #[test]

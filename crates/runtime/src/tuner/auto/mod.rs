@@ -238,7 +238,7 @@ impl Auto {
                 if let Some((index, value)) = self.pick(number, totals, log) {
                     self.settled = false;
                     self.announce(index, &value, number, log);
-                    if self.probed_for_a_duel(index, totals) {
+                    if self.goes_on_end(index, totals) {
                         let units = self.side(&plan, totals).unwrap_or(trial);
                         epoch.units = self.model.epoch_units(&plan, units);
                         return epoch;
