@@ -162,6 +162,12 @@ impl<'a, S: Service> Executor<'a, S> {
         }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
+        let structure = plan.structure;
+        // Other workers fetch all of this from the caller's cache, so it is what they need and no way to it.
+        let units = match structure {
+            Structure::Abreast => Units::Abreast(inputs, outputs),
+            _ => Units::One(inputs[0], outputs[0]),
+        };
         for (pass, &items) in passes.iter().enumerate() {
             let grain = scaled(plan.grain, items, longest);
             let batch = Batch {
@@ -171,12 +177,6 @@ impl<'a, S: Service> Executor<'a, S> {
                 workers: plan.workers,
                 deadline,
                 caller: Caller::Works,
-            };
-            let structure = plan.structure;
-            // Other workers fetch all of this from the caller's cache, so it is what they need and no way to it.
-            let units = match structure {
-                Structure::Abreast => Units::Abreast(inputs, outputs),
-                _ => Units::One(inputs[0], outputs[0]),
             };
             let body = move |worker: WorkerId, items: Range<u32>| {
                 if self.failed.load(Ordering::Relaxed) {

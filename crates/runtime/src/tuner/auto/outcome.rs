@@ -240,7 +240,7 @@ impl Auto {
             let before = self.latest.unwrap_or(level).exp();
             let mean = costs.iter().map(|&c| seconds(c)).sum::<f64>() / costs.len() as f64;
             let ahead = group > 1 && cold >= AHEAD_GROUPS * group && mean < AHEAD * before;
-            self.arms[index].ahead |= ahead;
+            self.arms[index].ahead = ahead;
             let skipped = if ahead { 0 } else { cold };
             self.scratch
                 .extend(costs.iter().skip(skipped).map(|&c| seconds(c)));
@@ -354,6 +354,7 @@ impl Auto {
             self.chilled(false);
             self.away = true;
         }
+        self.arms.iter_mut().for_each(|arm| arm.ahead = false);
         self.incumbent = index;
         self.offset = mu;
         self.switches += 1;
