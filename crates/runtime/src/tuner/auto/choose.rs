@@ -250,8 +250,8 @@ impl Auto {
         let turn = urgent || self.rechecks.is_multiple_of(2);
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
-            let looked_at = index == self.incumbent || self.is_open(index) || self.is_told(index);
-            !looked_at && arm.runs > 0 && {
+            let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
+            !passed_over && arm.runs > 0 && {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) + self.unwarmed(index, ratio);
                 let loss = loss * f64::from(outlook.trial) + self.aftermath(index);
