@@ -18,14 +18,23 @@ const CUT: u8 = 1;
 /// A job panicked: jobs not yet begun are skipped.
 const PANICKED: u8 = 2;
 
+/// The closures of a batch, whose type only its header's `call` knows.
+pub(crate) type Body = *const ();
+
+/// What is done with the jobs of a batch: something when a worker comes to some of them, and something for each.
+pub(crate) struct Doing<B, J> {
+    pub(crate) begin: B,
+    pub(crate) job: J,
+}
+
 /// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not
 /// leave before the countdown is at zero; whoever holds a job not yet reported may therefore use it. What every job needs
 /// comes first, on one cache line.
 #[repr(C)]
 pub(crate) struct Header {
     // The closure's type is erased here and known again in `run_jobs`.
-    body: *const (),
-    call: unsafe fn(&Header, WorkerId, Range<u32>),
+    body: Body,
+    call: unsafe fn(&Header, Body, WorkerId, Range<u32>),
     items: u32,
     grain: u32,
     jobs: u32,
@@ -36,16 +45,17 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// A header for `body`; `batch.items` must not be 0.
-    pub(crate) fn new<F>(batch: &Batch, body: &F) -> Header
+    /// A header for what is to be done, which must outlive it; `batch.items` must not be 0.
+    pub(crate) fn new<T, B, J>(batch: &Batch, doing: &Doing<B, J>) -> Header
     where
-        F: Fn(WorkerId, Range<u32>) + Sync,
+        B: Fn(WorkerId) -> T + Sync,
+        J: Fn(&mut T, Range<u32>) + Sync,
     {
         let grain = batch.grain.max(1);
         let jobs = batch.items.div_ceil(grain);
         Header {
-            body: std::ptr::from_ref(body).cast(),
-            call: run_jobs::<F>,
+            body: std::ptr::from_ref(doing).cast(),
+            call: run_jobs::<T, B, J>,
             items: batch.items,
             grain,
             jobs,
@@ -70,8 +80,8 @@ impl Header {
     /// Runs some jobs, or skips them once the batch is stopped. They are not reported yet.
     #[inline]
     pub(crate) fn execute(&self, worker: WorkerId, jobs: Range<u32>) {
-        // SAFETY: `call` was made for the type that `body` points to, and the closure outlives the header.
-        unsafe { (self.call)(self, worker, jobs) }
+        // SAFETY: `call` was made for the type that `body` points to, and what it points to outlives the header.
+        unsafe { (self.call)(self, self.body, worker, jobs) }
     }
 
     /// Reports jobs as run or skipped. Whoever does not own the header must not use it after.
@@ -144,24 +154,27 @@ impl Header {
     }
 }
 
-/// Runs jobs of a batch whose body is an `F`.
+/// Runs jobs of a batch whose body is a `Doing<B, J>`.
 ///
 /// # Safety
-/// `header.body` points to a live `F`.
-unsafe fn run_jobs<F>(header: &Header, worker: WorkerId, jobs: Range<u32>)
+/// `body` points to a live `Doing<B, J>`.
+unsafe fn run_jobs<T, B, J>(header: &Header, body: Body, worker: WorkerId, jobs: Range<u32>)
 where
-    F: Fn(WorkerId, Range<u32>) + Sync,
+    B: Fn(WorkerId) -> T + Sync,
+    J: Fn(&mut T, Range<u32>) + Sync,
 {
-    // SAFETY: promised by the caller; `F: Sync`, so any thread may share it.
-    let body = unsafe { &*header.body.cast::<F>() };
+    // SAFETY: promised by the caller; both closures are `Sync`, so any thread may share them.
+    let doing = unsafe { &*body.cast::<Doing<B, J>>() };
     // After a panic nothing of the batch's state is used but the message, and the user's state is the user's:
     // `Pool::run` reports the panic to whoever owns it.
     let ran = catch_unwind(AssertUnwindSafe(|| {
+        let mut begun = None;
         for job in jobs {
             if !header.may_begin() {
                 return;
             }
-            body(worker, header.items(job));
+            let begun = begun.get_or_insert_with(|| (doing.begin)(worker));
+            (doing.job)(begun, header.items(job));
         }
     }));
     if let Err(payload) = ran {
@@ -173,19 +186,22 @@ where
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     header: NonNull<Header>,
+    /// As in the header: a worker on another core fetches both at once instead of one after the other.
+    body: Body,
     first: u32,
     end: u32,
 }
 
-// SAFETY: the pointer is used only through `Job::header`, whose caller answers for the header being alive;
-// everything in a header that is written while it is shared is an atomic, a mutex or the countdown's own cell,
-// and the body behind it is `Sync`.
+// SAFETY: the pointers are used only through `Job::header` and `Job::execute`, whose callers answer for the header
+// being alive; everything in a header that is written while it is shared is an atomic, a mutex or the countdown's own
+// cell, and the body is `Sync`.
 unsafe impl Send for Job {}
 
 impl Job {
     pub(crate) fn new(header: &Header, jobs: Range<u32>) -> Job {
         Job {
             header: NonNull::from(header),
+            body: header.body,
             first: jobs.start,
             end: jobs.end,
         }
@@ -204,5 +220,18 @@ impl Job {
     pub(crate) unsafe fn header<'a>(&self) -> &'a Header {
         // SAFETY: a header stays in place until all its jobs are reported; the caller holds some that are not.
         unsafe { self.header.as_ref() }
+    }
+
+    /// Runs its jobs, or skips them once the batch is stopped; returns how many they are. They are not reported yet.
+    ///
+    /// # Safety
+    /// The jobs of this descriptor have not been reported as finished.
+    #[inline]
+    pub(crate) unsafe fn execute(&self, worker: WorkerId) -> u32 {
+        // SAFETY: promised by the caller.
+        let header = unsafe { self.header() };
+        // SAFETY: the body is that of the header, so `call` was made for its type, and it outlives the header.
+        unsafe { (header.call)(header, self.body, worker, self.jobs()) };
+        self.end - self.first
     }
 }

@@ -81,7 +81,8 @@ impl Fifo {
             while budget > 0
                 && let Some(job) = self.ring.pop()
             {
-                done += execute(&job, header, WorkerId(0));
+                // SAFETY: this thread took the job and reports it below.
+                done += unsafe { job.execute(WorkerId(0)) };
                 budget -= 1;
             }
             if header.stopped() {
@@ -101,7 +102,7 @@ impl Fifo {
         let mut last = None;
         while let Some(job) = self.ring.pop() {
             // SAFETY: this thread took the job and has not reported it.
-            done += execute(&job, unsafe { job.header() }, worker);
+            done += unsafe { job.execute(worker) };
             last = Some(job);
         }
         if let Some(job) = last {
@@ -110,15 +111,6 @@ impl Fifo {
             unsafe { job.header() }.finish(done);
         }
     }
-}
-
-/// Runs what one descriptor holds; returns how many jobs that were.
-#[inline]
-fn execute(job: &Job, header: &Header, worker: WorkerId) -> u32 {
-    let jobs = job.jobs();
-    let count = jobs.len() as u32;
-    header.execute(worker, jobs);
-    count
 }
 
 /// A bounded queue, one producer at a time, any number of consumers.

@@ -8,7 +8,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
 
-use super::batch::{Header, Job};
+use super::batch::{Doing, Header, Job};
 use super::fifo::Ring;
 use super::lane::{Bell, lane};
 use super::mailbox::Mail;
@@ -39,10 +39,11 @@ fn batch(dispatch: Dispatch, items: u32, workers: u32) -> Batch {
 
 /// A header to name in descriptors; nothing in it is run.
 fn header() -> Header {
-    Header::new(
-        &batch(Dispatch::Fifo, 1, 1),
-        &|_: WorkerId, _: std::ops::Range<u32>| (),
-    )
+    const NOTHING: Doing<fn(WorkerId), fn(&mut (), std::ops::Range<u32>)> = Doing {
+        begin: |_| (),
+        job: |(), _| (),
+    };
+    Header::new(&batch(Dispatch::Fifo, 1, 1), &NOTHING)
 }
 
 #[test]

@@ -16,19 +16,20 @@ pub(crate) fn lead(header: &Header, team: &Team<'_>, caller: Caller) {
     let size = (team.size() - first) as u64;
     let jobs = u64::from(header.jobs());
     let share = |i: u64| (jobs * i / size) as u32..(jobs * (i + 1) / size) as u32;
+    // The caller's own share is counted before it is run, as nobody waits but the caller: later the count would have to
+    // come back from a worker's cache for it.
+    let mine = match caller {
+        Caller::Waits => 0..0,
+        Caller::Works | Caller::Hurries => share(0),
+    };
+    header.finish(mine.len() as u32);
     for worker in 1..team.size() {
         let job = Job::new(header, share((worker - first) as u64));
         // SAFETY: this thread has the turn, and a turn ends when all shares placed in it have been worked off.
         unsafe { team.desk(worker).mail.put(job) };
         team.call(worker, Call::MAIL);
     }
-    if caller == Caller::Waits {
-        return;
-    }
-    let mine = share(0);
-    let count = mine.len() as u32;
     header.execute(WorkerId(0), mine);
-    header.finish(count);
 }
 
 /// A worker's mailbox: a slot for one producer and one consumer with its state beside it (as in Giacomoni et al.,
@@ -85,12 +86,10 @@ impl Mail {
     pub(crate) unsafe fn follow(&self, worker: WorkerId) {
         // SAFETY: promised by the caller.
         if let Some(job) = unsafe { self.take() } {
-            // SAFETY: this thread took the share and reports it last.
-            let header = unsafe { job.header() };
-            let jobs = job.jobs();
-            let count = jobs.len() as u32;
-            header.execute(worker, jobs);
-            header.finish(count);
+            // SAFETY: this thread took the share and has not reported it.
+            let count = unsafe { job.execute(worker) };
+            // SAFETY: it is reported by this very call.
+            unsafe { job.header() }.finish(count);
         }
     }
 }

@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use crate::plan::Dispatch;
-use batch::Header;
+use batch::{Doing, Header};
 use sync::{Arc, thread};
 use wake::{Call, spin_until};
 use worker::{Crew, Seat, Team};
@@ -199,10 +199,24 @@ impl Pool {
     where
         F: Fn(WorkerId, Range<u32>) + Sync,
     {
+        self.run_with(batch, |worker| worker, |&mut worker, items| body(worker, items))
+    }
+
+    /// As [`Pool::run`], for jobs that need something of their worker's: `begin` is called by a worker that comes to one
+    /// job or several in a row, and what it gives goes to `job` with each of them, and is dropped after the last.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    pub fn run_with<T, B, J>(&self, batch: &Batch, begin: B, job: J) -> Result<Outcome, JobPanic>
+    where
+        B: Fn(WorkerId) -> T + Sync,
+        J: Fn(&mut T, Range<u32>) + Sync,
+    {
         if batch.items == 0 {
             return Ok(Outcome::Finished);
         }
-        let header = Header::new(batch, body);
+        let doing = Doing { begin, job };
+        let header = Header::new(batch, &doing);
         self.lead(batch, &header);
         header.outcome()
     }

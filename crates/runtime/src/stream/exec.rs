@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::error::{StreamError, panic_text};
-use crate::buffer::per_worker::PerWorker;
+use crate::buffer::per_worker::{Held, HoldError, PerWorker};
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::{Plan, Structure};
 use crate::service::{Part, Service, Shape};
@@ -34,6 +34,9 @@ enum Units<'u, S: Service> {
     One(&'u S::Input, &'u S::Output),
     Abreast(&'u [&'u S::Input], &'u [&'u S::Output]),
 }
+
+/// A worker's private memory, while it runs parts.
+type Hold<'e, S> = Result<Held<'e, Option<<S as Service>::Scratch>>, HoldError>;
 
 impl<S: Service> Clone for Units<'_, S> {
     fn clone(&self) -> Self {
@@ -178,7 +181,8 @@ impl<'a, S: Service> Executor<'a, S> {
                 deadline,
                 caller: Caller::Works,
             };
-            let body = move |worker: WorkerId, items: Range<u32>| {
+            let begin = move |worker| (worker, self.scratch.hold(worker));
+            let job = move |(worker, scratch): &mut (WorkerId, Hold<'_, S>), items: Range<u32>| {
                 if self.failed.load(Ordering::Relaxed) {
                     return;
                 }
@@ -187,11 +191,11 @@ impl<'a, S: Service> Executor<'a, S> {
                     pass,
                     items,
                 };
-                if let Err(message) = self.part(worker, unit, &part, units) {
+                if let Err(message) = self.part(*worker, unit, &part, units, scratch) {
                     self.fail(message);
                 }
             };
-            let outcome = match self.pool.run(&batch, &body) {
+            let outcome = match self.pool.run_with(&batch, begin, job) {
                 Ok(outcome) => outcome,
                 Err(panic) => {
                     // What another job said meanwhile is no later failure's message.
@@ -209,16 +213,17 @@ impl<'a, S: Service> Executor<'a, S> {
         Ok(Outcome::Finished)
     }
 
-    /// Runs one part on the worker that calls this.
+    /// Runs one part on the worker that calls this and holds its private memory.
     fn part(
         &self,
         worker: WorkerId,
         unit: u64,
         part: &Part,
         units: Units<'_, S>,
+        scratch: &mut Hold<'_, S>,
     ) -> Result<(), String> {
         let start = self.trace.start();
-        let mut scratch = self.scratch.hold(worker).map_err(|e| e.to_string())?;
+        let scratch = scratch.as_deref_mut().map_err(|e| e.to_string())?;
         let scratch = scratch.get_or_insert_with(|| self.service.scratch());
         let result = match units {
             Units::One(input, output) => self.service.run(part, input, output, scratch),
@@ -268,7 +273,8 @@ impl<'a, S: Service> Executor<'a, S> {
             items,
         };
         catch_unwind(AssertUnwindSafe(|| {
-            self.part(worker, unit, &part, Units::One(input, output))
+            let units = Units::One(input, output);
+            self.part(worker, unit, &part, units, &mut self.scratch.hold(worker))
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
     }
