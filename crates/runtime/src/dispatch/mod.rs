@@ -199,7 +199,11 @@ impl Pool {
     where
         F: Fn(WorkerId, Range<u32>) + Sync,
     {
-        self.run_with(batch, |worker| worker, |&mut worker, items| body(worker, items))
+        self.run_with(
+            batch,
+            |worker| worker,
+            |&mut worker, items| body(worker, items),
+        )
     }
 
     /// As [`Pool::run`], for jobs that need something of their worker's: `begin` is called by a worker that comes to one

@@ -187,6 +187,13 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 
     /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand abreast.
     fn in_turn(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
+        let ended = self.one_after_the_other(epoch, costs);
+        self.intake.settle();
+        self.outlet.settle();
+        ended
+    }
+
+    fn one_after_the_other(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
         let mut group = Vec::with_capacity(self.abreast(&epoch.plan));
         let mut patience = PATIENCE;
         let mut left = epoch.units.max(1);
@@ -234,11 +241,12 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             }
             let cost = match &cut {
                 Some(cut) => cut.redo,
-                None => (end - begin) / group.len() as u32,
+                None => each(end - begin, group.len()),
             };
             if cut.is_none() {
                 let before = std::mem::replace(&mut slept, self.slept());
-                let told = (end - since).saturating_sub(slept - before) / group.len() as u32;
+                let told = (end - since).saturating_sub(slept - before);
+                let told = each(told, group.len());
                 costs.extend(group.iter().map(|_| told.max(cost)));
                 since = end;
             }
@@ -290,7 +298,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 Next::Failed((unit, cause)) => return Some(Stop::Source { unit, cause }),
                 Next::Stopped => return Some(Stop::Stopped),
             };
-            let Some(output) = out_link.empty() else {
+            let Some(output) = self.outlet.empty() else {
                 group.clear();
                 return Some(Stop::Stopped);
             };
@@ -319,21 +327,19 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         cost: Duration,
         end: Instant,
     ) -> bool {
-        let in_link = self.intake.link().clone();
         let many = group.len();
         let hurry = cost * many as u32 > TINY;
         for (i, Work { unit, output }) in group.drain(..).enumerate() {
-            in_link.give_back(unit.value);
+            self.intake.give_back_alone(unit.value);
             self.tally.count(plan, cost);
-            if !self
-                .outlet
-                .bring(unit.number, output, hurry && i + 1 == many)
-            {
+            let hurry = hurry && i + 1 == many;
+            if !self.outlet.bring_alone(unit.number, output, hurry) {
                 return false;
             }
         }
+        let units = self.tally.units();
         self.tally
-            .progress(plan, self.tally.units(), end, || in_link.dropped());
+            .progress(plan, units, end, || self.intake.link().dropped());
         true
     }
 
@@ -437,6 +443,14 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             made = true;
         }
         made
+    }
+}
+
+/// A unit's share of what several took. Dividing takes longer than some units' bookkeeping.
+fn each(time: Duration, units: usize) -> Duration {
+    match units {
+        1 => time,
+        _ => time / units as u32,
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Intake<S: Service, Src> {
     link: Arc<InLink<S>>,
     /// The source if it is read in line.
     inline: Option<Src>,
+    /// Empty buffers that the one thread which computes and reads has kept by itself; see [`Intake::give_back_alone`].
+    spare: Vec<Box<S::Input>>,
     trace: Trace,
     taken: u64,
     over: bool,
@@ -46,10 +48,26 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         Intake {
             link,
             inline,
+            spare: Vec::new(),
             trace,
             taken: 0,
             over: false,
         }
+    }
+
+    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock, and
+    /// nobody else gets it before [`Intake::settle`].
+    pub(super) fn give_back_alone(&mut self, value: Box<S::Input>) {
+        match self.inline {
+            Some(_) => self.spare.push(value),
+            None => self.link.give_back(value),
+        }
+    }
+
+    /// Before several threads compute.
+    pub(super) fn settle(&mut self) {
+        let spare = self.spare.drain(..);
+        spare.for_each(|value| self.link.give_back(value));
     }
 
     /// Buffers may be given back here by whoever has one.
@@ -85,7 +103,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
                 Taken::Stopped => Next::Stopped,
             },
             Some(source) => {
-                let Some(mut value) = self.link.empty() else {
+                let Some(mut value) = self.spare.pop().or_else(|| self.link.empty()) else {
                     return Next::Stopped;
                 };
                 match read(source, &mut value, self.taken, &self.trace) {
