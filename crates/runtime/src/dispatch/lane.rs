@@ -5,7 +5,7 @@
 //! each by construction.
 
 use super::sync::{Arc, AtomicUsize, Mutex, Ordering, Padded, UnsafeCell, thread};
-use super::wake::{Call, Token};
+use super::wake::{Call, Seen, Token};
 use std::sync::PoisonError;
 
 /// A ring with room for `capacity` values, at least 1, and its two ends.
@@ -131,7 +131,7 @@ impl Bell {
 
     /// Waits for a ring since the last time: spins briefly, then parks. The thread that sits here only.
     pub(crate) fn wait(&self) {
-        let _ = self.token.wait();
+        let _ = self.token.wait(&mut Seen::default());
     }
 }
 

@@ -13,7 +13,7 @@ use super::fifo::Ring;
 use super::lane::{Bell, lane};
 use super::mailbox::Mail;
 use super::steal::Span;
-use super::wake::{Call, Countdown, Token};
+use super::wake::{Call, Countdown, Seen, Token};
 use super::worker::Pass;
 use super::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Dispatch;
@@ -48,30 +48,43 @@ fn header() -> Header {
 
 #[test]
 fn a_token_loses_no_call() {
-    loom::model(|| {
+    model(3, || {
         let token = Arc::new(Token::new());
         let data = Arc::new(AtomicU32::new(0));
+        let told = Arc::new(AtomicU32::new(0));
         let worker = thread::spawn({
-            let (token, data) = (Arc::clone(&token), Arc::clone(&data));
+            let (token, data, told) = (Arc::clone(&token), Arc::clone(&data), Arc::clone(&told));
             move || {
-                let (mut mail, mut close) = (false, false);
+                let (mut mail, mut ring, mut close) = (0, false, false);
+                let mut seen = Seen::default();
                 // Parks for ever if a call is lost, which loom reports as a deadlock.
-                while !(mail && close) {
-                    let call = token.wait();
+                while !(mail == 2 && ring && close) {
+                    let call = token.wait(&mut seen);
                     if call.has(Call::MAIL) {
-                        assert_eq!(data.load(Ordering::Relaxed), 1);
-                        mail = true;
+                        mail += 1;
+                        assert_eq!(data.load(Ordering::Relaxed), mail);
+                        told.store(mail, Ordering::Release);
                     }
+                    ring |= call.has(Call::RING);
                     close |= call.has(Call::CLOSE);
                 }
             }
         });
-        data.store(1, Ordering::Relaxed);
-        for call in [Call::MAIL, Call::CLOSE] {
-            if token.set(call) {
+        let wake = |parked: bool| {
+            if parked {
                 worker.thread().unpark();
             }
+        };
+        data.store(1, Ordering::Relaxed);
+        wake(token.post());
+        wake(token.set(Call::RING));
+        // The first letter has been seen before the second comes.
+        while told.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
         }
+        data.store(2, Ordering::Relaxed);
+        wake(token.post());
+        wake(token.set(Call::CLOSE));
         worker.join().unwrap();
     });
 }
@@ -138,18 +151,18 @@ fn the_ring_gives_each_job_to_one_consumer() {
 fn a_mailbox_hands_over_one_share_after_the_other() {
     loom::model(|| {
         let mail = Arc::new(Mail::new());
+        let token = Arc::new(Token::new());
         let taken = Arc::new(AtomicUsize::new(0));
         let header = header();
         let worker = thread::spawn({
-            let (mail, taken) = (Arc::clone(&mail), Arc::clone(&taken));
+            let (mail, token, taken) = (Arc::clone(&mail), Arc::clone(&token), Arc::clone(&taken));
             move || {
+                let mut seen = Seen::default();
                 for expected in 0..2 {
-                    // SAFETY: no other thread takes.
-                    while let None = unsafe { mail.take() }
-                        .map(|job| assert_eq!(job.jobs(), expected..expected + 1))
-                    {
-                        thread::yield_now();
-                    }
+                    assert!(token.wait(&mut seen).has(Call::MAIL));
+                    // SAFETY: no other thread takes, and this one was told.
+                    let job = unsafe { mail.take() };
+                    assert_eq!(job.map(|job| job.jobs()), Some(expected..expected + 1));
                     taken.fetch_add(1, Ordering::Release);
                 }
             }
@@ -160,6 +173,9 @@ fn a_mailbox_hands_over_one_share_after_the_other() {
             }
             // SAFETY: no other thread puts, and what was put before has been taken.
             unsafe { mail.put(Job::new(&header, job..job + 1)) };
+            if token.post() {
+                worker.thread().unpark();
+            }
         }
         worker.join().unwrap();
     });

@@ -5,8 +5,7 @@
 //! share into it and the next batch begins when that has been worked off.
 
 use super::batch::{Header, Job};
-use super::sync::{AtomicU32, Ordering, UnsafeCell};
-use super::wake::Call;
+use super::sync::UnsafeCell;
 use super::worker::Team;
 use super::{Caller, WorkerId};
 
@@ -25,64 +24,52 @@ pub(crate) fn lead(header: &Header, team: &Team<'_>, caller: Caller) {
     header.finish(mine.len() as u32);
     for worker in 1..team.size() {
         let job = Job::new(header, share((worker - first) as u64));
-        // SAFETY: this thread has the turn, and a turn ends when all shares placed in it have been worked off.
-        unsafe { team.desk(worker).mail.put(job) };
-        team.call(worker, Call::MAIL);
+        // SAFETY: this thread has the turn, and each worker gets one share.
+        unsafe { team.post(worker, job) };
     }
     header.execute(WorkerId(0), mine);
 }
 
-/// A worker's mailbox: a slot for one producer and one consumer with its state beside it (as in Giacomoni et al.,
-/// FastForward, PPoPP 2008), so that a share and the news of it travel on one cache line.
+/// A worker's mailbox: a slot for one producer and one consumer. The news of a share is in the [`Token`] beside it (as in
+/// Giacomoni et al., FastForward, PPoPP 2008), so that both travel on one cache line, to which the consumer writes nothing.
+///
+/// [`Token`]: super::wake::Token
 #[derive(Debug)]
-pub(crate) struct Mail {
-    full: AtomicU32,
-    job: UnsafeCell<Option<Job>>,
-}
+pub(crate) struct Mail(UnsafeCell<Option<Job>>);
 
-// SAFETY: `full` says whose the slot is, the producer's (0) or the consumer's (1); each gives it away with a
-// release after its last access. There is one producer by the contract of `put`, one consumer by that of `take`.
+// SAFETY: the slot is the producer's until it tells of a share, and the consumer's from there to when it reports the
+// share, by the contracts of `put` and `take`; telling and reporting order their accesses.
 unsafe impl Sync for Mail {}
 
 impl Mail {
     pub(crate) fn new() -> Mail {
-        Mail {
-            full: AtomicU32::new(0),
-            job: UnsafeCell::new(None),
-        }
+        Mail(UnsafeCell::new(None))
     }
 
     /// Puts a share in.
     ///
     /// # Safety
-    /// One thread at a time calls this, and the slot is empty.
+    /// One thread at a time calls this, after the share that was put in before has been reported, and tells the worker.
     #[inline]
     pub(crate) unsafe fn put(&self, job: Job) {
-        debug_assert_eq!(self.full.load(Ordering::Acquire), 0);
-        // SAFETY: the slot is empty, so it is the producer's, which is the caller.
-        self.job.with_mut(|j| unsafe { *j = Some(job) });
-        self.full.store(1, Ordering::Release);
+        // SAFETY: the slot is the producer's, which is the caller.
+        self.0.with_mut(|slot| unsafe { *slot = Some(job) });
     }
 
-    /// Takes the share out, if there is one.
+    /// The share that the worker was told of.
     ///
     /// # Safety
-    /// Only the mailbox's worker calls this.
+    /// Only the mailbox's worker calls this, once for each share it was told of, which it has not reported.
     #[inline]
     pub(crate) unsafe fn take(&self) -> Option<Job> {
-        if self.full.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        // SAFETY: the slot is full, so it is the consumer's, which is the caller.
-        let job = self.job.with(|j| unsafe { *j });
-        self.full.store(0, Ordering::Release);
-        job
+        // SAFETY: the slot is the consumer's, which is the caller.
+        self.0.with(|slot| unsafe { *slot })
     }
 
     /// Works off the share in the mailbox.
     ///
     /// # Safety
-    /// Only the mailbox's worker calls this; `worker` is its number.
+    /// As [`Mail::take`]; `worker` is the worker's number.
     pub(crate) unsafe fn follow(&self, worker: WorkerId) {
         // SAFETY: promised by the caller.
         if let Some(job) = unsafe { self.take() } {

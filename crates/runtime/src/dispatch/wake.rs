@@ -54,13 +54,16 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
 
 /// The owner is parked, or about to.
 const PARKED: u32 = 1;
+/// What the owner takes out of the word; above it letters are counted.
+const FLAGS: u32 = LETTER - 1;
+const LETTER: u32 = 1 << 8;
 
-/// What a worker is asked to look at; a set of these is the content of its [`Token`].
+/// What a worker is asked to look at; a set of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call(u32);
 
 impl Call {
-    /// A share lies in the worker's mailbox.
+    /// A share lies in the worker's mailbox. Said by [`Token::post`] alone.
     pub(crate) const MAIL: Call = Call(2);
     /// Jobs lie in the shared ring.
     pub(crate) const RING: Call = Call(4);
@@ -75,9 +78,16 @@ impl Call {
     }
 }
 
-/// The word one worker waits on. Anyone may set calls in it, only its owner waits and takes them.
+/// The word one worker waits on. Anyone may set calls in it and post letters, only its owner waits and takes them.
+///
+/// Calls are bits, which the owner clears. Letters are counted, and the owner remembers how many it has seen, so it does
+/// not write to a cache line that the next letter comes on.
 #[derive(Debug)]
 pub(crate) struct Token(AtomicU32);
+
+/// The letters that the owner of a token has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(u32);
 
 impl Token {
     pub(crate) fn new() -> Token {
@@ -88,24 +98,43 @@ impl Token {
     #[inline]
     #[must_use]
     pub(crate) fn set(&self, call: Call) -> bool {
-        self.0.fetch_or(call.0, Ordering::AcqRel) == PARKED
+        self.0.fetch_or(call.0, Ordering::AcqRel) & FLAGS == PARKED
     }
 
-    /// Waits for calls and takes all of them. Whatever happened before their `set` is visible after.
-    pub(crate) fn wait(&self) -> Call {
-        let called = |word: u32| word & !PARKED != 0;
+    /// Says that a letter has come, which the owner must have seen before the next; returns as [`Token::set`].
+    #[inline]
+    #[must_use]
+    pub(crate) fn post(&self) -> bool {
+        self.0.fetch_add(LETTER, Ordering::AcqRel) & FLAGS == PARKED
+    }
+
+    /// Waits for calls and letters and takes all of them. Whatever happened before their `set` or `post` is visible after.
+    pub(crate) fn wait(&self, seen: &mut Seen) -> Call {
+        let called = |word: u32| word & !PARKED != seen.0;
         if !spin_until(|| called(self.0.load(Ordering::Relaxed)))
             && self
                 .0
-                .compare_exchange(0, PARKED, Ordering::Relaxed, Ordering::Relaxed)
+                .compare_exchange(
+                    seen.0,
+                    seen.0 | PARKED,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                )
                 .is_ok()
         {
             while !called(self.0.load(Ordering::Relaxed)) {
                 thread::park();
             }
         }
-        // A swap, not a store: it reads the latest `set`, so none is overwritten unread.
-        Call(self.0.swap(0, Ordering::AcqRel) & !PARKED)
+        let mut word = self.0.load(Ordering::Acquire);
+        if word & FLAGS != 0 {
+            // Not a store: this reads the latest change, so none is overwritten unread.
+            word = self.0.fetch_and(!FLAGS, Ordering::AcqRel);
+        }
+        let letters = word & !FLAGS;
+        let mail = if letters == seen.0 { 0 } else { Call::MAIL.0 };
+        seen.0 = letters;
+        Call(word & FLAGS & !PARKED | mail)
     }
 }
 

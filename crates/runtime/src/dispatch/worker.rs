@@ -3,12 +3,13 @@
 use std::cell::Cell;
 
 use super::WorkerId;
+use super::batch::Job;
 use super::fifo::Fifo;
 use super::mailbox::Mail;
 use super::place::Identity;
 use super::steal::Steal;
 use super::sync::{AtomicU32, AtomicUsize, Ordering, Padded, thread};
-use super::wake::{Call, Token, spin_until};
+use super::wake::{Call, Seen, Token, spin_until};
 
 /// Everything the threads of a pool share.
 pub(crate) struct Crew {
@@ -151,6 +152,20 @@ impl<'a> Team<'a> {
         }
     }
 
+    /// Places a worker's share of a batch in its mailbox; not the caller's itself.
+    ///
+    /// # Safety
+    /// This thread has the turn, under which it places no other share there.
+    #[inline]
+    pub(crate) unsafe fn post(&self, worker: usize, job: Job) {
+        let desk = self.desk(worker);
+        // SAFETY: a turn ends when all shares placed in it have been worked off, so this is the only one.
+        unsafe { desk.mail.put(job) };
+        if desk.token.post() {
+            self.threads[worker - 1].thread().unpark();
+        }
+    }
+
     /// Calls everyone but the caller.
     pub(crate) fn call_all(&self, call: Call) {
         // A pool that failed to start has fewer threads than desks.
@@ -181,10 +196,11 @@ pub(crate) fn work(crew: &Crew, worker: WorkerId) {
     let desk = crew.desk(worker.0);
     desk.identity.tell();
     let _seat = Seat::take(crew, worker);
+    let mut seen = Seen::default();
     loop {
-        let call = desk.token.wait();
+        let call = desk.token.wait(&mut seen);
         if call.has(Call::MAIL) {
-            // SAFETY: this is the desk's worker.
+            // SAFETY: this is the desk's worker, and it has been told of a share.
             unsafe { desk.mail.follow(worker) };
         }
         if call.has(Call::RING) || call.has(Call::SPANS) {
