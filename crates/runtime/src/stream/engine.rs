@@ -214,13 +214,13 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             let deadline = epoch.cutoff.map(|cutoff| begin + cutoff);
             let computed = self.compute(&epoch.plan, &group, deadline);
             let mut end = Instant::now();
-            patience = (end - begin).max(PATIENCE);
+            let took = end - begin;
+            patience = took.max(PATIENCE);
             let mut plan = &epoch.plan;
             let mut cut = None;
             match computed {
                 Ok(Outcome::Finished) => {}
                 Ok(Outcome::CutOff) => {
-                    let after = end - begin;
                     plan = &epoch.fallback;
                     let ready = self.prepare(plan);
                     let again = Instant::now();
@@ -233,7 +233,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     end = Instant::now();
                     let runs = group.len().div_ceil(self.abreast(plan)) as u32;
                     cut = Some(Cut {
-                        after,
+                        after: took,
                         redo: (end - again) / (runs * self.at_once(plan)),
                     });
                 }
@@ -241,7 +241,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             }
             let cost = match &cut {
                 Some(cut) => cut.redo,
-                None => each(end - begin, group.len()),
+                None => each(took, group.len()),
             };
             if cut.is_none() {
                 let before = std::mem::replace(&mut slept, self.slept());

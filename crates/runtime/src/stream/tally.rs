@@ -72,6 +72,7 @@ impl<'a> Tally<'a> {
 
     /// Counts a unit that took `cost` under `plan`.
     pub(super) fn count(&mut self, plan: &Plan, cost: Duration) {
+        let cost = cost.as_secs_f64();
         self.all.add(cost);
         if self.plans.get(self.last).is_none_or(|p| p.plan != *plan) {
             self.last = self

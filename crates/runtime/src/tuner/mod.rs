@@ -147,7 +147,7 @@ impl Tuner {
             Measured::Units { costs } => (costs, None),
             Measured::CutOff { done, after, redo } => (done, Some(Cut::new(after, redo))),
         };
-        let spent: f64 = costs.iter().map(Duration::as_secs_f64).sum::<f64>()
+        let spent = costs.iter().sum::<Duration>().as_secs_f64()
             + cut.map_or(0.0, |cut| cut.after + cut.redo.unwrap_or(0.0));
         self.totals.epochs += 1;
         self.totals.units += costs.len() as u64 + u64::from(cut.is_some());
