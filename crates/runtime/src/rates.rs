@@ -71,18 +71,20 @@ impl Rates {
     /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
     pub fn measure(pool: &Pool) -> Rates {
         let typical = Rates::typical();
-        let start = Instant::now();
-        let mut own = Probe::zeroed(STREAM_BYTES / size_of::<u64>());
+        let mut own = Fresh::make();
+        let bytes_per_s = measure_bytes(&mut own.probe).unwrap_or(typical.bytes_per_s);
+        let together = measure_together(pool, own);
         // Pages that were in use lately come many times faster than those that a host has to find for its guest first, and
         // nobody knows which ones the next will be.
-        let fresh = rate(STREAM_BYTES as f64, start.elapsed())
+        let fresh = together
+            .fresh
             .map(|fresh| fresh.min(typical.fresh_bytes_per_s));
-        let bytes_per_s = measure_bytes(&mut own).unwrap_or(typical.bytes_per_s);
         Rates {
             ops_per_s: measure_ops().unwrap_or(typical.ops_per_s),
             bytes_per_s,
             fresh_bytes_per_s: fresh.unwrap_or(typical.fresh_bytes_per_s),
-            bytes_per_s_together: measure_bytes_together(pool, own)
+            bytes_per_s_together: together
+                .bytes
                 .map_or(bytes_per_s, |together| together.max(bytes_per_s)),
             ..typical
         }
@@ -92,9 +94,40 @@ impl Rates {
 /// Memory that is larger than a private cache, in the pages of a large buffer.
 type Probe = Aligned<u64>;
 
-/// The sum of what workers move at the same time, one of them in `own`: the most of some runs.
-fn measure_bytes_together(pool: &Pool, own: Probe) -> Option<f64> {
-    let workers = u32::try_from(pool.workers()).ok().filter(|&w| w > 1)?;
+/// A probe, and the rate at which its memory came.
+struct Fresh {
+    probe: Probe,
+    fresh: Option<f64>,
+}
+
+impl Fresh {
+    fn make() -> Fresh {
+        let start = Instant::now();
+        let probe = Probe::zeroed(STREAM_BYTES / size_of::<u64>());
+        Fresh {
+            probe,
+            fresh: rate(STREAM_BYTES as f64, start.elapsed()),
+        }
+    }
+}
+
+/// What workers do at the same time.
+struct Together {
+    /// Bytes they move in a second, in sum: the most of some runs.
+    bytes: Option<f64>,
+    /// The best rate at which memory came to any of them: whoever was interrupted meanwhile says little.
+    fresh: Option<f64>,
+}
+
+/// Has all workers move memory at the same time, one of them its `own`.
+fn measure_together(pool: &Pool, own: Fresh) -> Together {
+    let workers = pool.workers() as u32;
+    if workers == 1 {
+        return Together {
+            bytes: None,
+            fresh: own.fresh,
+        };
+    }
     let batch = Batch {
         dispatch: Dispatch::Mailbox,
         items: workers,
@@ -111,8 +144,8 @@ fn measure_bytes_together(pool: &Pool, own: Probe) -> Option<f64> {
         let outcome = pool.run(&batch, &|_, jobs| {
             for job in jobs.map(|job| job as usize) {
                 if let (Ok(mut probe), Ok(mut rate)) = (probes[job].lock(), rates[job].lock()) {
-                    let make = || Probe::zeroed(STREAM_BYTES / size_of::<u64>());
-                    *rate = measure_bytes(probe.get_or_insert_with(make));
+                    let probe = probe.get_or_insert_with(Fresh::make);
+                    *rate = measure_bytes(&mut probe.probe);
                 }
             }
         });
@@ -122,7 +155,14 @@ fn measure_bytes_together(pool: &Pool, own: Probe) -> Option<f64> {
             .map(|slot| *slot.lock().ok()?)
             .sum::<Option<f64>>()
     });
-    runs.skip(1).flatten().reduce(f64::max)
+    let bytes = runs.skip(1).flatten().reduce(f64::max);
+    let probes = probes
+        .into_iter()
+        .filter_map(|probe| probe.into_inner().ok()?);
+    Together {
+        bytes,
+        fresh: probes.filter_map(|probe| probe.fresh).reduce(f64::max),
+    }
 }
 
 /// Operations per second of `x = x * a + b` over an array, multiplication and addition counted as one each.
