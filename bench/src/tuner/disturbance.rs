@@ -1,12 +1,14 @@
 //! Another process takes a processor in the middle third of a stream.
 //!
 //! The process is pinned nowhere, so the operating system shares the processors between it and the workers. What is
-//! best meanwhile is measured too: fixed plans on one worker and on all, with the other process and without it.
+//! best meanwhile, and afterwards, is measured in the same way: streams under fixed plans, on one worker and on all, which
+//! the process visits as well.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evener_runtime::tuner::TunerSetup;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
@@ -28,6 +30,8 @@ pub const WELL: f64 = 0.95;
 const THIRD_S: f64 = 1.5;
 /// Frames that screening looks at.
 const LOOK: u64 = 3000;
+/// Plans that are measured of those near the best, with the other process and without it.
+const MOST: usize = 5;
 
 /// One graph at one size.
 #[derive(Clone, Debug, Serialize)]
@@ -55,7 +59,7 @@ pub struct DisturbanceResult {
 pub struct BestFixed {
     /// The plan.
     pub plan: Plan,
-    /// Seconds of a unit under it: the median over rounds of the mean over a stream.
+    /// Seconds of a unit under it: the median over rounds of the mean over a third of a stream.
     pub unit_s: f64,
     /// That mean in each round.
     pub rounds_s: Vec<f64>,
@@ -116,19 +120,25 @@ fn measure(
         let _burner = Burner::start(&options.program)?;
         screen(bench, candidates(bench, workers), look)?
     };
+    let mut plans: Vec<Plan> = quiet.near.into_iter().take(MOST).collect();
+    let others = loaded.near.into_iter().take(MOST);
+    plans.extend(
+        others
+            .filter(|plan| !plans.contains(plan))
+            .collect::<Vec<_>>(),
+    );
+    let third = (frames / 3) as usize;
+    let [beside, alone] = [third..2 * third, 2 * third..frames as usize];
     let mut streams = Vec::new();
-    let mut times = [Times::new(quiet.near), Times::new(loaded.near)];
+    let mut times = [Times::new(plans.clone()), Times::new(plans.clone())];
     for round in 0..options.rounds {
         progress(&format!("round {}", round + 1));
-        streams.push(disturbed(bench, frames, &options.program)?);
-        for (loaded, times) in times.iter_mut().enumerate() {
-            let _burner = match loaded {
-                0 => None,
-                _ => Some(Burner::start(&options.program)?),
-            };
-            for turn in turns(times.plans.len(), round) {
-                let run = bench.fixed(&times.plans[turn], (frames / 9).max(1))?;
-                times.means[turn].push(run.mean_s());
+        streams.push(disturbed(bench, bench.setup(frames), &options.program)?);
+        for turn in turns(plans.len(), round) {
+            let setup = bench.setup_fixed(&plans[turn], frames);
+            let run = disturbed(bench, setup, &options.program)?;
+            for (times, third) in times.iter_mut().zip([&alone, &beside]) {
+                times.means[turn].push(mean(&run.seconds[third.clone()]));
             }
         }
     }
@@ -136,27 +146,26 @@ fn measure(
     let (Some(quiet), Some(loaded)) = (quiet, loaded) else {
         return Err(bench.subject.failed("fixed", "no plan was measured"));
     };
-    let third = (frames / 3) as usize;
-    let after = |from: usize, to: usize, best: &BestFixed| -> Vec<Recovery> {
+    let after = |third: Range<usize>, best: &BestFixed| -> Vec<Recovery> {
         let rounds = streams.iter().zip(&best.rounds_s);
-        let recovery =
-            |(run, &best_s): (&Run, &f64)| recovery(run, from..to.min(run.seconds.len()), best_s);
+        let recovery = |(run, &best_s): (&Run, &f64)| recovery(run, third.clone(), best_s);
         rounds.map(recovery).collect()
     };
     Ok(DisturbanceResult {
         graph: bench.subject.graph.clone(),
         size: bench.subject.size.to_string(),
         frames,
-        taken: after(third, 2 * third, &loaded),
-        given_back: after(2 * third, frames as usize, &quiet),
+        taken: after(beside, &loaded),
+        given_back: after(alone, &quiet),
         quiet,
         loaded,
         decisions: streams.into_iter().map(|run| run.decisions).collect(),
     })
 }
 
-/// A stream under plan auto with the other process in its middle third.
-fn disturbed(bench: &Bench<'_>, frames: u64, program: &Path) -> Result<Run, Error> {
+/// A stream with the other process in its middle third.
+fn disturbed(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
+    let frames = setup.units.unwrap_or(0);
     let failure: Arc<Mutex<Option<Error>>> = Arc::default();
     let (slot, program) = (Arc::clone(&failure), program.to_owned());
     let mut burner = None;
@@ -171,7 +180,7 @@ fn disturbed(bench: &Bench<'_>, frames: u64, program: &Path) -> Result<Run, Erro
             Err(error) => *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
         }
     });
-    let run = bench.run(bench.setup(frames), frames, Some(on_take))?;
+    let run = bench.run(setup, frames, Some(on_take))?;
     match failure
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -180,6 +189,11 @@ fn disturbed(bench: &Bench<'_>, frames: u64, program: &Path) -> Result<Run, Erro
         Some(error) => Err(error),
         None => Ok(run),
     }
+}
+
+/// Seconds of a unit, on average.
+fn mean(seconds: &[f64]) -> f64 {
+    seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
 }
 
 /// Mean seconds of a unit under each plan, round by round.

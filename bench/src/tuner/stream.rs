@@ -126,17 +126,20 @@ impl<'a> Bench<'a> {
 
     /// A stream under one plan.
     pub(super) fn fixed(&self, plan: &Plan, frames: u64) -> Result<Run, Error> {
-        let setup = TunerSetup {
+        self.run(self.setup_fixed(plan, frames), frames, None)
+    }
+
+    /// As [`Bench::setup`], for a stream under one plan.
+    pub(super) fn setup_fixed(&self, plan: &Plan, frames: u64) -> TunerSetup {
+        TunerSetup {
             choice: Choice::Fixed {
                 structure: plan.structure,
                 dispatch: Some(plan.dispatch),
                 grain: Some(plan.grain),
             },
             fixed_workers: Some(plan.workers),
-            crowded: false,
             ..self.setup(frames)
-        };
-        self.run(setup, frames, None)
+        }
     }
 
     /// A stream of `frames` with a tuner of this setup.
