@@ -117,11 +117,13 @@ impl Auto {
             (true, _) => CLOSE_KNOWN,
             (false, _) => CLOSE_SHORT,
         };
+        let undecided = match self.shared && flows[0] != flows[1] && x < 0.0 {
+            true => true,
+            false => !(short && believed || ahead) && self.bias(index).is_none() && x.abs() < close,
+        };
         let begins = plans[0].structure != plans[1].structure
-            && !(short && believed || ahead)
-            && self.bias(index).is_none()
+            && undecided
             && self.duels < DUELS
-            && x.abs() < close
             && remaining > WORTH * units
             && (x < 0.0 || loss < self.budget.left(cost, remaining, totals.seconds));
         if begins {
@@ -234,13 +236,16 @@ impl Auto {
             .map(|middle| middle - self.offset);
         let wrong = short.map_or(0.0, |short| x - short);
         let known = wrong.abs() > WRONG;
-        self.biases.push(Bias {
+        let bias = Bias {
             incumbent: self.incumbent().structure,
             other: self.arms[duel.arm].plan.structure,
             log: if known { wrong } else { 0.0 },
             at: totals.units,
-        });
-        let outweighs = known || self.never_warm(duel.arm);
+        };
+        let pair = |b: &Bias| (b.incumbent, b.other);
+        self.biases.retain(|old| pair(old) != pair(&bias));
+        self.biases.push(bias);
+        let outweighs = known || self.shared || self.never_warm(duel.arm);
         let arm = &mut self.arms[duel.arm];
         if !outweighs {
             arm.sample(x + self.offset, duel.units);
