@@ -38,6 +38,11 @@ const DUELS: u32 = 6;
 const SIDE_S: f64 = 3e-3;
 const SIDE_SHARE: f64 = 0.06;
 const SIDE_LEAST: f64 = 40.0;
+/// While a processor is shared, a plan on fewer workers that costs at most so much more (log) in short trials is compared on
+/// end, and takes over if it costs at most so much more then: it leaves the processor to the other process, and what it costs
+/// does not change with that one's time slices.
+const FEWER_CLOSE: f64 = 0.2;
+const FEWER_MAY_TAKE: f64 = 0.03;
 /// Short trials that a duel outweighs.
 const SURE: usize = 3;
 
@@ -117,12 +122,18 @@ impl Auto {
             (true, _) => CLOSE_KNOWN,
             (false, _) => CLOSE_SHORT,
         };
-        let undecided = match self.shared && flows[0] != flows[1] && x < 0.0 {
-            true => true,
-            false => !(short && believed || ahead) && self.bias(index).is_none() && x.abs() < close,
+        let others = plans[0].structure != plans[1].structure;
+        let few = plans[0].workers < plans[1].workers;
+        let many = plans[0].workers > plans[1].workers;
+        let undecided = match self.shared {
+            true if few => x < FEWER_CLOSE,
+            true if many || flows[0] != flows[1] && x < 0.0 => x < 0.0,
+            _ => {
+                let doubtful = !(short && believed || ahead) && x.abs() < close;
+                others && doubtful && self.bias(index).is_none()
+            }
         };
-        let begins = plans[0].structure != plans[1].structure
-            && undecided
+        let begins = undecided
             && self.duels < DUELS
             && remaining > WORTH * units
             && (x < 0.0 || loss < self.budget.left(cost, remaining, totals.seconds));
@@ -243,8 +254,10 @@ impl Auto {
             at: totals.units,
         };
         let pair = |b: &Bias| (b.incumbent, b.other);
-        self.biases.retain(|old| pair(old) != pair(&bias));
-        self.biases.push(bias);
+        if bias.incumbent != bias.other {
+            self.biases.retain(|old| pair(old) != pair(&bias));
+            self.biases.push(bias);
+        }
         let outweighs = known || self.shared || self.never_warm(duel.arm);
         let arm = &mut self.arms[duel.arm];
         if !outweighs {
@@ -259,7 +272,11 @@ impl Auto {
         let plan = arm.plan;
         let (cost, incumbent) = (cost.exp(), incumbent.exp());
         let pairs = 0;
-        if x < -(LEAST_SWITCH + noise) {
+        let least = match self.shared && plan.workers < self.incumbent().workers {
+            true => -FEWER_MAY_TAKE,
+            false => LEAST_SWITCH + noise,
+        };
+        if x < -least {
             let reason = Reason::Switch {
                 plan,
                 cost,
