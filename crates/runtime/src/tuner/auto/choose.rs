@@ -10,6 +10,9 @@ use crate::plan::Plan;
 
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;
+/// The same for one that leaves a processor to another process, which may go: as long as it is there such a look costs next
+/// to nothing.
+const LEAVES_EVERY: u32 = 2;
 /// The same for the incumbent of a search, when it leaves workers idle.
 const URGENT_EVERY: u32 = 6;
 /// Of plans on other numbers of workers those behind the best by more (ratio) are not what a core brings to the top.
@@ -239,7 +242,9 @@ impl Auto {
         // A search must not be blind for a core that comes back while it lasts.
         let idle = self.incumbent().workers < self.model.workers() && !self.model.pinned_workers();
         let urgent = idle && self.since_recheck >= URGENT_EVERY;
-        let due = self.settled && self.since_recheck >= RECHECK_EVERY;
+        let leaves = idle && self.shared;
+        let every = if leaves { LEAVES_EVERY } else { RECHECK_EVERY };
+        let due = self.settled && self.since_recheck >= every;
         if !urgent && !due {
             return None;
         }
@@ -247,7 +252,7 @@ impl Auto {
         let left = share * totals.seconds - self.recheck_lost;
         let outlook = self.outlook(totals);
         let workers = self.incumbent().workers;
-        let turn = urgent || self.rechecks.is_multiple_of(2);
+        let turn = urgent || leaves || self.rechecks.is_multiple_of(2);
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
             let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
@@ -332,6 +337,12 @@ mod tests {
         };
         let looks = [3, 4, 5].map(|number| look(&mut auto, number));
         assert_eq!(looks, [farm, tiled, farm]);
+        // Sooner where another process has the processor.
+        (auto.settled, auto.since_recheck) = (true, LEAVES_EVERY);
+        assert_eq!(auto.recheck(&totals, 1e-3), None);
+        auto.shared = true;
+        assert_eq!(auto.recheck(&totals, 1e-3), Some(tiled));
+        (auto.settled, auto.shared) = (false, false);
         // One too far behind is not what a core brings to the top.
         auto.arms[farm].forget();
         let far = auto.offset + 0.7;

@@ -38,11 +38,6 @@ const DUELS: u32 = 6;
 const SIDE_S: f64 = 3e-3;
 const SIDE_SHARE: f64 = 0.06;
 const SIDE_LEAST: f64 = 40.0;
-/// While a processor is shared, a plan on fewer workers that costs at most so much more (log) in short trials is compared on
-/// end, and takes over if it costs at most so much more then: it leaves the processor to the other process, and what it costs
-/// does not change with that one's time slices.
-const FEWER_CLOSE: f64 = 0.2;
-const FEWER_MAY_TAKE: f64 = 0.03;
 /// Short trials that a duel outweighs.
 const SURE: usize = 3;
 
@@ -122,17 +117,11 @@ impl Auto {
             (true, _) => CLOSE_KNOWN,
             (false, _) => CLOSE_SHORT,
         };
-        let others = plans[0].structure != plans[1].structure;
-        let few = plans[0].workers < plans[1].workers;
-        let many = plans[0].workers > plans[1].workers;
-        let undecided = match self.shared {
-            true if few => x < FEWER_CLOSE,
-            true if many || flows[0] != flows[1] && x < 0.0 => x < 0.0,
-            _ => {
-                let doubtful = !(short && believed || ahead) && x.abs() < close;
-                others && doubtful && self.bias(index).is_none()
-            }
+        let doubtful = || {
+            let other = plans[0].structure != plans[1].structure;
+            other && !(short && believed || ahead) && self.bias(index).is_none() && x.abs() < close
         };
+        let undecided = self.takes_slices(&arm.plan, x).unwrap_or_else(doubtful);
         let begins = undecided
             && self.duels < DUELS
             && remaining > WORTH * units
@@ -272,11 +261,10 @@ impl Auto {
         let plan = arm.plan;
         let (cost, incumbent) = (cost.exp(), incumbent.exp());
         let pairs = 0;
-        let least = match self.shared && plan.workers < self.incumbent().workers {
-            true => -FEWER_MAY_TAKE,
-            false => LEAST_SWITCH + noise,
-        };
-        if x < -least {
+        if x < self
+            .most_after_slices(&plan)
+            .unwrap_or(-LEAST_SWITCH - noise)
+        {
             let reason = Reason::Switch {
                 plan,
                 cost,
