@@ -121,12 +121,11 @@ fn measure(
         screen(bench, candidates(bench, workers), look)?
     };
     let mut plans: Vec<Plan> = quiet.near.into_iter().take(MOST).collect();
-    let others = loaded.near.into_iter().take(MOST);
-    plans.extend(
-        others
-            .filter(|plan| !plans.contains(plan))
-            .collect::<Vec<_>>(),
-    );
+    for plan in loaded.near.into_iter().take(MOST) {
+        if !plans.contains(&plan) {
+            plans.push(plan);
+        }
+    }
     let third = (frames / 3) as usize;
     let [beside, alone] = [third..2 * third, 2 * third..frames as usize];
     let mut streams = Vec::new();

@@ -512,3 +512,31 @@ fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
         assert_eq!(outcome, Ok(Outcome::Finished));
     }
 }
+
+#[test]
+fn what_a_worker_begins_with_serves_all_its_jobs_in_a_row_and_is_dropped() {
+    struct Begun<'a>(&'a AtomicUsize);
+    impl Drop for Begun<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let pool = Pool::new(2).unwrap();
+    for panics in [false, true] {
+        for (workers, runs) in [(1, 1), (2, 2)] {
+            let (begun, dropped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let begin = |_| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                Begun(&dropped)
+            };
+            let job = |_: &mut Begun<'_>, items: Range<u32>| {
+                assert!(!panics || items.start % 8 < 7);
+            };
+            let ended = pool.run_with(&batch(Dispatch::Mailbox, 16, 1, workers), begin, job);
+            assert_eq!(ended.is_err(), panics);
+            let begun = begun.into_inner();
+            assert!(begun <= runs && begun > 0 && (panics || begun == runs));
+            assert_eq!(dropped.into_inner(), begun);
+        }
+    }
+}

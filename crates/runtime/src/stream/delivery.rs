@@ -160,6 +160,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
             if !self.outlet.bring(number, output, true) {
                 return false;
             }
+            self.outlet.settle();
         }
         true
     }

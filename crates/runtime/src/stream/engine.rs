@@ -333,7 +333,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.intake.give_back_alone(unit.value);
             self.tally.count(plan, cost);
             let hurry = hurry && i + 1 == many;
-            if !self.outlet.bring_alone(unit.number, output, hurry) {
+            if !self.outlet.bring(unit.number, output, hurry) {
                 return false;
             }
         }

@@ -64,7 +64,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         }
     }
 
-    /// Before several threads compute.
+    /// Gives all threads the buffers that were kept.
     pub(super) fn settle(&mut self) {
         let spare = self.spare.drain(..);
         spare.for_each(|value| self.link.give_back(value));

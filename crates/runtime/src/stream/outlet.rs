@@ -138,15 +138,12 @@ pub(super) fn guarded<E: Into<BoxError>>(
     }
 }
 
-/// The sink failed, now or earlier.
-struct NotWritten;
-
 /// Where the compute side brings its units, in order.
 pub(super) struct Outlet<'a, S: Service, K> {
     link: &'a OutLink<S>,
     /// The sink if it is written in line.
     inline: Option<Writer<K>>,
-    /// Empty buffers that the one thread which computes and writes has kept by itself; see [`Outlet::bring_alone`].
+    /// Empty buffers that the one thread which computes and writes has kept by itself; see [`Outlet::bring`].
     spare: Vec<Box<S::Output>>,
 }
 
@@ -176,46 +173,26 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in
-    /// [`Exchange::empty`] a little later. Without `hurry`, see [`Exchange::put`].
+    /// [`Exchange::empty`] a little later. Without `hurry`, see [`Exchange::put`]. Where the unit is written in line, its
+    /// buffer passes no lock, and other threads do not get it before [`Outlet::settle`].
     pub(super) fn bring(&mut self, number: u64, value: Box<S::Output>, hurry: bool) -> bool {
-        let brought = self.put(number, value, hurry);
-        if let Ok(Some(empty)) = brought {
-            self.link.give_back(empty);
-            return true;
+        match &mut self.inline {
+            None => self.link.put(Numbered { number, value }, hurry),
+            Some(writer) => {
+                if !writer.write(number, &value) {
+                    self.link.stop_producers();
+                    return false;
+                }
+                self.spare.push(value);
+            }
         }
-        brought.is_ok()
+        true
     }
 
-    /// As [`Outlet::bring`], from the one thread that computes. Where it also writes, the buffer passes no lock, and nobody
-    /// else gets it before [`Outlet::settle`].
-    pub(super) fn bring_alone(&mut self, number: u64, value: Box<S::Output>, hurry: bool) -> bool {
-        let brought = self.put(number, value, hurry);
-        brought.map(|empty| self.spare.extend(empty)).is_ok()
-    }
-
-    /// Before several threads compute.
+    /// Gives all threads the buffers that were kept.
     pub(super) fn settle(&mut self) {
         let spare = self.spare.drain(..);
         spare.for_each(|value| self.link.give_back(value));
-    }
-
-    /// Writes a unit, after which its buffer is empty again, or hands it to the thread that writes.
-    fn put(
-        &mut self,
-        number: u64,
-        value: Box<S::Output>,
-        hurry: bool,
-    ) -> Result<Option<Box<S::Output>>, NotWritten> {
-        let Some(writer) = &mut self.inline else {
-            let unit = Numbered { number, value };
-            self.link.put(unit, hurry);
-            return Ok(None);
-        };
-        if !writer.write(number, &value) {
-            self.link.stop_producers();
-            return Err(NotWritten);
-        }
-        Ok(Some(value))
     }
 
     /// Nothing more comes. What became of the output, if it was written in line; else the thread tells.

@@ -36,16 +36,16 @@ impl Auto {
     /// A farm's units are mostly those of the worker that has a processor to itself, and a worker that has slept gets one at
     /// once for its first slice: both look better in few units than they are.
     pub(super) fn takes_slices(&self, plan: &Plan, x: f64) -> Option<bool> {
+        if !self.shared {
+            return None;
+        }
         let incumbent = self.incumbent();
-        let most = match plan.workers.cmp(&incumbent.workers) {
-            Ordering::Less => FEWER_CLOSE,
-            Ordering::Greater => 0.0,
-            Ordering::Equal if plan.structure.flows() != incumbent.structure.flows() && x < 0.0 => {
-                0.0
-            }
-            Ordering::Equal => return None,
-        };
-        self.shared.then_some(x < most)
+        let flows = plan.structure.flows() != incumbent.structure.flows();
+        match plan.workers.cmp(&incumbent.workers) {
+            Ordering::Less => Some(x < FEWER_CLOSE),
+            Ordering::Greater => Some(x < 0.0),
+            Ordering::Equal => (flows && x < 0.0).then_some(true),
+        }
     }
 
     /// What a plan on fewer workers may cost more (log) after that to take over.
