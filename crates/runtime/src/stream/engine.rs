@@ -188,7 +188,6 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand abreast.
     fn in_turn(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
         let ended = self.one_after_the_other(epoch, costs);
-        self.intake.settle();
         self.outlet.settle();
         ended
     }

@@ -56,18 +56,12 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
     }
 
     /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock, and
-    /// nobody else gets it before [`Intake::settle`].
+    /// the next [`Intake::take`] finds it.
     pub(super) fn give_back_alone(&mut self, value: Box<S::Input>) {
         match self.inline {
             Some(_) => self.spare.push(value),
             None => self.link.give_back(value),
         }
-    }
-
-    /// Gives all threads the buffers that were kept.
-    pub(super) fn settle(&mut self) {
-        let spare = self.spare.drain(..);
-        spare.for_each(|value| self.link.give_back(value));
     }
 
     /// Buffers may be given back here by whoever has one.
