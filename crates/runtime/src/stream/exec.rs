@@ -214,6 +214,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 
     /// Runs one part on the worker that calls this and holds its private memory.
+    #[inline]
     fn part(
         &self,
         worker: WorkerId,
@@ -222,18 +223,32 @@ impl<'a, S: Service> Executor<'a, S> {
         units: Units<'_, S>,
         scratch: &mut Hold<'_, S>,
     ) -> Result<(), String> {
-        let start = self.trace.start();
         let scratch = scratch.as_deref_mut().map_err(|e| e.to_string())?;
         let scratch = scratch.get_or_insert_with(|| self.service.scratch());
-        let result = match units {
+        // Parts of small units are so short that a copy of the result shows.
+        let Some(start) = self.trace.start() else {
+            return self.kernel(part, units, scratch);
+        };
+        let result = self.kernel(part, units, scratch);
+        let name = part.structure.name();
+        self.trace
+            .end(Track::Worker(worker.0), name, unit, Some(start));
+        result
+    }
+
+    #[inline]
+    fn kernel(
+        &self,
+        part: &Part,
+        units: Units<'_, S>,
+        scratch: &mut S::Scratch,
+    ) -> Result<(), String> {
+        match units {
             Units::One(input, output) => self.service.run(part, input, output, scratch),
             Units::Abreast(inputs, outputs) => {
                 self.service.run_abreast(part, inputs, outputs, scratch)
             }
-        };
-        self.trace
-            .end(Track::Worker(worker.0), part.structure.name(), unit, start);
-        result
+        }
     }
 
     /// Runs a whole unit on the worker that calls this. A panic is an error like any other.
