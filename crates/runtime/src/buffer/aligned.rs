@@ -11,7 +11,7 @@ use super::pages::{HUGE, MOSTLY, Mapping, PAGE};
 use super::slab;
 
 /// Buffers from this size on come in colours.
-const COLOURED: usize = 128 << 10;
+const COLOURED: usize = slab::LEAST;
 /// Colours there are: buffers that are made one after the other have different ones.
 const COLOURS: usize = 16;
 /// Bytes between two colours of large buffers and of others. What lies at one place in each of several buffers, as in
@@ -200,12 +200,26 @@ mod tests {
 
     #[test]
     fn large_buffers_begin_at_different_places_of_a_cache() {
-        for (len, size) in [(100_001, 4 << 10), (700_001, 128 << 10)] {
+        for (len, size) in [(17_001, PAGE), (100_001, PAGE), (700_001, 128 << 10)] {
             let made: Vec<_> = (0..COLOURS).map(|_| Aligned::<f32>::zeroed(len)).collect();
             let places = made.iter().map(|a| a.as_ptr() as usize % size / LINE);
             let places: std::collections::BTreeSet<_> = places.collect();
             // Others make buffers meanwhile.
             assert!(places.len() > COLOURS / 4, "{places:?}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_is_a_colour_below_the_one_before_it() {
+        for len in [17_001, 100_001, 700_001] {
+            let place = |a: &Aligned<f32>| a.as_ptr() as usize;
+            let below = |_| {
+                let [one, next] = [(); 2].map(|()| Aligned::<f32>::zeroed(len));
+                place(&one).wrapping_sub(place(&next)) % PAGE == COLOUR
+            };
+            let pairs = (0..64).filter(|&i: &u32| below(i)).count();
+            // Others make buffers meanwhile.
+            assert!(pairs > 32, "{pairs} of {len}");
         }
     }
 }

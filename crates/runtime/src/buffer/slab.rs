@@ -3,10 +3,10 @@
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::pages::{HUGE, LINE, MOSTLY, Mapping};
+use super::pages::{HUGE, MOSTLY, Mapping, PAGE};
 
 /// Bytes of a buffer that shares a page: least and most.
-const LEAST: usize = 64 << 10;
+pub(super) const LEAST: usize = 64 << 10;
 const MOST: usize = HUGE / 2;
 
 /// The page that buffers are taken from, and how many of its bytes are. It lives as long as a buffer in it does.
@@ -20,10 +20,12 @@ static CURRENT: Mutex<Current> = Mutex::new(Current {
     used: 0,
 });
 
-/// `bytes` of a page from the start of a line on, zeroed, which are nobody else's as long as that page lives. `None` for
-/// sizes that would leave too much of a page unused, and where memory is exhausted.
+/// `bytes` of a huge page from the start of a small one on, zeroed, which are nobody else's as long as the huge page lives.
+/// `None` for sizes that would leave too much of it unused, and where memory is exhausted.
+///
+/// At the start of a small page, so that what lies where in it is for the buffers to choose.
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
-    let bytes = bytes.checked_next_multiple_of(LINE)?;
+    let bytes = bytes.checked_next_multiple_of(PAGE)?;
     if !(LEAST..=MOST).contains(&bytes) || HUGE / bytes * bytes < MOSTLY {
         return None;
     }
@@ -54,7 +56,7 @@ mod tests {
         for bytes in [405_504, 101_376, 921_600] {
             assert!(take(bytes).is_some(), "{bytes}");
         }
-        for bytes in [0, 1, LEAST - LINE, MOSTLY / 2 - LINE, HUGE, usize::MAX] {
+        for bytes in [0, 1, LEAST - PAGE, MOSTLY / 2 - PAGE, HUGE, usize::MAX] {
             assert!(take(bytes).is_none(), "{bytes}");
         }
     }
@@ -68,7 +70,7 @@ mod tests {
                 let (start, page) = piece.as_ref()?;
                 let (from, page) = (start.as_ptr() as usize, page.start().as_ptr() as usize);
                 let to = from + LEAST + i * 1000;
-                assert!(from % LINE == 0 && page <= from && to <= page + HUGE);
+                assert!(from % PAGE == 0 && page <= from && to <= page + HUGE);
                 Some(from..to)
             })
             .collect();
