@@ -7,6 +7,7 @@ use evener_runtime::stream::Search;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
+use super::apart::Kept;
 use super::screen::{LeftOut, candidates, screen};
 use super::stream::{Bench, Run};
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects};
@@ -48,6 +49,8 @@ pub struct AutoResult {
     pub fixed: Vec<FixedTimes>,
     /// The fixed plans that did not.
     pub left_out: Vec<LeftOut>,
+    /// How streams were kept comparable.
+    pub processors: Kept,
 }
 
 /// A stream under plan auto. Times in seconds, by the clock, the making of buffers left out.
@@ -124,6 +127,7 @@ pub(super) fn run(
             auto,
             fixed,
             screened.left_out,
+            bench.apart.told(),
         ));
     }
     Ok(results)
@@ -138,6 +142,7 @@ impl AutoResult {
         auto: Vec<AutoRound>,
         fixed: Vec<FixedTimes>,
         left_out: Vec<LeftOut>,
+        processors: Kept,
     ) -> Option<AutoResult> {
         let best = least(&fixed, |f| &f.whole_s)?;
         let last = least(&fixed, |f| &f.last_quarter_s)?;
@@ -160,6 +165,7 @@ impl AutoResult {
             auto,
             fixed,
             left_out,
+            processors,
         })
     }
 }
@@ -294,6 +300,11 @@ mod tests {
         }
     }
 
+    fn of(auto: Vec<AutoRound>, fixed: Vec<FixedTimes>) -> Option<AutoResult> {
+        let processors = Kept::default();
+        AutoResult::of("A".into(), "1x1".into(), 3, auto, fixed, vec![], processors)
+    }
+
     #[test]
     fn the_best_is_that_of_the_median_and_ratios_are_of_rounds() {
         let rounds = vec![auto(10.0, 2.0), auto(20.0, 4.0), auto(10.0, 2.0)];
@@ -302,8 +313,7 @@ mod tests {
             fixed(1, &[1.0, 19.0, 9.5], &[1.5, 3.0, 1.5]),
             fixed(2, &[9.0, 18.0, 9.0], &[2.0, 4.0, 2.0]),
         ];
-        let result = AutoResult::of("A".into(), "1x1".into(), 3, rounds, plans, Vec::new());
-        let result = result.unwrap();
+        let result = of(rounds, plans).unwrap();
         assert_eq!((result.best.grain, result.last_quarter_best.grain), (2, 1));
         assert_eq!((result.whole, result.last_quarter), (0.9, 0.75));
         // The second and third round look better for the first plan than they were, if they are not looked at.
@@ -315,7 +325,6 @@ mod tests {
 
     #[test]
     fn without_fixed_plans_there_is_no_result() {
-        let none = AutoResult::of("A".into(), "1x1".into(), 3, vec![], vec![], vec![]);
-        assert!(none.is_none());
+        assert!(of(vec![], vec![]).is_none());
     }
 }

@@ -150,7 +150,9 @@ fn measure(
                 shapes: sets[turn].shapes(&bench.shapes, best.structure),
                 ..bench.setup(frames)
             };
-            let run = bench.run(setup, frames, None)?;
+            let run = bench
+                .apart
+                .kept(|| bench.run(setup.clone(), frames, None))?;
             rounds[turn].push(BadArmRound::of(run, fixed));
         }
     }

@@ -12,6 +12,7 @@ use evener_runtime::tuner::TunerSetup;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
+use super::apart::Kept;
 use super::burner::Burner;
 use super::screen::{candidates, screen};
 use super::still::OnTake;
@@ -52,6 +53,8 @@ pub struct DisturbanceResult {
     pub given_back: Vec<Recovery>,
     /// Every decision with its reason, of each round.
     pub decisions: Vec<Vec<String>>,
+    /// How streams were kept comparable.
+    pub processors: Kept,
 }
 
 /// The best fixed plan under a condition.
@@ -132,10 +135,10 @@ fn measure(
     let mut times = [Times::new(plans.clone()), Times::new(plans.clone())];
     for round in 0..options.rounds {
         progress(&format!("round {}", round + 1));
-        streams.push(disturbed(bench, bench.setup(frames), &options.program)?);
+        streams.push(disturbed(bench, &bench.setup(frames), &options.program)?);
         for turn in turns(plans.len(), round) {
             let setup = bench.setup_fixed(&plans[turn], frames);
-            let run = disturbed(bench, setup, &options.program)?;
+            let run = disturbed(bench, &setup, &options.program)?;
             for (times, third) in times.iter_mut().zip([&alone, &beside]) {
                 times.means[turn].push(mean(&run.seconds[third.clone()]));
             }
@@ -159,11 +162,17 @@ fn measure(
         quiet,
         loaded,
         decisions: streams.into_iter().map(|run| run.decisions).collect(),
+        processors: bench.apart.told(),
     })
 }
 
 /// A stream with the other process in its middle third.
-fn disturbed(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
+fn disturbed(bench: &Bench<'_>, setup: &TunerSetup, program: &Path) -> Result<Run, Error> {
+    let run = || disturbed_once(bench, setup.clone(), program);
+    bench.apart.kept(run)
+}
+
+fn disturbed_once(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
     let frames = setup.units.unwrap_or(0);
     let failure: Arc<Mutex<Option<Error>>> = Arc::default();
     let (slot, program) = (Arc::clone(&failure), program.to_owned());
@@ -373,6 +382,7 @@ mod tests {
             taken: vec![recovery(None), recovery(Some(3)), recovery(None)],
             given_back: vec![recovery(Some(1)), recovery(Some(3)), recovery(Some(9))],
             decisions: Vec::new(),
+            processors: Kept::default(),
         };
         let rows = table(&[result]).rows;
         assert_eq!(rows[0][3..6], ["taken", "never", "never 3 never"]);

@@ -13,6 +13,7 @@
 //! | `stream.rs`, `still.rs`, `screen.rs`, `windows.rs`, `burner.rs` | what these share |
 #![forbid(unsafe_code)]
 
+pub mod apart;
 pub mod auto;
 pub mod bad_arm;
 pub mod burner;

@@ -15,6 +15,7 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, Structure};
 use serde::Serialize;
 
+use super::apart::Kept;
 use super::still::{Gauge, OnTake, Still};
 use super::stream::Bench;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, frame_copy, short, subjects};
@@ -52,6 +53,8 @@ pub struct OverheadResult {
     pub stream: Vec<Spent>,
     /// Each loop.
     pub by_hand: Vec<Spent>,
+    /// How they were kept comparable.
+    pub processors: Kept,
 }
 
 /// Time in seconds.
@@ -131,11 +134,11 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
     let (mut streams, mut loops) = (Vec::new(), Vec::new());
     for pair in 0..PAIRS * options.rounds {
         if pair % 2 == 0 {
-            streams.push(stream(bench, &plan, frames)?);
+            streams.push(bench.apart.kept(|| stream(bench, &plan, frames))?);
         }
-        loops.push(by_hand(bench, &plan, items, frames)?);
+        loops.push(bench.apart.kept(|| by_hand(bench, &plan, items, frames))?);
         if pair % 2 == 1 {
-            streams.push(stream(bench, &plan, frames)?);
+            streams.push(bench.apart.kept(|| stream(bench, &plan, frames))?);
         }
     }
     Ok(OverheadResult {
@@ -150,6 +153,7 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
             .map(|(streams, loops)| paired_ratio(&streams, &loops) - 1.0),
         stream: streams,
         by_hand: loops,
+        processors: bench.apart.told(),
     })
 }
 

@@ -8,6 +8,7 @@ use evener_runtime::stream::{Report, Schedule, Search};
 use evener_runtime::tuner::{Epoch, Measured, Summary, TunerSetup};
 use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, Structure, Tuner};
 
+use super::apart::Apart;
 use super::still::{Gauge, OnTake, Prepared, Still};
 use crate::error::Error;
 use crate::picture::Picture;
@@ -19,6 +20,8 @@ pub(super) struct Bench<'a> {
     pub(super) subject: &'a Subject,
     pub(super) frame: Arc<Frame>,
     pub(super) shapes: Vec<Shape>,
+    /// Where the processors were when this was made, and are for all its streams.
+    pub(super) apart: Apart,
 }
 
 /// An epoch as it went.
@@ -73,6 +76,7 @@ impl<'a> Bench<'a> {
             subject,
             frame: Arc::new(frame),
             shapes: service.shapes(subject.private_cache),
+            apart: Apart::now(),
         }
     }
 
@@ -121,12 +125,14 @@ impl<'a> Bench<'a> {
 
     /// A stream under plan auto.
     pub(super) fn auto(&self, frames: u64) -> Result<Run, Error> {
-        self.run(self.setup(frames), frames, None)
+        self.apart
+            .kept(|| self.run(self.setup(frames), frames, None))
     }
 
     /// A stream under one plan.
     pub(super) fn fixed(&self, plan: &Plan, frames: u64) -> Result<Run, Error> {
-        self.run(self.setup_fixed(plan, frames), frames, None)
+        self.apart
+            .kept(|| self.run(self.setup_fixed(plan, frames), frames, None))
     }
 
     /// As [`Bench::setup`], for a stream under one plan.
@@ -142,7 +148,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A stream of `frames` with a tuner of this setup.
+    /// A stream of `frames` with a tuner of this setup, wherever the processors are.
     pub(super) fn run(
         &self,
         setup: TunerSetup,

@@ -1,0 +1,221 @@
+//! How far apart a host has the processors of a guest, which it may change in the middle of a benchmark.
+//!
+//! A guest's processors are threads of the host, and it moves them. While they are on different parts of a chip a cache line
+//! goes from one to the other in five times the time, for some ten seconds or for a minute, and plans whose workers share much
+//! take three times as long. Streams that are compared with one another are run while the processors are as they were at
+//! first: for those that were not, the benchmark waits, and runs them again.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// Round trips of a sample, and samples, of which the fastest counts: what runs beside them only makes them slower.
+const TRIPS: u32 = 200;
+const SAMPLES: u32 = 40;
+/// Looks at the beginning. Where they differ the threads that look were on different processors, which says nothing.
+const LOOKS: usize = 5;
+/// The processors were moved if a round trip takes so many times as long, or that part of the time.
+const MOVED: f64 = 2.0;
+/// A round trip of more (seconds) is none from processor to processor, but from thread to thread on one.
+const TRIP_MOST_S: f64 = 0.8e-6;
+/// Times a thread looks for the line before it lets others run, and the most that all samples take.
+const SPINS: u32 = 2000;
+const LOOK_MOST: Duration = Duration::from_millis(20);
+/// No more trips.
+const OVER: u32 = u32::MAX;
+/// Time between two looks while waiting, and the most that is waited in all.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const WAIT_MOST: Duration = Duration::from_secs(240);
+/// Most runs of one stream.
+const RUNS: u32 = 5;
+
+/// Where the processors were when it was made.
+pub(super) struct Apart {
+    trip_s: Option<f64>,
+    again: Cell<u32>,
+    waited: Cell<Duration>,
+}
+
+/// What a benchmark did to keep its streams comparable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Kept {
+    /// Seconds that a cache line took from one processor to another and back; `None` if that was not the same at all
+    /// times.
+    pub round_trip_s: Option<f64>,
+    /// Streams that were run again, since the processors were moved meanwhile.
+    pub again: u32,
+    /// Seconds waited until they were back.
+    pub waited_s: f64,
+}
+
+impl Apart {
+    /// Looks where the processors are now.
+    pub(super) fn now() -> Apart {
+        let looks: Vec<f64> = (0..LOOKS).filter_map(|_| round_trip_s()).collect();
+        let least = looks.iter().copied().fold(f64::INFINITY, f64::min);
+        let agree = looks.len() == LOOKS && looks.iter().all(|&trip| alike(trip, least));
+        Apart::of(agree.then_some(least))
+    }
+
+    fn of(trip_s: Option<f64>) -> Apart {
+        Apart {
+            trip_s,
+            again: Cell::new(0),
+            waited: Cell::new(Duration::ZERO),
+        }
+    }
+
+    /// What `run` gives when the processors are where they were, before it and after it.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub(super) fn kept<T, E>(&self, run: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+        self.kept_by(round_trip_s, run)
+    }
+
+    fn kept_by<T, E>(
+        &self,
+        mut look: impl FnMut() -> Option<f64>,
+        mut run: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(home) = self.trip_s else {
+            return run();
+        };
+        let mut is_home = || look().is_none_or(|trip| alike(trip, home));
+        for _ in 1..RUNS {
+            while !is_home() && self.waited.get() < WAIT_MOST {
+                let begin = Instant::now();
+                thread::sleep(LOOK_EVERY);
+                self.waited.set(self.waited.get() + begin.elapsed());
+            }
+            let value = run()?;
+            if is_home() || self.waited.get() >= WAIT_MOST {
+                return Ok(value);
+            }
+            self.again.set(self.again.get() + 1);
+        }
+        run()
+    }
+
+    /// What was done so far.
+    pub(super) fn told(&self) -> Kept {
+        Kept {
+            round_trip_s: self.trip_s,
+            again: self.again.get(),
+            waited_s: self.waited.get().as_secs_f64(),
+        }
+    }
+}
+
+fn alike(trip_s: f64, other_s: f64) -> bool {
+    (MOVED.recip()..MOVED).contains(&(trip_s / other_s))
+}
+
+/// Seconds that a cache line takes from one processor to another and back. `None` if two threads did not get two.
+fn round_trip_s() -> Option<f64> {
+    let ball = AtomicU32::new(0);
+    // Odd numbers go there, the next ones come back.
+    let comes = |odd: bool| {
+        let mut spins = 0;
+        loop {
+            let number = ball.load(Ordering::Acquire);
+            if number == OVER || (number % 2 == 1) == odd {
+                return number;
+            }
+            spins += 1;
+            if spins % SPINS == 0 {
+                thread::yield_now();
+            }
+            std::hint::spin_loop();
+        }
+    };
+    let fastest = thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                match comes(true) {
+                    OVER => return,
+                    number => ball.store(number + 1, Ordering::Release),
+                }
+            }
+        });
+        let sample = |begin: Instant| {
+            for _ in 0..TRIPS {
+                let number = comes(false);
+                ball.store(number + 1, Ordering::Release);
+            }
+            comes(false);
+            begin.elapsed()
+        };
+        let begin = Instant::now();
+        let samples = (0..SAMPLES).map(|_| sample(Instant::now()));
+        let fastest = samples.take_while(|_| begin.elapsed() < LOOK_MOST).min();
+        ball.store(OVER, Ordering::Release);
+        fastest
+    });
+    let trip_s = fastest?.as_secs_f64() / f64::from(TRIPS);
+    (trip_s < TRIP_MOST_S).then_some(trip_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    /// Runs of a stream whose looks find these, and what is told afterwards.
+    fn runs(home: Option<f64>, looks: &[f64]) -> (u32, Kept) {
+        let apart = Apart::of(home);
+        let mut looks: VecDeque<f64> = looks.iter().copied().collect();
+        let mut runs = 0;
+        let run = || {
+            runs += 1;
+            Ok::<_, ()>(runs)
+        };
+        let last = apart.kept_by(|| looks.pop_front().or(home), run);
+        assert_eq!(last, Ok(runs), "the last run counts");
+        (runs, apart.told())
+    }
+
+    #[test]
+    fn a_stream_is_run_again_if_the_processors_were_moved_meanwhile() {
+        let near = 66e-9;
+        let (count, kept) = runs(Some(near), &[near, near]);
+        assert_eq!((count, kept.again, kept.waited_s), (1, 0, 0.0));
+        let (count, kept) = runs(Some(near), &[70e-9, 320e-9, 320e-9, near, near]);
+        assert_eq!((count, kept.again), (2, 1));
+        assert!(kept.waited_s > 0.09);
+        // From the other side.
+        let (count, _) = runs(Some(320e-9), &[320e-9, near, 330e-9, 310e-9]);
+        assert_eq!(count, 2);
+    }
+
+    #[test]
+    fn where_nothing_is_known_nothing_is_run_again() {
+        let (count, kept) = runs(None, &[66e-9, 320e-9]);
+        assert_eq!((count, kept), (1, Kept::default()));
+    }
+
+    #[test]
+    fn what_never_comes_to_rest_is_taken_as_it_is() {
+        let moving: Vec<f64> = [66e-9, 320e-9].repeat(RUNS as usize);
+        let (count, kept) = runs(Some(66e-9), &moving);
+        assert_eq!((count, kept.again), (RUNS, RUNS - 1));
+    }
+
+    #[test]
+    fn a_failure_is_passed_on() {
+        let apart = Apart::of(Some(66e-9));
+        assert_eq!(apart.kept(|| Err::<(), _>("broken")), Err("broken"));
+    }
+
+    #[test]
+    fn a_round_trip_takes_some_time() {
+        if thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
+            let trips: Vec<f64> = (0..20).filter_map(|_| round_trip_s()).collect();
+            assert!(trips.iter().all(|&trip| trip > 5e-9), "{trips:?}");
+        }
+    }
+}
