@@ -15,11 +15,11 @@ use serde::Serialize;
 /// Round trips of a sample, and samples, of which the fastest counts: what runs beside them only makes them slower.
 const TRIPS: u32 = 200;
 const SAMPLES: u32 = 40;
-/// Looks at the beginning. Where they differ the threads that look were on different processors, which says nothing.
+/// Looks at the beginning.
 const LOOKS: usize = 5;
 /// The processors were moved if a round trip takes so many times as long, or that part of the time.
 const MOVED: f64 = 2.0;
-/// A round trip of more (seconds) is none from processor to processor, but from thread to thread on one.
+/// A round trip of more (seconds) is none from processor to processor: something else runs there.
 const TRIP_MOST_S: f64 = 0.8e-6;
 /// Times a thread looks for the line before it lets others run, and the most that all samples take.
 const SPINS: u32 = 2000;
@@ -114,8 +114,10 @@ fn alike(trip_s: f64, other_s: f64) -> bool {
     (MOVED.recip()..MOVED).contains(&(trip_s / other_s))
 }
 
-/// Seconds that a cache line takes from one processor to another and back. `None` if two threads did not get two.
+/// Seconds that a cache line takes from the first processor to the last and back. `None` if there is one only, or the
+/// threads were not let to both.
 fn round_trip_s() -> Option<f64> {
+    let [here, there] = processors::ends()?;
     let ball = AtomicU32::new(0);
     // Odd numbers go there, the next ones come back.
     let comes = |odd: bool| {
@@ -132,31 +134,66 @@ fn round_trip_s() -> Option<f64> {
             std::hint::spin_loop();
         }
     };
-    let fastest = thread::scope(|scope| {
-        scope.spawn(|| {
-            loop {
-                match comes(true) {
-                    OVER => return,
-                    number => ball.store(number + 1, Ordering::Release),
-                }
+    let back = || {
+        processors::go_to(there);
+        loop {
+            match comes(true) {
+                OVER => return,
+                number => ball.store(number + 1, Ordering::Release),
             }
-        });
-        let sample = |begin: Instant| {
-            for _ in 0..TRIPS {
-                let number = comes(false);
-                ball.store(number + 1, Ordering::Release);
-            }
-            comes(false);
-            begin.elapsed()
-        };
+        }
+    };
+    let sample = |_| {
         let begin = Instant::now();
-        let samples = (0..SAMPLES).map(|_| sample(Instant::now()));
+        for _ in 0..TRIPS {
+            let number = comes(false);
+            ball.store(number + 1, Ordering::Release);
+        }
+        comes(false);
+        begin.elapsed()
+    };
+    let forth = || {
+        processors::go_to(here);
+        let begin = Instant::now();
+        let samples = (0..SAMPLES).map(sample);
         let fastest = samples.take_while(|_| begin.elapsed() < LOOK_MOST).min();
         ball.store(OVER, Ordering::Release);
         fastest
+    };
+    let fastest = thread::scope(|scope| {
+        scope.spawn(back);
+        scope.spawn(forth).join()
     });
-    let trip_s = fastest?.as_secs_f64() / f64::from(TRIPS);
+    let trip_s = fastest.ok()??.as_secs_f64() / f64::from(TRIPS);
     (trip_s < TRIP_MOST_S).then_some(trip_s)
+}
+
+#[cfg(target_os = "linux")]
+mod processors {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    /// The first processor that this thread may use, and the last.
+    pub(super) fn ends() -> Option<[usize; 2]> {
+        let set = sched_getaffinity(None).ok()?;
+        let mut may = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
+        Some([may.next()?, may.next_back()?])
+    }
+
+    /// Has the calling thread run there. Where that is refused it runs where it is.
+    pub(super) fn go_to(cpu: usize) {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod processors {
+    pub(super) fn ends() -> Option<[usize; 2]> {
+        None
+    }
+
+    pub(super) fn go_to(_: usize) {}
 }
 
 #[cfg(test)]
