@@ -67,7 +67,7 @@ impl Auto {
         };
         let was_restless = self.stays.is_some_and(|stays| stays < RESTLESS_S);
         (self.stays, self.changed) = (Some(stays), totals.seconds);
-        self.share(&change);
+        let came = self.share(&change);
         self.level.restart(Some(change.to));
         self.latest = None;
         self.watched.clear();
@@ -88,8 +88,11 @@ impl Auto {
                 continue;
             }
             let other = self.arms[index].plan;
-            // What hit the incumbent hit most likely all plans on as many workers, and not those on another number.
-            let (part, least): (f64, f64) = if other.workers != plan.workers {
+            // What hit the incumbent hit most likely all plans on as many workers, and not those on another number: on
+            // fewer there is a processor for another process.
+            let (part, least): (f64, f64) = if came && other.workers < plan.workers {
+                (1.0, 0.25)
+            } else if other.workers != plan.workers {
                 (0.65, 0.25)
             } else if other.structure != plan.structure && !self.is_best_of_structure(index, noise)
             {

@@ -98,7 +98,8 @@ impl Auto {
         let left = self.budget.left(cost, outlook.remaining, totals.seconds);
         let mut best: Option<(usize, Worth)> = None;
         for (index, arm) in self.arms.iter().enumerate() {
-            if index == self.incumbent || self.is_open(index) || self.is_told(index) {
+            let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
+            if passed_over || self.awaits_slices(index, totals) {
                 continue;
             }
             let Some(mut value) = worth(&self.model, arm, &outlook) else {
@@ -256,6 +257,7 @@ impl Auto {
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
             let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
+            let passed_over = passed_over || self.awaits_slices(index, totals);
             !passed_over && arm.runs > 0 && {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) + self.unwarmed(index, ratio);

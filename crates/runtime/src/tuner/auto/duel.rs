@@ -16,15 +16,17 @@ use super::super::Totals;
 use super::super::decision::{Log, Reason};
 use super::Auto;
 use super::outcome::LEAST_SWITCH;
-use super::shared::SHARED_SIDE_S;
+use super::shared::{SHARED_SIDE_LEAST, SHARED_SIDE_S};
 
 /// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by others, and
 /// by those of one that is warm after a few.
 const CLOSE: f64 = 0.4;
 const CLOSE_KNOWN: f64 = 0.3;
 const CLOSE_SHORT: f64 = 0.25;
-/// A stream has to have so many times the units of one side still before it.
+/// A stream has to have so many times the units of one side still before it, and while a processor is shared for a plan that was
+/// not tried since.
 const WORTH: f64 = 10.0;
+const WORTH_UNTRIED: f64 = 30.0;
 /// Short trials that were wrong by less (log) were not wrong.
 const WRONG: f64 = 0.08;
 /// By how much (log) the incumbent may differ before and after, or the machine changed meanwhile.
@@ -121,10 +123,16 @@ impl Auto {
             let other = plans[0].structure != plans[1].structure;
             other && !(short && believed || ahead) && self.bias(index).is_none() && x.abs() < close
         };
-        let undecided = self.takes_slices(&arm.plan, x).unwrap_or_else(doubtful);
+        let least = match arm.measured() {
+            0 if self.shared => WORTH_UNTRIED,
+            _ => WORTH,
+        };
+        let undecided = self
+            .takes_slices(&arm.plan, x, totals)
+            .unwrap_or_else(doubtful);
         let begins = undecided
-            && self.duels < DUELS
-            && remaining > WORTH * units
+            && self.may_duel(totals)
+            && remaining > least * units
             && (x < 0.0 || loss < self.budget.left(cost, remaining, totals.seconds));
         if begins {
             self.duels += 1;
@@ -138,13 +146,21 @@ impl Auto {
         begins
     }
 
+    /// Whether there may be one more.
+    pub(super) fn may_duel(&self, totals: &Totals) -> bool {
+        self.duels < DUELS + self.more_duels(totals)
+    }
+
     /// Begins the duel that decides about an arm, where a trial would not.
     pub(super) fn goes_on_end(&mut self, index: usize, totals: &Totals) -> bool {
         let arm = &self.arms[index];
         let first = arm.probed.filter(|_| arm.measured() == 0);
         let known = arm.middle().map(|middle| middle - self.offset);
-        let x = known.or(first.map(f64::ln));
-        x.is_some_and(|x| self.never_warm(index) && self.challenge(index, x, totals))
+        let cold = known.or(first.map(f64::ln));
+        let x = self
+            .told_by_slices(index, totals)
+            .or(cold.filter(|_| self.never_warm(index)));
+        x.is_some_and(|x| self.challenge(index, x, totals))
     }
 
     /// What a duel told long ago may be found out anew: when the stream has become so many times as long.
@@ -170,10 +186,13 @@ impl Auto {
     /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short ones
     /// so many that what disturbs them now and then evens out. `None` for units between.
     pub(super) fn side(&self, plan: &Plan, totals: &Totals) -> Option<u32> {
-        let time = if self.shared { SHARED_SIDE_S } else { SIDE_S };
+        let (time, least) = match self.shared {
+            true => (SHARED_SIDE_S, SHARED_SIDE_LEAST),
+            false => (SIDE_S, SIDE_LEAST),
+        };
         let on_end = (time / self.cost()?).min(SIDE_SHARE * self.horizon(totals));
         match (self.model.warm(plan), self.model.group(plan)) {
-            (None, _) => (on_end >= SIDE_LEAST).then_some(on_end as u32),
+            (None, _) => (on_end >= least).then_some(on_end as u32),
             (Some(warm), group) if group == 1 || self.shared => {
                 Some((warm * group).max(on_end as u32))
             }
@@ -206,15 +225,8 @@ impl Auto {
                 let duel = *duel;
                 self.duel = None;
                 let noise = self.level.noise() / f64::from(duel.units.max(1)).sqrt();
-                if (before - after).abs() <= APART + 2.0 * noise {
-                    self.decide(
-                        &duel,
-                        (cost, 0.5 * (before + after)),
-                        noise,
-                        number,
-                        totals,
-                        log,
-                    );
+                if let Some(incumbent) = beside(before, cost, after, APART + 2.0 * noise) {
+                    self.decide(&duel, (cost, incumbent), noise, number, totals, log);
                 }
             }
             _ => self.duel = None,
@@ -247,6 +259,8 @@ impl Auto {
             self.biases.retain(|old| pair(old) != pair(&bias));
             self.biases.push(bias);
         }
+        let believed = self.arms[duel.arm].belief(self.noise()).mu;
+        self.as_wrong_of_others(duel.arm, x + self.offset - believed);
         let outweighs = known || self.shared || self.never_warm(duel.arm);
         let arm = &mut self.arms[duel.arm];
         if !outweighs {
@@ -286,6 +300,19 @@ impl Auto {
     }
 }
 
+/// What a cost is compared with: the incumbent's before and after, or, where that changed by more than `apart`, the nearer
+/// of the two if the cost lies beyond both. All are logarithms.
+fn beside(before: f64, cost: f64, after: f64, apart: f64) -> Option<f64> {
+    let (less, more) = (before.min(after), before.max(after));
+    if more - less <= apart {
+        Some(0.5 * (less + more))
+    } else if cost < less {
+        Some(less)
+    } else {
+        (cost > more).then_some(more)
+    }
+}
+
 /// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
 /// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm shares
 /// its processor, some of all units take long and most do not: a median would not tell, and where that is known none is left out.
@@ -320,6 +347,14 @@ mod tests {
         let shared = std::array::from_fn(|unit| if unit % 3 == 2 { 2.0 } else { 1.0 });
         assert!((of(shared) - 17.0 / 14.0).abs() < 1e-9);
         assert_eq!(warm(&[], false), None);
+    }
+
+    #[test]
+    fn where_the_incumbent_changed_only_what_lies_beyond_both_tells() {
+        assert_eq!(beside(0.25, 0.5, 0.125, 0.15), Some(0.1875));
+        assert_eq!(beside(0.4, 0.0, 0.1, 0.15), Some(0.1));
+        assert_eq!(beside(0.1, 0.5, 0.4, 0.15), Some(0.4));
+        assert_eq!(beside(0.1, 0.2, 0.4, 0.15), None);
     }
 
     #[test]

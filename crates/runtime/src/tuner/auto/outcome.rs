@@ -306,6 +306,9 @@ impl Auto {
             return;
         }
         let arm = &self.arms[index];
+        if better && self.is_flattered(&arm.plan, totals) {
+            return;
+        }
         if better {
             log.push(
                 number,

@@ -5,12 +5,15 @@
 
 use std::cmp::Ordering;
 
+use super::super::Totals;
 use super::super::drift::Change;
 use super::Auto;
 use crate::plan::Plan;
 
 /// Seconds of a side of a duel then.
 pub(super) const SHARED_SIDE_S: f64 = 24e-3;
+/// Fewest units of it: those of longer ones are as long as some slices.
+pub(super) const SHARED_SIDE_LEAST: f64 = 4.0;
 /// Least cutoff in seconds: a unit of any plan waits for so long if a worker loses its processor in the middle of it.
 const SHARED_CUTOFF_S: f64 = 10e-3;
 /// A plan on fewer workers that costs at most so much more (log) in short trials is compared with the incumbent for some
@@ -20,14 +23,59 @@ const FEWER_CLOSE: f64 = 0.2;
 const FEWER_MAY_TAKE: f64 = 0.03;
 /// The machine has become slower or faster by so much (log) if another process came or went.
 const CAME: f64 = 0.2;
+/// Seconds from a change of the machine after which there may be a duel more: what is wanted may be what was told before
+/// the process went.
+const DUEL_EVERY_S: f64 = 0.25;
 
 impl Auto {
-    /// Another process has come, or gone.
-    pub(super) fn share(&mut self, change: &Change) {
+    /// Another process has come, or gone. Whether it has come.
+    pub(super) fn share(&mut self, change: &Change) -> bool {
         let by = change.to - change.from;
         if by.abs() > CAME {
             self.shared = by > 0.0;
         }
+        by > CAME
+    }
+
+    /// Duels that time has brought.
+    pub(super) fn more_duels(&self, totals: &Totals) -> u32 {
+        match self.shared {
+            true => ((totals.seconds - self.changed) / DUEL_EVERY_S) as u32,
+            false => 0,
+        }
+    }
+
+    /// What an arm of a structure that was run is believed to cost beyond the incumbent (log), if only slices can tell more.
+    pub(super) fn told_by_slices(&self, index: usize, totals: &Totals) -> Option<f64> {
+        let x = self.arms[index].belief(self.noise()).mu - self.offset;
+        let only = self.takes_slices(&self.arms[index].plan, x, totals) == Some(true);
+        (only && !self.new_structure(index)).then_some(x)
+    }
+
+    /// Whether a plan looks better in few units than it is. (One on fewer workers looks worse: the other process is where it was,
+    /// and not yet on the processor that has become free.)
+    pub(super) fn is_flattered(&self, plan: &Plan, totals: &Totals) -> bool {
+        self.takes_slices(plan, -1.0, totals) == Some(true)
+            && plan.workers >= self.incumbent().workers
+    }
+
+    /// Whether only slices can tell of an arm, and there is no duel to be had now.
+    pub(super) fn awaits_slices(&self, index: usize, totals: &Totals) -> bool {
+        let flattered = self.is_flattered(&self.arms[index].plan, totals);
+        flattered && !self.may_duel(totals) && self.told_by_slices(index, totals).is_some()
+    }
+
+    /// Slices have told that an arm costs `wrong` (log) more than was believed, which was believed of others on as many
+    /// workers for the same reason.
+    pub(super) fn as_wrong_of_others(&mut self, index: usize, wrong: f64) {
+        let (workers, noise) = (self.arms[index].plan.workers, self.noise());
+        if !self.shared || wrong <= 0.0 || workers == self.incumbent().workers {
+            return;
+        }
+        let others = self.arms.iter_mut().enumerate().filter(|(other, arm)| {
+            *other != index && arm.plan.workers == workers && arm.measured() == 0
+        });
+        others.for_each(|(_, arm)| arm.age(noise, wrong, 0.0));
     }
 
     /// Whether a plan that costs `x` (log) more in short trials is to be compared for some slices before anything is made of
@@ -35,8 +83,8 @@ impl Auto {
     ///
     /// A farm's units are mostly those of the worker that has a processor to itself, and a worker that has slept gets one at
     /// once for its first slice: both look better in few units than they are.
-    pub(super) fn takes_slices(&self, plan: &Plan, x: f64) -> Option<bool> {
-        if !self.shared {
+    pub(super) fn takes_slices(&self, plan: &Plan, x: f64, totals: &Totals) -> Option<bool> {
+        if !self.shared || self.side(plan, totals).is_none() {
             return None;
         }
         let incumbent = self.incumbent();
@@ -65,7 +113,7 @@ impl Auto {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{arm_of, auto};
+    use super::super::fixtures::{arm_of, auto, short};
     use super::*;
     use crate::plan::Structure;
     use crate::tuner::Totals;
@@ -73,7 +121,8 @@ mod tests {
 
     #[test]
     fn few_units_are_no_witness_for_farms_and_other_workers_while_a_process_is_there() {
-        let mut auto = auto();
+        let (mut auto, totals) = (auto(), Totals::default());
+        auto.level.restart(Some(1e-3_f64.ln()));
         assert_eq!(auto.incumbent().structure, Structure::Tiled);
         let tiled = auto.incumbent();
         let farm = Plan {
@@ -84,22 +133,22 @@ mod tests {
             workers: 1,
             ..tiled
         };
-        assert_eq!(auto.takes_slices(&farm, -0.5), None);
+        assert_eq!(auto.takes_slices(&farm, -0.5, &totals), None);
         assert_eq!(auto.most_after_slices(&few), None);
         auto.shared = true;
-        assert_eq!(auto.takes_slices(&farm, -0.5), Some(true));
-        assert_eq!(auto.takes_slices(&farm, 0.1), None);
-        assert_eq!(auto.takes_slices(&tiled, -0.5), None);
-        assert_eq!(auto.takes_slices(&few, 0.1), Some(true));
-        assert_eq!(auto.takes_slices(&few, 0.3), Some(false));
+        assert_eq!(auto.takes_slices(&farm, -0.5, &totals), Some(true));
+        assert_eq!(auto.takes_slices(&farm, 0.1, &totals), None);
+        assert_eq!(auto.takes_slices(&tiled, -0.5, &totals), None);
+        assert_eq!(auto.takes_slices(&few, 0.1, &totals), Some(true));
+        assert_eq!(auto.takes_slices(&few, 0.3, &totals), Some(false));
         assert_eq!(auto.most_after_slices(&few), Some(FEWER_MAY_TAKE));
         assert_eq!(auto.most_after_slices(&tiled), None);
         let many = Plan {
             workers: tiled.workers + 1,
             ..tiled
         };
-        assert_eq!(auto.takes_slices(&many, -0.5), Some(true));
-        assert_eq!(auto.takes_slices(&many, 0.1), Some(false));
+        assert_eq!(auto.takes_slices(&many, -0.5, &totals), Some(true));
+        assert_eq!(auto.takes_slices(&many, 0.1, &totals), Some(false));
     }
 
     /// A duel of a plan on one worker that costs so many times what the incumbent does.
@@ -125,6 +174,93 @@ mod tests {
         assert!(fewer_take_over(1.02, true));
         assert!(!fewer_take_over(1.05, true));
         assert!(!fewer_take_over(1.02, false));
+    }
+
+    /// An auto of small units while a process is there, and a plan on one worker or on both.
+    fn shared_on(workers: u32) -> (Auto, usize) {
+        let mut auto = short();
+        auto.neighbours(auto.incumbent);
+        auto.level.restart(Some(20e-6_f64.ln()));
+        (auto.shared, auto.length) = (true, Some(100_000));
+        let few = auto.arms.iter().position(|arm| arm.plan.workers == 1);
+        let (few, many) = (few.expect("an arm on one worker"), auto.incumbent);
+        auto.arms[many].probed = Some(1.0);
+        if workers == 1 {
+            return (auto, few);
+        }
+        auto.incumbent = few;
+        auto.offset = auto.arms[few].belief(auto.noise()).mu;
+        (auto, many)
+    }
+
+    #[test]
+    fn a_plan_on_fewer_workers_is_compared_over_slices_at_once() {
+        let totals = Totals::default();
+        let (mut auto, few) = shared_on(1);
+        auto.arms[few].prior.mu = auto.offset + 0.1;
+        assert!(auto.goes_on_end(few, &totals));
+        // Not in a stream that is soon over, nor one that is believed to be far slower, nor without the process.
+        let (mut auto, few) = shared_on(1);
+        auto.arms[few].prior.mu = auto.offset + 0.1;
+        auto.length = Some(30_000);
+        assert!(!auto.goes_on_end(few, &totals));
+        let (mut auto, few) = shared_on(1);
+        auto.arms[few].prior.mu = auto.offset + 0.5;
+        assert!(!auto.goes_on_end(few, &totals));
+        auto.arms[few].prior.mu = auto.offset + 0.1;
+        auto.shared = false;
+        assert!(!auto.goes_on_end(few, &totals));
+    }
+
+    #[test]
+    fn what_is_flattered_waits_for_a_duel_and_those_come_back_with_time() {
+        let (mut auto, many) = shared_on(2);
+        auto.arms[many].prior.mu = auto.offset - 0.5;
+        let totals = |seconds| Totals {
+            seconds,
+            ..Totals::default()
+        };
+        auto.changed = 1.0;
+        assert!(auto.is_flattered(&auto.arms[many].plan, &totals(1.0)));
+        assert!(!auto.awaits_slices(many, &totals(1.0)));
+        while auto.may_duel(&totals(1.0)) {
+            auto.duels += 1;
+        }
+        assert!(auto.awaits_slices(many, &totals(1.2)));
+        assert!(!auto.awaits_slices(many, &totals(1.26)));
+        // In three pairs it was twice as fast as the incumbent.
+        let judged = |seconds| {
+            let mut auto = shared_on(2).0;
+            (auto.changed, auto.duels) = (1.0, 6);
+            (0..3).for_each(|_| auto.arms[many].sample(auto.offset - 0.7, 8));
+            let mut log = Log::new();
+            auto.judge(many, 9, &totals(seconds), &mut log);
+            (auto.incumbent == many, auto.duel.is_some())
+        };
+        assert_eq!(judged(1.2), (false, false));
+        assert_eq!(judged(1.26), (false, true));
+        // On fewer workers it looks worse than it is, if anything.
+        let (auto, few) = shared_on(1);
+        assert!(!auto.is_flattered(&auto.arms[few].plan, &totals(1.0)));
+    }
+
+    #[test]
+    fn what_slices_refute_is_not_believed_of_others_on_as_many_workers() {
+        let (mut auto, many) = shared_on(2);
+        let others: Vec<usize> = (0..auto.arms.len())
+            .filter(|&i| i != many && auto.arms[i].plan.workers == 2)
+            .collect();
+        let mu = |auto: &Auto, i: usize| auto.arms[i].belief(auto.noise()).mu;
+        let before: Vec<f64> = others.iter().map(|&i| mu(&auto, i)).collect();
+        auto.arms[others[0]].sample(before[0], 8);
+        auto.as_wrong_of_others(many, 0.4);
+        assert!((mu(&auto, others[0]) - before[0]).abs() < 1e-9, "measured");
+        assert!(others.len() > 1);
+        for (&i, before) in others.iter().zip(&before).skip(1) {
+            assert!((mu(&auto, i) - before - 0.4).abs() < 1e-9);
+        }
+        auto.as_wrong_of_others(many, -0.4);
+        assert!((mu(&auto, others[1]) - before[1] - 0.4).abs() < 1e-9);
     }
 
     #[test]
