@@ -3,7 +3,8 @@
 //! A unit takes the larger of its arithmetic and its memory time, and every job and every pass costs something beside:
 //! `max(ops / (ops_per_s * n), bytes / memory rate) * unevenness + jobs * job_s / workers + passes * pass_s`, where n is
 //! the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker alone, at most
-//! that of all together.
+//! that of all together. Those rates are of an outer cache, where there is one: bytes that it does not hold until they are
+//! used again, because a plan has several units in work, take twice as long.
 //! Where whole units run side by side nothing waits for a pass; in a pipeline the largest stage, by what the service says
 //! of its steps, sets the pace. Else unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
 //! waits for them, so its passes are free.
@@ -15,6 +16,10 @@ use crate::stages;
 
 use super::api::{SetupError, TunerSetup};
 
+/// How much of the outer cache a plan may use before it loses what it uses again, and how many times as long that takes to
+/// come from memory.
+const USABLE: f64 = 0.75;
+const BEYOND: f64 = 2.0;
 /// Units that the outer cache can hold for warming it to matter.
 const HELD_LEAST: f64 = 1.0;
 const HELD_MOST: f64 = 10.0;
@@ -302,7 +307,7 @@ impl Model {
         let workers = f64::from(plan.workers.max(1));
         let at_once = workers.min(self.cpus);
         let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * at_once);
-        let memory = shape.work.bytes / self.memory_rate(at_once);
+        let memory = self.beyond(shape, plan) * shape.work.bytes / self.memory_rate(at_once);
         let work = arithmetic.max(memory).max(1e-9);
         match plan.structure {
             Structure::Pipeline => work * largest_stage(shape, plan),
@@ -311,7 +316,14 @@ impl Model {
         }
     }
 
-    /// Bytes that so many workers move in a second.
+    /// How many times as long the bytes of a unit take where those of all units in work are more than the outer cache holds.
+    fn beyond(&self, shape: &Shape, plan: &Plan) -> f64 {
+        let in_work = f64::from(self.at_once(plan)) * shape.work.bytes;
+        let held = self.outer_cache == 0.0 || in_work <= USABLE * self.outer_cache;
+        if held { 1.0 } else { BEYOND }
+    }
+
+    /// Bytes that so many workers move in a second, in a cache that all share or where they have none.
     fn memory_rate(&self, at_once: f64) -> f64 {
         let alone = positive(self.rates.bytes_per_s);
         (alone * at_once).min(positive(self.rates.bytes_per_s_together).max(alone))
@@ -515,6 +527,22 @@ mod tests {
         assert_eq!(m.warm_units(), None);
         m.outer_cache = 160e6;
         assert_eq!(m.warm_units(), None);
+    }
+
+    #[test]
+    fn units_in_work_that_the_outer_cache_does_not_hold_take_longer() {
+        let both = [Structure::Tiled, Structure::Farm].map(|s| shape(s, vec![1], 0.0, 16e6));
+        let mut m = model(2, both.to_vec());
+        let seconds = |m: &Model| {
+            [Structure::Tiled, Structure::Farm].map(|s| m.work_seconds(&m.default_plan(s, 2)))
+        };
+        let unknown = seconds(&m);
+        m.outer_cache = 48e6;
+        assert_eq!(seconds(&m), unknown);
+        m.outer_cache = 32e6;
+        let [tiled, farm] = seconds(&m);
+        assert_eq!(tiled, unknown[0]);
+        assert_eq!(farm, 2.0 * unknown[1]);
     }
 
     #[test]
