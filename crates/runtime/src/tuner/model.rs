@@ -4,7 +4,7 @@
 //! `max(ops / (ops_per_s * n), bytes / memory rate) * unevenness + jobs * job_s / workers + passes * pass_s`, where n is
 //! the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker alone, at most
 //! that of all together. Those rates are of an outer cache, where there is one: bytes that it does not hold until they are
-//! used again, because a plan has several units in work, take twice as long.
+//! used again, because a plan has several units in work, take that time once more, and computing waits for it.
 //! Where whole units run side by side nothing waits for a pass; in a pipeline the largest stage, by what the service says
 //! of its steps, sets the pace. Else unevenness is what cutting a pass into few large jobs wastes in its last round. One worker neither wakes others nor
 //! waits for them, so its passes are free.
@@ -16,10 +16,10 @@ use crate::stages;
 
 use super::api::{SetupError, TunerSetup};
 
-/// How much of the outer cache a plan may use before it loses what it uses again, and how many times as long that takes to
-/// come from memory.
+/// How much of the outer cache a plan may use before it loses what it uses again, and how much longer that takes from memory,
+/// which no arithmetic hides.
 const USABLE: f64 = 0.75;
-const BEYOND: f64 = 2.0;
+const BEYOND: f64 = 1.0;
 /// Units that the outer cache can hold for warming it to matter.
 const HELD_LEAST: f64 = 1.0;
 const HELD_MOST: f64 = 10.0;
@@ -307,8 +307,9 @@ impl Model {
         let workers = f64::from(plan.workers.max(1));
         let at_once = workers.min(self.cpus);
         let arithmetic = shape.work.ops / (positive(self.rates.ops_per_s) * at_once);
-        let memory = self.beyond(shape, plan) * shape.work.bytes / self.memory_rate(at_once);
-        let work = arithmetic.max(memory).max(1e-9);
+        let memory = shape.work.bytes / self.memory_rate(at_once);
+        let beyond = self.beyond(shape, plan) * memory;
+        let work = arithmetic.max(memory).max(1e-9) + beyond;
         match plan.structure {
             Structure::Pipeline => work * largest_stage(shape, plan),
             Structure::Farm => work,
@@ -316,11 +317,12 @@ impl Model {
         }
     }
 
-    /// How many times as long the bytes of a unit take where those of all units in work are more than the outer cache holds.
+    /// How much longer the bytes of a unit take where those of all units in work are more than the outer cache holds, in the
+    /// time they take otherwise.
     fn beyond(&self, shape: &Shape, plan: &Plan) -> f64 {
         let in_work = f64::from(self.at_once(plan)) * shape.work.bytes;
         let held = self.outer_cache == 0.0 || in_work <= USABLE * self.outer_cache;
-        if held { 1.0 } else { BEYOND }
+        if held { 0.0 } else { BEYOND }
     }
 
     /// Bytes that so many workers move in a second, in a cache that all share or where they have none.
