@@ -1,8 +1,8 @@
 //! How far apart a host has the processors of a guest, which it may change in the middle of a benchmark.
 //!
 //! A guest's processors are threads of the host, and it moves them. While they are on different parts of a chip a cache line
-//! goes from one to the other in five times the time, for some ten seconds or for a minute, and plans whose workers share much
-//! take three times as long. Streams that are compared with one another are run while the processors are as they were at
+//! takes several times as long from one to the other, for some ten seconds or for a minute, and plans whose workers share much
+//! are slower by nearly as much. Streams that are compared with one another are run while the processors are as they were at
 //! first: for those that were not, the benchmark waits, and runs them again.
 
 use std::cell::Cell;

@@ -545,6 +545,9 @@ mod tests {
         let [tiled, farm] = seconds(&m);
         assert_eq!(tiled, unknown[0]);
         assert_eq!(farm, 2.0 * unknown[1]);
+        // Arithmetic does not hide it.
+        m.shapes[1].work.ops = 8e6;
+        assert!((m.work_seconds(&m.default_plan(Structure::Farm, 2)) - 5.6e-3).abs() < 1e-9);
     }
 
     #[test]

@@ -98,8 +98,7 @@ impl Auto {
         let left = self.budget.left(cost, outlook.remaining, totals.seconds);
         let mut best: Option<(usize, Worth)> = None;
         for (index, arm) in self.arms.iter().enumerate() {
-            let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
-            if passed_over || self.awaits_slices(index, totals) {
+            if self.is_passed_over(index, totals) {
                 continue;
             }
             let Some(mut value) = worth(&self.model, arm, &outlook) else {
@@ -134,6 +133,14 @@ impl Auto {
             best = Some((index, value));
         }
         best
+    }
+
+    /// A trial of an arm would tell nothing now.
+    fn is_passed_over(&self, index: usize, totals: &Totals) -> bool {
+        index == self.incumbent
+            || self.is_open(index)
+            || self.is_told(index)
+            || self.awaits_slices(index, totals)
     }
 
     /// Units that trying an arm would cost if it were a hundred times slower, where that is more than may be risked.
@@ -256,9 +263,7 @@ impl Auto {
         let turn = urgent || leaves || self.rechecks.is_multiple_of(2);
         let ratio = |arm: &Arm| (arm.belief(outlook.noise).mu - self.offset).exp();
         let known = self.arms.iter().enumerate().filter(|&(index, arm)| {
-            let passed_over = index == self.incumbent || self.is_open(index) || self.is_told(index);
-            let passed_over = passed_over || self.awaits_slices(index, totals);
-            !passed_over && arm.runs > 0 && {
+            !self.is_passed_over(index, totals) && arm.runs > 0 && {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) + self.unwarmed(index, ratio);
                 let loss = loss * f64::from(outlook.trial) + self.aftermath(index);

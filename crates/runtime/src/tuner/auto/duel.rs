@@ -16,6 +16,7 @@ use super::super::Totals;
 use super::super::decision::{Log, Reason};
 use super::Auto;
 use super::outcome::LEAST_SWITCH;
+use super::pair::beside;
 use super::shared::{SHARED_SIDE_LEAST, SHARED_SIDE_S};
 
 /// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by others, and
@@ -300,19 +301,6 @@ impl Auto {
     }
 }
 
-/// What a cost is compared with: the incumbent's before and after, or, where that changed by more than `apart`, the nearer
-/// of the two if the cost lies beyond both. All are logarithms.
-fn beside(before: f64, cost: f64, after: f64, apart: f64) -> Option<f64> {
-    let (less, more) = (before.min(after), before.max(after));
-    if more - less <= apart {
-        Some(0.5 * (less + more))
-    } else if cost < less {
-        Some(less)
-    } else {
-        (cost > more).then_some(more)
-    }
-}
-
 /// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
 /// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm shares
 /// its processor, some of all units take long and most do not: a median would not tell, and where that is known none is left out.
@@ -350,11 +338,19 @@ mod tests {
     }
 
     #[test]
-    fn where_the_incumbent_changed_only_what_lies_beyond_both_tells() {
-        assert_eq!(beside(0.25, 0.5, 0.125, 0.15), Some(0.1875));
-        assert_eq!(beside(0.4, 0.0, 0.1, 0.15), Some(0.1));
-        assert_eq!(beside(0.1, 0.5, 0.4, 0.15), Some(0.4));
-        assert_eq!(beside(0.1, 0.2, 0.4, 0.15), None);
+    fn where_the_incumbent_changed_meanwhile_only_what_lies_beyond_both_sides_tells() {
+        let switches = |cost: f64| {
+            let mut auto = auto();
+            let farm = arm_of(&auto, Structure::Farm);
+            auto.level.restart(Some(1e-3_f64.ln()));
+            assert!(auto.challenge(farm, -0.1, &Totals::default()));
+            auto.rested(&[1e-3; 32], 9, &Totals::default(), &mut Log::new());
+            auto.competed(&[cost; 32]);
+            auto.rested(&[1.3e-3; 32], 10, &Totals::default(), &mut Log::new());
+            auto.incumbent == farm
+        };
+        assert!(switches(0.5e-3));
+        assert!(!switches(1.1e-3));
     }
 
     #[test]

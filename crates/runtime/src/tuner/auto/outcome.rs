@@ -306,7 +306,7 @@ impl Auto {
             return;
         }
         let arm = &self.arms[index];
-        if better && self.is_flattered(&arm.plan, totals) {
+        if better && self.is_flattered(&arm.plan, x, totals) {
             return;
         }
         if better {

@@ -30,18 +30,24 @@ impl Pair {
     /// The trial's cost relative to the incumbent's. Where that changed meanwhile, the trial tells something only if
     /// it was slower, or faster, than the incumbent on both sides.
     fn ratio(&self, after: f64, apart: f64) -> Option<f64> {
-        let (less, more) = (self.before.min(after), self.before.max(after));
-        if self.ahead {
-            Some(self.cost - less)
-        } else if more - less <= apart {
-            Some(self.cost - 0.5 * (less + more))
-        } else if self.cost > more + apart {
-            Some(self.cost - more)
-        } else if self.cost < less - apart {
-            Some(self.cost - less)
-        } else {
-            None
-        }
+        let incumbent = match self.ahead {
+            true => Some(self.before.min(after)),
+            false => beside(self.before, self.cost, after, apart),
+        };
+        incumbent.map(|incumbent| self.cost - incumbent)
+    }
+}
+
+/// What a cost is compared with: the middle of the incumbent's before and after, or, where that changed by more than
+/// `apart`, the nearer of the two if the cost lies beyond both by as much. All are logarithms.
+pub(super) fn beside(before: f64, cost: f64, after: f64, apart: f64) -> Option<f64> {
+    let (less, more) = (before.min(after), before.max(after));
+    if more - less <= apart {
+        Some(0.5 * (less + more))
+    } else if cost > more + apart {
+        Some(more)
+    } else {
+        (cost < less - apart).then_some(less)
     }
 }
 

@@ -52,17 +52,16 @@ impl Auto {
         (only && !self.new_structure(index)).then_some(x)
     }
 
-    /// Whether a plan looks better in few units than it is. (One on fewer workers looks worse: the other process is where it was,
+    /// Whether a plan that costs `x` (log) more in few units looks better in them than it is. (One on fewer workers looks worse: the other process is where it was,
     /// and not yet on the processor that has become free.)
-    pub(super) fn is_flattered(&self, plan: &Plan, totals: &Totals) -> bool {
-        self.takes_slices(plan, -1.0, totals) == Some(true)
-            && plan.workers >= self.incumbent().workers
+    pub(super) fn is_flattered(&self, plan: &Plan, x: f64, totals: &Totals) -> bool {
+        plan.workers >= self.incumbent().workers && self.takes_slices(plan, x, totals) == Some(true)
     }
 
     /// Whether only slices can tell of an arm, and there is no duel to be had now.
     pub(super) fn awaits_slices(&self, index: usize, totals: &Totals) -> bool {
-        let flattered = self.is_flattered(&self.arms[index].plan, totals);
-        flattered && !self.may_duel(totals) && self.told_by_slices(index, totals).is_some()
+        let flattered = |x| self.is_flattered(&self.arms[index].plan, x, totals);
+        !self.may_duel(totals) && self.told_by_slices(index, totals).is_some_and(flattered)
     }
 
     /// Slices have told that an arm costs `wrong` (log) more than was believed, which was believed of others on as many
@@ -221,7 +220,7 @@ mod tests {
             ..Totals::default()
         };
         auto.changed = 1.0;
-        assert!(auto.is_flattered(&auto.arms[many].plan, &totals(1.0)));
+        assert!(auto.is_flattered(&auto.arms[many].plan, -0.5, &totals(1.0)));
         assert!(!auto.awaits_slices(many, &totals(1.0)));
         while auto.may_duel(&totals(1.0)) {
             auto.duels += 1;
@@ -241,7 +240,7 @@ mod tests {
         assert_eq!(judged(1.26), (false, true));
         // On fewer workers it looks worse than it is, if anything.
         let (auto, few) = shared_on(1);
-        assert!(!auto.is_flattered(&auto.arms[few].plan, &totals(1.0)));
+        assert!(!auto.is_flattered(&auto.arms[few].plan, -0.5, &totals(1.0)));
     }
 
     #[test]
