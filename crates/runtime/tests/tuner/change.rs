@@ -36,6 +36,24 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
     }
 }
 
+/// The other process has a processor to itself for some dozen milliseconds, and shares one with a worker for others:
+/// all workers are no better than one then, and half as fast again in between.
+#[test]
+fn all_workers_stay_where_they_are_better_now_and_then() {
+    for (name, units, unit_s) in [("0.4 ms", 12_000, 0.4e-3), ("0.8 ms", 6000, 0.8e-3)] {
+        let mut taken = Figure::default();
+        for seed in 0..SEEDS {
+            let mut world = frames(2, units, unit_s, 1080, 0.3, &mut Rng::new(seed));
+            world.load = Some((units / 3, units));
+            world.load_wanders = Some((60e-3 / unit_s) as u64);
+            let run = run(&world, seed + 1000);
+            taken.push(run.recovered(&world, units / 3, units));
+        }
+        println!("wanders, {name}: taken: {taken}");
+        assert!(taken.quantile(0.5) >= 0.97, "{name}: {taken}");
+    }
+}
+
 /// The processors are far apart, so that what one needs of the other's takes more than twice as long, and another
 /// structure is best on both. Where a process takes one of them, the best is the same that had lost, on one worker.
 #[test]

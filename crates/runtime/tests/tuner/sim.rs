@@ -100,6 +100,8 @@ pub struct World {
     pub load: Option<(u64, u64)>,
     /// What waiting for the scheduler adds to plans on all workers then, as a share.
     pub load_stalls: f64,
+    /// Every so many units it is decided anew whether it has a processor to itself, and all workers what is left.
+    pub load_wanders: Option<u64>,
     /// The whole machine gets slower by this factor over the stream.
     pub drift: f64,
     /// The stream reports an epoch of overlapping units by its mean only.
@@ -134,6 +136,7 @@ impl World {
             refill: 6.0,
             load: None,
             load_stalls: 0.0,
+            load_wanders: None,
             drift: 1.0,
             farm_means: false,
             bursts: None,
@@ -205,7 +208,14 @@ impl World {
             } else {
                 1.0 / (jobs / w).max(1.0)
             };
-            cost *= shared + tail + self.load_stalls;
+            let alone = self
+                .load_wanders
+                .is_some_and(|every| Rng::new((unit - from) / every).uniform() < 0.5);
+            let share = match alone {
+                true => w / (w - 1.0),
+                false => shared + tail,
+            };
+            cost *= share + self.load_stalls;
         }
         cost * self.drift.powf(unit as f64 / self.units as f64)
     }

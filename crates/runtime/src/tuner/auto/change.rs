@@ -67,7 +67,8 @@ impl Auto {
         };
         let was_restless = self.stays.is_some_and(|stays| stays < RESTLESS_S);
         (self.stays, self.changed) = (Some(stays), totals.seconds);
-        let came = self.share(&change);
+        self.slowed += change.to - change.from;
+        let came = self.share(&change, totals.seconds);
         self.level.restart(Some(change.to));
         self.latest = None;
         self.watched.clear();

@@ -172,6 +172,8 @@ impl Auto {
         let Some(level) = self.level.log(self.window()) else {
             return;
         };
+        // Models are not wrong by what has slowed the machine since, and that slows what was never run as well.
+        let level = level - self.slowed;
         let noise = self.noise();
         let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
         for (index, arm) in self.arms.iter().enumerate() {
@@ -301,9 +303,10 @@ mod tests {
     use super::super::super::Tuner;
     use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::{Model, setup};
-    use super::super::fixtures::{abreast, arm_of, auto, shape};
+    use super::super::fixtures::{abreast, arm_of, auto, shape, short};
     use super::*;
     use crate::plan::Structure;
+    use crate::tuner::drift::Change;
 
     #[test]
     fn only_what_is_expected_to_be_faster_and_to_save_much_is_an_investment() {
@@ -403,6 +406,34 @@ mod tests {
         auto.prepared(predicted);
         auto.pair_s = 1e-3;
         assert!((auto.preparing(farm) / predicted - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_slows_the_machine_slows_what_was_never_run_as_well() {
+        let mut auto = short();
+        let others: Vec<usize> = (0..auto.arms.len())
+            .filter(|&i| i != auto.incumbent)
+            .collect();
+        // Predictions are right at first, then the machine is three times slower.
+        let level = auto.model.seconds(&auto.incumbent()).ln();
+        let ratios = |auto: &mut Auto, level| {
+            auto.level.restart(Some(level));
+            auto.calibrate();
+            let mus = others.iter().map(|&i| auto.arms[i].prior.mu - auto.offset);
+            mus.collect::<Vec<f64>>()
+        };
+        let before = ratios(&mut auto, level);
+        let slow = level + 3.0_f64.ln();
+        let change = Change {
+            from: level,
+            to: slow,
+        };
+        auto.reopen(change, 9, &Totals::default(), &mut Log::new());
+        let after = ratios(&mut auto, slow);
+        assert!(before.len() > 1);
+        for (before, after) in before.iter().zip(&after) {
+            assert!((before - after).abs() < 1e-9, "{before} {after}");
+        }
     }
 
     #[test]

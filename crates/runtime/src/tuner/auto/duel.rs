@@ -276,10 +276,7 @@ impl Auto {
         let plan = arm.plan;
         let (cost, incumbent) = (cost.exp(), incumbent.exp());
         let pairs = 0;
-        if x < self
-            .most_after_slices(&plan)
-            .unwrap_or(-LEAST_SWITCH - noise)
-        {
+        if x < -LEAST_SWITCH - noise && self.is_less_all_along(&plan, cost.ln()) {
             let reason = Reason::Switch {
                 plan,
                 cost,

@@ -3,6 +3,7 @@
 mod change;
 mod chill;
 mod choose;
+mod company;
 mod duel;
 #[cfg(test)]
 mod fixtures;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use crate::plan::{Plan, Structure};
 
 use self::chill::Chill;
+use self::company::Company;
 use self::duel::{Bias, Duel};
 use self::pair::Pair;
 use self::trial::trial_units;
@@ -91,8 +93,12 @@ pub(super) struct Auto {
     /// Seconds of the stream at the latest change of the machine, and how long it stays as it is, once it has changed.
     changed: f64,
     stays: Option<f64>,
+    /// By how much (log) it is slower than it was at first.
+    slowed: f64,
     /// The machine has become slower: another process has one of its processors for some of the time.
     shared: bool,
+    /// What units took since one came.
+    company: Option<Company>,
     tried: u32,
     scratch: Vec<f64>,
 }
@@ -180,7 +186,9 @@ impl Auto {
             drifts: 0,
             changed: 0.0,
             stays: None,
+            slowed: 0.0,
             shared: false,
+            company: None,
             tried: 0,
             scratch: Vec::with_capacity(256),
         })

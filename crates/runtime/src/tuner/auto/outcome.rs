@@ -80,6 +80,7 @@ impl Auto {
         costs.drain(..settling.min(costs.len().saturating_sub(1)));
         let window = self.window();
         self.level.take(&costs, window);
+        self.accompany(&costs);
         let Some(cost) = self.cost() else { return };
         self.units = if self.settled {
             grown(self.units.max(epoch.units), cost)
@@ -306,7 +307,11 @@ impl Auto {
             return;
         }
         let arm = &self.arms[index];
-        if better && self.is_flattered(&arm.plan, x, totals) {
+        let beside = cost.ln() + x;
+        if better
+            && (self.is_flattered(&arm.plan, x, totals)
+                || !self.is_less_all_along(&arm.plan, beside))
+        {
             return;
         }
         if better {

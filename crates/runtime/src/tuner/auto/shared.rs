@@ -17,10 +17,8 @@ pub(super) const SHARED_SIDE_LEAST: f64 = 4.0;
 /// Least cutoff in seconds: a unit of any plan waits for so long if a worker loses its processor in the middle of it.
 const SHARED_CUTOFF_S: f64 = 10e-3;
 /// A plan on fewer workers that costs at most so much more (log) in short trials is compared with the incumbent for some
-/// slices, and takes over if it costs at most so much more then: it leaves the processor to the other process, and what it
-/// costs does not change with that one's slices.
+/// slices.
 const FEWER_CLOSE: f64 = 0.2;
-const FEWER_MAY_TAKE: f64 = 0.03;
 /// The machine has become slower or faster by so much (log) if another process came or went.
 const CAME: f64 = 0.2;
 /// Seconds from a change of the machine after which there may be a duel more: what is wanted may be what was told before
@@ -29,10 +27,11 @@ const DUEL_EVERY_S: f64 = 0.25;
 
 impl Auto {
     /// Another process has come, or gone. Whether it has come.
-    pub(super) fn share(&mut self, change: &Change) -> bool {
+    pub(super) fn share(&mut self, change: &Change, now: f64) -> bool {
         let by = change.to - change.from;
         if by.abs() > CAME {
             self.shared = by > 0.0;
+            self.keep_company(now);
         }
         by > CAME
     }
@@ -95,12 +94,6 @@ impl Auto {
         }
     }
 
-    /// What a plan on fewer workers may cost more (log) after that to take over.
-    pub(super) fn most_after_slices(&self, plan: &Plan) -> Option<f64> {
-        let few = plan.workers < self.incumbent().workers;
-        (self.shared && few).then_some(FEWER_MAY_TAKE)
-    }
-
     /// A cutoff in seconds, of a plan whose structure is known not to be hopeless.
     pub(super) fn patient(&self, cutoff: f64) -> f64 {
         match self.shared {
@@ -133,15 +126,12 @@ mod tests {
             ..tiled
         };
         assert_eq!(auto.takes_slices(&farm, -0.5, &totals), None);
-        assert_eq!(auto.most_after_slices(&few), None);
         auto.shared = true;
         assert_eq!(auto.takes_slices(&farm, -0.5, &totals), Some(true));
         assert_eq!(auto.takes_slices(&farm, 0.1, &totals), None);
         assert_eq!(auto.takes_slices(&tiled, -0.5, &totals), None);
         assert_eq!(auto.takes_slices(&few, 0.1, &totals), Some(true));
         assert_eq!(auto.takes_slices(&few, 0.3, &totals), Some(false));
-        assert_eq!(auto.most_after_slices(&few), Some(FEWER_MAY_TAKE));
-        assert_eq!(auto.most_after_slices(&tiled), None);
         let many = Plan {
             workers: tiled.workers + 1,
             ..tiled
@@ -150,14 +140,17 @@ mod tests {
         assert_eq!(auto.takes_slices(&many, 0.1, &totals), Some(false));
     }
 
-    /// A duel of a plan on one worker that costs so many times what the incumbent does.
-    fn fewer_take_over(times: f64, shared: bool) -> bool {
+    /// A duel of a plan on one worker that costs so many times what the incumbent does, which took so many times that since
+    /// the process came.
+    fn fewer_take_over(times: f64, all_along: f64) -> bool {
         let mut auto = auto();
         auto.neighbours(auto.incumbent);
         let few = auto.arms.iter().position(|a| a.plan.workers == 1);
         let few = few.expect("an arm on one worker");
         auto.level.restart(Some(1e-3_f64.ln()));
-        auto.shared = shared;
+        let came = Change { from: 0.0, to: 0.5 };
+        assert!(auto.share(&came, 1.0));
+        auto.accompany(&[all_along * 1e-3; 200]);
         let totals = Totals::default();
         if !auto.challenge(few, 0.1, &totals) {
             return false;
@@ -169,10 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn as_fast_on_fewer_workers_is_better_while_a_process_is_there() {
-        assert!(fewer_take_over(1.02, true));
-        assert!(!fewer_take_over(1.05, true));
-        assert!(!fewer_take_over(1.02, false));
+    fn fewer_workers_take_over_where_they_are_faster_than_all_have_been_all_along() {
+        assert!(fewer_take_over(0.95, 1.0));
+        assert!(!fewer_take_over(1.0, 1.0));
+        assert!(!fewer_take_over(0.95, 0.9));
+        assert!(fewer_take_over(0.85, 0.9));
     }
 
     /// An auto of small units while a process is there, and a plan on one worker or on both.
@@ -271,13 +265,13 @@ mod tests {
         let quiet = of(&auto);
         assert!(quiet.0.unwrap() < 20 && quiet.1 == 2e-3, "{quiet:?}");
         let change = |to: f64| Change { from: 0.0, to };
-        auto.share(&change(0.1));
+        auto.share(&change(0.1), 1.0);
         assert_eq!(of(&auto), quiet);
-        auto.share(&change(0.5));
+        auto.share(&change(0.5), 1.0);
         assert_eq!(of(&auto), (Some(23), 10e-3));
-        auto.share(&change(-0.1));
+        auto.share(&change(-0.1), 1.0);
         assert_eq!(of(&auto), (Some(23), 10e-3));
-        auto.share(&change(-0.5));
+        auto.share(&change(-0.5), 1.0);
         assert_eq!(of(&auto), quiet);
     }
 }
