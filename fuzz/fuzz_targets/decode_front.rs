@@ -1,5 +1,5 @@
-//! Any bytes as a packed block of a codec that decodes fronts, and real blocks changed here and there: the front is what the
-//! whole begins with, and nothing is written behind it.
+//! Any bytes as a packed block of a codec that decodes fronts, and real blocks changed here and there: the front is
+//! what the whole begins with, and nothing is written behind it.
 
 #![no_main]
 
@@ -34,8 +34,8 @@ fn packed() -> &'static [(&'static Codec, Vec<u8>); 2] {
     })
 }
 
-/// Whether some match of an LZ4 block is said to lie no byte back. The format forbids it; liblz4 lets it pass, and fills
-/// the match with zeros or with what was there.
+/// Whether some match of an LZ4 block is said to lie no byte back. The format forbids it; liblz4 lets it pass, and
+/// fills the match with zeros or with what was there.
 fn has_match_without_offset(block: &[u8]) -> bool {
     let mut bytes = block.iter().copied();
     let length = |nibble: u8, bytes: &mut dyn Iterator<Item = u8>| {

@@ -1,6 +1,6 @@
 //! Any bytes to an NBD server, in the negotiation and after it, and requests whose fields were chosen: no panic, the
-//! connection ends when the client has nothing more to say, and what is read is what was packed. With an overlay what is
-//! read is what was written, also by the next server.
+//! connection ends when the client has nothing more to say, and what is read is what was packed. With an overlay what
+//! is read is what was written, also by the next server.
 
 #![no_main]
 

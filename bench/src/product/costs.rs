@@ -14,7 +14,8 @@ use crate::stats::median_of;
 
 /// Blocks that go through passes each time they are measured, so that the clock does not count.
 const LOOK: usize = 4096;
-/// Passes are measured for so long, again and again: processors that have just begun to work are not as fast, or faster.
+/// Passes are measured for so long, again and again: processors that have just begun to work are not as fast, or
+/// faster.
 const SPAN: Duration = Duration::from_millis(100);
 
 /// What the passes of each cipher take for a unit, in seconds. Passes of a cipher that follow one another keep blocks

@@ -247,7 +247,8 @@ struct Bench<'a> {
 struct Stream {
     blocks: Arc<[Block]>,
     encrypted: Vec<Block>,
-    /// Where they are brought to, in memory that was written to before: getting it from the system is no part of a cipher.
+    /// Where they are brought to, in memory that was written to before: getting it from the system is no part of a
+    /// cipher.
     gathered: Arc<Mutex<Vec<Block>>>,
     unit: u64,
 }

@@ -1,9 +1,9 @@
 //! How far apart a host has the processors of a guest, which it may change in the middle of a benchmark.
 //!
-//! A guest's processors are threads of the host, and it moves them. While they are on different parts of a chip a cache line
-//! takes several times as long from one to the other, for some ten seconds or for a minute, and plans whose workers share much
-//! are slower by nearly as much. Streams that are compared with one another are run while the processors are as they were at
-//! first: for those that were not, the benchmark waits, and runs them again.
+//! A guest's processors are threads of the host, and it moves them. While they are on different parts of a chip a cache
+//! line takes several times as long from one to the other, for some ten seconds or for a minute, and plans whose
+//! workers share much are slower by nearly as much. Streams that are compared with one another are run while the
+//! processors are as they were at first: for those that were not, the benchmark waits, and runs them again.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,8 +26,8 @@ const SPINS: u32 = 2000;
 const LOOK_MOST: Duration = Duration::from_millis(20);
 /// No more trips.
 const OVER: u32 = u32::MAX;
-/// Processors with a round trip of more (seconds) do not share a cache. They may come nearer, for which it is waited at first:
-/// most guests have them near most of the time.
+/// Processors with a round trip of more (seconds) do not share a cache. They may come nearer, for which it is waited at
+/// first: most guests have them near most of the time.
 const NEAR_S: f64 = 150e-9;
 const NEARER_MOST: Duration = Duration::from_secs(25);
 /// Time between two looks while waiting, and the most that is waited in all: some seconds, and so many times what was

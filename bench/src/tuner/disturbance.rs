@@ -1,8 +1,8 @@
 //! Another process takes a processor in the middle third of a stream.
 //!
 //! The process is pinned nowhere, so the operating system shares the processors between it and the workers. What is
-//! best meanwhile, and afterwards, is measured in the same way: streams under fixed plans, on one worker and on all, which
-//! the process visits as well.
+//! best meanwhile, and afterwards, is measured in the same way: streams under fixed plans, on one worker and on all,
+//! which the process visits as well.
 
 use std::ops::Range;
 use std::path::Path;
@@ -73,8 +73,8 @@ pub struct BestFixed {
 /// What followed a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recovery {
-    /// Epochs of the tuner until a unit cost at most what the best fixed plan costs in the same round divided by [`WELL`],
-    /// over five epochs and over all that followed; `None` if it never did.
+    /// Epochs of the tuner until a unit cost at most what the best fixed plan costs in the same round divided by
+    /// [`WELL`], over five epochs and over all that followed; `None` if it never did.
     pub epochs: Option<usize>,
     /// Speed from epoch [`TARGET`] after the change on, relative to the best fixed plan; `None` if there was no such
     /// epoch.

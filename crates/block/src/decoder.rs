@@ -3,8 +3,8 @@
 use crate::codec::{Codec, CodecError, Decode, TABLE};
 use crate::error::Fault;
 
-/// What one thread needs to decode blocks: contexts of codecs and room for packed bytes, kept from block to block, so that
-/// nothing is allocated for one.
+/// What one thread needs to decode blocks: contexts of codecs and room for packed bytes, kept from block to block, so
+/// that nothing is allocated for one.
 pub struct Decoder {
     codecs: [Option<Box<dyn Decode>>; TABLE.len()],
     pub(crate) packed: Vec<u8>,

@@ -114,8 +114,8 @@ impl ImageFile {
         Ok(bytes)
     }
 
-    /// The first byte from `at` on that is in no hole: `at` itself where the system does not tell. That a hole begins is not
-    /// asked for, as some file systems look at every page before it.
+    /// The first byte from `at` on that is in no hole: `at` itself where the system does not tell. That a hole begins
+    /// is not asked for, as some file systems look at every page before it.
     pub fn data_from(&self, at: u64) -> u64 {
         #[cfg(target_os = "linux")]
         {

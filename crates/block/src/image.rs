@@ -178,7 +178,8 @@ impl Image {
         }
     }
 
-    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be zero.
+    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be
+    /// zero.
     ///
     /// # Errors
     /// There is no byte `at`, or the file cannot be read.

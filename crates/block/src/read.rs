@@ -10,8 +10,8 @@ use crate::tree::{Hash, packed_sum};
 use crate::zero::is_zero;
 
 impl Image {
-    /// Decodes a block of this image into all of `plain`, which has its length, and compares every checksum that lies within
-    /// its packed bytes, and that of the packed bytes.
+    /// Decodes a block of this image into all of `plain`, which has its length, and compares every checksum that lies
+    /// within its packed bytes, and that of the packed bytes.
     ///
     /// # Errors
     /// The file cannot be read, or the block cannot be decoded. That it is what was packed is not checked here beyond that;
@@ -42,8 +42,8 @@ impl Image {
         Ok(())
     }
 
-    /// Reads the packed bytes of a block into all of `packed`, for whoever decodes them elsewhere. There are none of a block
-    /// that is zero.
+    /// Reads the packed bytes of a block into all of `packed`, for whoever decodes them elsewhere. There are none of a
+    /// block that is zero.
     ///
     /// # Errors
     /// The file cannot be read, or ends before them.
@@ -143,8 +143,8 @@ impl Image {
         self.check(block, plain)
     }
 
-    /// Decodes the packed bytes of a block as [`Image::read_whole`] does, for whoever has them already. Only a block that is
-    /// packed has any. Where that is all there is, what comes out is still to be [checked](Image::check).
+    /// Decodes the packed bytes of a block as [`Image::read_whole`] does, for whoever has them already. Only a block
+    /// that is packed has any. Where that is all there is, what comes out is still to be [checked](Image::check).
     ///
     /// # Errors
     /// They have another sum, or cannot be decoded.
@@ -167,8 +167,8 @@ impl Image {
         done.map_err(|fault| self.wrong(block.start, fault))
     }
 
-    /// Whether [`Image::read_front`] reads the first bytes of a block without decoding the rest, and sees to it that they are
-    /// what was packed as well as [`Image::read_whole`] does.
+    /// Whether [`Image::read_front`] reads the first bytes of a block without decoding the rest, and sees to it that
+    /// they are what was packed as well as [`Image::read_whole`] does.
     pub fn has_front(&self, block: &Block) -> bool {
         let Place::Packed {
             codec, plain, sum, ..
@@ -184,7 +184,8 @@ impl Image {
         alone && quickest(codec, sum).front && u64::from(plain) == block.len
     }
 
-    /// Reads the first bytes of a block that [has a front](Image::has_front) into all of `front`, or those of any block.
+    /// Reads the first bytes of a block that [has a front](Image::has_front) into all of `front`, or those of any
+    /// block.
     ///
     /// # Errors
     /// As [`Image::read_whole`].

@@ -45,8 +45,8 @@ impl Serialize for Hash {
 /// What the root is derived under, so that it is the hash of nothing else.
 const CONTEXT: &str = "evener 2026-01 root of a block image, version 1";
 
-/// The root of an image as its blocks come by: the same for the same bytes and size of block, whatever the container, the
-/// codec and the way in which runs of zero blocks are written down. `FORMAT.md` says what is hashed.
+/// The root of an image as its blocks come by: the same for the same bytes and size of block, whatever the container,
+/// the codec and the way in which runs of zero blocks are written down. `FORMAT.md` says what is hashed.
 pub struct Root {
     hasher: blake3::Hasher,
     zeros: u64,

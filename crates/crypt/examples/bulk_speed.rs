@@ -1,8 +1,8 @@
 //! Throughput of the kernels on one thread, at every SIMD level.
 //!
 //! `cargo run --release -p evener-crypt --example bulk_speed -- [--rounds N] [ctr] [seal] [open]` prints one line a
-//! measurement, `WHAT VARIANT BYTES GB/s`. Blocks stay in the first two caches. A figure is the median of rounds that go
-//! over all variants in turn.
+//! measurement, `WHAT VARIANT BYTES GB/s`. Blocks stay in the first two caches. A figure is the median of rounds that
+//! go over all variants in turn.
 
 use std::time::{Duration, Instant};
 

@@ -207,8 +207,8 @@ pub trait Abreast: Send + Sync {
     /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);
 
-    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs in
-    /// `out` have the same bits for samples from 0 to 1.
+    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs
+    /// in `out` have the same bits for samples from 0 to 1.
     fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool;
 }
 

@@ -104,8 +104,8 @@ impl Dispatch {
     /// The flavour a structure is run with where nobody says and nothing is known.
     pub fn usual(structure: Structure) -> Dispatch {
         match structure {
-            // Regions side by side read much of the same, and a pass reads about where the one before it wrote, so a worker
-            // had better go from one region to the next, and be at the same ones in each pass.
+            // Regions side by side read much of the same, and a pass reads about where the one before it wrote, so a
+            // worker had better go from one region to the next, and be at the same ones in each pass.
             Structure::Tiled | Structure::Abreast => Dispatch::Steal,
             _ => Dispatch::Fifo,
         }
@@ -172,8 +172,8 @@ pub struct Plan {
     pub structure: Structure,
     /// How jobs reach workers.
     pub dispatch: Dispatch,
-    /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the fewest
-    /// steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side.
+    /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the
+    /// fewest steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side.
     pub grain: u32,
     /// Workers that take part, at least 1.
     pub workers: u32,

@@ -24,8 +24,8 @@ pub struct Rates {
     pub bytes_per_s: f64,
     /// Bytes all workers at once move so in a second, in sum.
     pub bytes_per_s_together: f64,
-    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first; at
-    /// most those of a common machine.
+    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first;
+    /// at most those of a common machine.
     pub fresh_bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,
@@ -65,8 +65,8 @@ impl Rates {
         }
     }
 
-    /// Measures this machine, first on the calling thread, then on all workers at once: in 2 ms where there are huge pages,
-    /// in at most about 12.
+    /// Measures this machine, first on the calling thread, then on all workers at once: in 2 ms where there are huge
+    /// pages, in at most about 12.
     ///
     /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
     pub fn measure(pool: &Pool) -> Rates {
@@ -74,8 +74,8 @@ impl Rates {
         let mut own = Fresh::make();
         let bytes_per_s = measure_bytes(&mut own.probe).unwrap_or(typical.bytes_per_s);
         let together = measure_together(pool, own);
-        // Pages that were in use lately come many times faster than those that a host has to find for its guest first, and
-        // nobody knows which ones the next will be.
+        // Pages that were in use lately come many times faster than those that a host has to find for its guest first,
+        // and nobody knows which ones the next will be.
         let fresh = together
             .fresh
             .map(|fresh| fresh.min(typical.fresh_bytes_per_s));

@@ -1,7 +1,7 @@
 //! How long work would take on another number of workers: schedules played in virtual time, from costs alone.
 //!
-//! This is how a machine that is larger than the one at hand is planned. Costs come from measurements; handing over costs
-//! nothing here, and workers are equal and do not slow one another down.
+//! This is how a machine that is larger than the one at hand is planned. Costs come from measurements; handing over
+//! costs nothing here, and workers are equal and do not slow one another down.
 
 #![forbid(unsafe_code)]
 
@@ -11,8 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::stages;
 use crate::stream::pipeline::ROOM;
 
-/// Seconds until the last of these jobs is done, in seconds each, if every worker takes the next one when it is done with
-/// its last: a shared FIFO, or units in a farm.
+/// Seconds until the last of these jobs is done, in seconds each, if every worker takes the next one when it is done
+/// with its last: a shared FIFO, or units in a farm.
 pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     let mut free: Vec<f64> = vec![0.0; workers.max(1)];
     for job in jobs {
@@ -23,9 +23,9 @@ pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// Seconds until the last of `units` units has left one of these pipelines, side by side, each given by what its stages take
-/// for a unit in seconds. A unit goes to the pipeline whose first stage is free first; four units find room between one stage
-/// and the next, and a stage that would find none waits before it begins, as evener's do.
+/// Seconds until the last of `units` units has left one of these pipelines, side by side, each given by what its stages
+/// take for a unit in seconds. A unit goes to the pipeline whose first stage is free first; four units find room
+/// between one stage and the next, and a stage that would find none waits before it begins, as evener's do.
 pub fn pipelines(lines: &[Vec<f64>], units: u64) -> f64 {
     let mut lines: Vec<Line> = lines.iter().map(|stages| Line::new(stages)).collect();
     // Times are positive, so their bits are in the same order.
@@ -42,8 +42,8 @@ pub fn pipelines(lines: &[Vec<f64>], units: u64) -> f64 {
     end
 }
 
-/// Where each of so many stages of a pipeline ends, so that the largest takes as little time as consecutive steps allow: what
-/// evener finds.
+/// Where each of so many stages of a pipeline ends, so that the largest takes as little time as consecutive steps
+/// allow: what evener finds.
 pub fn divide(steps: &[f64], stages: usize) -> Vec<u32> {
     stages::divide(steps, stages)
 }

@@ -63,8 +63,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Which of a unit's `count` elements the job is about, where an item is an element and the one item of a farm is all
-    /// of them. A unit with fewer elements than the pass has items leaves jobs with none.
+    /// Which of a unit's `count` elements the job is about, where an item is an element and the one item of a farm is
+    /// all of them. A unit with fewer elements than the pass has items leaves jobs with none.
     pub fn of(&self, count: usize) -> Range<usize> {
         match self.structure {
             Structure::Farm => 0..count,
@@ -108,9 +108,9 @@ pub trait Service: Send + Sync {
     /// `private_cache` is the private cache of a worker in bytes.
     fn shapes(&self, private_cache: usize) -> Vec<Shape>;
     /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap, except those of a
-    /// `Pipeline`: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on whichever
-    /// workers, so that the one that begins at 0 reads the input and the others go on where it left the output.
-    /// A failure (`Err`, or a panic) fails the unit.
+    /// `Pipeline`: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on
+    /// whichever workers, so that the one that begins at 0 reads the input and the others go on where it left the
+    /// output. A failure (`Err`, or a panic) fails the unit.
     fn run(
         &self,
         part: &Part,

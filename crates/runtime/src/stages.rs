@@ -1,8 +1,8 @@
 //! How the steps of a pipeline are divided into stages, and workers into pipelines.
 //!
-//! A pipeline's plan has a grain like any other: the fewest steps in one stage, so that `ceil(steps / grain)` stages make
-//! a pipeline. Workers beyond that make pipelines side by side, and none is left over: where they cannot be divided evenly
-//! some pipelines have a stage more.
+//! A pipeline's plan has a grain like any other: the fewest steps in one stage, so that `ceil(steps / grain)` stages
+//! make a pipeline. Workers beyond that make pipelines side by side, and none is left over: where they cannot be
+//! divided evenly some pipelines have a stage more.
 
 #![forbid(unsafe_code)]
 
@@ -33,8 +33,8 @@ pub(crate) fn costs(known: &[f64], steps: u32) -> Vec<f64> {
     }
 }
 
-/// Where each of `stages` stages ends, so that the largest is as small as consecutive steps allow. No stage is empty while
-/// there are steps for all.
+/// Where each of `stages` stages ends, so that the largest is as small as consecutive steps allow. No stage is empty
+/// while there are steps for all.
 pub(crate) fn divide(costs: &[f64], stages: usize) -> Vec<u32> {
     let stages = stages.max(1);
     let (mut low, mut high) = (0.0, costs.iter().sum::<f64>());

@@ -9,8 +9,8 @@ use super::unit::UnitOut;
 use crate::error::Error;
 use crate::zero::is_zero;
 
-/// Writes what is not zero, and leaves holes where a file can have them. A file appears under its name only if all of the
-/// image was written.
+/// Writes what is not zero, and leaves holes where a file can have them. A file appears under its name only if all of
+/// the image was written.
 pub struct UnpackSink {
     output: OutputFile,
     bytes: u64,

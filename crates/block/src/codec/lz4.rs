@@ -13,8 +13,8 @@ const LEVELS: Levels = Levels {
     default: 1,
 };
 
-/// A block of LZ4, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>, and XXH3 of its bytes, which is compared
-/// before they are decoded.
+/// A block of LZ4, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>, and XXH3 of its bytes, which is
+/// compared before they are decoded.
 pub static LZ4: Codec = Codec {
     id: 12,
     name: "lz4",

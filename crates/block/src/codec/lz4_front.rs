@@ -8,8 +8,8 @@ use lz4 as _;
 use super::{CodecError, exact};
 
 unsafe extern "C" {
-    /// Of lz4.h, since version 1.8: decodes until `target` bytes are written or `src` ends, and says how many there are; less
-    /// than 0 if `src` is damaged before. Reads `src_len` bytes and writes `room` at most.
+    /// Of lz4.h, since version 1.8: decodes until `target` bytes are written or `src` ends, and says how many there
+    /// are; less than 0 if `src` is damaged before. Reads `src_len` bytes and writes `room` at most.
     fn LZ4_decompress_safe_partial(
         src: *const c_char,
         dst: *mut c_char,

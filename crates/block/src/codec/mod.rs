@@ -82,8 +82,8 @@ pub trait Encode: Send {
 
 /// Decodes blocks, one after the other.
 pub trait Decode: Send {
-    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond, and no more memory taken
-    /// than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), `xz` with its dictionary apart.
+    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond, and no more memory
+    /// taken than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), `xz` with its dictionary apart.
     ///
     /// # Errors
     /// It is not what the codec made of so many bytes.

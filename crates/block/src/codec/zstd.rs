@@ -53,10 +53,10 @@ pub static FIRST: Codec = Codec {
     decoder: || Box::new(First(Frame(DCtx::create()))),
 };
 
-/// Packed bytes after which zstd begins a block of its own, about, so that the front of a frame can be had without the rest.
-/// Those blocks share their tables: the frame hardly grows, decoding takes little longer and encoding a tenth or so, and
-/// the first half of a block of 64 KiB takes less than three quarters of the time of all. Longer pieces save less; blocks
-/// with tables of their own ([`CParameter::MaxBlockSize`]) take longer to decode.
+/// Packed bytes after which zstd begins a block of its own, about, so that the front of a frame can be had without the
+/// rest. Those blocks share their tables: the frame hardly grows, decoding takes little longer and encoding a tenth or
+/// so, and the first half of a block of 64 KiB takes less than three quarters of the time of all. Longer pieces save
+/// less; blocks with tables of their own ([`CParameter::MaxBlockSize`]) take longer to decode.
 const PIECE: u32 = 3000;
 
 struct Encoder(CCtx<'static>);

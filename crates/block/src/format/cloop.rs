@@ -1,6 +1,6 @@
-//! CLOOP, Klaus Knopper's compressed loop device, V2.0 and V4.0 (`cloop.h` of its kernel module): a header of 128 bytes of
-//! shell script, size and number of blocks, offsets. All numbers have the big end first. V4.0 keeps the codec of a block in
-//! the four highest bits of its offset, and its header may lie at the end, behind the offsets.
+//! CLOOP, Klaus Knopper's compressed loop device, V2.0 and V4.0 (`cloop.h` of its kernel module): a header of 128 bytes
+//! of shell script, size and number of blocks, offsets. All numbers have the big end first. V4.0 keeps the codec of a
+//! block in the four highest bits of its offset, and its header may lie at the end, behind the offsets.
 
 use std::sync::Arc;
 

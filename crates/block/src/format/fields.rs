@@ -1,7 +1,7 @@
 //! Numbers in headers.
 
-/// Reads numbers one after the other from the front of some bytes, which must be long enough: whoever reads a header has
-/// looked at its length.
+/// Reads numbers one after the other from the front of some bytes, which must be long enough: whoever reads a header
+/// has looked at its length.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {

@@ -81,8 +81,8 @@ pub struct Leaves {
 
 /// Where blocks lie.
 pub trait Layout: Send + Sync {
-    /// The block that holds byte `at`, which is inside the image. Of a zero block `start` may be any byte in front of `at`
-    /// from which on all is zero.
+    /// The block that holds byte `at`, which is inside the image. Of a zero block `start` may be any byte in front of
+    /// `at` from which on all is zero.
     ///
     /// # Errors
     /// What says so cannot be read, or is damaged.

@@ -1,7 +1,7 @@
 //! zstd's seekable format,
-//! <https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md>: frames one after
-//! the other and a table of their lengths in a skippable frame at the end. Images that evener packs have hashes of their
-//! blocks in a skippable frame before that; see `FORMAT.md`.
+//! <https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md>: frames one
+//! after the other and a table of their lengths in a skippable frame at the end. Images that evener packs have hashes
+//! of their blocks in a skippable frame before that; see `FORMAT.md`.
 
 use std::sync::Arc;
 

@@ -74,7 +74,8 @@ pub struct SocketFile {
 }
 
 impl Listener {
-    /// Listens at an address. A socket file that nobody listens at is replaced; anything else in its place is left alone.
+    /// Listens at an address. A socket file that nobody listens at is replaced; anything else in its place is left
+    /// alone.
     ///
     /// # Errors
     /// There is something in its place, or the system refuses it.

@@ -1,5 +1,5 @@
-//! A server of the NBD protocol: fixed newstyle, structured replies, `base:allocation`; read only but for images with an
-//! overlay.
+//! A server of the NBD protocol: fixed newstyle, structured replies, `base:allocation`; read only but for images with
+//! an overlay.
 //!
 //! | file | what it is for |
 //! | --- | --- |

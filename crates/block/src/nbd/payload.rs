@@ -20,8 +20,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads all of it, which is for `bytes` of the image. `write` gets every part but the last, each with its place, until it
-    /// fails. Parts end where granules do, so a client that goes in the middle leaves whole granules.
+    /// Reads all of it, which is for `bytes` of the image. `write` gets every part but the last, each with its place,
+    /// until it fails. Parts end where granules do, so a client that goes in the middle leaves whole granules.
     ///
     /// # Errors
     /// The connection ended before.

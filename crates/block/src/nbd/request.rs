@@ -68,7 +68,8 @@ impl Request {
     /// Bytes of one, those to be written apart.
     pub const LEN: usize = 28;
 
-    /// The next request, without what comes behind it. `None`: the client has ended the connection, or what it sends is none.
+    /// The next request, without what comes behind it. `None`: the client has ended the connection, or what it sends is
+    /// none.
     ///
     /// # Errors
     /// The connection ended in the middle of one.

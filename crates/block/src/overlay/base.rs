@@ -32,8 +32,8 @@ pub struct Base {
 }
 
 impl Base {
-    /// An image that is open. One that has a root is that root, in whatever container. Of others the front, the end and 256
-    /// samples of the file are compared, which tells a mistake and proves nothing.
+    /// An image that is open. One that has a root is that root, in whatever container. Of others the front, the end and
+    /// 256 samples of the file are compared, which tells a mistake and proves nothing.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -58,7 +58,8 @@ impl Page {
 }
 
 impl Map {
-    /// The map of an overlay, of which the first map is believed if `written` says so, and otherwise made like the other.
+    /// The map of an overlay, of which the first map is believed if `written` says so, and otherwise made like the
+    /// other.
     ///
     /// # Errors
     /// They cannot be read or written.

@@ -1,8 +1,8 @@
 //! What was written to an image that is served, in a sparse file beside it.
 //!
-//! A *granule* of 4 KiB is in the overlay or it is not: then its bytes are those of the image. `FORMAT.md` says what the file
-//! looks like. What was written into a page of the system outlives the process, what was flushed outlives a power cut; so
-//! there are two maps, of which the second is only ever told of granules that have reached the disk.
+//! A *granule* of 4 KiB is in the overlay or it is not: then its bytes are those of the image. `FORMAT.md` says what
+//! the file looks like. What was written into a page of the system outlives the process, what was flushed outlives a
+//! power cut; so there are two maps, of which the second is only ever told of granules that have reached the disk.
 //!
 //! | file | what it is for |
 //! | --- | --- |

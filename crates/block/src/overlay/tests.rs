@@ -75,7 +75,8 @@ impl Disk {
         Disk::of(bytes)
     }
 
-    /// The disk after a power cut then. `keeps` says of each sector that was written since the last sync whether it is there.
+    /// The disk after a power cut then. `keeps` says of each sector that was written since the last sync whether it is
+    /// there.
     fn cut(&self, told: usize, mut keeps: impl FnMut() -> bool) -> Disk {
         let state = self.state();
         let mut bytes = state.first.clone();

@@ -23,8 +23,8 @@ impl Overlay {
         cut(bytes.start) || cut(bytes.end)
     }
 
-    /// Writes bytes of the image from byte `at` on. A granule that is not in the overlay comes into it whole, its other bytes
-    /// by `rest`.
+    /// Writes bytes of the image from byte `at` on. A granule that is not in the overlay comes into it whole, its other
+    /// bytes by `rest`.
     ///
     /// # Errors
     /// The image or the overlay is in the way. Granules that were not in the overlay are not in it then; of others any of the
@@ -76,8 +76,8 @@ impl Overlay {
         self.medium.write(self.layout.data + at, slices)
     }
 
-    /// Makes bytes of the image zero, as holes unless they are to take `room`. If it is to be `fast` it is done as holes or
-    /// not at all.
+    /// Makes bytes of the image zero, as holes unless they are to take `room`. If it is to be `fast` it is done as
+    /// holes or not at all.
     ///
     /// # Errors
     /// As for [`Overlay::write`], and [`Fault::Slow`].

@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::image::{Image, Place};
 use crate::units::unit_blocks;
 
-/// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole blocks.
+/// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole
+/// blocks.
 pub struct PackSource {
     from: From,
     block: u64,

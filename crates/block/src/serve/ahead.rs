@@ -9,10 +9,10 @@ const ENOUGH: u32 = 2;
 /// The most of them that are ever waited for.
 const MOST: u32 = 64;
 
-/// Watches the requests of one reader. One that begins where the last ended, or a little further, as readers that leave out
-/// holes do, goes on in a row; any other begins anew, so random readers cost nothing. A row that ends before what was read
-/// ahead for it is of use was one of a reader whose rows are short: the next has to be twice as long before anything
-/// is. One that was of use makes up for it.
+/// Watches the requests of one reader. One that begins where the last ended, or a little further, as readers that leave
+/// out holes do, goes on in a row; any other begins anew, so random readers cost nothing. A row that ends before what
+/// was read ahead for it is of use was one of a reader whose rows are short: the next has to be twice as long before
+/// anything is. One that was of use makes up for it.
 #[derive(Debug)]
 pub struct Ahead {
     /// Most bytes ahead of the reader.

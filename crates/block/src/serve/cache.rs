@@ -1,8 +1,8 @@
 //! Decoded blocks in memory: a budget of it, and no block decoded by two at the same time however many ask for it.
 //!
-//! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while something is
-//! decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last passed it stays once
-//! more. So what a single pass over the image brought goes before what is used.
+//! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while
+//! something is decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last
+//! passed it stays once more. So what a single pass over the image brought goes before what is used.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -176,8 +176,8 @@ impl Cache {
         self.shards.iter().map(|shard| lock(shard).bytes).sum()
     }
 
-    /// What there is of the block that begins at `start`, of which the first `len` bytes are needed. `wanted` says that they
-    /// are wanted now, and not only soon. A flight may bring fewer.
+    /// What there is of the block that begins at `start`, of which the first `len` bytes are needed. `wanted` says that
+    /// they are wanted now, and not only soon. A flight may bring fewer.
     pub fn find(self: &Arc<Self>, start: u64, len: usize, wanted: bool) -> Found {
         let mut guard = self.shard(start);
         let shard = &mut *guard;

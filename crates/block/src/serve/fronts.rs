@@ -12,8 +12,8 @@ const MOST: i64 = 1 << 20;
 /// Of so many fronts that would not pay one is decoded, to notice when they do.
 const TRIAL: u64 = 16;
 
-/// A front saves decoding the rest, unless somebody needs that after all: then the block is decoded anew and whole. Which
-/// of the two there is more of is up to the clients.
+/// A front saves decoding the rest, unless somebody needs that after all: then the block is decoded anew and whole.
+/// Which of the two there is more of is up to the clients.
 #[derive(Debug)]
 pub struct Fronts {
     /// Bytes that were not decoded, less those that were decoded twice.

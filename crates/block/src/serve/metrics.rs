@@ -77,8 +77,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say, and the bytes that are in
-    /// the overlay.
+    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say, and the bytes that
+    /// are in the overlay.
     pub fn text(&self, cache: &Cache, rounds: &Rounds, over: u64) -> String {
         let (metrics, loads) = (self, rounds.report());
         let text = Text {

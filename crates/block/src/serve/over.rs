@@ -69,9 +69,9 @@ impl Store {
         self.overlay.as_ref().is_some_and(covers)
     }
 
-    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be zero.
-    /// It ends after `blocks` blocks of the image, and takes off those that were looked at; a run in the overlay counts
-    /// as one. It looks at one in any case.
+    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be
+    /// zero. It ends after `blocks` blocks of the image, and takes off those that were looked at; a run in the overlay
+    /// counts as one. It looks at one in any case.
     ///
     /// # Errors
     /// There is no byte `at`, or the image cannot be read.

@@ -27,8 +27,8 @@ impl Piece {
     }
 }
 
-/// Ranges that are worked on together: what they lack is decoded as one batch, so that workers have something to do even
-/// where each range is a part of one block. Kept from one round to the next, so that it need not grow again.
+/// Ranges that are worked on together: what they lack is decoded as one batch, so that workers have something to do
+/// even where each range is a part of one block. Kept from one round to the next, so that it need not grow again.
 #[derive(Debug, Default)]
 pub struct Round {
     windows: Vec<Window>,
@@ -100,9 +100,10 @@ impl Round {
 }
 
 impl Store {
-    /// Brings what the ranges of a round lack, on the workers of `pool` and this thread, and ends the round. `put` gets all
-    /// bytes of all ranges, in parts, each with the number of its range and where in it it begins; what was decoded it gets on
-    /// the thread that has decoded it, the rest on this one. `done` is called when a range has all, or lacks some for ever.
+    /// Brings what the ranges of a round lack, on the workers of `pool` and this thread, and ends the round. `put` gets
+    /// all bytes of all ranges, in parts, each with the number of its range and where in it it begins; what was decoded
+    /// it gets on the thread that has decoded it, the rest on this one. `done` is called when a range has all, or lacks
+    /// some for ever.
     pub fn deliver(
         &self,
         pool: &Pool,

@@ -58,8 +58,8 @@ impl Piece {
     }
 }
 
-/// A range of an image on its way: pieces that are there, and what the others wait for. Kept from one range to the next, so
-/// that it need not grow again.
+/// A range of an image on its way: pieces that are there, and what the others wait for. Kept from one range to the
+/// next, so that it need not grow again.
 #[derive(Debug, Default)]
 pub struct Window {
     pub(super) from: u64,
@@ -144,9 +144,9 @@ impl Store {
         &self.metrics
     }
 
-    /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and says where that
-    /// is. Whatever `window` held is gone. Nothing is decoded here; whoever has looked has to [fill](Store::fill), or
-    /// drop or clear the window, since others may wait for it by now.
+    /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and says where
+    /// that is. Whatever `window` held is gone. Nothing is decoded here; whoever has looked has to [fill](Store::fill),
+    /// or drop or clear the window, since others may wait for it by now.
     ///
     /// # Errors
     /// The image cannot say where its bytes are.
@@ -240,7 +240,8 @@ impl Store {
     pub fn fill(&self, pool: &Pool, window: &mut Window) -> Result<(), Bad> {
         self.decode(pool, &window.leads);
         let mut bad = None;
-        // Only now, when nobody waits for this thread any more: two that waited for each other's blocks would wait for ever.
+        // Only now, when nobody waits for this thread any more: two that waited for each other's blocks would wait for
+        // ever.
         for (place, coming) in window.coming.drain(..) {
             let there = match coming {
                 Coming::Mine(flight, part) => {
@@ -279,8 +280,8 @@ impl Store {
         plain.or_else(|| self.again(start, len))
     }
 
-    /// A block that somebody else was to decode and did not, or less of it: it is damaged, or whoever it was had to leave, or
-    /// needed less.
+    /// A block that somebody else was to decode and did not, or less of it: it is damaged, or whoever it was had to
+    /// leave, or needed less.
     fn again(&self, start: u64, len: usize) -> Option<Arc<Plain>> {
         let lead = match self.cache.find(start, len, true) {
             Found::Ready(plain) => return Some(plain),
@@ -328,8 +329,8 @@ impl Store {
         self.decode_each(pool, leads.len(), |number| &leads[number], |_, _, _| ());
     }
 
-    /// Decodes `count` blocks, of which `lead` gives each by its number. `ready` is called with the number of each that could be
-    /// decoded, on the thread that has, before anybody else gets it: if it panics nobody does.
+    /// Decodes `count` blocks, of which `lead` gives each by its number. `ready` is called with the number of each that
+    /// could be decoded, on the thread that has, before anybody else gets it: if it panics nobody does.
     pub(super) fn decode_each<'a>(
         &self,
         pool: &Pool,

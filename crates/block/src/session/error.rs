@@ -5,8 +5,8 @@ use evener_runtime::tuner::SetupError;
 
 use crate::error::Error;
 
-/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and what
-/// to do.
+/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and
+/// what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {

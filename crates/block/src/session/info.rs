@@ -13,7 +13,8 @@ use crate::image::Place;
 use crate::pack::Packed;
 use crate::tree::Hash;
 
-/// What there is to know of an image without decoding it. `Display` is for people, some lines; `Serialize` for programs.
+/// What there is to know of an image without decoding it. `Display` is for people, some lines; `Serialize` for
+/// programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// The image.

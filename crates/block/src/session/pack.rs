@@ -57,15 +57,16 @@ pub fn block_size(text: &str) -> Result<u32, String> {
     })
 }
 
-/// An image, a codec and an output that fit together, ready to run. Dropped before it has run it leaves no output behind.
+/// An image, a codec and an output that fit together, ready to run. Dropped before it has run it leaves no output
+/// behind.
 pub struct PackSession {
     source: PackSource,
     service: Pack,
     sink: PackSink,
 }
 
-/// Packs `input`, an image or `-` for a raw one through a pipe, into `output`, a file or `-`. A file as standard input is
-/// read as if it were named.
+/// Packs `input`, an image or `-` for a raw one through a pipe, into `output`, a file or `-`. A file as standard input
+/// is read as if it were named.
 ///
 /// # Errors
 /// The input cannot be read, is damaged or of a kind that is not read; the options contradict each other; the output cannot

@@ -224,7 +224,8 @@ impl ServeSession {
         self.metrics.as_ref().map(Listener::address)
     }
 
-    /// Serves until it is cancelled, and tells `on_status` every second how it is doing. All that was written is durable then.
+    /// Serves until it is cancelled, and tells `on_status` every second how it is doing. All that was written is
+    /// durable then.
     ///
     /// # Errors
     /// The system cannot wait for clients any more, or what was written may not be durable.

@@ -76,7 +76,8 @@ pub fn disk(
 }
 
 impl DiskSession {
-    /// Makes the disk, or takes it over, serves it until it is cancelled, and removes it. `started` is called when it is there.
+    /// Makes the disk, or takes it over, serves it until it is cancelled, and removes it. `started` is called when it
+    /// is there.
     ///
     /// # Errors
     /// The driver is not there or refuses.

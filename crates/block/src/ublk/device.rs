@@ -14,7 +14,8 @@ use super::error::Error;
 use crate::image::Image;
 use crate::tree::Hash;
 
-/// Bytes of the largest request: what one request of a sequential reader is, and small enough not to be waited for long.
+/// Bytes of the largest request: what one request of a sequential reader is, and small enough not to be waited for
+/// long.
 const REQUEST: u32 = 512 << 10;
 /// How often, and how long each time, to wait for the end of a server that was killed.
 const PATIENCE: (u32, Duration) = (500, Duration::from_millis(10));
@@ -125,9 +126,9 @@ impl Device {
         self.taken
     }
 
-    /// Opens the character device, through which queues are served. From here to [`Device::start`] one that is taken over has
-    /// no server and cannot have another, so nothing should be left to do meanwhile. `None`: cancelled while its last
-    /// server was still about to end.
+    /// Opens the character device, through which queues are served. From here to [`Device::start`] one that is taken
+    /// over has no server and cannot have another, so nothing should be left to do meanwhile. `None`: cancelled while
+    /// its last server was still about to end.
     pub fn node(&mut self, cancel: &CancelToken) -> Result<Option<Arc<File>>, Error> {
         let id = self.id();
         if self.taken {
@@ -178,8 +179,8 @@ impl Device {
     }
 }
 
-/// What a device remembers of its image, so that nobody takes it over with another: the first bytes of a hash over its own,
-/// or over what can be known of it at once.
+/// What a device remembers of its image, so that nobody takes it over with another: the first bytes of a hash over its
+/// own, or over what can be known of it at once.
 fn note(image: &Image) -> u64 {
     let hash = match image.root() {
         Some(root) => root,

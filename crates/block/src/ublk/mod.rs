@@ -1,8 +1,8 @@
 //! An image as a disk of this machine, read only, through the Linux driver `ublk`.
 //!
-//! The driver makes `/dev/ublkbN`, the disk, and hands its requests to a server through io_uring. The server writes the bytes of a
-//! request to `/dev/ublkcN`, at a place that stands for it, and answers. When a server is killed, the driver keeps its
-//! requests until another takes over, and asks that one again.
+//! The driver makes `/dev/ublkbN`, the disk, and hands its requests to a server through io_uring. The server writes the
+//! bytes of a request to `/dev/ublkcN`, at a place that stands for it, and answers. When a server is killed, the driver
+//! keeps its requests until another takes over, and asks that one again.
 //!
 //! | file | what it is for |
 //! | --- | --- |

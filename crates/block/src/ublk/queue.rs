@@ -1,9 +1,9 @@
 //! A queue of the device: the one thread that takes its requests and answers them.
 //!
-//! What is in the cache is answered at once. What is not waits for a *round*: some requests, in the order in which they came,
-//! whose blocks are decoded as one batch by all workers and this thread. Whoever has decoded a block copies it to its
-//! request; only the answer is this thread's, as the driver wants it. Rounds are short, so that what is in the cache does
-//! not wait long behind them.
+//! What is in the cache is answered at once. What is not waits for a *round*: some requests, in the order in which they
+//! came, whose blocks are decoded as one batch by all workers and this thread. Whoever has decoded a block copies it to
+//! its request; only the answer is this thread's, as the driver wants it. Rounds are short, so that what is in the
+//! cache does not wait long behind them.
 
 use std::collections::VecDeque;
 use std::fs::File;

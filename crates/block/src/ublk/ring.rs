@@ -1,5 +1,5 @@
-//! Rings of commands to the driver, and the memory where it says what it wants. All that is `unsafe` about the driver is here,
-//! behind functions that can be called in any order and with any values.
+//! Rings of commands to the driver, and the memory where it says what it wants. All that is `unsafe` about the driver
+//! is here, behind functions that can be called in any order and with any values.
 
 use std::fs::File;
 use std::io;

@@ -19,8 +19,8 @@ use crate::serve::Site;
 /// What the threads of queues are called.
 const THREAD: &str = "evener-ublk";
 
-/// Tells the system that this thread, and those it starts from now on, serve a disk: when memory is short, they are not made to
-/// wait for what may have to be written to it first. Without the right to say so all goes on as it is.
+/// Tells the system that this thread, and those it starts from now on, serve a disk: when memory is short, they are not
+/// made to wait for what may have to be written to it first. Without the right to say so all goes on as it is.
 pub fn serves_a_disk() {
     if let Err(error) = configure_io_flusher_behavior(true) {
         debug!(

@@ -12,8 +12,8 @@ fn read(folder: &Folder, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let path = folder.file("changed", bytes);
     let image = Image::open(&path)?;
     if image.size() > 1 << 24 {
-        // A header that says more than there is must have been found out by now, but for formats where anything may be a
-        // hole.
+        // A header that says more than there is must have been found out by now, but for formats where anything may be
+        // a hole.
         assert_eq!(image.format().name, "qcow2");
         return Ok(Vec::new());
     }

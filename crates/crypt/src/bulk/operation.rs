@@ -134,7 +134,7 @@ impl Operation for Counter {
     }
 }
 
-/// What a byte costs under kernels of four blocks at a time, beside the runtime's rate of operations; others take longer,
-/// and alike under every structure, so nothing hangs on it.
+/// What a byte costs under kernels of four blocks at a time, beside the runtime's rate of operations; others take
+/// longer, and alike under every structure, so nothing hangs on it.
 const CTR: f64 = 2.8;
 const GCM: f64 = 4.5;

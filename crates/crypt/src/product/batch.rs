@@ -13,9 +13,9 @@ use crate::bulk::{Bulk, BulkSource, UnitIn};
 ///
 /// Block i of the file belongs to stream i mod S. Each stream is one chain from the beginning of the file to its end: a
 /// block is mixed (XOR) with the encrypted block before it in its stream, S blocks before it in the file, and then
-/// encrypted by the whole product cipher. The first block of stream s is mixed with the encryption of the number s, as 64
-/// bits with the first byte the most significant. So a file keeps its length, and has no header: whoever decrypts it has to
-/// know S.
+/// encrypted by the whole product cipher. The first block of stream s is mixed with the encryption of the number s, as
+/// 64 bits with the first byte the most significant. So a file keeps its length, and has no header: whoever decrypts it
+/// has to know S.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain(usize);
 

@@ -12,8 +12,8 @@ use crate::bulk::{Failure, Operation, UNIT_ROWS, UnitIn, UnitOut};
 
 /// Blocks of a row, the least that is worth a job: half a register of the widest kernels.
 const ROW: usize = 32;
-/// Blocks of a unit: 16 KiB, which stay in the nearest cache on their way through a stage, and a whole number of the sets
-/// of 256 that kernels like best.
+/// Blocks of a unit: 16 KiB, which stay in the nearest cache on their way through a stage, and a whole number of the
+/// sets of 256 that kernels like best.
 pub(super) const UNIT: usize = UNIT_ROWS * ROW;
 
 /// Streams of a chained file: at most one for each block of a unit.
@@ -124,13 +124,13 @@ impl Operation for Codebook {
 /// The product cipher on a file.
 ///
 /// Without chains, and where chains are decrypted, every block depends on what was read alone: units are divided, go
-/// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so units
-/// go one by one; they are divided by streams, 512 to a job, and not at all if there are no more than that.
+/// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so
+/// units go one by one; they are divided by streams, 512 to a job, and not at all if there are no more than that.
 pub struct Batches {
     codebook: Codebook,
     chain: Option<Chain>,
-    /// The last block of each stream after units of even and of odd number: a unit reads the one and writes the other, so
-    /// that one that is run again finds what it found the first time.
+    /// The last block of each stream after units of even and of odd number: a unit reads the one and writes the other,
+    /// so that one that is run again finds what it found the first time.
     ends: [Vec<AtomicU64>; 2],
 }
 
@@ -204,7 +204,8 @@ impl Batches {
         }
     }
 
-    /// Takes off what blocks were mixed with before they were encrypted. `first` is the number of the first in the unit.
+    /// Takes off what blocks were mixed with before they were encrypted. `first` is the number of the first in the
+    /// unit.
     fn unchain(&self, input: &Batch, first: usize, blocks: &mut [Block]) {
         let Some(chain) = self.chain else {
             return;

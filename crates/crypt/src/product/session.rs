@@ -54,7 +54,8 @@ pub struct Session {
     sink: BulkSink,
 }
 
-/// Encrypts `input` into `output`, both names of files or `-`, under a key of 16 bytes; with `chain`, in so many chains.
+/// Encrypts `input` into `output`, both names of files or `-`, under a key of 16 bytes; with `chain`, in so many
+/// chains.
 ///
 /// **A workload, not protection**; see [the module](super).
 ///

@@ -48,8 +48,8 @@ impl FromStr for Range {
     }
 }
 
-/// Decrypts `input` into `output`, both names of files or `-`; of its text only `range`, if one is given, without reading
-/// the rest of a file that has a size.
+/// Decrypts `input` into `output`, both names of files or `-`; of its text only `range`, if one is given, without
+/// reading the rest of a file that has a size.
 ///
 /// # Errors
 /// The input cannot be read, is no encrypted file, or the secret or `context` are not its own; the range is not in it;

@@ -8,8 +8,8 @@ use crate::chunked::{HeaderError, SizeError};
 use crate::ctr;
 use crate::keys::{KeyFileError, PassphraseError, RandomError};
 
-/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and what
-/// to do.
+/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and
+/// what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

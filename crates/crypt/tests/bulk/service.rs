@@ -1,5 +1,5 @@
-//! The service on the runtime: any plan, plans that change in mid-stream, any size and any split of reads give the bytes of
-//! one call over the whole.
+//! The service on the runtime: any plan, plans that change in mid-stream, any size and any split of reads give the
+//! bytes of one call over the whole.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};

@@ -1,8 +1,8 @@
 //! `abreast`: several frames at once, a sample of each side by side in the lanes of registers.
 //!
 //! A warp spends most of its time fetching samples from anywhere, and where they lie is the same in every frame. The
-//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart. Rows
-//! go from end to end: the hardware that fetches lines ahead of writes wants many of each frame's in a row.
+//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart.
+//! Rows go from end to end: the hardware that fetches lines ahead of writes wants many of each frame's in a row.
 //!
 //! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample
 //! lies is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory
@@ -79,8 +79,8 @@ fn step(node: &FusedNode) -> Option<f32> {
     }
 }
 
-/// Samples of a frame from one row of a node's plane to the next: an odd number of cache lines or pairs of them, so that
-/// the rows a warp reads at once do not compete for the same places in a cache.
+/// Samples of a frame from one row of a node's plane to the next: an odd number of cache lines or pairs of them, so
+/// that the rows a warp reads at once do not compete for the same places in a cache.
 fn stride(node: &FusedNode, need: &Rect) -> usize {
     match step(node) {
         Some(_) => need.width().next_multiple_of(128) + 64,
@@ -96,8 +96,8 @@ fn bytes(node: &FusedNode) -> usize {
     }
 }
 
-/// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks where
-/// samples are above 0: they take a bit each then.
+/// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks
+/// where samples are above 0: they take a bit each then.
 fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -> Option<f32> {
     let tone = tone(loads)??;
     let Tone::Above(t) = tone else { return None };
@@ -178,8 +178,8 @@ impl Abreast {
         pass + 1 >= self.nodes.len()
     }
 
-    /// Computes `rows` of what pass `pass` gives, of one to [`FRAMES`] frames. There are `sources` in the first pass and
-    /// `targets` in the last, each of which holds those rows.
+    /// Computes `rows` of what pass `pass` gives, of one to [`FRAMES`] frames. There are `sources` in the first pass
+    /// and `targets` in the last, each of which holds those rows.
     pub fn rows(
         &self,
         simd: Simd,
@@ -268,8 +268,8 @@ impl Abreast {
         });
     }
 
-    /// Calls `compute` with each of rows `rows` of a pass's block, which are lines `lines` of the plane, as far as it is
-    /// read: with where it begins and with its memory. The block has `lanes` elements for a sample of all frames.
+    /// Calls `compute` with each of rows `rows` of a pass's block, which are lines `lines` of the plane, as far as it
+    /// is read: with where it begins and with its memory. The block has `lanes` elements for a sample of all frames.
     fn each<T: Sample>(
         &self,
         (pass, block, lanes): (usize, &Rows<T>, usize),

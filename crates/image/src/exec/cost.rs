@@ -7,9 +7,9 @@ use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
 
-/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for each
-/// pointwise stage, which `tiled` makes one of; in rows; and in lists of elements here and there, which is how a warp
-/// pulls. Fitted to the published pipelines.
+/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for
+/// each pointwise stage, which `tiled` makes one of; in rows; and in lists of elements here and there, which is how a
+/// warp pulls. Fitted to the published pipelines.
 const PULL: Pull = Pull {
     point: 3.0,
     row: 6.0,

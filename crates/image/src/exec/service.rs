@@ -134,7 +134,8 @@ impl FilterService {
         self.input.depth == Depth::F32
     }
 
-    /// How many planes of a frame are read, counted from the first one; whatever those behind them hold changes nothing.
+    /// How many planes of a frame are read, counted from the first one; whatever those behind them hold changes
+    /// nothing.
     pub fn planes_read(&self) -> usize {
         self.computed().map(|(p, _)| p + 1).max().unwrap_or(0)
     }

@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 pub const LINE: usize = 64;
 /// Bytes of a huge page.
 pub(super) const HUGE: usize = 2 << 20;
-/// So much of a huge page has to be used for it to be taken wholly: mapping one page and clearing all of it takes less time
-/// than mapping some hundred small ones.
+/// So much of a huge page has to be used for it to be taken wholly: mapping one page and clearing all of it takes less
+/// time than mapping some hundred small ones.
 pub(super) const MOSTLY: usize = HUGE / 4 * 3;
 /// Least bytes of a page.
 pub(super) const PAGE: usize = 4 << 10;

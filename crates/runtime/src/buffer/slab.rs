@@ -20,8 +20,8 @@ static CURRENT: Mutex<Current> = Mutex::new(Current {
     used: 0,
 });
 
-/// `bytes` of a huge page from the start of a small one on, zeroed, which are nobody else's as long as the huge page lives.
-/// `None` for sizes that would leave too much of it unused, and where memory is exhausted.
+/// `bytes` of a huge page from the start of a small one on, zeroed, which are nobody else's as long as the huge page
+/// lives. `None` for sizes that would leave too much of it unused, and where memory is exhausted.
 ///
 /// At the start of a small page, so that what lies where in it is for the buffers to choose.
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {

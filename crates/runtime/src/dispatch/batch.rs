@@ -27,8 +27,8 @@ pub(crate) struct Doing<B, J> {
     pub(crate) job: J,
 }
 
-/// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not
-/// leave before the countdown is at zero; whoever holds a job not yet reported may therefore use it. What every job needs
+/// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not leave
+/// before the countdown is at zero; whoever holds a job not yet reported may therefore use it. What every job needs
 /// comes first, on one cache line.
 #[repr(C)]
 pub(crate) struct Header {

@@ -1,8 +1,8 @@
 //! `lane`: a bounded ring between one producer and one consumer, and the bell by which one wakes the other.
 //!
 //! A pipeline's stages are joined by lanes. Lamport's queue: each side owns one position and only reads the other's, so
-//! neither ever repeats a write. The two ends are values, which `push` and `pop` borrow mutably, so that there is one of
-//! each by construction.
+//! neither ever repeats a write. The two ends are values, which `push` and `pop` borrow mutably, so that there is one
+//! of each by construction.
 
 use super::sync::{Arc, AtomicUsize, Mutex, Ordering, Padded, UnsafeCell, thread};
 use super::wake::{Call, Seen, Token};
@@ -94,8 +94,8 @@ impl<T> Taker<T> {
 /// Wakes the one thread that sits at it, whoever rings. A ring that comes while nobody waits is not lost.
 pub(crate) struct Bell {
     token: Token,
-    /// Who sits here. Whoever finds that the owner has parked finds its handle here too: had it taken this lock before the
-    /// owner did, then its ring would have come before the owner parked.
+    /// Who sits here. Whoever finds that the owner has parked finds its handle here too: had it taken this lock before
+    /// the owner did, then its ring would have come before the owner parked.
     owner: Mutex<Option<thread::Thread>>,
 }
 

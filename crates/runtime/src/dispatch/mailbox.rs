@@ -30,8 +30,9 @@ pub(crate) fn lead(header: &Header, team: &Team<'_>, caller: Caller) {
     header.execute(WorkerId(0), mine);
 }
 
-/// A worker's mailbox: a slot for one producer and one consumer. The news of a share is in the [`Token`] beside it (as in
-/// Giacomoni et al., FastForward, PPoPP 2008), so that both travel on one cache line, to which the consumer writes nothing.
+/// A worker's mailbox: a slot for one producer and one consumer. The news of a share is in the [`Token`] beside it (as
+/// in Giacomoni et al., FastForward, PPoPP 2008), so that both travel on one cache line, to which the consumer writes
+/// nothing.
 ///
 /// [`Token`]: super::wake::Token
 #[derive(Debug)]

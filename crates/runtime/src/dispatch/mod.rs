@@ -206,8 +206,8 @@ impl Pool {
         )
     }
 
-    /// As [`Pool::run`], for jobs that need something of their worker's: `begin` is called by a worker that comes to one
-    /// job or several in a row, and what it gives goes to `job` with each of them, and is dropped after the last.
+    /// As [`Pool::run`], for jobs that need something of their worker's: `begin` is called by a worker that comes to
+    /// one job or several in a row, and what it gives goes to `job` with each of them, and is dropped after the last.
     ///
     /// # Errors
     /// As [`Pool::run`].

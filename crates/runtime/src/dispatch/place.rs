@@ -89,8 +89,8 @@ mod os {
         Ok(setpriority_process(None, NICE)?)
     }
 
-    /// Whether priority is by niceness: as proc(5) has it, the policy is the 41st word, and the second may have any bytes
-    /// before its bracket.
+    /// Whether priority is by niceness: as proc(5) has it, the policy is the 41st word, and the second may have any
+    /// bytes before its bracket.
     fn takes_turns() -> bool {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
         let policy = stat.rsplit(')').next().map(|rest| rest.split(' ').nth(39));

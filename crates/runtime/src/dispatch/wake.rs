@@ -9,9 +9,9 @@ const FIRST_SPINS: u32 = 200;
 /// Iterations between two readings of the clock.
 #[cfg(not(loom))]
 const SPINS: u32 = 32;
-/// A waiter spins this long, gives its processor away once, and again, then parks. Waking a parked thread on a
-/// virtual machine costs from tens of microseconds to more than a hundred, so the sum is of that order: a wait costs not
-/// much more than twice what the better of spinning and parking would have cost.
+/// A waiter spins this long, gives its processor away once, and again, then parks. Waking a parked thread on a virtual
+/// machine costs from tens of microseconds to more than a hundred, so the sum is of that order: a wait costs not much
+/// more than twice what the better of spinning and parking would have cost.
 #[cfg(not(loom))]
 const PHASES: [std::time::Duration; 2] = [
     std::time::Duration::from_micros(10),
@@ -80,8 +80,8 @@ impl Call {
 
 /// The word one worker waits on. Anyone may set calls in it and post letters, only its owner waits and takes them.
 ///
-/// Calls are bits, which the owner clears. Letters are counted, and the owner remembers how many it has seen, so it does
-/// not write to a cache line that the next letter comes on.
+/// Calls are bits, which the owner clears. Letters are counted, and the owner remembers how many it has seen, so it
+/// does not write to a cache line that the next letter comes on.
 #[derive(Debug)]
 pub(crate) struct Token(AtomicU32);
 
@@ -108,7 +108,8 @@ impl Token {
         self.0.fetch_add(LETTER, Ordering::AcqRel) & FLAGS == PARKED
     }
 
-    /// Waits for calls and letters and takes all of them. Whatever happened before their `set` or `post` is visible after.
+    /// Waits for calls and letters and takes all of them. Whatever happened before their `set` or `post` is visible
+    /// after.
     pub(crate) fn wait(&self, seen: &mut Seen) -> Call {
         let called = |word: u32| word & !PARKED != seen.0;
         if !spin_until(|| called(self.0.load(Ordering::Relaxed)))

@@ -28,9 +28,10 @@ impl Side {
 /// A thread that turns on one of two processors for as long as it is asked to, and sleeps otherwise.
 ///
 /// A processor that has nothing to do halts. To wake it takes a virtual machine from tens of microseconds to more than
-/// a hundred, and the system prefers it, because it is idle, to the one that the waker is on. While this thread keeps the
-/// one processor busy, at the lowest priority, a server and its client that both run on the other one wake each other by
-/// a mere switch. On more than two processors there is always an idle one. It is started when it is asked for first.
+/// a hundred, and the system prefers it, because it is idle, to the one that the waker is on. While this thread keeps
+/// the one processor busy, at the lowest priority, a server and its client that both run on the other one wake each
+/// other by a mere switch. On more than two processors there is always an idle one. It is started when it is asked for
+/// first.
 #[derive(Debug)]
 pub(crate) struct Awake {
     cpus: [usize; 2],

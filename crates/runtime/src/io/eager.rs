@@ -64,13 +64,13 @@ impl Drop for Look<'_> {
     }
 }
 
-/// Waits for something that may come soon, such as the next request of a client: those of one thread, or of several that
-/// take turns.
+/// Waits for something that may come soon, such as the next request of a client: those of one thread, or of several
+/// that take turns.
 ///
 /// Who sleeps has to be woken, and where that takes longer than what is waited for, it pays to look again and again
 /// instead. Whether it does is measured: a wait begins with looking as long as the latest ones were short. On two
-/// processors it may pay even more to sleep on the one that the client is on while the other is kept from halting, which
-/// is measured as well.
+/// processors it may pay even more to sleep on the one that the client is on while the other is kept from halting,
+/// which is measured as well.
 #[derive(Debug)]
 pub struct Eager<'a> {
     spare: &'a Spare,
@@ -106,8 +106,8 @@ impl<'a> Eager<'a> {
         }
     }
 
-    /// A wait begins: returns when `ready` says that it is over, or when the thread should sleep until it is. It should as soon
-    /// as there is `other` work for its processor. The thread may be pinned until it [leaves](Eager::leave).
+    /// A wait begins: returns when `ready` says that it is over, or when the thread should sleep until it is. It should
+    /// as soon as there is `other` work for its processor. The thread may be pinned until it [leaves](Eager::leave).
     pub fn begin(&mut self, mut ready: impl FnMut() -> bool, other: impl Fn() -> bool) {
         self.began = Instant::now();
         let way = self.ways.way();

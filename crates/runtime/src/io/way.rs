@@ -25,8 +25,8 @@ const WORTH: f64 = 0.85;
 const LONGEST: Duration = Duration::from_micros(200);
 /// Rows that what looking takes is the average of, about.
 const LATEST: u32 = 4;
-/// It is given up after so many more slow rows than others: the system takes some tens of milliseconds to bring the client
-/// to the processor that its server sits on, and now and again it takes it away.
+/// It is given up after so many more slow rows than others: the system takes some tens of milliseconds to bring the
+/// client to the processor that its server sits on, and now and again it takes it away.
 const SLOW: u32 = 32;
 /// Rows of looking before sitting is tried for the first time, and again after it was of use.
 const LOOKS: u32 = 32;

@@ -1,10 +1,10 @@
 //! Work that comes when somebody asks for it: no stream, but *rounds* of items that do not depend on one another.
 //!
-//! A server has a few items to compute for a request, or for some requests that are there at once, and somebody waits for
-//! them. How many workers a round is worth, in how large jobs and by which dispatch, depends on how many items it has, so
-//! rounds are kept apart by that: each such *load* has a [tuner](crate::tuner) of its own, for which a round is a unit.
-//! Threads that run rounds at the same time are as good as workers, so each takes those that the others leave, and what
-//! such rounds cost is not held against a plan.
+//! A server has a few items to compute for a request, or for some requests that are there at once, and somebody waits
+//! for them. How many workers a round is worth, in how large jobs and by which dispatch, depends on how many items it
+//! has, so rounds are kept apart by that: each such *load* has a [tuner](crate::tuner) of its own, for which a round is
+//! a unit. Threads that run rounds at the same time are as good as workers, so each takes those that the others leave,
+//! and what such rounds cost is not held against a plan.
 
 #![forbid(unsafe_code)]
 
@@ -96,8 +96,8 @@ impl Rounds {
         self.busy.load(Ordering::Relaxed)
     }
 
-    /// Computes items `0..items`, each once, on this thread and workers of `pool`. Where `pool` has a round of another thread,
-    /// this one does not wait for its turn but computes all of its own.
+    /// Computes items `0..items`, each once, on this thread and workers of `pool`. Where `pool` has a round of another
+    /// thread, this one does not wait for its turn but computes all of its own.
     ///
     /// # Errors
     /// An item panicked; those that had not begun by then were skipped.

@@ -32,8 +32,8 @@ impl Balance {
 
     /// Takes what the stages that end at `ends` took, one after the other, in seconds. Better ends, if there are any.
     ///
-    /// A stage's steps keep their proportions and are scaled to its time. Each division cuts elsewhere, so in a few rounds
-    /// that tells steps apart that no stage ever ran alone.
+    /// A stage's steps keep their proportions and are scaled to its time. Each division cuts elsewhere, so in a few
+    /// rounds that tells steps apart that no stage ever ran alone.
     pub(super) fn learn(&mut self, ends: &[u32], took: &[f64]) -> Option<Vec<u32>> {
         let whole: f64 = self.costs.iter().sum();
         let time: f64 = took.iter().sum();

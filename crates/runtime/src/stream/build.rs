@@ -103,9 +103,9 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1.
-    /// By default 4 inputs and 3 outputs, one each where reading or writing is in line; two more than a plan has
-    /// in work at once; 32 if units take less than 50 µs and there are many, so that a wake-up of a thread serves several.
+    /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1. By
+    /// default 4 inputs and 3 outputs, one each where reading or writing is in line; two more than a plan has in work
+    /// at once; 32 if units take less than 50 µs and there are many, so that a wake-up of a thread serves several.
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self

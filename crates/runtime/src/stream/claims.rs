@@ -92,8 +92,8 @@ impl<'e> Claims<'e> {
 
     /// Whether the epoch goes on beyond its units, or another one under the same plan.
     ///
-    /// One that ends before any of its units would have told nothing, and whoever asks would wait for those in work: units
-    /// that take long would be computed one by one.
+    /// One that ends before any of its units would have told nothing, and whoever asks would wait for those in work:
+    /// units that take long would be computed one by one.
     fn goes_on<S: Service, K>(
         &self,
         order: &mut Order<'_>,

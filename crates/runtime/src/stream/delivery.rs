@@ -124,7 +124,8 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         (0..units).for_each(|_| self.tally.count(plan, mean));
     }
 
-    /// Takes a unit that took so long, and tells how far the stream is. If one cannot be written, nobody waits for more.
+    /// Takes a unit that took so long, and tells how far the stream is. If one cannot be written, nobody waits for
+    /// more.
     pub(super) fn finish(
         &mut self,
         claims: &Claims<'_>,
@@ -176,8 +177,8 @@ pub(super) struct Job<S: Service> {
 
 /// The next unit and an output for it; `None`, and told to `delivery`, where there is none.
 ///
-/// The output comes first, so whoever has the oldest unit in work can finish it, and waiting for an output cannot be for
-/// ever.
+/// The output comes first, so whoever has the oldest unit in work can finish it, and waiting for an output cannot be
+/// for ever.
 pub(super) fn take<S: Service, Src: Source<S>, K>(
     out_link: &OutLink<S>,
     turns: &Turns<'_, S, Src>,

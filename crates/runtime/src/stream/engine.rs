@@ -155,8 +155,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         }
     }
 
-    /// Has the service make what a structure needs, once, and makes the buffers that the plan does. How long that took, if
-    /// anything was made.
+    /// Has the service make what a structure needs, once, and makes the buffers that the plan does. How long that took,
+    /// if anything was made.
     fn prepare(&mut self, plan: &Plan) -> Result<Option<Duration>, String> {
         let begin = Instant::now();
         let structure = plan.structure;
@@ -185,7 +185,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         Ok(())
     }
 
-    /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand abreast.
+    /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand
+    /// abreast.
     fn in_turn(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
         let ended = self.one_after_the_other(epoch, costs);
         self.outlet.settle();
@@ -196,8 +197,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         let mut group = Vec::with_capacity(self.abreast(&epoch.plan));
         let mut patience = PATIENCE;
         let mut left = epoch.units.max(1);
-        // What the tuner is told has taking and bringing in it, which other structures do beside computing, but not what
-        // was slept for want of input or output. What is reported is computing alone.
+        // What the tuner is told has taking and bringing in it, which other structures do beside computing, but not
+        // what was slept for want of input or output. What is reported is computing alone.
         let (mut since, mut slept) = (Instant::now(), self.slept());
         while left > 0 {
             if self.cancel.is_cancelled() {
@@ -274,8 +275,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         self.intake.link().consumers_slept() + self.outlet.link().producers_slept()
     }
 
-    /// Takes the next unit, and those after it that stand abreast of it and come soon enough, with a buffer for the result
-    /// of each. What ends the stream behind them.
+    /// Takes the next unit, and those after it that stand abreast of it and come soon enough, with a buffer for the
+    /// result of each. What ends the stream behind them.
     fn gather(
         &mut self,
         plan: &Plan,
@@ -376,8 +377,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         }
     }
 
-    /// Ends the stream after a kernel failed. Of several units side by side it is not known which one it was, so they are
-    /// computed again, each by itself: what comes before the one that fails is handed over.
+    /// Ends the stream after a kernel failed. Of several units side by side it is not known which one it was, so they
+    /// are computed again, each by itself: what comes before the one that fails is handed over.
     fn failed(&mut self, plan: &Plan, mut group: Vec<Work<S>>, message: String) -> Ended {
         self.exec.forget();
         while group.len() > 1 {

@@ -446,7 +446,8 @@ mod tests {
         });
     }
 
-    /// What a producer waits for that finds no buffer, and what it is told, where the consumer sits on a unit or has none.
+    /// What a producer waits for that finds no buffer, and what it is told, where the consumer sits on a unit or has
+    /// none.
     #[test]
     fn waiting_is_the_consumers_fault_only_while_it_is_behind() {
         const LONG: Duration = Duration::from_millis(40);

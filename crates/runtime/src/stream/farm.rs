@@ -20,14 +20,14 @@ use crate::dispatch::{Batch, Caller, WorkerId};
 use crate::service::Service;
 use crate::tuner::Epoch;
 
-/// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets those of
-/// the last of them.
+/// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets
+/// those of the last of them.
 ///
-/// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many and
-/// not part of a mean, times what workers took beside their units, without what they slept for want of input and output.
-/// Waiting for an output because an earlier unit is still in work is no such want: it is what the order costs.
-/// What is reported of an epoch's units is their mean, taking and bringing left out: the true processing rate of Kalavri et
-/// al., "Three steps is all you need" (OSDI 2018).
+/// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many
+/// and not part of a mean, times what workers took beside their units, without what they slept for want of input and
+/// output. Waiting for an output because an earlier unit is still in work is no such want: it is what the order costs.
+/// What is reported of an epoch's units is their mean, taking and bringing left out: the true processing rate of
+/// Kalavri et al., "Three steps is all you need" (OSDI 2018).
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(

@@ -14,8 +14,8 @@ use crate::trace::{Trace, Track};
 /// A unit that could not be read, and why.
 pub(super) type ReadFailure = (u64, BoxError);
 
-/// Buffers on their way from the source to the workers and back. Boxes, so that only pointers move: what a buffer says of
-/// itself stays in the caches of workers that have read it.
+/// Buffers on their way from the source to the workers and back. Boxes, so that only pointers move: what a buffer says
+/// of itself stays in the caches of workers that have read it.
 pub(super) type InLink<S> = Exchange<Box<<S as Service>::Input>, Option<ReadFailure>>;
 
 /// What comes next.
@@ -55,8 +55,8 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         }
     }
 
-    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock, and
-    /// the next [`Intake::take`] finds it.
+    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock,
+    /// and the next [`Intake::take`] finds it.
     pub(super) fn give_back_alone(&mut self, value: Box<S::Input>) {
         match self.inline {
             Some(_) => self.spare.push(value),

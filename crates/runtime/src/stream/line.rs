@@ -1,8 +1,8 @@
 //! The stages of one pipeline: rings between them, and who works where.
 //!
-//! Each stage is one job of the batch, and its worker *tends* it until nothing more comes. A job must not depend on another
-//! job's having begun: the pool may run all of them on one worker, one after the other. So a stage whose worker has not
-//! come is worked by whoever is beside it, between units of its own. Nobody hangs, because
+//! Each stage is one job of the batch, and its worker *tends* it until nothing more comes. A job must not depend on
+//! another job's having begun: the pool may run all of them on one worker, one after the other. So a stage whose worker
+//! has not come is worked by whoever is beside it, between units of its own. Nobody hangs, because
 //!
 //! - who makes a stage ready (by a unit into it, room behind it, or its end) rings its bell, and before it waits or leaves
 //!   looks at every stage that nobody has come to;
@@ -116,8 +116,8 @@ impl<U: Send> Line<U> {
         let hands = match stage.hands.try_lock() {
             Ok(hands) => hands,
             Err(TryLockError::Poisoned(hands)) => hands.into_inner(),
-            // Another helper, who will look again; or the stage's worker, whose bell was rung. Not to be waited for: at the
-            // first stage it may block.
+            // Another helper, who will look again; or the stage's worker, whose bell was rung. Not to be waited for: at
+            // the first stage it may block.
             Err(TryLockError::WouldBlock) => return false,
         };
         stage.missed.swap(false, Ordering::SeqCst);

@@ -172,9 +172,9 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
         self.spare.pop().or_else(|| self.link.empty())
     }
 
-    /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in
-    /// [`Exchange::empty`] a little later. Without `hurry`, see [`Exchange::put`]. Where the unit is written in line, its
-    /// buffer passes no lock, and other threads do not get it before [`Outlet::settle`].
+    /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in [`Exchange::empty`] a
+    /// little later. Without `hurry`, see [`Exchange::put`]. Where the unit is written in line, its buffer passes no
+    /// lock, and other threads do not get it before [`Outlet::settle`].
     pub(super) fn bring(&mut self, number: u64, value: Box<S::Output>, hurry: bool) -> bool {
         match &mut self.inline {
             None => self.link.put(Numbered { number, value }, hurry),

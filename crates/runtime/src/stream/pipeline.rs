@@ -1,8 +1,9 @@
 //! Units in stages on different workers: each worker has some steps, units go from one to the next.
 //!
 //! Workers take units at the first stages of as many pipelines as the plan makes, and results are put back in order, as
-//! those of a farm are. A unit carries how many of its steps are done, and a stage runs from there to where it ends at that
-//! moment. So boundaries can move at any time, while units are under way, and each step is still run once and in order.
+//! those of a farm are. A unit carries how many of its steps are done, and a stage runs from there to where it ends at
+//! that moment. So boundaries can move at any time, while units are under way, and each step is still run once and in
+//! order.
 //!
 //! Where an epoch ends and the next one has the same plan, the pipeline is not drained. Only another plan makes workers
 //! wait for the last unit.
@@ -29,8 +30,8 @@ use crate::stages::pipelines;
 use crate::trace::Track;
 use crate::tuner::Epoch;
 
-/// Units that may wait between two stages: one for what stages differ by, one for what units do, and two for the moments that
-/// somebody else has a stage's processor.
+/// Units that may wait between two stages: one for what stages differ by, one for what units do, and two for the
+/// moments that somebody else has a stage's processor.
 pub(crate) const ROOM: usize = 4;
 
 /// A unit on its way.
@@ -143,13 +144,13 @@ pub(super) fn inside(plan: &Plan, steps: u32) -> usize {
     stages as usize + ROOM * (stages as usize - pipes.len())
 }
 
-/// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets those of
-/// the last of them.
+/// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets
+/// those of the last of them.
 ///
 /// A unit's cost is what it took on all its workers together, divided by the workers, times what workers were there for
-/// beside computing: where stages are uneven they wait for the largest, and that counts. What the first stage waits for input
-/// and output, and what the others wait for meanwhile, does not; but a pipeline is never counted as faster than its
-/// busiest stage. Filling and draining, which a stream does once, do not count either.
+/// beside computing: where stages are uneven they wait for the largest, and that counts. What the first stage waits for
+/// input and output, and what the others wait for meanwhile, does not; but a pipeline is never counted as faster than
+/// its busiest stage. Filling and draining, which a stream does once, do not count either.
 ///
 /// When a unit takes longer than the epoch allows, those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -328,8 +329,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     };
     let ended: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
     let panic: Mutex<Option<String>> = Mutex::new(None);
-    // Kernels, sources and sinks are caught where they are called, so this is a callback's. Its stage must still be tended
-    // to the end, or others would wait for it.
+    // Kernels, sources and sinks are caught where they are called, so this is a callback's. Its stage must still be
+    // tended to the end, or others would wait for it.
     let fell = |payload: Box<dyn std::any::Any + Send>| {
         lock(&panic).get_or_insert_with(|| panic_text(&*payload));
         failed.store(0, Ordering::Relaxed);

@@ -172,8 +172,8 @@ impl Topology {
             .unwrap_or(DEFAULT_PRIVATE_CACHE)
     }
 
-    /// The largest cache there is, in bytes: what all that a stream touches again and again should fit in. `None` where the
-    /// machine does not tell.
+    /// The largest cache there is, in bytes: what all that a stream touches again and again should fit in. `None` where
+    /// the machine does not tell.
     pub fn outer_cache(&self) -> Option<usize> {
         let data = |cache: &&Cache| cache.kind != CacheKind::Instruction;
         self.caches.iter().filter(data).map(|c| c.bytes).max()

@@ -105,8 +105,8 @@ pub enum Measured<'a> {
         done: &'a [Duration],
         /// Time from the start of that unit until it was abandoned.
         after: Duration,
-        /// Time of the same unit redone under the fallback, of several abreast that of each. Zero where the unit was not
-        /// abandoned but finished too late, as with `farm`, whose units are one job each.
+        /// Time of the same unit redone under the fallback, of several abreast that of each. Zero where the unit was
+        /// not abandoned but finished too late, as with `farm`, whose units are one job each.
         redo: Duration,
     },
 }

@@ -10,8 +10,8 @@ use super::math::median;
 /// Measurements kept of one arm.
 const KEPT: usize = 16;
 
-/// The share of epochs that something else makes slower, by a factor of up to e to the power of [`FLUKE_MOST`], and from
-/// where on (log) it can be told from noise.
+/// The share of epochs that something else makes slower, by a factor of up to e to the power of [`FLUKE_MOST`], and
+/// from where on (log) it can be told from noise.
 const FLUKES: f64 = 0.05;
 const FLUKE_LEAST: f64 = 0.2;
 const FLUKE_MOST: f64 = 2.5;

@@ -5,14 +5,14 @@
 //! share of the time gone by comes on top and is what a long stream lives on. A lasting change of the machine opens
 //! the search again with a fresh budget.
 
-/// Share of the stream that may be lost on a search, and on one when the machine has changed: most of what is known then
-/// still holds.
+/// Share of the stream that may be lost on a search, and on one when the machine has changed: most of what is known
+/// then still holds.
 const SEARCH_SHARE: f64 = 0.025;
 const AGAIN_SHARE: f64 = 0.015;
 /// Most that the search share comes to, in seconds, however long the stream is.
 const SEARCH_MOST_S: f64 = 0.5;
-/// Least, in units: enough to cut off one hopeless plan. Of a machine that changes again and again, the share of the units
-/// before the next change.
+/// Least, in units: enough to cut off one hopeless plan. Of a machine that changes again and again, the share of the
+/// units before the next change.
 const SEARCH_LEAST_UNITS: f64 = 3.0;
 const SEARCH_LEAST_SHARE: f64 = 0.03;
 /// Share of the time gone by that may be lost on looking again.

@@ -170,8 +170,8 @@ impl Tuner {
         self.totals.seconds += costs.iter().map(Duration::as_secs_f64).sum::<f64>();
     }
 
-    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are: plans
-    /// whose units overlap need one for each worker.
+    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are:
+    /// plans whose units overlap need one for each worker.
     pub fn buffers(&mut self, pair: Duration, units: u32) {
         if let Mode::Auto(auto) = &mut self.mode {
             auto.buffers(pair.as_secs_f64(), units);

@@ -316,8 +316,8 @@ fn plans_change_in_mid_stream_and_nothing_is_lost() {
     });
 }
 
-/// Seconds that a unit of six steps in two stages costs where the source or the sink takes 8 ms for each. The larger stage
-/// takes 1.8 ms, and some for three calls of sleep.
+/// Seconds that a unit of six steps in two stages costs where the source or the sink takes 8 ms for each. The larger
+/// stage takes 1.8 ms, and some for three calls of sleep.
 fn cost_beside(slow_source: bool) -> f64 {
     within(move || {
         let delay = Duration::from_millis(8);

@@ -101,8 +101,8 @@ fn a_stream_that_is_longer_than_it_said_is_still_watched() {
     assert!(recovered.quantile(0.5) >= 0.95, "{recovered}");
 }
 
-/// A machine that is slow for as long as it is fast, again and again: what was found out is worth as little as it lasts, so
-/// it is not searched all the time.
+/// A machine that is slow for as long as it is fast, again and again: what was found out is worth as little as it
+/// lasts, so it is not searched all the time.
 #[test]
 fn a_restless_machine_is_not_searched_all_the_time() {
     for (unit_s, rows) in [(1.6e-3, 1080), (0.1e-3, 288)] {

@@ -179,8 +179,8 @@ fn a_remembered_plan_is_used_and_verified() {
     assert!(bad.whole.mean() >= 0.90, "{}", bad.whole);
 }
 
-/// Frames that the outer cache can hold a few of. What fills it with others is fast from the first unit; what reuses the
-/// same is faster, but only when the cache has been filled again.
+/// Frames that the outer cache can hold a few of. What fills it with others is fast from the first unit; what reuses
+/// the same is faster, but only when the cache has been filled again.
 #[test]
 fn a_plan_that_has_to_warm_up_is_not_judged_before_it_has() {
     for (units, unit_s) in [(300, 0.6e-3), (3000, 0.6e-3)] {
@@ -207,8 +207,8 @@ fn a_plan_that_has_to_warm_up_is_not_judged_before_it_has() {
     }
 }
 
-/// Short frames: the workers of a farm take a dozen each until their caches hold what they use again, which is longer than a
-/// trial, and a farm is the best all the same.
+/// Short frames: the workers of a farm take a dozen each until their caches hold what they use again, which is longer
+/// than a trial, and a farm is the best all the same.
 #[test]
 fn a_farm_of_short_units_is_not_judged_before_its_workers_are_warm() {
     for (chill, slower) in [(0.4, 1.25), (1.5, 1.25), (1.5, 1.12)] {

@@ -7,8 +7,8 @@ use super::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Outputs whose places are computed ahead of the sampling: enough for that to be in full flow, few enough for what some
-/// rows of them read to stay in the nearest cache.
+/// Outputs whose places are computed ahead of the sampling: enough for that to be in full flow, few enough for what
+/// some rows of them read to stay in the nearest cache.
 pub(super) const RUN: usize = 128;
 
 /// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.

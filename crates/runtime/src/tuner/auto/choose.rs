@@ -10,8 +10,8 @@ use crate::plan::Plan;
 
 /// Epochs of a settled incumbent between two looks at others.
 const RECHECK_EVERY: u32 = 3;
-/// The same for one that leaves a processor to another process, which may go: as long as it is there such a look costs next
-/// to nothing.
+/// The same for one that leaves a processor to another process, which may go: as long as it is there such a look costs
+/// next to nothing.
 const LEAVES_EVERY: u32 = 2;
 /// The same for the incumbent of a search, when it leaves workers idle.
 const URGENT_EVERY: u32 = 6;
@@ -50,8 +50,8 @@ impl Auto {
         self.model.prepare_seconds(structure) + f64::from(more) * self.pair_s
     }
 
-    /// Units that a first trial of an arm is expected to lose while what lies side by side comes into the outer cache, if it
-    /// takes `ratio` of the incumbent's time from then on.
+    /// Units that a first trial of an arm is expected to lose while what lies side by side comes into the outer cache,
+    /// if it takes `ratio` of the incumbent's time from then on.
     pub(super) fn warming(&self, index: usize, ratio: f64) -> f64 {
         let group = self.model.group(&self.arms[index].plan);
         if group <= 1 || self.is_warm(index) {
@@ -61,8 +61,8 @@ impl Auto {
         COLD_GROUPS as f64 * f64::from(group) * lost
     }
 
-    /// Whether what a structure needs before it can show what it is is not the search's loss: it is expected to be faster
-    /// and to save many times as much, and that is a small share of the units to come.
+    /// Whether what a structure needs before it can show what it is is not the search's loss: it is expected to be
+    /// faster and to save many times as much, and that is a small share of the units to come.
     fn is_investment(value: &Worth, units: f64, remaining: f64) -> bool {
         let faster = value.ratio < 1.0;
         faster && units < INVESTED_SHARE * remaining && value.gain > INVESTED_GAIN * units

@@ -1,8 +1,8 @@
 //! What units take while another process is there, all along.
 //!
-//! It is on the processor of a worker for some dozen milliseconds; for the next it has one to itself, and the workers share
-//! those that are left. Then a plan on fewer workers is as fast as one on all or faster, and before it was far slower: two
-//! plans compared in either time say nothing about both.
+//! It is on the processor of a worker for some dozen milliseconds; for the next it has one to itself, and the workers
+//! share those that are left. Then a plan on fewer workers is as fast as one on all or faster, and before it was far
+//! slower: two plans compared in either time say nothing about both.
 
 use super::Auto;
 use crate::plan::Plan;
@@ -51,7 +51,8 @@ impl Auto {
         }
     }
 
-    /// Whether a plan that takes `cost` (log) takes less than incumbents on more workers did all along, as far as is known.
+    /// Whether a plan that takes `cost` (log) takes less than incumbents on more workers did all along, as far as is
+    /// known.
     pub(super) fn is_less_all_along(&self, plan: &Plan, cost: f64) -> bool {
         let known = self
             .company

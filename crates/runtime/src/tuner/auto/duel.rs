@@ -1,14 +1,15 @@
 //! Two structures compared when each has the caches it needs.
 //!
 //! A plan that reuses memory is fast once the outer cache holds it, which takes many units where units are large; until
-//! then it may be slower than one that never does better. Trials of a unit or two, in turn, compare plans that are never
-//! warm. So units of that size are not handed to another structure, nor is one that came close given up, before the incumbent
-//! and then the other ran for a while on end; the last units of both decide. That is done once for two structures: by how
-//! much short trials were wrong is added to those that follow.
+//! then it may be slower than one that never does better. Trials of a unit or two, in turn, compare plans that are
+//! never warm. So units of that size are not handed to another structure, nor is one that came close given up, before
+//! the incumbent and then the other ran for a while on end; the last units of both decide. That is done once for two
+//! structures: by how much short trials were wrong is added to those that follow.
 //!
-//! Short units are warm sooner. But a farm has more memory under way than a trial touches, and what stops a worker for some
-//! microseconds, again and again, costs most where others wait for him at the end of each unit, which medians do not show. So
-//! where a trial speaks for a farm it is believed, and where it speaks against one they run on end as well.
+//! Short units are warm sooner. But a farm has more memory under way than a trial touches, and what stops a worker for
+//! some microseconds, again and again, costs most where others wait for him at the end of each unit, which medians do
+//! not show. So where a trial speaks for a farm it is believed, and where it speaks against one they run on end as
+//! well.
 
 use crate::plan::{Plan, Structure};
 
@@ -19,13 +20,13 @@ use super::outcome::LEAST_SWITCH;
 use super::pair::beside;
 use super::shared::{SHARED_SIDE_LEAST, SHARED_SIDE_S};
 
-/// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by others, and
-/// by those of one that is warm after a few.
+/// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by
+/// others, and by those of one that is warm after a few.
 const CLOSE: f64 = 0.4;
 const CLOSE_KNOWN: f64 = 0.3;
 const CLOSE_SHORT: f64 = 0.25;
-/// A stream has to have so many times the units of one side still before it, and while a processor is shared for a plan that was
-/// not tried since.
+/// A stream has to have so many times the units of one side still before it, and while a processor is shared for a plan
+/// that was not tried since.
 const WORTH: f64 = 10.0;
 const WORTH_UNTRIED: f64 = 30.0;
 /// Short trials that were wrong by less (log) were not wrong.
@@ -36,15 +37,16 @@ const APART: f64 = 0.06;
 const HOLDS: u64 = 4;
 /// Duels at most, those that decide nothing included.
 const DUELS: u32 = 6;
-/// Time that short units run on end in a duel, the most of what is to come that they may be, and the fewest that tell more than a
-/// trial does.
+/// Time that short units run on end in a duel, the most of what is to come that they may be, and the fewest that tell
+/// more than a trial does.
 const SIDE_S: f64 = 3e-3;
 const SIDE_SHARE: f64 = 0.06;
 const SIDE_LEAST: f64 = 40.0;
 /// Short trials that a duel outweighs.
 const SURE: usize = 3;
 
-/// What is compared, and what came of it so far: the incumbent's warm cost (log), the other's, and the incumbent's again.
+/// What is compared, and what came of it so far: the incumbent's warm cost (log), the other's, and the incumbent's
+/// again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Duel {
     arm: usize,
@@ -89,15 +91,15 @@ impl Auto {
         of(mine, theirs).map(|bias| bias.log).or_else(back)
     }
 
-    /// By how much, in units, a unit of a short trial of an arm takes longer than it does when it is warm, which takes `ratio`
-    /// of the incumbent's time, as far as a duel has told.
+    /// By how much, in units, a unit of a short trial of an arm takes longer than it does when it is warm, which takes
+    /// `ratio` of the incumbent's time, as far as a duel has told.
     pub(super) fn unwarmed(&self, index: usize, ratio: f64) -> f64 {
         let bias = self.bias(index).unwrap_or(0.0);
         ratio * ((-bias).exp() - 1.0).max(0.0)
     }
 
-    /// Begins a duel between the incumbent and an arm that short trials found to cost `x` (log) more. `false` if there is
-    /// none to be had.
+    /// Begins a duel between the incumbent and an arm that short trials found to cost `x` (log) more. `false` if there
+    /// is none to be had.
     pub(super) fn challenge(&mut self, index: usize, x: f64, totals: &Totals) -> bool {
         let arm = &self.arms[index];
         let side = |plan: &Plan| self.side(plan, totals);
@@ -175,8 +177,8 @@ impl Auto {
         alike && self.never_warm(index) && self.bias(index).is_some()
     }
 
-    /// Whether short trials of an arm are never warm, nor is the incumbent after them, so that more of them tell nothing: of two
-    /// plans that take long until they are, one has several units in work and the other has not.
+    /// Whether short trials of an arm are never warm, nor is the incumbent after them, so that more of them tell
+    /// nothing: of two plans that take long until they are, one has several units in work and the other has not.
     pub(super) fn never_warm(&self, index: usize) -> bool {
         let plans = [self.arms[index].plan, self.incumbent()];
         let [one, other] = plans.map(|plan| plan.structure.flows());
@@ -184,8 +186,8 @@ impl Auto {
         one != other && plans.iter().all(slow)
     }
 
-    /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short ones
-    /// so many that what disturbs them now and then evens out. `None` for units between.
+    /// Units on end under a plan that tell in a duel what it costs: until it is warm, where that takes long; of short
+    /// ones so many that what disturbs them now and then evens out. `None` for units between.
     pub(super) fn side(&self, plan: &Plan, totals: &Totals) -> Option<u32> {
         let (time, least) = match self.shared {
             true => (SHARED_SIDE_S, SHARED_SIDE_LEAST),
@@ -299,8 +301,9 @@ impl Auto {
 }
 
 /// The logarithm of the mean of the second half of what ran on end, without the slowest eighth, which something else
-/// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm shares
-/// its processor, some of all units take long and most do not: a median would not tell, and where that is known none is left out.
+/// disturbed; of many units those are few, since what disturbs often is a part of the cost. Where a worker of a farm
+/// shares its processor, some of all units take long and most do not: a median would not tell, and where that is known
+/// none is left out.
 fn warm(costs: &[f64], shared: bool) -> Option<f64> {
     let mut latest = costs[costs.len() / 2..].to_vec();
     latest.sort_unstable_by(f64::total_cmp);

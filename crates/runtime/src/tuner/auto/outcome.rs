@@ -410,7 +410,8 @@ mod tests {
     }
 
     /// Units of `tiled` take a millisecond, after the first group abreast twice as long; groups take `cold` of a
-    /// millisecond for each of their units at first and half of one later. The trials of groups until they take its place.
+    /// millisecond for each of their units at first and half of one later. The trials of groups until they take its
+    /// place.
     fn trials_until_groups_win(cold: f64) -> Option<u32> {
         let mut setup = abreast();
         setup.remembered = None;

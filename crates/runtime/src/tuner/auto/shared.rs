@@ -16,13 +16,13 @@ pub(super) const SHARED_SIDE_S: f64 = 24e-3;
 pub(super) const SHARED_SIDE_LEAST: f64 = 4.0;
 /// Least cutoff in seconds: a unit of any plan waits for so long if a worker loses its processor in the middle of it.
 const SHARED_CUTOFF_S: f64 = 10e-3;
-/// A plan on fewer workers that costs at most so much more (log) in short trials is compared with the incumbent for some
-/// slices.
+/// A plan on fewer workers that costs at most so much more (log) in short trials is compared with the incumbent for
+/// some slices.
 const FEWER_CLOSE: f64 = 0.2;
 /// The machine has become slower or faster by so much (log) if another process came or went.
 const CAME: f64 = 0.2;
-/// Seconds from a change of the machine after which there may be a duel more: what is wanted may be what was told before
-/// the process went.
+/// Seconds from a change of the machine after which there may be a duel more: what is wanted may be what was told
+/// before the process went.
 const DUEL_EVERY_S: f64 = 0.25;
 
 impl Auto {
@@ -44,15 +44,16 @@ impl Auto {
         }
     }
 
-    /// What an arm of a structure that was run is believed to cost beyond the incumbent (log), if only slices can tell more.
+    /// What an arm of a structure that was run is believed to cost beyond the incumbent (log), if only slices can tell
+    /// more.
     pub(super) fn told_by_slices(&self, index: usize, totals: &Totals) -> Option<f64> {
         let x = self.arms[index].belief(self.noise()).mu - self.offset;
         let only = self.takes_slices(&self.arms[index].plan, x, totals) == Some(true);
         (only && !self.new_structure(index)).then_some(x)
     }
 
-    /// Whether a plan that costs `x` (log) more in few units looks better in them than it is. (One on fewer workers looks worse: the other process is where it was,
-    /// and not yet on the processor that has become free.)
+    /// Whether a plan that costs `x` (log) more in few units looks better in them than it is. (One on fewer workers
+    /// looks worse: the other process is where it was, and not yet on the processor that has become free.)
     pub(super) fn is_flattered(&self, plan: &Plan, x: f64, totals: &Totals) -> bool {
         plan.workers >= self.incumbent().workers && self.takes_slices(plan, x, totals) == Some(true)
     }
@@ -76,11 +77,11 @@ impl Auto {
         others.for_each(|(_, arm)| arm.age(noise, wrong, 0.0));
     }
 
-    /// Whether a plan that costs `x` (log) more in short trials is to be compared for some slices before anything is made of
-    /// them. `None` where that is for others to say.
+    /// Whether a plan that costs `x` (log) more in short trials is to be compared for some slices before anything is
+    /// made of them. `None` where that is for others to say.
     ///
-    /// A farm's units are mostly those of the worker that has a processor to itself, and a worker that has slept gets one at
-    /// once for its first slice: both look better in few units than they are.
+    /// A farm's units are mostly those of the worker that has a processor to itself, and a worker that has slept gets
+    /// one at once for its first slice: both look better in few units than they are.
     pub(super) fn takes_slices(&self, plan: &Plan, x: f64, totals: &Totals) -> Option<bool> {
         if !self.shared || self.side(plan, totals).is_none() {
             return None;
@@ -140,8 +141,8 @@ mod tests {
         assert_eq!(auto.takes_slices(&many, 0.1, &totals), Some(false));
     }
 
-    /// A duel of a plan on one worker that costs so many times what the incumbent does, which took so many times that since
-    /// the process came.
+    /// A duel of a plan on one worker that costs so many times what the incumbent does, which took so many times that
+    /// since the process came.
     fn fewer_take_over(times: f64, all_along: f64) -> bool {
         let mut auto = auto();
         auto.neighbours(auto.incumbent);

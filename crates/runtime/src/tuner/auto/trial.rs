@@ -14,8 +14,8 @@ const TRIAL_S: f64 = 0.4e-3;
 const TRIAL_MOST: f64 = 16.0;
 /// Units shorter than this (seconds) get two cold runs instead of one.
 const SHORT_UNIT_S: f64 = 0.2e-3;
-/// How long a farm or a pipeline of short units takes until all workers are there and each has what it uses again in its own
-/// cache (seconds), and that in units: least and most.
+/// How long a farm or a pipeline of short units takes until all workers are there and each has what it uses again in
+/// its own cache (seconds), and that in units: least and most.
 const SETTLING_S: f64 = 0.4e-3;
 const SETTLING_UNITS: (f64, f64) = (4.0, 64.0);
 /// Groups of units abreast until the outer cache holds what lies side by side.

@@ -107,7 +107,8 @@ fn order_is_kept_and_groups_are_full() {
     });
 }
 
-/// `units` come, then nothing more until they are written: how many were written in `limit`, and the groups they were in.
+/// `units` come, then nothing more until they are written: how many were written in `limit`, and the groups they were
+/// in.
 fn before_a_silence(
     plans: &[(Plan, u32)],
     toy: Toy,

@@ -107,7 +107,8 @@ impl Lanes for Avx512 {
     }
     /// The lower half of F by the low seven bits, changed into the upper half where the highest bit is set.
     ///
-    /// Bound: two shuffles of two registers on one pipe, and three operations: 2.5 clocks for 64 bytes on a Zen 4, by count.
+    /// Bound: two shuffles of two registers on one pipe, and three operations: 2.5 clocks for 64 bytes on a Zen 4, by
+    /// count.
     #[inline(always)]
     fn substitute<const U: usize>(self, x: [__m512i; U], mut to: [__m512i; U]) -> [__m512i; U] {
         // SAFETY: above; each half of F has 128 bytes.

@@ -12,8 +12,8 @@ use crate::stage::STRIP;
 /// Outputs to a line of the source from which on hardware fetches lines in time.
 const FLAT: u32 = 11;
 
-/// Where a run of outputs reads, to be asked for while the one before it is computed: bit by bit, since few lines can be
-/// on their way at once.
+/// Where a run of outputs reads, to be asked for while the one before it is computed: bit by bit, since few lines can
+/// be on their way at once.
 pub(super) struct Ahead {
     places: [u32; RUN],
     /// Those that have not been asked for.
@@ -31,7 +31,8 @@ impl Ahead {
         }
     }
 
-    /// Goes on to the outputs from (x, y) on, if they read so many lines of the source that no hardware sees them coming.
+    /// Goes on to the outputs from (x, y) on, if they read so many lines of the source that no hardware sees them
+    /// coming.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn run<M: Map>(&mut self, s: Avx2, map: &M, view: &View<'_>, (x, y): (i32, i32)) {

@@ -9,8 +9,8 @@ use crate::kernels::bilinear::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
 
-/// At most a run of outputs from (x, y) on, and says whether they are all fill. `tried` is whether to sample all of them
-/// has been in vain, `sides` whether some of the first or the last may be fill.
+/// At most a run of outputs from (x, y) on, and says whether they are all fill. `tried` is whether to sample all of
+/// them has been in vain, `sides` whether some of the first or the last may be fill.
 #[cold]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(

@@ -1,7 +1,7 @@
 //! Bilinear sampling on x86-64: the two samples of a row are read as one number of 64 bits.
 //!
-//! Places and weights of a run of outputs come first (`run.rs`), then their samples; what lies outside the source or at its
-//! edge goes its own way (`edge.rs`). A source that no private cache holds is asked for ahead (`ahead.rs`).
+//! Places and weights of a run of outputs come first (`run.rs`), then their samples; what lies outside the source or at
+//! its edge goes its own way (`edge.rs`). A source that no private cache holds is asked for ahead (`ahead.rs`).
 
 mod ahead;
 mod edge;
@@ -46,8 +46,8 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
 /// Up to here every whole number is a float.
 const EXACT: i32 = 1 << f32::MANTISSA_DIGITS;
 
-/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits, columns and rows that are
-/// exact as floats.
+/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits, columns and rows that
+/// are exact as floats.
 struct View<'a> {
     /// From the left column and the upper row on.
     data: &'a [f32],

@@ -27,8 +27,8 @@ impl Run {
     }
 }
 
-/// Places and weights of the outputs (x, y) to (x + n, y), eight by eight, the last eight from x + n - 8 on, if each has
-/// its four samples in the view, and says so.
+/// Places and weights of the outputs (x, y) to (x + n, y), eight by eight, the last eight from x + n - 8 on, if each
+/// has its four samples in the view, and says so.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn locate<M: Map>(
@@ -56,8 +56,8 @@ pub(super) fn locate<M: Map>(
     at_most(most.0, view.x) && at_most(most.1, view.y)
 }
 
-/// How far a position is beyond `first`: numbers from 0 on have the order of their bits, and what is below `first`, below
-/// 0 or no number comes after all that have a place.
+/// How far a position is beyond `first`: numbers from 0 on have the order of their bits, and what is below `first`,
+/// below 0 or no number comes after all that have a place.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn beyond(v: __m256, first: i32) -> __m256i {
@@ -76,8 +76,8 @@ fn at_most(beyond: __m256i, (first, last): (i32, i32)) -> bool {
     _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(beyond, most), most)) == -1
 }
 
-/// Places and weights of eight outputs, which become those from `i` on of the run. Gives the most that a column and a row
-/// are beyond the first ones of the view among theirs and `most`.
+/// Places and weights of eight outputs, which become those from `i` on of the run. Gives the most that a column and a
+/// row are beyond the first ones of the view among theirs and `most`.
 ///
 /// # Safety
 /// Eight from `i` on are in a run.
