@@ -239,6 +239,25 @@ mod tests {
     }
 
     #[test]
+    fn pairs_do_not_bring_fewer_workers_that_are_slower_than_all_have_been_all_along() {
+        let taken_by_few = |all_along: f64| {
+            let (mut auto, few) = shared_on(1);
+            auto.share(&Change { from: 0.0, to: 0.5 }, 1.0);
+            auto.accompany(&vec![all_along; 20_000]);
+            (auto.changed, auto.duels) = (1.0, 6);
+            (0..3).for_each(|_| auto.arms[few].sample(auto.offset - 0.2, 8));
+            let totals = Totals {
+                seconds: 1.0,
+                ..Totals::default()
+            };
+            auto.judge(few, 9, &totals, &mut Log::new());
+            auto.incumbent == few
+        };
+        assert!(taken_by_few(20e-6));
+        assert!(!taken_by_few(15e-6));
+    }
+
+    #[test]
     fn what_slices_refute_is_not_believed_of_others_on_as_many_workers() {
         let (mut auto, many) = shared_on(2);
         let others: Vec<usize> = (0..auto.arms.len())
