@@ -5,10 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::parent_id;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
+const WHAT: &str = "keeps a processor busy";
 /// A burner ends by itself after so many seconds, should nobody end it.
 const LONGEST_S: u64 = 120;
 /// Time between two looks at the clock.
@@ -39,7 +42,7 @@ impl Burner {
     /// Starts `program bench burn` and waits until it computes.
     pub(super) fn start(program: &Path) -> Result<Burner, Error> {
         let failed = |reason: String| Error::Process {
-            what: "keeps a processor busy",
+            what: WHAT,
             reason,
         };
         let mut command = Command::new(program);
@@ -65,6 +68,48 @@ impl Drop for Burner {
         // One that has ended already cannot be killed, and is still waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Starts and ends burners from a thread of its own: a process may run where the thread may that starts it, and one of
+/// a stream may be kept to a processor.
+pub(super) struct Stoker {
+    orders: Sender<bool>,
+    started: Receiver<Result<(), Error>>,
+}
+
+impl Stoker {
+    /// One that starts `program bench burn`.
+    pub(super) fn new(program: &Path) -> Stoker {
+        let program = program.to_owned();
+        let (orders, ordered) = channel();
+        let (told, started) = channel();
+        thread::spawn(move || {
+            let mut burner = None;
+            for burns in ordered {
+                drop(burner.take());
+                let outcome = match burns {
+                    true => Burner::start(&program).map(|started| burner = Some(started)),
+                    false => Ok(()),
+                };
+                if told.send(outcome).is_err() {
+                    return;
+                }
+            }
+        });
+        Stoker { orders, started }
+    }
+
+    /// Starts a burner and waits until it computes, or ends the one there is.
+    pub(super) fn burn(&self, burns: bool) -> Result<(), Error> {
+        let ordered = self.orders.send(burns).ok();
+        let outcome = ordered.and_then(|()| self.started.recv().ok());
+        outcome.unwrap_or_else(|| {
+            Err(Error::Process {
+                what: WHAT,
+                reason: "the thread that starts it has ended".into(),
+            })
+        })
     }
 }
 

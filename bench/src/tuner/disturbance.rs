@@ -13,7 +13,7 @@ use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
 use super::apart::Kept;
-use super::burner::Burner;
+use super::burner::{Burner, Stoker};
 use super::screen::{candidates, screen};
 use super::still::OnTake;
 use super::stream::{Bench, Ran, Run};
@@ -175,17 +175,11 @@ fn disturbed(bench: &Bench<'_>, setup: &TunerSetup, program: &Path) -> Result<Ru
 fn disturbed_once(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
     let frames = setup.units.unwrap_or(0);
     let failure: Arc<Mutex<Option<Error>>> = Arc::default();
-    let (slot, program) = (Arc::clone(&failure), program.to_owned());
-    let mut burner = None;
+    let (slot, stoker) = (Arc::clone(&failure), Stoker::new(program));
     let (come, go) = (frames / 3, frames / 3 * 2);
     let on_take = OnTake::at([come, go], move |unit| {
-        if unit == go {
-            drop(burner.take());
-            return;
-        }
-        match Burner::start(&program) {
-            Ok(started) => burner = Some(started),
-            Err(error) => *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
+        if let Err(error) = stoker.burn(unit == come) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     });
     let run = bench.run(setup, frames, Some(on_take))?;

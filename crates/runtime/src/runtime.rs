@@ -1,13 +1,15 @@
 //! The runtime: the machine, its workers, and what is known about both.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tracing::warn;
 
 use crate::dispatch::Pool;
-use crate::dispatch::place::{Home, Who};
+use crate::dispatch::place::{Home, Who, this_cpu};
 use crate::error::Error;
 use crate::io::Spare;
 use crate::plan::{Placement, Plan};
@@ -29,6 +31,8 @@ pub struct Runtime {
     memory: Option<Memory>,
     trace: Trace,
     spare: Spare,
+    /// A stream has given each worker a processor of its own.
+    spread: AtomicBool,
 }
 
 /// What can be chosen about a runtime.
@@ -104,6 +108,7 @@ impl Builder {
                 Remember::At(file) => Some(Memory::at(file)),
             },
             trace: self.trace,
+            spread: AtomicBool::new(false),
         })
     }
 }
@@ -248,7 +253,12 @@ impl Runtime {
             home: Arc::new(Home::find()),
             io: Vec::new(),
             note: None,
+            may_spread: Cell::new(false),
+            spread: Cell::new(false),
         };
+        let cpus = self.topology.cpus.len();
+        let open = self.placement == Placement::None && seats.home.is(self.pool.home());
+        seats.may_spread.set(open && cpus > 1 && cpus == self.workers());
         // Input and output go to the first processor, where interrupts are most often handled.
         let first = self.topology.cpus.first();
         if let (Some(first), true) = (first, self.placement != Placement::None) {
@@ -280,9 +290,40 @@ pub(crate) struct Seats<'a> {
     home: Arc<Home>,
     io: Vec<usize>,
     note: Option<String>,
+    /// There are as many workers as processors, and the user left it open where they run, and the calling thread.
+    may_spread: Cell<bool>,
+    /// This stream has given each worker a processor of its own.
+    spread: Cell<bool>,
 }
 
 impl Seats<'_> {
+    /// Lets each worker run on a processor of its own, or all where they could before. One stream at a time does so:
+    /// each has a worker 0, and two of them would have the same processor.
+    pub(crate) fn spread(&self, spread: bool) {
+        let runtime = self.runtime;
+        if spread == self.spread.get() || !self.may_spread.get() {
+            return;
+        }
+        if spread {
+            if runtime.spread.swap(true, Ordering::Acquire) {
+                return;
+            }
+            match runtime.pool.place(&runtime.topology.one_each(this_cpu())) {
+                Ok(()) => return self.spread.set(true),
+                Err(error) => {
+                    warn!(%error, "workers run where the operating system puts them");
+                    self.may_spread.set(false);
+                }
+            }
+        }
+        if let Err(error) = runtime.pool.place(&[]) {
+            warn!(%error, "cannot let workers run where they could before");
+        }
+        put(&self.home, &[]);
+        self.spread.set(false);
+        runtime.spread.store(false, Ordering::Release);
+    }
+
     /// What was done instead where the machine cannot do what was asked.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
@@ -299,6 +340,7 @@ impl Seats<'_> {
 
 impl Drop for Seats<'_> {
     fn drop(&mut self) {
+        self.spread(false);
         if self.runtime.placement != Placement::None {
             put(&self.home, &[]);
         }
@@ -348,5 +390,52 @@ mod tests {
             may(&sched_getaffinity(None).unwrap())
         });
         assert_eq!(after.join().unwrap(), own);
+    }
+
+    fn allowed() -> usize {
+        std::thread::available_parallelism().unwrap().get()
+    }
+
+    /// Where the calling thread may run while each worker has a processor of its own, if it is for the stream.
+    fn spread(runtime: &Runtime, meanwhile: impl FnOnce()) -> usize {
+        let seats = runtime.seat().unwrap();
+        seats.spread(true);
+        let may = allowed();
+        meanwhile();
+        may
+    }
+
+    #[test]
+    fn one_stream_at_a_time_has_workers_keep_to_processors() {
+        let all = allowed();
+        if all < 2 {
+            eprintln!("skipped: one processor");
+            return;
+        }
+        let of = |workers| Runtime::builder().workers(workers);
+        let runtime = of(all).build().unwrap();
+        let own = spread(&runtime, || {
+            let other = || spread(&runtime, || ());
+            let other = std::thread::scope(|scope| {
+                let free = || {
+                    let cpus: Vec<usize> = runtime.topology.cpus.iter().map(|c| c.id).collect();
+                    Home::find().put(Who::Caller, &cpus).unwrap();
+                    other()
+                };
+                scope.spawn(free).join().unwrap()
+            });
+            assert_eq!(other, all);
+        });
+        assert_eq!((own, allowed()), (1, all));
+        // Given back, so the next stream may.
+        assert_eq!(spread(&runtime, || ()), 1);
+        for runtime in [of(all + 1), of(all).placement(Placement::IoSame)] {
+            let runtime = runtime.build().unwrap();
+            let placed = match runtime.placement {
+                Placement::None => all,
+                _ => 1,
+            };
+            assert_eq!(spread(&runtime, || ()), placed);
+        }
     }
 }

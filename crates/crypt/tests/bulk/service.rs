@@ -126,6 +126,7 @@ impl Schedule for Script {
             units,
             cutoff: None,
             fallback: plan,
+            spread: false,
             purpose: Purpose::Fixed,
         }
     }

@@ -180,6 +180,11 @@ impl Pool {
         Ok(())
     }
 
+    /// Where workers run that are not pinned.
+    pub(crate) fn home(&self) -> &place::Home {
+        &self.home
+    }
+
     /// Runs `body` over `0..batch.items`, cut into jobs of `batch.grain` items, on at most `batch.workers` workers,
     /// and returns when no job is running any more. Every job but the last has exactly `grain` items and begins at
     /// a multiple of `grain`, in every flavour. The caller takes part.

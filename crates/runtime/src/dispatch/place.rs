@@ -44,6 +44,11 @@ impl Home {
         os::is_known(&self.0)
     }
 
+    /// Whether it is the same.
+    pub(crate) fn is(&self, other: &Home) -> bool {
+        self.0 == other.0
+    }
+
     /// Lets a thread run on `cpus` only, or at home if that is empty.
     pub(crate) fn put(&self, who: Who<'_>, cpus: &[usize]) -> io::Result<()> {
         let thread = match who {
@@ -55,6 +60,11 @@ impl Home {
             _ => os::put(thread, &os::set(cpus)?),
         }
     }
+}
+
+/// The processor that the calling thread runs on, where the system says so.
+pub(crate) fn this_cpu() -> Option<usize> {
+    os::this_cpu()
 }
 
 /// From now on everybody else's work goes before that of the calling thread.
@@ -70,7 +80,7 @@ mod os {
     use std::io;
 
     use rustix::process::setpriority_process;
-    use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
+    use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
     pub(crate) type Thread = Pid;
     /// `None` where the system does not say.
@@ -78,6 +88,10 @@ mod os {
 
     pub(crate) fn this_thread() -> Thread {
         gettid()
+    }
+
+    pub(crate) fn this_cpu() -> Option<usize> {
+        Some(sched_getcpu())
     }
 
     pub(crate) fn lowest_priority() -> io::Result<()> {
@@ -134,6 +148,10 @@ mod os {
     pub(crate) type Set = ();
 
     pub(crate) fn this_thread() -> Thread {}
+
+    pub(crate) fn this_cpu() -> Option<usize> {
+        None
+    }
 
     pub(crate) fn lowest_priority() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

@@ -16,6 +16,7 @@ use crate::tuner::{Epoch, Measured};
 /// The units of an epoch, and of those after it as long as the plan is the same.
 pub(super) struct Claims<'e> {
     plan: Plan,
+    spread: bool,
     cutoff: Option<Duration>,
     may_grow: bool,
     cancel: &'e CancelToken,
@@ -31,7 +32,7 @@ pub(super) struct Claims<'e> {
 struct Order<'e> {
     schedule: &'e mut dyn Schedule,
     left: u32,
-    /// An epoch under another plan, which the schedule has asked for.
+    /// An epoch under another plan, or with workers elsewhere, which the schedule has asked for.
     next: Option<Epoch>,
     over: bool,
 }
@@ -47,6 +48,7 @@ impl<'e> Claims<'e> {
     ) -> Claims<'e> {
         Claims {
             plan: epoch.plan,
+            spread: epoch.spread,
             cutoff: epoch.cutoff,
             may_grow,
             cancel,
@@ -113,7 +115,8 @@ impl<'e> Claims<'e> {
         order.schedule.record(Measured::Units { costs: &costs });
         let next = order.schedule.next();
         let grows = self.may_grow && tiny(&costs);
-        let goes_on = next.plan == self.plan && next.cutoff.is_none() && !grows;
+        let alike = next.plan == self.plan && next.spread == self.spread;
+        let goes_on = alike && next.cutoff.is_none() && !grows;
         if goes_on {
             order.left = next.units.max(1);
         } else {

@@ -16,6 +16,7 @@ use super::schedule::Schedule;
 use super::tally::Tally;
 use crate::dispatch::Outcome;
 use crate::plan::{Plan, Structure};
+use crate::runtime::Seats;
 use crate::service::Service;
 use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
@@ -88,6 +89,7 @@ struct Work<S: Service> {
 pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) service: &'a S,
     pub(super) exec: &'a Executor<'a, S>,
+    pub(super) seats: &'a Seats<'a>,
     pub(super) intake: Intake<S, Src>,
     pub(super) outlet: Outlet<'a, S, K>,
     pub(super) tally: &'a mut Tally<'p>,
@@ -116,6 +118,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     .instant(Track::Tuner, "plan", &epoch.plan.to_string());
             }
             last = Some(epoch.plan);
+            self.seats.spread(epoch.spread);
             match self.prepare(&epoch.plan) {
                 Ok(Some(time)) => schedule.prepared(time),
                 Ok(None) => {}

@@ -349,6 +349,7 @@ where
         let mut engine = Engine {
             service: site.service,
             exec: site.exec,
+            seats: site.seats,
             intake: Intake::new(Arc::clone(&in_link), source, trace.clone()),
             outlet: Outlet::new(&out_link, writer),
             tally,

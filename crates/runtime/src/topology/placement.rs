@@ -88,6 +88,16 @@ impl Topology {
         }
     }
 
+    /// A cpu set for each of as many workers as there are cpus, with one cpu in it: `first` for worker 0 if there is
+    /// such a cpu.
+    pub(crate) fn one_each(&self, first: Option<usize>) -> Vec<Vec<usize>> {
+        let mut cpus: Vec<usize> = self.cpus.iter().map(|cpu| cpu.id).collect();
+        if let Some(here) = cpus.iter().position(|&cpu| Some(cpu) == first) {
+            cpus.swap(0, here);
+        }
+        cpus.into_iter().map(|cpu| vec![cpu]).collect()
+    }
+
     /// All cpus in the order workers should take them, `io` first.
     fn nearest(&self, io: &Cpu) -> Vec<usize> {
         let mut order: Vec<_> = self

@@ -85,6 +85,9 @@ pub struct Epoch {
     pub cutoff: Option<Duration>,
     /// The plan for a unit that was cut off. Differs from `plan` where there is a cutoff.
     pub fallback: Plan,
+    /// Each worker keeps to a processor of its own meanwhile, if there are as many; otherwise workers run where the
+    /// operating system puts them. Does nothing where the user said where they run.
+    pub spread: bool,
     /// Why.
     pub purpose: Purpose,
 }

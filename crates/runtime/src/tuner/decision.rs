@@ -128,6 +128,11 @@ pub enum Reason {
         /// Its cost now.
         to: f64,
     },
+    /// Another process has come: each worker keeps to a processor of its own while plans on all of them run.
+    Spread {
+        /// How many workers.
+        workers: u32,
+    },
     /// The incumbent's cost changed once more, as it does again and again: what is known stands.
     Restless {
         /// The incumbent.
@@ -274,6 +279,10 @@ impl fmt::Display for Reason {
                 "{plan} went from {} to {}: search again",
                 Time(from),
                 Time(to)
+            ),
+            Reason::Spread { workers } => write!(
+                f,
+                "another process is there: each of {workers} workers keeps to a processor of its own"
             ),
             Reason::Restless { plan, from, to } => write!(
                 f,

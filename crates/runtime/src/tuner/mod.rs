@@ -130,6 +130,7 @@ impl Tuner {
                 units: fixed.units,
                 cutoff: None,
                 fallback: fixed.plan,
+                spread: false,
                 purpose: Purpose::Fixed,
             },
             Mode::Auto(auto) => auto.next(number, &self.totals, &mut self.log),

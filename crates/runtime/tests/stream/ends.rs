@@ -302,6 +302,49 @@ fn every_placement_runs() {
     }
 }
 
+/// Processors that a unit found its thread allowed to run on.
+static FOUND: Mutex<Vec<(u64, usize)>> = Mutex::new(Vec::new());
+
+#[test]
+fn each_worker_keeps_to_a_processor_in_the_epochs_that_say_so() {
+    let all = std::thread::available_parallelism().unwrap().get();
+    if all < 2 {
+        eprintln!("skipped: one processor");
+        return;
+    }
+    within(move || {
+        let toy = Toy {
+            delay: Some(|unit, _| {
+                let may = std::thread::available_parallelism().unwrap().get();
+                FOUND.lock().unwrap().push((unit, may));
+                Duration::ZERO
+            }),
+            ..Toy::default()
+        };
+        let rt = Runtime::builder().workers(all).build().unwrap();
+        let of = |structure| (plan(structure, Dispatch::Fifo, 1, all as u32), 10);
+        let (tiled, farm) = (of(Structure::Tiled), of(Structure::Farm));
+        let mut script = Script::new(&[tiled, tiled, farm, farm, farm]);
+        script.spread = vec![false, true, true, false, true];
+        let sink = Keep::default();
+        let stream = rt.stream(numbers(50)).through(toy);
+        stream.scheduled_by(script).into(sink.clone()).unwrap();
+        assert_eq!(sink.kept().numbers, (0..50).collect::<Vec<_>>());
+        let found = FOUND.lock().unwrap();
+        assert_eq!(found.len(), 50);
+        for &(unit, may) in found.iter() {
+            let expected = match unit / 10 {
+                0 | 3 => all,
+                _ => 1,
+            };
+            assert_eq!(may, expected, "unit {unit}");
+        }
+        // The calling thread is let go afterwards.
+        let may = std::thread::available_parallelism().unwrap();
+        assert_eq!(may.get(), all);
+    });
+}
+
 #[test]
 fn a_trace_shows_reads_units_jobs_and_writes() {
     let trace = within(|| {

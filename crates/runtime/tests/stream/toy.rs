@@ -495,6 +495,8 @@ pub struct Script {
     pub plans: Vec<(Plan, u32)>,
     pub cutoff: Option<Duration>,
     pub fallback: Option<Plan>,
+    /// Of each of the plans, where there are as many.
+    pub spread: Vec<bool>,
     pub number: u64,
     pub log: Arc<Mutex<Vec<Recorded>>>,
     pub memory: Arc<Mutex<Memory>>,
@@ -527,6 +529,7 @@ impl Script {
             plans,
             cutoff: None,
             fallback: None,
+            spread: Vec::new(),
             number: 0,
             log: Arc::default(),
             memory: Arc::default(),
@@ -551,12 +554,14 @@ impl Recorded {
 impl Schedule for Script {
     fn next(&mut self) -> Epoch {
         let (plan, units) = self.at();
+        let turn = self.number as usize % self.plans.len();
         Epoch {
             number: self.number + 1,
             plan,
             units,
             cutoff: self.cutoff,
             fallback: self.fallback.unwrap_or(plan),
+            spread: self.spread.get(turn).is_some_and(|&spread| spread),
             purpose: Purpose::Fixed,
         }
     }

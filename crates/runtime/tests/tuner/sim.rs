@@ -153,8 +153,13 @@ impl World {
             .expect("a structure on offer")
     }
 
-    /// Seconds of unit number `unit` under `plan`, without noise.
+    /// Seconds of unit number `unit` under `plan`, without noise, where the system places workers.
     pub fn cost(&self, plan: &Plan, unit: u64) -> f64 {
+        self.cost_placed(plan, unit, false)
+    }
+
+    /// The same where each worker may keep to a processor of its own.
+    pub fn cost_placed(&self, plan: &Plan, unit: u64, spread: bool) -> f64 {
         let t = self.truth(plan);
         let w = f64::from(plan.workers);
         let grain = f64::from(plan.grain);
@@ -208,8 +213,8 @@ impl World {
             } else {
                 1.0 / (jobs / w).max(1.0)
             };
-            let alone = self
-                .load_wanders
+            let wanders = self.load_wanders.filter(|_| !spread);
+            let alone = wanders
                 .is_some_and(|every| Rng::new((unit - from) / every).uniform() < 0.5);
             let share = match alone {
                 true => w / (w - 1.0),
@@ -406,7 +411,7 @@ pub fn run(world: &World, seed: u64) -> Run {
                 luck *= host.slowdown(units.iter().skip(host.seen), world.cost(&epoch.plan, unit));
                 host.seen = units.len();
             }
-            let mut cost = world.cost(&epoch.plan, unit) * luck;
+            let mut cost = world.cost_placed(&epoch.plan, unit, epoch.spread) * luck;
             if !seen_structures.contains(&epoch.plan.structure) {
                 seen_structures.push(epoch.plan.structure);
                 cost *= 1.0 + world.truth(&epoch.plan).cold;

@@ -67,8 +67,10 @@ impl Auto {
         };
         let was_restless = self.stays.is_some_and(|stays| stays < RESTLESS_S);
         (self.stays, self.changed) = (Some(stays), totals.seconds);
-        self.slowed += change.to - change.from;
+        self.quiet.get_or_insert(change.from);
+        let spread = self.spreads(&plan, totals.seconds);
         let came = self.share(&change, totals.seconds);
+        let spreads = !spread && self.spreads(&plan, totals.seconds);
         self.level.restart(Some(change.to));
         self.latest = None;
         self.watched.clear();
@@ -79,6 +81,10 @@ impl Auto {
             return;
         }
         log.push(number, Reason::Drift { plan, from, to });
+        if spreads {
+            let workers = plan.workers;
+            log.push(number, Reason::Spread { workers });
+        }
         self.forget_duels();
         self.budget.reopen(totals.seconds);
         self.neighbours(self.incumbent);

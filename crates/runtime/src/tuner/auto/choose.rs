@@ -173,7 +173,7 @@ impl Auto {
             return;
         };
         // Models are not wrong by what has slowed the machine since, and that slows what was never run as well.
-        let level = level - self.slowed;
+        let level = self.quiet.unwrap_or(level);
         let noise = self.noise();
         let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
         for (index, arm) in self.arms.iter().enumerate() {

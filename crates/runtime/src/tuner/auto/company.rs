@@ -22,14 +22,20 @@ pub(super) struct Company {
     left: Option<f64>,
 }
 
+impl Company {
+    /// The process is there, or went a moment ago.
+    fn is_here(&self, now: f64) -> bool {
+        self.left.is_none_or(|left| now < left + GONE_S)
+    }
+}
+
 impl Auto {
     /// A process has come, or seems to have gone.
     pub(super) fn keep_company(&mut self, now: f64) {
         let workers = self.incumbent().workers;
-        let here = |c: &Company| c.left.is_none_or(|left| now < left + GONE_S);
         match &mut self.company {
             Some(company) if !self.shared => _ = company.left.get_or_insert(now),
-            Some(company) if here(company) => company.left = None,
+            Some(company) if company.is_here(now) => company.left = None,
             company if self.shared => {
                 *company = Some(Company {
                     workers,
@@ -40,6 +46,14 @@ impl Auto {
             }
             _ => {}
         }
+    }
+
+    /// Whether each worker of a plan is to keep to a processor of its own: where all processors have a worker and a
+    /// process is there. It is beside one of them then, and never has a processor to itself while two workers share
+    /// one, as the operating system would have it by turns.
+    pub(super) fn spreads(&self, plan: &Plan, now: f64) -> bool {
+        let here = self.company.is_some_and(|company| company.is_here(now));
+        here && f64::from(plan.workers) >= self.model.cpus()
     }
 
     /// Takes units of the incumbent.
@@ -86,6 +100,18 @@ mod tests {
         auto.share(&up, 4.1);
         auto.accompany(&[3.0; 8]);
         assert_eq!(mean(&auto), Some(3.0));
+    }
+
+    #[test]
+    fn workers_keep_to_processors_while_a_process_is_there_and_all_have_one() {
+        let mut auto = auto();
+        let many = auto.incumbent();
+        let few = Plan { workers: 1, ..many };
+        assert!(!auto.spreads(&many, 1.0));
+        auto.share(&Change { from: 0.0, to: 0.5 }, 1.0);
+        assert!(auto.spreads(&many, 1.0) && !auto.spreads(&few, 1.0));
+        auto.share(&Change { from: 0.5, to: 0.0 }, 2.0);
+        assert!(auto.spreads(&many, 2.9) && !auto.spreads(&many, 3.1));
     }
 
     #[test]

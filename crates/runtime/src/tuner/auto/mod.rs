@@ -93,8 +93,8 @@ pub(super) struct Auto {
     /// Seconds of the stream at the latest change of the machine, and how long it stays as it is, once it has changed.
     changed: f64,
     stays: Option<f64>,
-    /// By how much (log) it is slower than it was at first.
-    slowed: f64,
+    /// What the incumbent would cost (log) had the machine not changed, once it has.
+    quiet: Option<f64>,
     /// The machine has become slower: another process has one of its processors for some of the time.
     shared: bool,
     /// What units took since one came.
@@ -186,7 +186,7 @@ impl Auto {
             drifts: 0,
             changed: 0.0,
             stays: None,
-            slowed: 0.0,
+            quiet: None,
             shared: false,
             company: None,
             tried: 0,
@@ -200,6 +200,14 @@ impl Auto {
 
     /// What the next epoch does.
     pub(super) fn next(&mut self, number: u64, totals: &Totals, log: &mut Log) -> Epoch {
+        let epoch = self.choose(number, totals, log);
+        Epoch {
+            spread: self.spreads(&epoch.plan, totals.seconds),
+            ..epoch
+        }
+    }
+
+    fn choose(&mut self, number: u64, totals: &Totals, log: &mut Log) -> Epoch {
         let plan = self.incumbent();
         self.running = None;
         let mut epoch = Epoch {
@@ -208,6 +216,7 @@ impl Auto {
             units: 1,
             cutoff: None,
             fallback: plan,
+            spread: false,
             purpose: Purpose::Incumbent,
         };
         if totals.units == 0 {

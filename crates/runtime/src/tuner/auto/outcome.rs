@@ -371,6 +371,7 @@ impl Auto {
         self.thaw();
         self.watched.clear();
         self.drift.rebase(x);
+        self.quiet = self.quiet.map(|quiet| quiet + x);
         self.trials_in_a_row = TRIALS_IN_A_ROW;
         self.unsettle();
         self.neighbours(index);
