@@ -134,7 +134,8 @@ impl Dispatch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Nothing is pinned; the operating system places threads.
+    /// The operating system places threads. Only while another process takes a processor, the tuner may have each
+    /// worker keep to one of its own.
     #[default]
     None,
     /// The first worker shares its core with the I/O thread.

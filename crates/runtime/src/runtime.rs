@@ -59,7 +59,8 @@ impl Builder {
         self
     }
 
-    /// Where workers run relative to the threads that do input and output. By default nothing is pinned.
+    /// Where workers run relative to the threads that do input and output. By default that is left to
+    /// the operating system, and to the tuner; see [`Placement::None`].
     /// While a stream runs, the thread that runs it is pinned too.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;

@@ -1,8 +1,8 @@
-//! What units take while another process is there, all along.
+//! While another process is there: where workers run, and what units take all along.
 //!
-//! It is on the processor of a worker for some dozen milliseconds; for the next it has one to itself, and the workers
-//! share those that are left. Then a plan on fewer workers is as fast as one on all or faster, and before it was far
-//! slower: two plans compared in either time say nothing about both.
+//! Left to the operating system, it is on the processor of a worker for some dozen milliseconds; for the next it has one
+//! to itself, and the workers share those that are left. Then a plan on fewer workers is as fast as one on all or
+//! faster, and before it was far slower: two plans compared in either time say nothing about both.
 
 use super::Auto;
 use crate::plan::Plan;
