@@ -41,10 +41,7 @@ pub(super) struct Burner(Child);
 impl Burner {
     /// Starts `program bench burn` and waits until it computes.
     pub(super) fn start(program: &Path) -> Result<Burner, Error> {
-        let failed = |reason: String| Error::Process {
-            what: WHAT,
-            reason,
-        };
+        let failed = |reason: String| Error::Process { what: WHAT, reason };
         let mut command = Command::new(program);
         command
             .args(["bench", "burn", "--seconds", &LONGEST_S.to_string()])

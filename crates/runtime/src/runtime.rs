@@ -259,7 +259,9 @@ impl Runtime {
         };
         let cpus = self.topology.cpus.len();
         let open = self.placement == Placement::None && seats.home.is(self.pool.home());
-        seats.may_spread.set(open && cpus > 1 && cpus == self.workers());
+        seats
+            .may_spread
+            .set(open && cpus > 1 && cpus == self.workers());
         // Input and output go to the first processor, where interrupts are most often handled.
         let first = self.topology.cpus.first();
         if let (Some(first), true) = (first, self.placement != Placement::None) {

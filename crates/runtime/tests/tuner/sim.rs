@@ -214,8 +214,8 @@ impl World {
                 1.0 / (jobs / w).max(1.0)
             };
             let wanders = self.load_wanders.filter(|_| !spread);
-            let alone = wanders
-                .is_some_and(|every| Rng::new((unit - from) / every).uniform() < 0.5);
+            let alone =
+                wanders.is_some_and(|every| Rng::new((unit - from) / every).uniform() < 0.5);
             let share = match alone {
                 true => w / (w - 1.0),
                 false => shared + tail,

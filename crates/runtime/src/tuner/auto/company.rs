@@ -5,7 +5,7 @@
 //! faster, and before it was far slower: two plans compared in either time say nothing about both.
 
 use super::Auto;
-use crate::plan::Plan;
+use crate::plan::{Dispatch, Plan};
 
 /// Seconds of units from which on their mean counts.
 const ALL_ALONG_S: f64 = 0.1;
@@ -50,10 +50,12 @@ impl Auto {
 
     /// Whether each worker of a plan is to keep to a processor of its own: where all processors have a worker and a
     /// process is there. It is beside one of them then, and never has a processor to itself while two workers share
-    /// one, as the operating system would have it by turns.
+    /// one, as the operating system would have it by turns. The others have to take over what that one does not get
+    /// to; where each has a share of its own, all would wait for him.
     pub(super) fn spreads(&self, plan: &Plan, now: f64) -> bool {
         let here = self.company.is_some_and(|company| company.is_here(now));
-        here && f64::from(plan.workers) >= self.model.cpus()
+        let takes_over = plan.structure.flows() || plan.dispatch == Dispatch::Steal;
+        here && takes_over && f64::from(plan.workers) >= self.model.cpus()
     }
 
     /// Takes units of the incumbent.
@@ -79,6 +81,7 @@ impl Auto {
 mod tests {
     use super::super::fixtures::auto;
     use super::*;
+    use crate::plan::Structure;
     use crate::tuner::drift::Change;
 
     #[test]
@@ -105,11 +108,23 @@ mod tests {
     #[test]
     fn workers_keep_to_processors_while_a_process_is_there_and_all_have_one() {
         let mut auto = auto();
-        let many = auto.incumbent();
+        let many = Plan {
+            dispatch: Dispatch::Steal,
+            ..auto.incumbent()
+        };
         let few = Plan { workers: 1, ..many };
         assert!(!auto.spreads(&many, 1.0));
         auto.share(&Change { from: 0.0, to: 0.5 }, 1.0);
         assert!(auto.spreads(&many, 1.0) && !auto.spreads(&few, 1.0));
+        let shares = Plan {
+            dispatch: Dispatch::Mailbox,
+            ..many
+        };
+        let farm = Plan {
+            structure: Structure::Farm,
+            ..shares
+        };
+        assert!(!auto.spreads(&shares, 1.0) && auto.spreads(&farm, 1.0));
         auto.share(&Change { from: 0.5, to: 0.0 }, 2.0);
         assert!(auto.spreads(&many, 2.9) && !auto.spreads(&many, 3.1));
     }
