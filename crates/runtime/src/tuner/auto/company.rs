@@ -12,12 +12,18 @@ const ALL_ALONG_S: f64 = 0.1;
 /// Seconds after which a process that seems to have gone has gone.
 const GONE_S: f64 = 1.0;
 
+/// Seconds of a unit from which on workers keep to processors: a stalled job of a shorter one holds up so many that
+/// nothing is gained.
+const LONG_S: f64 = 0.15e-3;
+
 /// What incumbents on as many workers as were used then took since a process came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Company {
     workers: u32,
     seconds: f64,
     units: f64,
+    /// Units took long when it came.
+    long: bool,
     /// When (seconds of the stream) the machine became faster again.
     left: Option<f64>,
 }
@@ -33,6 +39,7 @@ impl Auto {
     /// A process has come, or seems to have gone.
     pub(super) fn keep_company(&mut self, now: f64) {
         let workers = self.incumbent().workers;
+        let long = self.cost().is_some_and(|cost| cost > LONG_S);
         match &mut self.company {
             Some(company) if !self.shared => _ = company.left.get_or_insert(now),
             Some(company) if company.is_here(now) => company.left = None,
@@ -41,6 +48,7 @@ impl Auto {
                     workers,
                     seconds: 0.0,
                     units: 0.0,
+                    long,
                     left: None,
                 });
             }
@@ -50,10 +58,11 @@ impl Auto {
 
     /// Whether each worker of a plan is to keep to a processor of its own: where all processors have a worker and a
     /// process is there. It is beside one of them then, and never has a processor to itself while two workers share
-    /// one, as the operating system would have it by turns. The others have to take over what that one does not get
+    /// one, as the operating system would have it by turns. Units have to be long, and the others have to take over what that one does not get
     /// to; where each has a share of its own, all would wait for him.
     pub(super) fn spreads(&self, plan: &Plan, now: f64) -> bool {
-        let here = self.company.is_some_and(|company| company.is_here(now));
+        let here = |company: Company| company.is_here(now) && company.long;
+        let here = self.company.is_some_and(here);
         let takes_over = plan.structure.flows() || plan.dispatch == Dispatch::Steal;
         here && takes_over && f64::from(plan.workers) >= self.model.cpus()
     }
@@ -114,7 +123,13 @@ mod tests {
         };
         let few = Plan { workers: 1, ..many };
         assert!(!auto.spreads(&many, 1.0));
-        auto.share(&Change { from: 0.0, to: 0.5 }, 1.0);
+        let came = Change { from: 0.0, to: 0.5 };
+        auto.level.restart(Some(20e-6_f64.ln()));
+        auto.share(&came, 1.0);
+        assert!(!auto.spreads(&many, 1.0));
+        auto.company = None;
+        auto.level.restart(Some(1e-3_f64.ln()));
+        auto.share(&came, 1.0);
         assert!(auto.spreads(&many, 1.0) && !auto.spreads(&few, 1.0));
         let shares = Plan {
             dispatch: Dispatch::Mailbox,
