@@ -59,9 +59,9 @@ impl Builder {
         self
     }
 
-    /// Where workers run relative to the threads that do input and output. By default that is left to
-    /// the operating system, and to the tuner; see [`Placement::None`].
-    /// While a stream runs, the thread that runs it is pinned too.
+    /// Where workers run relative to the threads that do input and output. By default that is left to the
+    /// operating system, and to the tuner; see [`Placement::None`]. While a stream runs, the thread that runs it is
+    /// pinned too.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
         self
@@ -258,10 +258,11 @@ impl Runtime {
             spread: Cell::new(false),
         };
         let cpus = self.topology.cpus.len();
-        let open = self.placement == Placement::None && seats.home.is(self.pool.home());
-        seats
-            .may_spread
-            .set(open && cpus > 1 && cpus == self.workers());
+        // Threads have to find back, which they cannot where the system does not say where they may run.
+        let home = seats.home.is_known() && seats.home.is(self.pool.home());
+        let open = self.placement == Placement::None && home;
+        let may = open && cpus > 1 && cpus == self.workers();
+        seats.may_spread.set(may);
         // Input and output go to the first processor, where interrupts are most often handled.
         let first = self.topology.cpus.first();
         if let (Some(first), true) = (first, self.placement != Placement::None) {

@@ -419,6 +419,17 @@ fn placement_takes_cores_before_siblings_and_near_before_far() {
 }
 
 #[test]
+fn as_many_workers_as_cpus_have_one_each() {
+    let topology = read(&intel_hybrid());
+    let sets = topology.one_each(Some(5));
+    assert_eq!(sets[0], [5]);
+    let mut cpus = sets.concat();
+    cpus.sort_unstable();
+    assert_eq!(cpus, (0..8).collect::<Vec<_>>());
+    assert_eq!(topology.one_each(Some(99))[0], [0]);
+}
+
+#[test]
 fn placement_prefers_performance_cores_and_the_own_package() {
     let hybrid = read(&intel_hybrid());
     let order = |placement, workers, io| hybrid.placement(placement, workers, io).cpus.concat();

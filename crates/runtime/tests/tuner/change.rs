@@ -40,7 +40,12 @@ fn back_within_twenty_epochs_when_a_core_is_taken_and_given_back() {
 /// all workers are no better than one then, and half as fast again in between.
 #[test]
 fn all_workers_stay_where_they_are_better_now_and_then() {
-    for (name, units, unit_s) in [("0.4 ms", 12_000, 0.4e-3), ("0.8 ms", 6000, 0.8e-3)] {
+    // Long units run with each worker on a processor of its own, which no fixed plan does.
+    for (name, units, unit_s, least) in [
+        ("0.05 ms", 96_000, 0.05e-3, 0.98),
+        ("0.4 ms", 12_000, 0.4e-3, 1.1),
+        ("0.8 ms", 6000, 0.8e-3, 1.1),
+    ] {
         let mut taken = Figure::default();
         for seed in 0..SEEDS {
             let mut world = frames(2, units, unit_s, 1080, 0.3, &mut Rng::new(seed));
@@ -50,7 +55,7 @@ fn all_workers_stay_where_they_are_better_now_and_then() {
             taken.push(run.recovered(&world, units / 3, units));
         }
         println!("wanders, {name}: taken: {taken}");
-        assert!(taken.quantile(0.5) >= 0.97, "{name}: {taken}");
+        assert!(taken.quantile(0.5) >= least, "{name}: {taken}");
     }
 }
 

@@ -11,7 +11,6 @@ use crate::plan::{Dispatch, Plan};
 const ALL_ALONG_S: f64 = 0.1;
 /// Seconds after which a process that seems to have gone has gone.
 const GONE_S: f64 = 1.0;
-
 /// Seconds of a unit from which on workers keep to processors: a stalled job of a shorter one holds up so many that
 /// nothing is gained.
 const LONG_S: f64 = 0.15e-3;
@@ -58,8 +57,8 @@ impl Auto {
 
     /// Whether each worker of a plan is to keep to a processor of its own: where all processors have a worker and a
     /// process is there. It is beside one of them then, and never has a processor to itself while two workers share
-    /// one, as the operating system would have it by turns. Units have to be long, and the others have to take over what that one does not get
-    /// to; where each has a share of its own, all would wait for him.
+    /// one, as the operating system would have it by turns. Units have to be long, and the others have to take over
+    /// what that worker does not get to; where each has a share of its own, all would wait for it.
     pub(super) fn spreads(&self, plan: &Plan, now: f64) -> bool {
         let here = |company: Company| company.is_here(now) && company.long;
         let here = self.company.is_some_and(here);
