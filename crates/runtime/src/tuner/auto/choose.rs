@@ -18,7 +18,7 @@ const URGENT_EVERY: u32 = 6;
 /// Of plans on other numbers of workers those behind the best by more (ratio) are not what a core brings to the top.
 const BEHIND_MOST: f64 = 1.6;
 /// Share of the time gone by that these looks may lose, and the same while workers are idle.
-const RECHECK_SHARE: f64 = 0.006;
+const RECHECK_SHARE: f64 = 0.004;
 const URGENT_SHARE: f64 = 0.01;
 /// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times
 /// that it has to save.

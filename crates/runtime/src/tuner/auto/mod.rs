@@ -57,6 +57,8 @@ pub(super) struct Auto {
     pairs: Vec<Pair>,
     duel: Option<Duel>,
     duels: u32,
+    /// Seconds that duels have cost, since the machine changed, where the incumbent was faster.
+    duels_lost: f64,
     /// Another structure ran after the incumbent's latest epoch.
     away: bool,
     biases: Vec<Bias>,
@@ -159,6 +161,7 @@ impl Auto {
             pairs: Vec::with_capacity(TRIALS_IN_A_ROW as usize),
             duel: None,
             duels: 0,
+            duels_lost: 0.0,
             away: false,
             biases: Vec::new(),
             chill: Chill::default(),

@@ -24,6 +24,8 @@ const CAME: f64 = 0.2;
 /// Seconds from a change of the machine after which there may be a duel more: what is wanted may be what was told
 /// before the process went.
 const DUEL_EVERY_S: f64 = 0.25;
+/// Share of the time since then that duels may have lost, for there to be another at once.
+const DUELS_SHARE: f64 = 0.02;
 
 impl Auto {
     /// Another process has come, or gone. Whether it has come.
@@ -42,6 +44,13 @@ impl Auto {
             true => ((totals.seconds - self.changed) / DUEL_EVERY_S) as u32,
             false => 0,
         }
+    }
+
+    /// Duels have lost so little that one more may tell at once that the process has gone: a plan on a processor beside
+    /// it is about as fast as one that leaves that processor to it.
+    pub(super) fn duels_are_cheap(&self, totals: &Totals) -> bool {
+        let leaves = self.shared && self.incumbent().workers < self.model.workers();
+        leaves && self.duels_lost < DUELS_SHARE * (totals.seconds - self.changed)
     }
 
     /// What an arm of a structure that was run is believed to cost beyond the incumbent (log), if only slices can tell
@@ -146,8 +155,7 @@ mod tests {
     fn fewer_take_over(times: f64, all_along: f64) -> bool {
         let mut auto = auto();
         auto.neighbours(auto.incumbent);
-        let few = auto.arms.iter().position(|a| a.plan.workers == 1);
-        let few = few.expect("an arm on one worker");
+        let few = few_of(&auto);
         auto.level.restart(Some(1e-3_f64.ln()));
         let came = Change { from: 0.0, to: 0.5 };
         assert!(auto.share(&came, 1.0));
@@ -170,14 +178,18 @@ mod tests {
         assert!(fewer_take_over(0.85, 0.9));
     }
 
+    fn few_of(auto: &Auto) -> usize {
+        let few = auto.arms.iter().position(|arm| arm.plan.workers == 1);
+        few.expect("an arm on one worker")
+    }
+
     /// An auto of small units while a process is there, and a plan on one worker or on both.
     fn shared_on(workers: u32) -> (Auto, usize) {
         let mut auto = short();
         auto.neighbours(auto.incumbent);
         auto.level.restart(Some(20e-6_f64.ln()));
         (auto.shared, auto.length) = (true, Some(100_000));
-        let few = auto.arms.iter().position(|arm| arm.plan.workers == 1);
-        let (few, many) = (few.expect("an arm on one worker"), auto.incumbent);
+        let (few, many) = (few_of(&auto), auto.incumbent);
         auto.arms[many].probed = Some(1.0);
         if workers == 1 {
             return (auto, few);
@@ -217,15 +229,24 @@ mod tests {
         auto.changed = 1.0;
         assert!(auto.is_flattered(&auto.arms[many].plan, -0.5, &totals(1.0)));
         assert!(!auto.awaits_slices(many, &totals(1.0)));
-        while auto.may_duel(&totals(1.0)) {
+        while auto.duels < 6 {
+            assert!(auto.may_duel(&totals(1.0)));
             auto.duels += 1;
         }
+        // Those before have cost so little that there is another, or so much that it has to wait.
+        auto.duels_lost = 3e-3;
+        assert!(!auto.awaits_slices(many, &totals(1.19)) && auto.awaits_slices(many, &totals(1.1)));
+        auto.duels_lost = 0.0;
+        auto.incumbent = many;
+        assert!(!auto.duels_are_cheap(&totals(2.0)), "no processor is left");
+        auto.incumbent = few_of(&auto);
+        auto.duels_lost = 1.0;
         assert!(auto.awaits_slices(many, &totals(1.2)));
         assert!(!auto.awaits_slices(many, &totals(1.26)));
         // In three pairs it was twice as fast as the incumbent.
         let judged = |seconds| {
             let mut auto = shared_on(2).0;
-            (auto.changed, auto.duels) = (1.0, 6);
+            (auto.changed, auto.duels, auto.duels_lost) = (1.0, 6, 1.0);
             (0..3).for_each(|_| auto.arms[many].sample(auto.offset - 0.7, 8));
             let mut log = Log::new();
             auto.judge(many, 9, &totals(seconds), &mut log);
