@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-fmt() { cargo fmt --all --check; }
+fmt() { cargo fmt --all --check && cargo fmt --manifest-path fuzz/Cargo.toml --check; }
 
 lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
@@ -36,9 +36,11 @@ fuzz() {
 bench-smoke() {
     local out file
     out=$(mktemp -d)
-    cargo run --release --locked -q -- bench filters --graph A --graph "rotate=12" --size 352x288 \
-        --plan auto --plan all --frames 30 --no-memory --ops \
+    cargo run --release --locked -q -- bench filters --graph A --graph B --graph D --graph "rotate=12" \
+        --size 352x288 --plan auto --plan all --workers 1,2 --frames 30 --no-memory --ops \
         --json "$out/filters.json" --report "$out/filters.html"
+    cargo run --release --locked -q -- bench filters --graph B --size 352x288 --plan sequential --workers 1,2 \
+        --affinity none,io-same --frames 30 --no-memory --json "$out/placed.json" --report "$out/placed.html"
     python3 - "$out/filters.json" <<'PY'
 import json, sys
 results = json.load(open(sys.argv[1]))["results"]
@@ -49,6 +51,10 @@ for r in results:
 assert all(len(hashes) == 1 for hashes in by_graph.values()), by_graph
 print(len(results), "results, one hash for each graph")
 PY
+    for figure in "best fixed plan" "figures 2 and 3" "figures 4 and 6" "figure 5" "Table III"; do
+        grep -q "$figure" "$out/filters.html" || { echo "the report has no $figure" >&2; return 1; }
+    done
+    grep -q "figure 7" "$out/placed.html" || { echo "the report has no figure 7" >&2; return 1; }
     cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
     cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 \
         --json "$out/crypt.json" --report "$out/crypt.html"
@@ -65,7 +71,7 @@ report = json.load(open(sys.argv[1]))
 for part in ["auto", "disturbance", "bad_arm", "overhead", "memory"]:
     assert report[part], part
 PY
-    for file in {filters,dispatch,crypt,product,queens,block,tuner}.json {filters,crypt,product,queens,tuner}.html; do
+    for file in {filters,placed,dispatch,crypt,product,queens,block,tuner}.json {filters,placed,crypt,product,queens,tuner}.html; do
         [ -s "$out/$file" ] || { echo "$file is missing or empty" >&2; return 1; }
     done
     rm -rf "$out"

@@ -1,11 +1,11 @@
-"""Compares what evener, Halide and OpenCV put out with a float64 model of each filter.
+"""Compares what evener, Halide and OpenCV put out with a float64 model of each filter, and evener with both.
 
 Usage: run.sh check [--peers-only] [--plan tiled] [--size 318x203]
 
 All planes are 8-bit codes. Away from discontinuities every sample must be within one code of the
-model; at them (see `model.py`) at most `MARKED_SHARE` of a plane may be marked, and marked samples
-may differ. OpenCV blends the border of a warp with the fill where the definition cuts: that band,
-one sample wide, is marked for OpenCV alone.
+model, and every sample of evener within one code of each peer's; at them (see `model.py`) at most
+`MARKED_SHARE` of a plane may be marked, and marked samples may differ. OpenCV blends the border of
+a warp with the fill where the definition cuts: that band, one sample wide, is marked for OpenCV alone.
 """
 
 import argparse
@@ -96,6 +96,12 @@ def main():
         if not options.peers_only:
             own = by_evener(frames, graph, options.plan, options.simd)
         for number, frame in enumerate(frames):
+
+            def told(of, passed, line):
+                mark = "ok  " if passed else "FAIL"
+                print(f"{mark} {graph:<28} frame {number} {of:<15} {line}")
+                return not passed
+
             for peer in ("evener", "Halide", "OpenCV"):
                 if peer == "evener":
                     found = own[number]
@@ -104,10 +110,9 @@ def main():
                 if found is None:
                     continue
                 expected, marked = model.run(frame / 255.0, graph, blended=peer == "OpenCV")
-                passed, line = judge(found, codes(expected), marked)
-                failures += not passed
-                mark = "ok  " if passed else "FAIL"
-                print(f"{mark} {graph:<28} frame {number} {peer:<7} {line}")
+                failures += told(peer, *judge(found, codes(expected), marked))
+                if peer != "evener" and own[number] is not None:
+                    failures += told(f"evener, {peer}", *judge(own[number], found, marked))
     if failures:
         sys.exit(f"{failures} comparisons failed")
 

@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use evener_image::exec::service::FilterService;
 use evener_image::{Size, ops};
 use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Structure};
 use serde::Serialize;
@@ -13,6 +12,7 @@ use serde::Serialize;
 pub use crate::error::Error;
 use crate::memory_io::{Repeat, Verify};
 use crate::picture::Picture;
+use crate::steady::Steady;
 use crate::subject::{Subject, bind, unusable};
 use crate::workers;
 
@@ -27,7 +27,7 @@ pub struct Options {
     pub picture: Picture,
     /// Plans.
     pub plans: Vec<Plans>,
-    /// Numbers of workers; those of the machine when empty.
+    /// Numbers of workers; those of the machine when empty, and one beside them where all plans are measured.
     pub workers: Vec<u32>,
     /// Placements. When any is named, an I/O thread writes each frame into memory before it is computed, so that
     /// it lies in the cache of that thread's core.
@@ -141,13 +141,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
         [] | [Placement::None] => vec![None],
         some => some.iter().copied().map(Some).collect(),
     };
-    let all = [workers::all()];
-    let workers = if options.workers.is_empty() {
-        &all[..]
-    } else {
-        &options.workers
+    let compared = options.plans.contains(&Plans::All);
+    let workers = match options.workers.as_slice() {
+        [] if compared => workers::beside_one(&[]),
+        [] => vec![workers::all()],
+        some => some.to_vec(),
     };
-    for &workers in workers {
+    for workers in workers {
         for &placement in &placements {
             let runtime = Runtime::builder()
                 .workers(workers as usize)
@@ -227,27 +227,13 @@ fn measure(
     affinity: Option<Placement>,
 ) -> Result<FilterResult, Error> {
     let plan = plan_name(&choice);
-    let measured = match choice {
-        Choice::Fixed {
-            structure,
-            dispatch,
-            grain,
-        } if !structure.overlaps() && affinity.is_none() => {
-            let service = subject.service();
-            let shapes = service.shapes(subject.private_cache);
-            let shape = shapes
-                .iter()
-                .find(|s| s.structure == structure)
-                .ok_or_else(|| subject.failed(&plan, "filters do not run this way"))?;
-            let fixed = Plan {
-                structure,
-                dispatch: dispatch.unwrap_or(Dispatch::usual(structure)),
-                grain: grain.unwrap_or(shape.default_grain),
-                workers,
-            };
-            one_plan(options, runtime, subject, &service, fixed)?
+    let fixed = fixed_plan(subject, choice, workers)?;
+    let measured = match fixed {
+        Some(fixed) if !fixed.structure.overlaps() && affinity.is_none() => {
+            one_plan(options, runtime, subject, fixed)?
         }
-        choice => stream(options, runtime, subject, choice, workers, affinity)?,
+        Some(fixed) => steady(options, runtime, subject, fixed, affinity.is_some())?,
+        None => found(options, runtime, subject, affinity.is_some())?,
     };
     Ok(FilterResult {
         graph: subject.graph.clone(),
@@ -274,16 +260,38 @@ struct Measured {
     sha256: String,
 }
 
+/// The plan that is asked for by name; `None` where the tuner chooses.
+fn fixed_plan(subject: &Subject, choice: Choice, workers: u32) -> Result<Option<Plan>, Error> {
+    let Choice::Fixed {
+        structure,
+        dispatch,
+        grain,
+    } = choice
+    else {
+        return Ok(None);
+    };
+    let shapes = subject.service().shapes(subject.private_cache);
+    let shape = shapes.iter().find(|s| s.structure == structure);
+    let shape =
+        shape.ok_or_else(|| subject.failed(&plan_name(&choice), "filters do not run this way"))?;
+    Ok(Some(Plan {
+        structure,
+        dispatch: dispatch.unwrap_or(Dispatch::usual(structure)),
+        grain: grain.unwrap_or(shape.default_grain),
+        workers,
+    }))
+}
+
 /// One plan, unit after unit, with nothing between them.
 fn one_plan(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
-    service: &FilterService,
     plan: Plan,
 ) -> Result<Measured, Error> {
     let name = plan.to_string();
-    let mut executor = runtime.executor(service);
+    let service = subject.service();
+    let mut executor = runtime.executor(&service);
     let (mut input, output) = (service.input(), service.output());
     options.picture.fill(&mut input);
     let mut verify = Verify::default();
@@ -301,65 +309,66 @@ fn one_plan(
         times.push(start.elapsed().as_secs_f64() * 1e3);
         verify.see(&output);
     }
-    let whole = times.iter().sum::<f64>() / times.len() as f64;
-    let warm = (times.len() / 10).max(2).min(times.len() - 1);
-    let mut warmed = times[warm..].to_vec();
-    warmed.sort_by(f64::total_cmp);
-    let at = |q: f64| warmed[((warmed.len() - 1) as f64 * q).round() as usize];
-    let ms = Milliseconds {
-        min: warmed[0],
-        median: at(0.5),
-        mean: warmed.iter().sum::<f64>() / warmed.len() as f64,
-        p99: at(0.99),
-    };
-    let sha256 = digest(subject, &name, &verify)?;
     Ok(Measured {
         plan,
         frames: times.len() as u64,
-        ms,
-        whole,
-        sha256,
+        ms: Milliseconds::after_warm_up(&times),
+        whole: times.iter().sum::<f64>() / times.len() as f64,
+        sha256: digest(subject, &name, &verify)?,
     })
 }
 
-/// A stream between sources and sinks in memory: the tuner's choice, farms, and placements.
-fn stream(
+/// Frames of a stream whose number is not given.
+const STREAMED: u64 = 100;
+
+/// One plan in a stream between sources and sinks in memory: farms, frames abreast, and placements.
+fn steady(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
-    choice: Choice,
-    workers: u32,
-    affinity: Option<Placement>,
+    plan: Plan,
+    rewrite: bool,
 ) -> Result<Measured, Error> {
-    let plan = plan_name(&choice);
+    let name = plan.to_string();
+    let frames = options.frames.unwrap_or(STREAMED);
+    let (mut verify, mut steady) = (Verify::default(), Steady::new(plan));
+    let report = runtime
+        .stream(Repeat::new(frames, rewrite, options.picture.clone()))
+        .through(subject.service())
+        .scheduled_by(&mut steady)
+        .into(&mut verify)
+        .map_err(|e| subject.failed(&name, e))?;
+    if steady.ms.is_empty() {
+        return Err(subject.failed(&name, NOTHING));
+    }
+    Ok(Measured {
+        plan,
+        frames: report.units,
+        ms: Milliseconds::after_warm_up(&steady.ms),
+        whole: report.times.mean_s * 1e3,
+        sha256: digest(subject, &name, &verify)?,
+    })
+}
+
+/// The tuner's choice, in such a stream.
+fn found(
+    options: &Options,
+    runtime: &Runtime,
+    subject: &Subject,
+    rewrite: bool,
+) -> Result<Measured, Error> {
+    let name = plan_name(&Choice::Auto);
     let small = subject.size.area() < 640 * 480;
-    let frames = options.frames.unwrap_or(match (choice, small) {
-        (Choice::Auto, true) => 3000,
-        (Choice::Auto, false) => 300,
-        _ => 100,
-    });
+    let frames = options.frames.unwrap_or(if small { 3000 } else { 300 });
     let mut verify = Verify::default();
     let report = runtime
-        .stream(Repeat::new(
-            frames,
-            affinity.is_some(),
-            options.picture.clone(),
-        ))
+        .stream(Repeat::new(frames, rewrite, options.picture.clone()))
         .through(subject.service())
-        .plan(choice)
-        .workers(matches!(choice, Choice::Fixed { .. }).then_some(workers))
         .into(&mut verify)
-        .map_err(|e| subject.failed(&plan, e))?;
-    let times = if choice == Choice::Auto {
-        report.last_quarter
-    } else {
-        report.times
-    };
-    let found = report
-        .plan
-        .ok_or_else(|| subject.failed(&plan, "no frame was computed"))?;
+        .map_err(|e| subject.failed(&name, e))?;
+    let times = report.last_quarter;
     Ok(Measured {
-        plan: found,
+        plan: report.plan.ok_or_else(|| subject.failed(&name, NOTHING))?,
         frames: report.units,
         ms: Milliseconds {
             min: times.min_s * 1e3,
@@ -368,8 +377,26 @@ fn stream(
             p99: times.p99_s * 1e3,
         },
         whole: report.times.mean_s * 1e3,
-        sha256: digest(subject, &plan, &verify)?,
+        sha256: digest(subject, &name, &verify)?,
     })
+}
+
+const NOTHING: &str = "no frame was computed";
+
+impl Milliseconds {
+    /// Of one frame after the other, without the first tenth and the first two, if there are more.
+    fn after_warm_up(times: &[f64]) -> Milliseconds {
+        let warm = (times.len() / 10).max(2).min(times.len() - 1);
+        let mut warmed = times[warm..].to_vec();
+        warmed.sort_by(f64::total_cmp);
+        let at = |q: f64| warmed[((warmed.len() - 1) as f64 * q).round() as usize];
+        Milliseconds {
+            min: warmed[0],
+            median: at(0.5),
+            mean: warmed.iter().sum::<f64>() / warmed.len() as f64,
+            p99: at(0.99),
+        }
+    }
 }
 
 fn digest(subject: &Subject, plan: &str, verify: &Verify) -> Result<String, Error> {
@@ -384,11 +411,12 @@ fn digest(subject: &Subject, plan: &str, verify: &Verify) -> Result<String, Erro
     }
 }
 
-/// Structures whose operations Table III counts.
-const COUNTED: [Structure; 3] = [
+/// Structures whose operations can be counted, those of Table III first.
+const COUNTED: [Structure; 4] = [
     Structure::Sequential,
     Structure::Backward,
     Structure::BackwardCached,
+    Structure::BackwardStore,
 ];
 
 fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error> {
@@ -405,4 +433,18 @@ fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error>
         }));
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_tenth_and_at_least_two_frames_warm_up() {
+        let ms = Milliseconds::after_warm_up(&[9.0, 9.0, 3.0, 1.0, 2.0]);
+        assert_eq!((ms.min, ms.median, ms.mean, ms.p99), (1.0, 2.0, 2.0, 3.0));
+        let times = [vec![9.0; 3], vec![1.0; 27]].concat();
+        assert_eq!(Milliseconds::after_warm_up(&times).p99, 1.0);
+        assert_eq!(Milliseconds::after_warm_up(&[4.0]).mean, 4.0);
+    }
 }

@@ -1,5 +1,7 @@
 //! Benchmarks of evener.
 
+#![forbid(unsafe_code)]
+
 pub mod block;
 pub mod crypt;
 pub mod dispatch;
@@ -11,6 +13,7 @@ pub mod product;
 pub mod queens;
 pub mod report;
 mod stats;
+mod steady;
 mod subject;
 pub mod table;
 pub mod table3;

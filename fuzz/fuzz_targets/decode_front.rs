@@ -2,6 +2,7 @@
 //! what the whole begins with, and nothing is written behind it.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
 

@@ -2,6 +2,7 @@
 //! its place.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use evener_crypt::bulk::{Bulk, Open, UNIT_ROWS};
 use evener_crypt::chunked::{CHUNK, FileKey, HEADER, SALT, SEALED_CHUNK, Scheme, sealed_len};

@@ -1,6 +1,7 @@
 //! Any range of an encrypted file, from a file and from a pipe: the slice, or an error of one line and no output.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::Write;

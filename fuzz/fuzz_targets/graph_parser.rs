@@ -2,6 +2,7 @@
 //! format its planes have the sizes that the output format says.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use evener_image::geometry::Rect;
 use evener_image::graph::{Graph, Planes};

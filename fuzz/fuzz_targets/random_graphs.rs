@@ -1,12 +1,29 @@
-//! Random graphs on random frames: every structure gives the bytes of the definition, however a unit is cut.
+//! Random graphs on random frames: every plan gives the bytes of the definition, in a stream that switches from each to
+//! the next.
 
 #![no_main]
+#![forbid(unsafe_code)]
+
+use std::convert::Infallible;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use evener_image::exec::service::FilterService;
 use evener_image::graph::{Graph, Planes};
-use evener_image::{Chroma, Depth, Format, reference};
-use evener_runtime::{Part, Service, Simd};
+use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_runtime::stream::{Schedule, Sink, Source};
+use evener_runtime::tuner::{Epoch, Measured, Purpose};
+use evener_runtime::{Dispatch, Plan, Runtime, Service, Simd};
 use libfuzzer_sys::fuzz_target;
+
+const WORKERS: u32 = 2;
+/// Units between two changes of the plan, at most.
+const UNITS: u32 = 3;
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let builder = Runtime::builder().workers(WORKERS as usize);
+    builder.memory(false).build().expect("two workers")
+});
 
 /// The input as numbers, then zeros for ever: so every input is a case.
 struct Bytes<'a>(std::slice::Iter<'a, u8>);
@@ -19,6 +36,79 @@ impl Bytes<'_> {
     fn signed(&mut self) -> f64 {
         f64::from(self.next() as i8)
     }
+}
+
+/// The same frame again and again.
+struct Again(Box<Frame>, u64);
+
+impl Source<FilterService> for Again {
+    type Error = Infallible;
+
+    fn read(&mut self, frame: &mut Frame) -> Result<bool, Infallible> {
+        if self.1 == 0 {
+            return Ok(false);
+        }
+        self.1 -= 1;
+        for p in 0..frame.format().planes() {
+            frame
+                .plane_bytes_mut(p)
+                .copy_from_slice(&self.0.plane_bytes(p));
+        }
+        Ok(true)
+    }
+}
+
+/// Every plane is as it should be.
+struct Compare<'a> {
+    expected: &'a [Vec<u8>],
+    text: &'a str,
+    frames: u64,
+}
+
+impl Sink<FilterService> for &mut Compare<'_> {
+    type Error = Infallible;
+
+    fn write(&mut self, frame: &Frame) -> Result<(), Infallible> {
+        for (p, expected) in self.expected.iter().enumerate() {
+            let (text, number) = (self.text, self.frames);
+            assert!(
+                *frame.plane_bytes(p) == **expected,
+                "{text}: plane {p} of frame {number}"
+            );
+        }
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Plans in turn.
+struct Turns<'a> {
+    plans: &'a [Plan],
+    number: u64,
+}
+
+impl Schedule for Turns<'_> {
+    fn next(&mut self) -> Epoch {
+        let plan = self.plans[self.number as usize % self.plans.len()];
+        self.number += 1;
+        Epoch {
+            number: self.number,
+            plan,
+            units: 1 + self.number as u32 % UNITS,
+            cutoff: None,
+            fallback: plan,
+            spread: false,
+            purpose: Purpose::Fixed,
+        }
+    }
+
+    fn record(&mut self, _: Measured<'_>) {}
+    fn buffers(&mut self, _: Duration, _: u32) {}
+    fn prepared(&mut self, _: Duration) {}
 }
 
 fn filter(bytes: &mut Bytes<'_>) -> String {
@@ -96,30 +186,41 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let expected = reference::frame(&bound, &input);
-    let mut scratch = service.scratch();
     // Without storing, the work of a chain of wide stencils grows as a power of its length.
-    for shape in service.shapes(cache).iter().filter(|s| s.work.ops < 5e7) {
-        let output = service.output();
-        for (pass, &items) in shape.passes.iter().enumerate() {
-            for start in (0..items).step_by(grain as usize) {
-                let items = start..items.min(start + grain);
-                let part = Part {
+    let shapes = service.shapes(cache);
+    let shapes = shapes.iter().filter(|s| s.work.ops < 5e6);
+    let plans: Vec<Plan> = shapes
+        .flat_map(|shape| {
+            Dispatch::ALL
+                .into_iter()
+                .enumerate()
+                .map(move |(i, dispatch)| Plan {
                     structure: shape.structure,
-                    pass,
-                    items,
-                };
-                service
-                    .run(&part, &input, &output, &mut scratch)
-                    .expect("filters do not fail");
-            }
-        }
-        for (p, expected) in expected.iter().enumerate() {
-            assert_eq!(
-                *output.plane_bytes(p),
-                **expected,
-                "{text} on {format}, {:?}",
-                shape.structure
-            );
-        }
+                    dispatch,
+                    grain,
+                    workers: WORKERS - u32::from(i == 0),
+                })
+        })
+        .collect();
+    if plans.is_empty() {
+        return;
     }
+    let units = u64::from(UNITS) * plans.len() as u64;
+    let mut compare = Compare {
+        expected: &expected,
+        text: &format!("{text} on {format}"),
+        frames: 0,
+    };
+    let stream = RUNTIME
+        .stream(Again(Box::new(input), units))
+        .through(service);
+    let plans = Turns {
+        plans: &plans,
+        number: 0,
+    };
+    stream
+        .scheduled_by(plans)
+        .into(&mut compare)
+        .expect("filters do not fail");
+    assert_eq!(compare.frames, units);
 });

@@ -3,6 +3,7 @@
 //! passes for a block of a container of ours by its hash is a block that was packed.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -3,6 +3,7 @@
 //! is read is what was written, also by the next server.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use std::fs;
 use std::io::{Read, Write};

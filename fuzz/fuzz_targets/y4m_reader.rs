@@ -2,6 +2,7 @@
 //! read again.
 
 #![no_main]
+#![forbid(unsafe_code)]
 
 use evener_image::Frame;
 use evener_image::io::y4m::{Header, Reader, Writer};

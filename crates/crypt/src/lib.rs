@@ -1,6 +1,7 @@
 //! Bulk encryption and a product cipher, as services on the evener runtime.
 
 #[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
 mod aes;
 pub mod bulk;
 pub mod chunked;

@@ -9,7 +9,11 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// An input does not exist or may not be read.
-    #[error("{name}: cannot open for reading: {}", plain(reason))]
+    #[error(
+        "{name}: cannot open for reading: {}{}",
+        plain(reason),
+        to_read(reason)
+    )]
     Open {
         /// The input.
         name: String,
@@ -17,7 +21,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// An output cannot be created where it was asked for.
-    #[error("{name}: cannot create: {}", plain(reason))]
+    #[error("{name}: cannot create: {}{}", plain(reason), to_create(reason))]
     Create {
         /// The output, or the directory it would be in.
         name: String,
@@ -118,6 +122,26 @@ impl Error {
     }
 }
 
+/// What to do where a file cannot be opened, as far as its reason says so.
+fn to_read(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::NotFound => "; check the name",
+        io::ErrorKind::PermissionDenied => "; get the right to read it",
+        _ => "",
+    }
+}
+
+/// The same where one cannot be made.
+fn to_create(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::NotFound => "; make the directory first",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; write where that is allowed"
+        }
+        _ => "",
+    }
+}
+
 /// The system's reason without the error number that std appends.
 pub fn plain(reason: &io::Error) -> String {
     let text = reason.to_string();
@@ -153,7 +177,22 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "a\\nb\\u{1b}[31m.y4m: cannot open for reading: No such file or directory"
+            "a\\nb\\u{1b}[31m.y4m: cannot open for reading: No such file or directory; check the name"
         );
+    }
+
+    #[test]
+    fn messages_say_what_to_do_where_the_reason_tells() {
+        let says = |kind: io::ErrorKind| {
+            let (name, reason) = ("a".to_owned(), kind.into());
+            Error::Create { name, reason }.to_string()
+        };
+        let ends = |kind, end: &str| says(kind).ends_with(end);
+        assert!(ends(io::ErrorKind::NotFound, "; make the directory first"));
+        assert!(ends(
+            io::ErrorKind::ReadOnlyFilesystem,
+            "; write where that is allowed"
+        ));
+        assert!(!says(io::ErrorKind::IsADirectory).contains(';'));
     }
 }

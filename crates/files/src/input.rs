@@ -152,7 +152,7 @@ mod tests {
     fn directories_and_missing_files_are_refused() {
         for (path, said) in [
             ("/", "it is a directory"),
-            ("/no/such", "No such file or directory"),
+            ("/no/such", "No such file or directory; check the name"),
         ] {
             let error = InputFile::open(Path::new(path)).unwrap_err().to_string();
             assert_eq!(error, format!("{path}: cannot open for reading: {said}"));

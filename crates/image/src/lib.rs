@@ -7,6 +7,7 @@ pub mod frame;
 pub mod geometry;
 pub mod graph;
 pub mod io;
+#[allow(unsafe_code)]
 pub mod kernels;
 pub mod lines;
 pub mod ops;

@@ -1,5 +1,8 @@
 //! Any legal graph gives the bytes of its definition under every structure, however a unit is cut into parts.
 
+mod common;
+
+use common::{FILTERS, fill, formats};
 use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
@@ -7,32 +10,6 @@ use evener_image::graph::plane::Port;
 use evener_image::{Chroma, Depth, Format, Frame, reference};
 use evener_runtime::{Part, Service, Shape, Simd, Structure};
 use proptest::prelude::*;
-
-const FILTERS: &[&str] = &[
-    "blur",
-    "gaussian=0.8",
-    "gaussian=2",
-    "sobel_x",
-    "sobel_y",
-    "sobel",
-    "threshold=0.3",
-    "threshold=0.6:keep=below",
-    "undistort",
-    "undistort=k1=0.3:k2=-0.2",
-    "crop=0.7",
-    "crop=0.97",
-    "rotate=6",
-    "rotate=30",
-    "rotate=90",
-    "rotate=201",
-    "rotate=-60",
-    "resize=37:23",
-    "resize=90:64",
-    "posterize=5",
-    "binary",
-    "flip=h",
-    "flip=v",
-];
 
 /// Filters that frames side by side can go through.
 const ABREAST: &[&str] = &[
@@ -51,44 +28,6 @@ const ABREAST: &[&str] = &[
     "posterize=5",
     "binary",
 ];
-
-/// Formats of frames below a width and a height.
-fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
-    let chroma = prop_oneof![
-        Just(Chroma::Mono),
-        Just(Chroma::C420),
-        Just(Chroma::C422),
-        Just(Chroma::C444)
-    ];
-    let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
-    (4..width, 4..height, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
-        width,
-        height,
-        chroma,
-        depth,
-    })
-}
-
-fn fill(frame: &mut Frame, seed: u32) {
-    let (planes, depth) = (frame.format().planes(), frame.format().depth);
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state >> 8
-    };
-    for p in 0..planes {
-        let bytes = frame.plane_bytes_mut(p);
-        match depth {
-            Depth::U8 => bytes.iter_mut().for_each(|b| *b = next() as u8),
-            Depth::U10 => bytes
-                .chunks_exact_mut(2)
-                .for_each(|c| c.copy_from_slice(&((next() % 1024) as u16).to_ne_bytes())),
-            Depth::F32 => bytes
-                .chunks_exact_mut(4)
-                .for_each(|c| c.copy_from_slice(&((next() % 1000) as f32 / 999.0).to_ne_bytes())),
-        }
-    }
-}
 
 /// An output that held another frame: whatever is computed has to be written again.
 fn used(service: &FilterService, bound: &Bound) -> Frame {

@@ -24,6 +24,7 @@ mod division;
 mod error;
 mod found;
 mod inner;
+#[allow(unsafe_code)]
 mod kernels;
 pub mod reference;
 mod save;

@@ -4,7 +4,9 @@
 //! hands jobs to workers, writes results in order, and while the stream runs a *tuner* measures and changes the plan.
 //! The runtime knows no domain: a [`Service`] gives it the kernels and says how a unit is divided.
 
+#[allow(unsafe_code)]
 pub mod buffer;
+#[allow(unsafe_code)]
 pub mod dispatch;
 pub mod error;
 pub mod io;

@@ -1,5 +1,6 @@
 //! How fast this machine computes and moves data: what predictions of a plan's cost start from.
 
+#[allow(unsafe_code)]
 mod kernel;
 
 use std::hint::black_box;

@@ -56,7 +56,7 @@ Flags that take lists can be given several times, or once with commas; all combi
 
 Examples:
   evener bench filters --graph A --graph B --size 1920x1080 --plan all
-  evener bench filters --workers 1,2,4 --json run.json --report run.html
+  evener bench filters --plan auto,all --workers 1,2,4 --ops --json run.json --report run.html
   evener bench filters --graph \"blur,sobel,threshold\" --size 640x480")]
 struct FiltersArgs {
     /// A graph, or one of the built-in ones A to G; all of these unless given
@@ -75,7 +75,7 @@ struct FiltersArgs {
     #[arg(long, value_delimiter = ',', value_parser = plans, default_value = "auto")]
     plan: Vec<Plans>,
 
-    /// Numbers of workers; otherwise one for each cpu
+    /// Numbers of workers; otherwise one for each cpu, and one alone beside them for --plan all
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 

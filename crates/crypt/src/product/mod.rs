@@ -22,6 +22,7 @@ mod batch;
 mod chain;
 mod idea;
 #[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
 mod kernels;
 mod raiden;
 mod service;

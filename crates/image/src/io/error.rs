@@ -115,7 +115,7 @@ pub enum Error {
         name: String,
     },
     /// The stream ended before its first frame, so that there is nothing to write.
-    #[error("{name}: not written, the stream had no frames")]
+    #[error("{name}: not written, the stream had no frames; check the input")]
     NoFrames {
         /// The output.
         name: String,

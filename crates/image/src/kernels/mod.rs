@@ -19,6 +19,7 @@ pub mod tones;
 macro_rules! for_each_level {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$g:ident : $bound:path>)? ($($arg:ident : $type:ty),* $(,)?) = $body:path;) => {
         $(#[$doc])*
+        #[allow(unsafe_code)]
         $vis fn $name $(<$g: $bound>)? (simd: evener_runtime::Simd, $($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {

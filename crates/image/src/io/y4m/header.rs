@@ -39,7 +39,7 @@ pub enum HeaderError {
     #[error("the header is longer than {MAX_LINE} bytes; the file is damaged or not YUV4MPEG2")]
     TooLong,
     /// The input ends inside the header.
-    #[error("ends inside the header, after {0} bytes")]
+    #[error("ends inside the header, after {0} bytes; the file is cut off or not YUV4MPEG2")]
     Ends(usize),
     /// Width or height is missing.
     #[error("the header has no {0} tag; the file is damaged")]
@@ -51,7 +51,7 @@ pub enum HeaderError {
     #[error("the header has an unknown tag '{0}'; the known ones are W, H, F, I, A, C and X")]
     Unknown(String),
     /// A value that is not of the tag's kind.
-    #[error("the header's tag '{0}' is not {1}")]
+    #[error("the header's tag '{0}' is not {1}; the file is damaged")]
     Value(String, &'static str),
     /// A chroma layout or depth that is not supported.
     #[error("frames of C{0} are not supported, convert them to one of: {SUPPORTED}")]

@@ -66,6 +66,7 @@ pub trait Lanes: Copy {
 macro_rules! for_each_width {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$g:ident : $bound:path>)? (wide $n:ident, $($arg:ident : $type:ty),* $(,)?) = $body:path;) => {
         $(#[$doc])*
+        #[allow(unsafe_code)]
         $vis fn $name $(<$g: $bound>)? (simd: evener_runtime::Simd, $n: usize, $($arg: $type),*) {
             use $crate::kernels::lanes::{Lanes, Scalar};
             #[cfg(target_arch = "x86_64")]

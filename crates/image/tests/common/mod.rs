@@ -1,0 +1,68 @@
+//! Random filters, formats and samples.
+
+use evener_image::{Chroma, Depth, Format, Frame};
+use proptest::prelude::*;
+
+pub const FILTERS: &[&str] = &[
+    "blur",
+    "gaussian=0.8",
+    "gaussian=2",
+    "sobel_x",
+    "sobel_y",
+    "sobel",
+    "threshold=0.3",
+    "threshold=0.6:keep=below",
+    "undistort",
+    "undistort=k1=0.3:k2=-0.2",
+    "crop=0.7",
+    "crop=0.97",
+    "rotate=6",
+    "rotate=30",
+    "rotate=90",
+    "rotate=201",
+    "rotate=-60",
+    "resize=37:23",
+    "resize=90:64",
+    "posterize=5",
+    "binary",
+    "flip=h",
+    "flip=v",
+];
+
+/// Formats of frames below a width and a height.
+pub fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
+    let chroma = prop_oneof![
+        Just(Chroma::Mono),
+        Just(Chroma::C420),
+        Just(Chroma::C422),
+        Just(Chroma::C444)
+    ];
+    let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
+    (4..width, 4..height, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
+        width,
+        height,
+        chroma,
+        depth,
+    })
+}
+
+pub fn fill(frame: &mut Frame, seed: u32) {
+    let (planes, depth) = (frame.format().planes(), frame.format().depth);
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    for p in 0..planes {
+        let bytes = frame.plane_bytes_mut(p);
+        match depth {
+            Depth::U8 => bytes.iter_mut().for_each(|b| *b = next() as u8),
+            Depth::U10 => bytes
+                .chunks_exact_mut(2)
+                .for_each(|c| c.copy_from_slice(&((next() % 1024) as u16).to_ne_bytes())),
+            Depth::F32 => bytes
+                .chunks_exact_mut(4)
+                .for_each(|c| c.copy_from_slice(&((next() % 1000) as f32 / 999.0).to_ne_bytes())),
+        }
+    }
+}
