@@ -56,6 +56,10 @@ impl Source<FilterService> for Again {
         }
         Ok(true)
     }
+
+    fn inline(&self) -> bool {
+        true
+    }
 }
 
 /// Every plane is as it should be.
@@ -82,6 +86,10 @@ impl Sink<FilterService> for &mut Compare<'_> {
 
     fn finish(&mut self) -> Result<(), Infallible> {
         Ok(())
+    }
+
+    fn inline(&self) -> bool {
+        true
     }
 }
 
