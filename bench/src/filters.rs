@@ -93,7 +93,8 @@ pub struct FilterResult {
     pub ms: Milliseconds,
     /// Over every frame from the first, learning included.
     pub whole_ms_mean: f64,
-    /// SHA-256 of an output frame; all frames of a run are the same.
+    /// SHA-256 of the first output frame. All of a run are to be the same, which is looked at in those whose number is
+    /// a power of two.
     pub sha256: String,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::samples::Times;
-use crate::plan::{Placement, Plan};
+use crate::plan::{Placement, Plan, Structure};
 use crate::tuner;
 
 /// What a stream did. `Display` is one line for people, `Serialize` is for programs; times are in seconds.
@@ -122,11 +122,17 @@ impl Default for Names {
 
 impl Names {
     fn of(&self, plan: &Plan) -> String {
+        // What the grain counts, which is not items everywhere.
+        let grain = match plan.structure {
+            Structure::Farm => self.units.as_str(),
+            Structure::Pipeline => "steps",
+            _ => self.items.as_str(),
+        };
         format!(
             "{} \u{b7} {} \u{b7} {} \u{b7} {}",
             plan.structure,
             plan.dispatch,
-            counted(plan.grain.into(), &self.items),
+            counted(plan.grain.into(), grain),
             counted(plan.workers.into(), "workers")
         )
     }
@@ -198,7 +204,7 @@ pub(super) fn peak_resident() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dispatch, Structure};
+    use crate::plan::Dispatch;
 
     fn report() -> Report {
         Report {
@@ -275,6 +281,24 @@ mod tests {
             ..report
         };
         assert_eq!(nothing.to_string(), "0 frames, cancelled");
+    }
+
+    #[test]
+    fn a_farm_hands_out_units_and_a_pipeline_stages_of_steps() {
+        let says = |structure| {
+            let plan = report().plan.map(|p| Plan {
+                structure,
+                grain: 1,
+                ..p
+            });
+            report().names.of(&plan.unwrap())
+        };
+        assert_eq!(
+            says(Structure::Farm),
+            "farm \u{b7} fifo \u{b7} 1 frame \u{b7} 2 workers"
+        );
+        assert!(says(Structure::Pipeline).contains("1 step "));
+        assert!(says(Structure::Backward).contains("1 row "));
     }
 
     #[test]
