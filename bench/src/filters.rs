@@ -32,8 +32,8 @@ pub struct Options {
     /// Placements. When any is named, an I/O thread writes each frame into memory before it is computed, so that
     /// it lies in the cache of that thread's core.
     pub affinities: Vec<Placement>,
-    /// Frames of each measurement; by default as many as take a second, at least 30, and for plan auto 300, or 3000
-    /// of frames below 640x480.
+    /// Frames of each measurement; by default as many as take a second, at least 30, and in streams (plan auto, units
+    /// that overlap, placements) 300, or 3000 of frames below 640x480.
     pub frames: Option<u64>,
     /// Whether plans of earlier runs are remembered and those of this one kept.
     pub memory: bool,
@@ -320,7 +320,12 @@ fn one_plan(
 }
 
 /// Frames of a stream whose number is not given.
-const STREAMED: u64 = 100;
+fn streamed(size: Size) -> u64 {
+    match size.area() < 640 * 480 {
+        true => 3000,
+        false => 300,
+    }
+}
 
 /// One plan in a stream between sources and sinks in memory: farms, frames abreast, and placements.
 fn steady(
@@ -331,7 +336,7 @@ fn steady(
     rewrite: bool,
 ) -> Result<Measured, Error> {
     let name = plan.to_string();
-    let frames = options.frames.unwrap_or(STREAMED);
+    let frames = options.frames.unwrap_or(streamed(subject.size));
     let (mut verify, mut steady) = (Verify::default(), Steady::new(plan));
     let report = runtime
         .stream(Repeat::new(frames, rewrite, options.picture.clone()))
@@ -359,8 +364,7 @@ fn found(
     rewrite: bool,
 ) -> Result<Measured, Error> {
     let name = plan_name(&Choice::Auto);
-    let small = subject.size.area() < 640 * 480;
-    let frames = options.frames.unwrap_or(if small { 3000 } else { 300 });
+    let frames = options.frames.unwrap_or(streamed(subject.size));
     let mut verify = Verify::default();
     let report = runtime
         .stream(Repeat::new(frames, rewrite, options.picture.clone()))

@@ -164,7 +164,7 @@ impl Chart {
                 x + 14.0,
                 escape(&s.name)
             );
-            x += 22.0 + 6.2 * s.name.chars().count() as f64;
+            x += 26.0 + 7.4 * s.name.chars().count() as f64;
         }
         chart
     }
