@@ -66,7 +66,7 @@ def by_evener(frames, graph, plan, simd):
 
 
 def judge(found, expected, marked):
-    """(passed, line) for one plane against the model's codes."""
+    """(passed, line) for one plane of codes against another."""
     if found.shape != expected.shape:
         return False, f"size {found.shape[::-1]}, expected {expected.shape[::-1]}"
     difference = np.abs(found - expected)
@@ -96,12 +96,6 @@ def main():
         if not options.peers_only:
             own = by_evener(frames, graph, options.plan, options.simd)
         for number, frame in enumerate(frames):
-
-            def told(of, passed, line):
-                mark = "ok  " if passed else "FAIL"
-                print(f"{mark} {graph:<28} frame {number} {of:<15} {line}")
-                return not passed
-
             for peer in ("evener", "Halide", "OpenCV"):
                 if peer == "evener":
                     found = own[number]
@@ -110,9 +104,14 @@ def main():
                 if found is None:
                     continue
                 expected, marked = model.run(frame / 255.0, graph, blended=peer == "OpenCV")
-                failures += told(peer, *judge(found, codes(expected), marked))
+                compared = [(peer, found, codes(expected))]
                 if peer != "evener" and own[number] is not None:
-                    failures += told(f"evener, {peer}", *judge(own[number], found, marked))
+                    compared.append((f"evener, {peer}", own[number], found))
+                for of, one, other in compared:
+                    passed, line = judge(one, other, marked)
+                    failures += not passed
+                    mark = "ok  " if passed else "FAIL"
+                    print(f"{mark} {graph:<28} frame {number} {of:<15} {line}")
     if failures:
         sys.exit(f"{failures} comparisons failed")
 

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use evener_image::exec::service::FilterService;
 use evener_image::{Size, ops};
 use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Structure};
 use serde::Serialize;
@@ -228,13 +229,21 @@ fn measure(
     affinity: Option<Placement>,
 ) -> Result<FilterResult, Error> {
     let plan = plan_name(&choice);
-    let fixed = fixed_plan(subject, choice, workers)?;
+    let service = subject.service();
+    let fixed = fixed_plan(subject, &service, choice, workers)?;
     let measured = match fixed {
         Some(fixed) if !fixed.structure.overlaps() && affinity.is_none() => {
-            one_plan(options, runtime, subject, fixed)?
+            one_plan(options, runtime, subject, &service, fixed)?
         }
-        Some(fixed) => steady(options, runtime, subject, fixed, affinity.is_some())?,
-        None => found(options, runtime, subject, affinity.is_some())?,
+        Some(fixed) => steady(
+            options,
+            runtime,
+            subject,
+            service,
+            fixed,
+            affinity.is_some(),
+        )?,
+        None => found(options, runtime, subject, service, affinity.is_some())?,
     };
     Ok(FilterResult {
         graph: subject.graph.clone(),
@@ -262,7 +271,12 @@ struct Measured {
 }
 
 /// The plan that is asked for by name; `None` where the tuner chooses.
-fn fixed_plan(subject: &Subject, choice: Choice, workers: u32) -> Result<Option<Plan>, Error> {
+fn fixed_plan(
+    subject: &Subject,
+    service: &FilterService,
+    choice: Choice,
+    workers: u32,
+) -> Result<Option<Plan>, Error> {
     let Choice::Fixed {
         structure,
         dispatch,
@@ -271,7 +285,7 @@ fn fixed_plan(subject: &Subject, choice: Choice, workers: u32) -> Result<Option<
     else {
         return Ok(None);
     };
-    let shapes = subject.service().shapes(subject.private_cache);
+    let shapes = service.shapes(subject.private_cache);
     let shape = shapes.iter().find(|s| s.structure == structure);
     let shape =
         shape.ok_or_else(|| subject.failed(&plan_name(&choice), "filters do not run this way"))?;
@@ -288,11 +302,11 @@ fn one_plan(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
+    service: &FilterService,
     plan: Plan,
 ) -> Result<Measured, Error> {
     let name = plan.to_string();
-    let service = subject.service();
-    let mut executor = runtime.executor(&service);
+    let mut executor = runtime.executor(service);
     let (mut input, output) = (service.input(), service.output());
     options.picture.fill(&mut input);
     let mut verify = Verify::default();
@@ -332,6 +346,7 @@ fn steady(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
+    service: FilterService,
     plan: Plan,
     rewrite: bool,
 ) -> Result<Measured, Error> {
@@ -340,7 +355,7 @@ fn steady(
     let (mut verify, mut steady) = (Verify::default(), Steady::new(plan));
     let report = runtime
         .stream(Repeat::new(frames, rewrite, options.picture.clone()))
-        .through(subject.service())
+        .through(service)
         .scheduled_by(&mut steady)
         .into(&mut verify)
         .map_err(|e| subject.failed(&name, e))?;
@@ -361,6 +376,7 @@ fn found(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
+    service: FilterService,
     rewrite: bool,
 ) -> Result<Measured, Error> {
     let name = plan_name(&Choice::Auto);
@@ -368,7 +384,7 @@ fn found(
     let mut verify = Verify::default();
     let report = runtime
         .stream(Repeat::new(frames, rewrite, options.picture.clone()))
-        .through(subject.service())
+        .through(service)
         .into(&mut verify)
         .map_err(|e| subject.failed(&name, e))?;
     let times = report.last_quarter;

@@ -58,6 +58,7 @@ fn all_workers_stay_where_they_are_better_now_and_then() {
         }
         println!("wanders, {name}: taken: {taken}   given back: {given_back}");
         assert!(taken.quantile(0.5) >= least, "{name}: {taken}");
+        assert!(given_back.quantile(0.5) >= 0.95, "{name}: {given_back}");
     }
 }
 
