@@ -10,7 +10,7 @@
 //! | `bad_arm.rs` | time lost on a structure many times slower than the best |
 //! | `overhead.rs` | a stream under one plan beside a loop written by hand |
 //! | `memory.rs` | memory beyond the frames in flight |
-//! | `apart.rs`, `stream.rs`, `still.rs`, `screen.rs`, `windows.rs`, `burner.rs` | what these share |
+//! | `apart.rs`, `stream.rs`, `shelf.rs`, `still.rs`, `screen.rs`, `windows.rs`, `burner.rs` | what these share |
 #![forbid(unsafe_code)]
 
 pub mod apart;
@@ -21,6 +21,7 @@ pub mod disturbance;
 pub mod memory;
 pub mod overhead;
 mod screen;
+mod shelf;
 mod still;
 mod stream;
 mod windows;

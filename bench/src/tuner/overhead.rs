@@ -10,15 +10,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use evener_image::Frame;
 use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, Structure};
 use serde::Serialize;
 
 use super::apart::Kept;
+use super::shelf::Lent;
 use super::still::{Gauge, OnTake, Still};
 use super::stream::Bench;
-use super::{ALL_PIPELINES, CIF, FULL_HD, Options, frame_copy, short, subjects};
+use super::{ALL_PIPELINES, CIF, FULL_HD, Options, short, subjects};
 use crate::error::Error;
 use crate::stats::paired_ratio;
 use crate::table::Table;
@@ -237,8 +237,8 @@ struct Hand {
     service: FilterService,
     parts: Vec<Part>,
     frames: u64,
-    input: Frame,
-    output: Frame,
+    input: Lent,
+    output: Lent,
 }
 
 impl Hand {
@@ -247,8 +247,8 @@ impl Hand {
         Hand {
             parts: parts(plan.structure, items, plan.grain),
             frames,
-            input: frame_copy(&bench.frame),
-            output: service.output(),
+            input: bench.buffers.input(),
+            output: bench.buffers.output(&service),
             service,
         }
     }

@@ -11,7 +11,8 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::stream::Source;
 use evener_runtime::{Part, Service, Shape, Structure};
 
-use super::frame_copy;
+use super::shelf::Lent;
+use super::stream::Buffers;
 
 /// What happened in a stream so far, for those outside.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ impl Gauge {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Time that making and filling buffers took, and what was called before units were taken.
+    /// Time that lending, making and filling buffers took, and what was called before units were taken.
     pub(super) fn aside(&self) -> Duration {
         Duration::from_nanos(self.aside_ns.load(Ordering::Relaxed))
     }
@@ -43,35 +44,40 @@ impl Gauge {
 /// A service whose inputs hold the frame from the start.
 pub(super) struct Prepared {
     service: FilterService,
-    frame: Arc<Frame>,
+    buffers: Buffers,
     gauge: Arc<Gauge>,
 }
 
 impl Prepared {
-    pub(super) fn new(service: FilterService, frame: Arc<Frame>, gauge: Arc<Gauge>) -> Prepared {
+    pub(super) fn new(service: FilterService, buffers: Buffers, gauge: Arc<Gauge>) -> Prepared {
         Prepared {
             service,
-            frame,
+            buffers,
             gauge,
         }
     }
 }
 
+/// The frames that are lent.
+fn frames<'a>(lent: &[&'a Lent]) -> Vec<&'a Frame> {
+    lent.iter().map(|lent| &***lent).collect()
+}
+
 impl Service for Prepared {
-    type Input = Frame;
-    type Output = Frame;
+    type Input = Lent;
+    type Output = Lent;
     type Scratch = Scratch;
 
     fn key(&self) -> String {
         self.service.key()
     }
 
-    fn input(&self) -> Frame {
-        self.gauge.timed(|| frame_copy(&self.frame))
+    fn input(&self) -> Lent {
+        self.gauge.timed(|| self.buffers.input())
     }
 
-    fn output(&self) -> Frame {
-        self.gauge.timed(|| self.service.output())
+    fn output(&self) -> Lent {
+        self.gauge.timed(|| self.buffers.output(&self.service))
     }
 
     fn scratch(&self) -> Scratch {
@@ -89,8 +95,8 @@ impl Service for Prepared {
     fn run(
         &self,
         part: &Part,
-        input: &Frame,
-        output: &Frame,
+        input: &Lent,
+        output: &Lent,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         self.service.run(part, input, output, scratch)
@@ -99,11 +105,12 @@ impl Service for Prepared {
     fn run_abreast(
         &self,
         part: &Part,
-        inputs: &[&Frame],
-        outputs: &[&Frame],
+        inputs: &[&Lent],
+        outputs: &[&Lent],
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        self.service.run_abreast(part, inputs, outputs, scratch)
+        let (inputs, outputs) = (frames(inputs), frames(outputs));
+        self.service.run_abreast(part, &inputs, &outputs, scratch)
     }
 }
 
@@ -147,7 +154,7 @@ impl Still {
 impl Source<Prepared> for Still {
     type Error = Infallible;
 
-    fn read(&mut self, _: &mut Frame) -> Result<bool, Infallible> {
+    fn read(&mut self, _: &mut Lent) -> Result<bool, Infallible> {
         let number = self.gauge.taken();
         if let Some(on_take) = &mut self.on_take
             && on_take.units.front() == Some(&number)

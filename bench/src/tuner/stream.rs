@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use evener_image::Frame;
+use evener_image::exec::service::FilterService;
 use evener_runtime::stream::{Report, Schedule, Search};
 use evener_runtime::tuner::{Epoch, Measured, Summary, TunerSetup};
 use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, Structure, Tuner};
 
 use super::apart::Apart;
+use super::frame_copy;
+use super::shelf::{Lent, Shelf};
 use super::still::{Gauge, OnTake, Prepared, Still};
 use crate::error::Error;
 use crate::picture::Picture;
@@ -18,10 +21,38 @@ use crate::subject::Subject;
 pub(super) struct Bench<'a> {
     pub(super) runtime: &'a Runtime,
     pub(super) subject: &'a Subject,
-    pub(super) frame: Arc<Frame>,
+    pub(super) buffers: Buffers,
     pub(super) shapes: Vec<Shape>,
     /// Where the processors were when this was made, and are for all its streams.
     pub(super) apart: Apart,
+}
+
+/// What all streams of a subject read and write.
+#[derive(Clone)]
+pub(super) struct Buffers {
+    frame: Arc<Frame>,
+    inputs: Arc<Shelf>,
+    outputs: Arc<Shelf>,
+}
+
+impl Buffers {
+    fn new(frame: Frame) -> Buffers {
+        Buffers {
+            frame: Arc::new(frame),
+            inputs: Arc::default(),
+            outputs: Arc::default(),
+        }
+    }
+
+    /// One that holds the frame.
+    pub(super) fn input(&self) -> Lent {
+        self.inputs.lend(|| frame_copy(&self.frame))
+    }
+
+    /// One that the service can write.
+    pub(super) fn output(&self, service: &FilterService) -> Lent {
+        self.outputs.lend(|| service.output())
+    }
 }
 
 /// An epoch as it went.
@@ -74,7 +105,7 @@ impl<'a> Bench<'a> {
         Bench {
             runtime,
             subject,
-            frame: Arc::new(frame),
+            buffers: Buffers::new(frame),
             shapes: service.shapes(subject.private_cache),
             apart: Apart::now(),
         }
@@ -120,7 +151,7 @@ impl<'a> Bench<'a> {
 
     /// The service of a stream.
     pub(super) fn service(&self, gauge: Arc<Gauge>) -> Prepared {
-        Prepared::new(self.subject.service(), Arc::clone(&self.frame), gauge)
+        Prepared::new(self.subject.service(), self.buffers.clone(), gauge)
     }
 
     /// A stream under plan auto.

@@ -23,12 +23,13 @@ const URGENT_SHARE: f64 = 0.01;
 /// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times
 /// that it has to save.
 const INVESTED_SHARE: f64 = 0.12;
-const INVESTED_GAIN: f64 = 4.0;
+const INVESTED_GAIN: f64 = 2.5;
 /// Making memory that was predicted to take this long (seconds) tells how wrong that was, up to so many times.
 const PREDICTED_LEAST_S: f64 = 0.2e-3;
 const MEMORY_TAKES_MOST: f64 = 20.0;
-/// What cold groups of units abreast take, of what they do later.
-const COLD_TAKES: f64 = 2.0;
+/// What cold groups of units abreast take, of what they do later; the memory that the first of them has to get comes
+/// on top.
+const COLD_TAKES: f64 = 1.5;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
 const RISK_SHARE: f64 = 0.08;
 
@@ -316,7 +317,7 @@ mod tests {
         };
         assert!(of(0.7, 300.0, 50.0));
         assert!(!of(1.1, 300.0, 50.0));
-        assert!(!of(0.7, 150.0, 50.0));
+        assert!(!of(0.7, 120.0, 50.0));
         assert!(!of(0.7, 900.0, 200.0));
     }
 
@@ -447,9 +448,9 @@ mod tests {
         let structures = auto.arms.iter().map(|arm| arm.plan.structure);
         let index = structures.clone().position(|s| s == Structure::Abreast);
         let of = |ratio| auto.warming(index.unwrap(), ratio);
-        assert_eq!((of(0.3), of(0.5)), (0.0, 0.0));
-        assert!(0.0 < of(0.6) && of(0.6) < of(0.9));
-        assert_eq!((of(1.0), of(3.0)), (32.0, 32.0));
+        assert_eq!((of(0.3), of(0.6)), (0.0, 0.0));
+        assert!(0.0 < of(0.7) && of(0.7) < of(0.9));
+        assert_eq!((of(1.0), of(3.0)), (16.0, 32.0));
         let other = structures.clone().position(|s| s == Structure::Tiled);
         assert_eq!(auto.warming(other.unwrap(), 1.0), 0.0);
     }

@@ -1,0 +1,77 @@
+//! Frames that go from stream to stream.
+//!
+//! Memory that a host has to find for its guest first comes fifty times slower than what was in use a moment ago, and
+//! a frame is read at a speed that depends on which pages it got. A stream that makes its own would be told from the
+//! next by luck.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use evener_image::Frame;
+
+/// Frames that nobody uses.
+#[derive(Default)]
+pub(super) struct Shelf {
+    frames: Mutex<Vec<Arc<Frame>>>,
+}
+
+/// A frame that goes back to its shelf.
+pub(super) struct Lent {
+    frame: Arc<Frame>,
+    home: Arc<Shelf>,
+}
+
+impl Shelf {
+    /// The frame that was used last, or a new one.
+    pub(super) fn lend(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> Lent {
+        let spare = self.spares().pop();
+        Lent {
+            frame: spare.unwrap_or_else(|| Arc::new(make())),
+            home: Arc::clone(self),
+        }
+    }
+
+    fn spares(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for Lent {
+    type Target = Frame;
+
+    fn deref(&self) -> &Frame {
+        &self.frame
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.home.spares().push(Arc::clone(&self.frame));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evener_image::{Chroma, Depth, Format};
+
+    use super::*;
+
+    #[test]
+    fn what_was_used_last_is_lent_again() {
+        let shelf = Arc::new(Shelf::default());
+        let format = Format {
+            width: 8,
+            height: 2,
+            chroma: Chroma::Mono,
+            depth: Depth::F32,
+        };
+        let new = || Frame::new(&format);
+        let (first, second) = (shelf.lend(new), shelf.lend(new));
+        let place = Arc::as_ptr(&first.frame);
+        drop(second);
+        drop(first);
+        let again = shelf.lend(|| unreachable!());
+        assert_eq!(Arc::as_ptr(&again.frame), place);
+        assert_eq!(shelf.spares().len(), 1);
+    }
+}
