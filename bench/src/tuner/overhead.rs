@@ -1,7 +1,10 @@
 //! A stream under one plan beside a loop written by hand over the same parts of the same kernels.
 //!
 //! The loop has neither tuner nor queue: on one worker it calls the service for one part after the other, on several
-//! each thread has its share of every frame and spins until the others are done. The making of buffers is not timed.
+//! each thread has its share of every frame and spins until the others are done. Both use the same buffers, and neither
+//! the making of those nor the first frames, while caches and processors warm up, are timed. Streams are short and take
+//! turns with loops: where the speed of a shared processor changes from one tenth of a second to the next, two long
+//! ones would differ by that.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,10 +29,13 @@ use crate::table::Table;
 /// Most time a stream may take beyond the loop, as a share of the loop's.
 pub const TARGET: f64 = 0.02;
 /// Streams and loops of a round, in turns.
-const PAIRS: u32 = 4;
+const PAIRS: u32 = 12;
 /// Length of a stream or loop in seconds, and limits of its frames.
-const LENGTH_S: f64 = 0.15;
-const FRAMES: Range<u64> = 30..20_000;
+const LENGTH_S: f64 = 0.05;
+const FRAMES: Range<u64> = 20..20_000;
+/// The first frames that do not count: of so many one, and at least so many.
+const WARM_OF: u64 = 10;
+const WARM_LEAST: u64 = 4;
 /// Times a thread looks before it lets others run.
 const SPINS: u32 = 20_000;
 
@@ -40,8 +46,10 @@ pub struct OverheadResult {
     pub graph: String,
     /// Width x height.
     pub size: String,
-    /// Frames of each stream and loop.
+    /// Frames of each stream and loop that are timed.
     pub frames: u64,
+    /// Frames before them.
+    pub warm: u64,
     /// The plan of the stream, whose parts the loop runs as well.
     pub plan: Plan,
     /// Time of the stream by that of the loop, less 1: the median over pairs.
@@ -126,9 +134,9 @@ pub(super) fn run(
 fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<OverheadResult, Error> {
     let (plan, items) = plan(bench, workers)
         .ok_or_else(|| bench.subject.failed("tiled", "filters do not run this way"))?;
-    let warm = bench.fixed(&plan, options.frames.unwrap_or(FRAMES.start))?;
+    let first = bench.fixed(&plan, options.frames.unwrap_or(FRAMES.start))?;
     let frames = options.frames.unwrap_or_else(|| {
-        let frames = (LENGTH_S / warm.mean_s()) as u64;
+        let frames = (LENGTH_S / first.mean_s()) as u64;
         frames.clamp(FRAMES.start, FRAMES.end)
     });
     let (mut streams, mut loops) = (Vec::new(), Vec::new());
@@ -145,6 +153,7 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
         graph: bench.subject.graph.clone(),
         size: bench.subject.size.to_string(),
         frames,
+        warm: warm(frames),
         plan,
         overhead: paired_ratio(&wall(&streams), &wall(&loops)) - 1.0,
         processor_overhead: processor(&streams)
@@ -155,6 +164,11 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
         by_hand: loops,
         processors: bench.apart.told(),
     })
+}
+
+/// How many frames go before so many that are timed.
+fn warm(frames: u64) -> u64 {
+    (frames / WARM_OF).max(WARM_LEAST)
 }
 
 fn wall(spent: &[Spent]) -> Vec<f64> {
@@ -184,12 +198,14 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
     Some((plan, items))
 }
 
-/// Time of a stream, from its first unit to its end.
+/// Time of a stream, from the first unit that counts to its end.
 fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
     let failed = |reason: String| bench.subject.failed(plan.structure.name(), reason);
     let gauge: Arc<Gauge> = Arc::default();
     let (tell, told) = mpsc::channel();
-    let on_take = OnTake::at([0, frames], move |_| {
+    let warm = warm(frames);
+    let frames = warm + frames;
+    let on_take = OnTake::at([warm, frames], move |_| {
         // Whoever waits for it lives longer than the stream.
         let _ = tell.send(Moment::now());
     });
@@ -236,6 +252,7 @@ fn parts(structure: Structure, items: u32, grain: u32) -> Vec<Part> {
 struct Hand {
     service: FilterService,
     parts: Vec<Part>,
+    warm: u64,
     frames: u64,
     input: Lent,
     output: Lent,
@@ -246,6 +263,7 @@ impl Hand {
         let service = bench.subject.service();
         Hand {
             parts: parts(plan.structure, items, plan.grain),
+            warm: warm(frames),
             frames,
             input: bench.buffers.input(),
             output: bench.buffers.output(&service),
@@ -259,13 +277,18 @@ impl Hand {
 
     /// One part after the other.
     fn alone(&self) -> Result<Spent, String> {
-        let begin = Moment::now();
         let mut scratch = self.service.scratch();
-        for _ in 0..self.frames {
-            for part in &self.parts {
-                self.run(part, &mut scratch)?;
+        let mut run = |frames: u64| {
+            for _ in 0..frames {
+                for part in &self.parts {
+                    self.run(part, &mut scratch)?;
+                }
             }
-        }
+            Ok::<(), String>(())
+        };
+        run(self.warm)?;
+        let begin = Moment::now();
+        run(self.frames)?;
         Ok(Spent::between(begin, Moment::now()))
     }
 
@@ -284,7 +307,7 @@ impl Hand {
                 scope.spawn(move || {
                     let mut scratch = self.service.scratch();
                     done.fetch_add(1, Ordering::Release);
-                    for number in 1..=self.frames {
+                    for number in 1..=self.warm + self.frames {
                         spin_until(|| frame.load(Ordering::Acquire) >= number);
                         run(part, &mut scratch);
                         done.fetch_add(1, Ordering::Release);
@@ -292,9 +315,12 @@ impl Hand {
                 });
             }
             spin_until(|| done.load(Ordering::Acquire) == others);
-            let begin = Moment::now();
+            let mut begin = Moment::now();
             let mut scratch = self.service.scratch();
-            for number in 1..=self.frames {
+            for number in 1..=self.warm + self.frames {
+                if number == self.warm + 1 {
+                    begin = Moment::now();
+                }
                 done.store(0, Ordering::Relaxed);
                 frame.store(number, Ordering::Release);
                 if let Some(part) = self.parts.first() {
