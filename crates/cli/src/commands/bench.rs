@@ -181,13 +181,12 @@ fn filters(args: FiltersArgs) -> Ended {
     results.write(&table(&report), &report, || report::html(&report))
 }
 
-/// Tells somebody at a terminal what is measured next.
+/// Tells what is measured next, at a terminal or where it was asked for.
 fn progress() -> impl FnMut(&str) {
     let watched = io::stderr().is_terminal();
-    move |what| {
-        if watched {
-            tell(what);
-        }
+    move |what| match watched {
+        true => tell(what),
+        false => tracing::info!("{what}"),
     }
 }
 
