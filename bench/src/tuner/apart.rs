@@ -26,8 +26,8 @@ const SPINS: u32 = 2000;
 const LOOK_MOST: Duration = Duration::from_millis(20);
 /// No more trips.
 const OVER: u32 = u32::MAX;
-/// Processors with a round trip of more (seconds) do not share a cache. They may come nearer, for which it is waited at
-/// first: most guests have them near most of the time.
+/// Processors with a round trip of more (seconds) do not share a cache. They may come nearer, or come to rest, for which
+/// it is waited at first: most guests have them near most of the time.
 const NEAR_S: f64 = 150e-9;
 const NEARER_MOST: Duration = Duration::from_secs(25);
 /// Time between two looks while waiting, and the most that is waited in all: some seconds, and so many times what was
@@ -59,15 +59,12 @@ pub struct Kept {
 }
 
 impl Apart {
-    /// Looks where the processors are, and waits for a while if they are far apart.
+    /// Looks where the processors are, and waits for a while if they are far apart or do not stay where they are.
     pub(super) fn now() -> Apart {
-        let begin = Instant::now();
-        let mut trip_s = looks();
-        while trip_s.is_some_and(|trip| trip > NEAR_S) && begin.elapsed() < NEARER_MOST {
-            thread::sleep(LOOK_EVERY);
-            trip_s = looks();
+        match processors::ends() {
+            Some([first, last]) if first != last => Apart::of(settled(looks, NEARER_MOST)),
+            _ => Apart::of(None),
         }
-        Apart::of(trip_s)
     }
 
     fn of(trip_s: Option<f64>) -> Apart {
@@ -129,6 +126,19 @@ impl Apart {
             again: self.again.get(),
             waited_s: self.waited.get().as_secs_f64(),
         }
+    }
+}
+
+/// The first round trip between near processors, or the last of those farther apart.
+fn settled(mut looks: impl FnMut() -> Option<f64>, most: Duration) -> Option<f64> {
+    let begin = Instant::now();
+    let mut found = None;
+    loop {
+        found = looks().or(found);
+        if found.is_some_and(|trip| trip <= NEAR_S) || begin.elapsed() >= most {
+            return found;
+        }
+        thread::sleep(LOOK_EVERY);
     }
 }
 
@@ -257,6 +267,20 @@ mod tests {
         // From the other side.
         let (count, _) = runs(Some(320e-9), &[320e-9, near, 330e-9, 310e-9]);
         assert_eq!(count, 2);
+    }
+
+    #[test]
+    fn processors_may_come_to_rest_late() {
+        let looks = |found: &[Option<f64>]| {
+            let mut found: VecDeque<Option<f64>> = found.iter().copied().collect();
+            move || found.pop_front().flatten()
+        };
+        let (near, far) = (Some(66e-9), Some(420e-9));
+        let long = Duration::from_secs(9);
+        assert_eq!(settled(looks(&[None, far, None, near]), long), near);
+        let short = Duration::from_millis(250);
+        assert_eq!(settled(looks(&[None, far]), short), far);
+        assert_eq!(settled(looks(&[]), Duration::ZERO), None);
     }
 
     #[test]

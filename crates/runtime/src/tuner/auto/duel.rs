@@ -123,9 +123,10 @@ impl Auto {
             (true, _) => CLOSE_KNOWN,
             (false, _) => CLOSE_SHORT,
         };
+        let plain = short && believed || ahead || self.restores(index, x);
         let doubtful = || {
             let other = plans[0].structure != plans[1].structure;
-            other && !(short && believed || ahead) && self.bias(index).is_none() && x.abs() < close
+            other && !plain && self.bias(index).is_none() && x.abs() < close
         };
         let least = match arm.measured() {
             0 if self.shared => WORTH_UNTRIED,

@@ -90,6 +90,8 @@ pub(super) struct Auto {
     withheld: bool,
     /// A structure was cut off against the model's prediction; that two are wrong so far is unlikely.
     caught: bool,
+    /// The incumbent is there because the first plan was cut off; nobody chose it.
+    fell_back: bool,
     switches: u32,
     drifts: u32,
     /// Seconds of the stream at the latest change of the machine, and how long it stays as it is, once it has changed.
@@ -185,6 +187,7 @@ impl Auto {
             first_lost: 0.0,
             withheld: false,
             caught: false,
+            fell_back: false,
             switches: 0,
             drifts: 0,
             changed: 0.0,

@@ -134,6 +134,7 @@ impl Auto {
         arm.cut_cold(share / redo, self.offset);
         self.caught = share > 2.0 * redo;
         self.incumbent = index;
+        self.fell_back = true;
         self.switches += 1;
         self.level.restart(Some(redo.ln()));
         self.neighbours(index);
@@ -280,6 +281,14 @@ impl Auto {
         (shift < -(0.10_f64.max(3.0 * known.sigma)) && x < -0.04).then_some(shift)
     }
 
+    /// An arm that takes less (log) than an incumbent that nobody chose, as the model had it before the first plan was
+    /// cut off: neither is warm yet, and the longer it takes to be sure the more is lost.
+    pub(super) fn restores(&self, index: usize, x: f64) -> bool {
+        let (plan, incumbent) = (self.arms[index].plan, self.incumbent());
+        let faster = || self.model.seconds(&plan) < self.model.seconds(&incumbent);
+        self.fell_back && x < 0.0 && plan.structure != incumbent.structure && faster()
+    }
+
     /// Switches to an arm, or says that it lost.
     pub(super) fn judge(&mut self, index: usize, number: u64, totals: &Totals, log: &mut Log) {
         let outlook = self.outlook(totals);
@@ -294,7 +303,8 @@ impl Auto {
             || pairs == 2 && x < -0.1
             // A cold run is slow if anything: one that is fast counts as a witness.
             || arm.probed.is_some_and(|probe| probe < 0.8) && self.level.len() > 2 && x < -0.2
-            || arm.ahead && x < -0.1;
+            || arm.ahead && x < -0.1
+            || self.restores(index, x);
         let cost = self.cost().unwrap_or(1e-3);
         let saved = (1.0 - x.exp()) * outlook.remaining;
         if self.duel.is_some() {
@@ -364,6 +374,7 @@ impl Auto {
         }
         self.arms.iter_mut().for_each(|arm| arm.ahead = false);
         self.incumbent = index;
+        self.fell_back = false;
         self.offset = mu;
         self.switches += 1;
         self.level.restart(Some(cost.ln() + x));
@@ -393,8 +404,47 @@ mod tests {
     use super::super::super::Tuner;
     use super::super::super::api::{Measured, Purpose, TunerSetup};
     use super::super::super::model::setup;
-    use super::super::fixtures::{abreast, shape};
+    use super::super::fixtures::{abreast, arm_of, shape};
+    use super::*;
     use crate::plan::Structure;
+    use crate::tuner::model::Model;
+
+    /// The model likes `tiled` best and `sequential` least.
+    fn three() -> Auto {
+        let mut shapes = [Structure::Tiled, Structure::Farm, Structure::Sequential].map(shape);
+        shapes[1].work.ops *= 1.2;
+        shapes[2].work.ops *= 4.0;
+        let setup = TunerSetup {
+            outer_cache: Some(32 << 20),
+            units: Some(300),
+            ..setup(2, shapes.to_vec())
+        };
+        let model = Model::new(&setup).unwrap();
+        Auto::new(model, &setup, &mut Log::new()).unwrap()
+    }
+
+    #[test]
+    fn a_plan_that_nobody_chose_needs_no_proof_to_be_left() {
+        let mut auto = three();
+        let [tiled, farm, sequential] =
+            [Structure::Tiled, Structure::Farm, Structure::Sequential].map(|s| arm_of(&auto, s));
+        auto.incumbent = sequential;
+        assert!(!auto.restores(tiled, -0.1), "it was chosen");
+        auto.fell_back = true;
+        assert!(auto.restores(tiled, -0.1) && auto.restores(farm, -0.1));
+        assert!(!auto.restores(tiled, 0.1), "it is slower");
+        auto.neighbours(sequential);
+        let same = auto
+            .arms
+            .iter()
+            .rposition(|arm| arm.plan.structure == Structure::Sequential);
+        assert!(
+            !auto.restores(same.unwrap(), -0.1),
+            "the model said nothing of it"
+        );
+        auto.switch(farm, auto.offset, -0.1, 1, 1e-3);
+        assert!(!auto.restores(tiled, -0.1), "now one was chosen");
+    }
 
     #[test]
     fn a_first_group_that_is_cut_off_is_told_by_its_units() {
