@@ -103,7 +103,7 @@ fn the_tuner_is_measured_in_every_part() {
     assert_eq!(report["bad_arm"].as_array().unwrap().len(), 3);
     let overhead = &report["overhead"][0];
     assert_eq!(overhead["plan"]["workers"], 1);
-    assert_eq!(overhead["stream"].as_array().unwrap().len(), 8);
+    assert_eq!(overhead["stream"].as_array().unwrap().len(), 24);
     if cfg!(target_os = "linux") {
         let process = &report["memory"][0]["processes"][0];
         assert_eq!(process["frames"], 60);
