@@ -1,6 +1,6 @@
 //! Frames that go from stream to stream.
 //!
-//! Memory that a host has to find for its guest first comes twenty times slower than what was in use a moment ago, and
+//! Memory that a host has to find for its guest first comes far slower than what was in use a moment ago, and
 //! a frame is read at a speed that depends on which pages it got. A stream that makes its own would be told from the
 //! next by luck.
 

@@ -410,22 +410,49 @@ mod tests {
     use crate::tuner::model::Model;
 
     /// The model likes `tiled` best and `sequential` least.
-    fn three() -> Auto {
+    fn three() -> TunerSetup {
         let mut shapes = [Structure::Tiled, Structure::Farm, Structure::Sequential].map(shape);
         shapes[1].work.ops *= 1.2;
         shapes[2].work.ops *= 4.0;
-        let setup = TunerSetup {
+        TunerSetup {
             outer_cache: Some(32 << 20),
             units: Some(300),
             ..setup(2, shapes.to_vec())
-        };
-        let model = Model::new(&setup).unwrap();
-        Auto::new(model, &setup, &mut Log::new()).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_stands_in_for_the_first_plan_is_left_after_two_trials() {
+        let mut setup = three();
+        setup.shapes.retain(|s| s.structure != Structure::Farm);
+        let mut tuner = Tuner::new(setup).unwrap();
+        assert_eq!(tuner.next().plan.structure, Structure::Tiled);
+        tuner.record(Measured::CutOff {
+            done: &[],
+            after: Duration::from_millis(50),
+            redo: Duration::from_millis(20),
+        });
+        for _ in 0..12 {
+            let epoch = tuner.next();
+            let stands_in = epoch.plan.structure == Structure::Sequential;
+            let cost = Duration::from_millis(if stands_in { 20 } else { 17 });
+            tuner.record(Measured::Units {
+                costs: &vec![cost; epoch.units as usize],
+            });
+        }
+        let told: Vec<String> = tuner.decisions().iter().map(ToString::to_string).collect();
+        let told = told.join("; ");
+        assert!(
+            told.contains("over 2 pairs: switch (15 % faster)"),
+            "{told}"
+        );
     }
 
     #[test]
     fn a_plan_that_nobody_chose_needs_no_proof_to_be_left() {
-        let mut auto = three();
+        let setup = three();
+        let model = Model::new(&setup).unwrap();
+        let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
         let [tiled, farm, sequential] =
             [Structure::Tiled, Structure::Farm, Structure::Sequential].map(|s| arm_of(&auto, s));
         auto.incumbent = sequential;
