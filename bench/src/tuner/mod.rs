@@ -30,7 +30,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use evener_image::{Frame, Size};
+use evener_image::Size;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
@@ -230,16 +230,6 @@ fn subjects(
 fn frames(options: &Options, size: Size) -> u64 {
     let small = size.area() < 640 * 480;
     options.frames.unwrap_or(if small { 3000 } else { 300 })
-}
-
-/// A frame like this one, in memory of its own.
-fn frame_copy(frame: &Frame) -> Frame {
-    let mut copy = Frame::new(frame.format());
-    for p in 0..frame.format().planes() {
-        copy.plane_bytes_mut(p)
-            .copy_from_slice(&frame.plane_bytes(p));
-    }
-    copy
 }
 
 /// A plan in a cell of a table: `tiled/fifo/34 on 2`.

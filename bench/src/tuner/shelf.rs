@@ -8,10 +8,40 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evener_image::Frame;
+use evener_image::exec::service::FilterService;
+use evener_runtime::Service;
+
+/// What all streams of a subject read and write.
+#[derive(Clone)]
+pub(super) struct Buffers {
+    frame: Arc<Frame>,
+    inputs: Arc<Shelf>,
+    outputs: Arc<Shelf>,
+}
+
+impl Buffers {
+    pub(super) fn new(frame: Frame) -> Buffers {
+        Buffers {
+            frame: Arc::new(frame),
+            inputs: Arc::default(),
+            outputs: Arc::default(),
+        }
+    }
+
+    /// One that holds the frame.
+    pub(super) fn input(&self) -> Lent {
+        self.inputs.lend(|| frame_copy(&self.frame))
+    }
+
+    /// One that the service can write.
+    pub(super) fn output(&self, service: &FilterService) -> Lent {
+        self.outputs.lend(|| service.output())
+    }
+}
 
 /// Frames that nobody uses.
 #[derive(Default)]
-pub(super) struct Shelf {
+struct Shelf {
     frames: Mutex<Vec<Arc<Frame>>>,
 }
 
@@ -23,7 +53,7 @@ pub(super) struct Lent {
 
 impl Shelf {
     /// The frame that was used last, or a new one.
-    pub(super) fn lend(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> Lent {
+    fn lend(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> Lent {
         let spare = self.spares().pop();
         Lent {
             frame: spare.unwrap_or_else(|| Arc::new(make())),
@@ -48,6 +78,16 @@ impl Drop for Lent {
     fn drop(&mut self) {
         self.home.spares().push(Arc::clone(&self.frame));
     }
+}
+
+/// A frame like this one, in memory of its own.
+fn frame_copy(frame: &Frame) -> Frame {
+    let mut copy = Frame::new(frame.format());
+    for p in 0..frame.format().planes() {
+        copy.plane_bytes_mut(p)
+            .copy_from_slice(&frame.plane_bytes(p));
+    }
+    copy
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::stream::Source;
 use evener_runtime::{Part, Service, Shape, Structure};
 
-use super::shelf::Lent;
-use super::stream::Buffers;
+use super::shelf::{Buffers, Lent};
 
 /// What happened in a stream so far, for those outside.
 #[derive(Debug, Default)]

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use evener_image::Frame;
-use evener_image::exec::service::FilterService;
 use evener_runtime::stream::{Report, Schedule, Search};
 use evener_runtime::tuner::{Epoch, Measured, Summary, TunerSetup};
 use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, Structure, Tuner};
 
 use super::apart::Apart;
-use super::frame_copy;
-use super::shelf::{Lent, Shelf};
+use super::shelf::Buffers;
 use super::still::{Gauge, OnTake, Prepared, Still};
 use crate::error::Error;
 use crate::picture::Picture;
@@ -25,34 +22,6 @@ pub(super) struct Bench<'a> {
     pub(super) shapes: Vec<Shape>,
     /// Where the processors were when this was made, and are for all its streams.
     pub(super) apart: Apart,
-}
-
-/// What all streams of a subject read and write.
-#[derive(Clone)]
-pub(super) struct Buffers {
-    frame: Arc<Frame>,
-    inputs: Arc<Shelf>,
-    outputs: Arc<Shelf>,
-}
-
-impl Buffers {
-    fn new(frame: Frame) -> Buffers {
-        Buffers {
-            frame: Arc::new(frame),
-            inputs: Arc::default(),
-            outputs: Arc::default(),
-        }
-    }
-
-    /// One that holds the frame.
-    pub(super) fn input(&self) -> Lent {
-        self.inputs.lend(|| frame_copy(&self.frame))
-    }
-
-    /// One that the service can write.
-    pub(super) fn output(&self, service: &FilterService) -> Lent {
-        self.outputs.lend(|| service.output())
-    }
 }
 
 /// An epoch as it went.
