@@ -12,6 +12,7 @@ use serde::Serialize;
 
 pub use crate::error::Error;
 use crate::memory_io::{Repeat, Verify};
+use crate::named;
 use crate::picture::Picture;
 use crate::steady::Steady;
 use crate::subject::{Subject, bind, unusable};
@@ -230,7 +231,7 @@ fn measure(
 ) -> Result<FilterResult, Error> {
     let plan = plan_name(&choice);
     let service = subject.service();
-    let fixed = fixed_plan(subject, &service, choice, workers)?;
+    let fixed = fixed_plan(runtime, subject, &service, choice, workers)?;
     let measured = match fixed {
         Some(fixed) if !fixed.structure.overlaps() && affinity.is_none() => {
             one_plan(options, runtime, subject, &service, fixed)?
@@ -272,29 +273,19 @@ struct Measured {
 
 /// The plan that is asked for by name; `None` where the tuner chooses.
 fn fixed_plan(
+    runtime: &Runtime,
     subject: &Subject,
     service: &FilterService,
     choice: Choice,
     workers: u32,
 ) -> Result<Option<Plan>, Error> {
-    let Choice::Fixed {
-        structure,
-        dispatch,
-        grain,
-    } = choice
-    else {
+    if choice == Choice::Auto {
         return Ok(None);
-    };
+    }
     let shapes = service.shapes(subject.private_cache);
-    let shape = shapes.iter().find(|s| s.structure == structure);
-    let shape =
-        shape.ok_or_else(|| subject.failed(&plan_name(&choice), "filters do not run this way"))?;
-    Ok(Some(Plan {
-        structure,
-        dispatch: dispatch.unwrap_or(Dispatch::usual(structure)),
-        grain: grain.unwrap_or(shape.default_grain),
-        workers,
-    }))
+    let plan = named::plan(runtime, &shapes, choice, workers);
+    plan.map(Some)
+        .map_err(|e| subject.failed(&plan_name(&choice), e))
 }
 
 /// One plan, unit after unit, with nothing between them.

@@ -8,6 +8,7 @@ pub mod dispatch;
 pub mod error;
 pub mod filters;
 pub mod memory_io;
+mod named;
 pub mod picture;
 pub mod product;
 pub mod queens;

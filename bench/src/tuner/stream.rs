@@ -11,6 +11,7 @@ use super::apart::Apart;
 use super::shelf::Buffers;
 use super::still::{Gauge, OnTake, Prepared, Still};
 use crate::error::Error;
+use crate::named;
 use crate::picture::Picture;
 use crate::subject::Subject;
 
@@ -91,30 +92,19 @@ impl<'a> Bench<'a> {
         dispatch: Dispatch,
         workers: u32,
     ) -> Option<Plan> {
-        let shape = self.shapes.iter().find(|s| s.structure == structure)?;
-        Some(Plan {
+        let choice = Choice::Fixed {
             structure,
-            dispatch,
-            grain: shape.default_grain,
-            workers,
-        })
+            dispatch: Some(dispatch),
+            grain: None,
+        };
+        named::plan(self.runtime, &self.shapes, choice, workers).ok()
     }
 
     /// What the tuner of a stream of `frames` knows, without remembered plans.
     pub(super) fn setup(&self, frames: u64) -> TunerSetup {
         TunerSetup {
-            shapes: self.shapes.clone(),
-            rates: *self.runtime.rates(),
-            workers: self.workers(),
-            cpus: self.runtime.topology().parallelism(),
-            outer_cache: self.runtime.topology().outer_cache(),
-            dispatches: Dispatch::ALL.to_vec(),
             units: Some(frames),
-            live: false,
-            remembered: None,
-            choice: Choice::Auto,
-            fixed_workers: None,
-            crowded: false,
+            ..named::setup(self.runtime, self.shapes.clone(), Choice::Auto)
         }
     }
 

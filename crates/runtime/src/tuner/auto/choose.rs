@@ -1,5 +1,7 @@
 //! Which arm is measured next, and whether one is.
 
+use std::ops::Range;
+
 use super::super::Totals;
 use super::super::arm::{Arm, Belief, Step};
 use super::super::decision::{Log, Reason};
@@ -32,6 +34,11 @@ const MEMORY_TAKES_MOST: f64 = 20.0;
 const COLD_TAKES: f64 = 1.5;
 /// A structure a hundred times slower than hoped for may cost this share of the units to come.
 const RISK_SHARE: f64 = 0.08;
+/// How many times what was predicted plans may take where the model is right, and where the machine has become slower
+/// since; and by how much (log) it then may err more of one structure than of another.
+const RIGHT: Range<f64> = 0.4..2.5;
+const SLOWED: Range<f64> = 0.4..6.0;
+const ALIKE: f64 = 0.5;
 
 impl Auto {
     /// Seconds that making memory for an arm's structure is expected to take, if it was never run.
@@ -160,11 +167,30 @@ impl Auto {
         (!bearable && !promising).then_some(risk)
     }
 
-    /// The incumbent costs about what the model predicted for it.
+    /// The incumbent costs about what the model predicted for it, or, where neighbours have slowed the machine since
+    /// its rates were measured, as many times that as other structures do.
     fn model_is_right(&self) -> bool {
         let predicted = self.model.seconds(&self.incumbent());
-        self.cost()
-            .is_some_and(|cost| (0.4..2.5).contains(&(cost / predicted)))
+        self.cost().is_some_and(|cost| {
+            let times = cost / predicted;
+            RIGHT.contains(&times) || SLOWED.contains(&times) && self.is_as_wrong_of_others()
+        })
+    }
+
+    /// Another structure was measured, and the model is about as wrong of each as of the incumbent.
+    fn is_as_wrong_of_others(&self) -> bool {
+        let incumbent = self.incumbent();
+        let predicted = self.model.seconds(&incumbent).ln();
+        let noise = self.noise();
+        let others = || {
+            let measured = self.arms.iter().filter(|arm| arm.measured() > 0);
+            measured.filter(|arm| arm.plan.structure != incumbent.structure)
+        };
+        let apart = |arm: &Arm| {
+            let foreseen = self.model.seconds(&arm.plan).ln() - predicted;
+            (arm.belief(noise).mu - self.offset - foreseen).abs()
+        };
+        others().next().is_some() && others().all(|arm| apart(arm) < ALIKE)
     }
 
     /// Corrects the predictions for structures never run by how wrong those for the others were: by their mean error,
@@ -435,6 +461,26 @@ mod tests {
         for (before, after) in before.iter().zip(&after) {
             assert!((before - after).abs() < 1e-9, "{before} {after}");
         }
+    }
+
+    #[test]
+    fn on_a_machine_that_has_become_slower_the_model_is_right_where_it_is_as_wrong_of_all() {
+        let right = |times: f64, of_other: Option<f64>| {
+            let mut auto = short();
+            let predicted = auto.model.seconds(&auto.incumbent()).ln();
+            auto.level.restart(Some(predicted + times.ln()));
+            let other = arm_of(&auto, Structure::Backward);
+            let foreseen = auto.model.seconds(&auto.arms[other].plan).ln() - predicted;
+            if let Some(of_other) = of_other {
+                let apart = (of_other / times).ln();
+                let x = auto.offset + foreseen + apart;
+                (0..4).for_each(|_| auto.arms[other].sample(x, 16));
+            }
+            auto.model_is_right()
+        };
+        assert!(right(2.0, None) && !right(3.0, None));
+        assert!(right(3.0, Some(3.0)) && right(3.0, Some(2.2)));
+        assert!(!right(3.0, Some(1.0)) && !right(7.0, Some(7.0)) && !right(0.3, Some(0.3)));
     }
 
     #[test]

@@ -59,29 +59,26 @@ impl Model {
         })
     }
 
-    /// The plan a user named, completed with the service's defaults.
+    /// The plan a user named, completed with what it would begin with otherwise: a plan without a grain is divided as
+    /// well as is known before anything was measured.
     pub(super) fn fixed(
         &self,
         structure: Structure,
         dispatch: Option<Dispatch>,
         grain: Option<u32>,
     ) -> Result<Plan, SetupError> {
-        let shape = self
-            .shape(structure)
-            .ok_or_else(|| SetupError::NotOffered {
+        if self.shape(structure).is_none() {
+            let offered: Vec<_> = self.shapes.iter().map(|s| s.structure.name()).collect();
+            return Err(SetupError::NotOffered {
                 asked: structure,
-                offered: self
-                    .shapes
-                    .iter()
-                    .map(|s| s.structure.name())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })?;
+                offered: offered.join(", "),
+            });
+        }
+        let plan = self.default_plan(structure, self.workers);
         Ok(Plan {
-            structure,
-            dispatch: dispatch.unwrap_or(self.dispatch(structure)),
-            grain: grain.unwrap_or(shape.default_grain).max(1),
-            workers: self.workers,
+            dispatch: dispatch.unwrap_or(plan.dispatch),
+            grain: grain.unwrap_or(plan.grain).max(1),
+            ..plan
         })
     }
 
@@ -348,6 +345,14 @@ mod tests {
         assert!(m.default_plan(Structure::Tiled, 2).grain >= 40);
         let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e7, 0.0)]);
         assert_eq!(m.default_plan(Structure::Tiled, 2).grain, 10);
+    }
+
+    #[test]
+    fn a_named_plan_is_divided_as_one_that_is_found_unless_its_grain_is_named_too() {
+        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e4, 0.0)]);
+        let grain = |named| m.fixed(Structure::Tiled, None, named).unwrap().grain;
+        assert_eq!(grain(None), m.default_plan(Structure::Tiled, 2).grain);
+        assert_eq!(grain(Some(10)), 10);
     }
 
     #[test]
