@@ -22,6 +22,8 @@ const BEHIND_MOST: f64 = 1.6;
 /// Share of the time gone by that these looks may lose, and the same while workers are idle.
 const RECHECK_SHARE: f64 = 0.004;
 const URGENT_SHARE: f64 = 0.01;
+/// Most of the units to come that one of them may lose: what is over soon hardly changes any more.
+const RECHECK_OF_REST: f64 = 0.005;
 /// Most of the units to come that may be spent on what a structure needs before it shows what it is, and how many times
 /// that it has to save.
 const INVESTED_SHARE: f64 = 0.12;
@@ -296,7 +298,7 @@ impl Auto {
                 let ratio = ratio(arm);
                 let loss = (ratio - 1.0).max(0.05) + self.unwarmed(index, ratio);
                 let loss = loss * f64::from(outlook.trial) + self.aftermath(index);
-                loss * cost <= left && loss < 0.02 * outlook.remaining
+                loss * cost <= left && loss < RECHECK_OF_REST * outlook.remaining
             }
         });
         let chosen = if turn {
@@ -379,6 +381,13 @@ mod tests {
         assert_eq!(auto.recheck(&totals, 1e-3), None);
         auto.shared = true;
         assert_eq!(auto.recheck(&totals, 1e-3), Some(tiled));
+        // Not shortly before the end.
+        let late = Totals {
+            units: 990,
+            ..totals
+        };
+        auto.since_recheck = LEAVES_EVERY;
+        assert_eq!(auto.recheck(&late, 1e-3), None);
         (auto.settled, auto.shared) = (false, false);
         // One too far behind is not what a core brings to the top.
         auto.arms[farm].forget();

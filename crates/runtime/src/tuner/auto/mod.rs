@@ -35,7 +35,7 @@ use super::search::{Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, 
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
 /// Epochs of a settled incumbent need not be shorter than that (seconds), however near the end is.
-const LAST_EPOCHS_S: f64 = 1e-3;
+const LAST_EPOCHS_S: f64 = 3e-3;
 /// A stream of unknown length is expected to go on as long as it has gone on, and at least for so many units.
 const UNKNOWN_UNITS: u64 = 300;
 
@@ -414,4 +414,28 @@ fn safest_best(model: &Model) -> Option<Plan> {
 /// Never zero, so that there is a logarithm.
 fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64().max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::short;
+    use super::*;
+
+    #[test]
+    fn epochs_are_short_before_the_end_but_not_so_short_that_they_cost_more_than_they_could_save() {
+        let units = |gone: u64| {
+            let mut auto = short();
+            auto.arms.truncate(1);
+            auto.started = true;
+            auto.level.take(&[20e-6; 32], 32);
+            auto.units = 2500;
+            let totals = Totals {
+                units: gone,
+                seconds: gone as f64 * 20e-6,
+                ..Totals::default()
+            };
+            auto.next(99, &totals, &mut Log::new()).units
+        };
+        assert_eq!([1000, 2900].map(units), [250, 150]);
+    }
 }
