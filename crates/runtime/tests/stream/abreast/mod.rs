@@ -407,9 +407,9 @@ fn one_unit_stands_abreast_of_none() {
 #[test]
 fn a_plan_that_is_named_is_kept_to() {
     for (name, dispatch, grain) in [
-        ("abreast", Dispatch::Steal, 8),
-        ("abreast/fifo", Dispatch::Fifo, 8),
-        ("abreast/mailbox/20", Dispatch::Mailbox, 20),
+        ("abreast", Dispatch::Steal, None),
+        ("abreast/fifo", Dispatch::Fifo, None),
+        ("abreast/mailbox/20", Dispatch::Mailbox, Some(20)),
     ] {
         within(move || {
             let toy = four();
@@ -423,8 +423,9 @@ fn a_plan_that_is_named_is_kept_to() {
                 .into(sink.clone())
                 .unwrap();
             assert_eq!(sink.kept().numbers, (0..102).collect::<Vec<_>>());
-            let named = plan(Structure::Abreast, dispatch, grain, 2);
-            assert_eq!((report.plan, report.plans.len()), (Some(named), 1));
+            let ran = report.plan.unwrap();
+            let named = plan(Structure::Abreast, dispatch, grain.unwrap_or(ran.grain), 2);
+            assert_eq!((ran, report.plans.len()), (named, 1));
             let mut full = vec![4; 25];
             full.push(2);
             assert_eq!(*groups.lock().unwrap(), full);
