@@ -1,25 +1,7 @@
-//! What a tuner knows before the first unit, and the plan it makes of one that was named.
+//! The plan that a tuner makes of one that was named.
 
 use evener_runtime::tuner::{SetupError, TunerSetup};
-use evener_runtime::{Choice, Dispatch, Plan, Runtime, Shape, Tuner};
-
-/// What the tuner of a stream on all workers knows, without remembered plans.
-pub(crate) fn setup(runtime: &Runtime, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
-    TunerSetup {
-        shapes,
-        rates: *runtime.rates(),
-        workers: runtime.workers() as u32,
-        cpus: runtime.topology().parallelism(),
-        outer_cache: runtime.topology().outer_cache(),
-        dispatches: Dispatch::ALL.to_vec(),
-        units: None,
-        live: false,
-        remembered: None,
-        choice,
-        fixed_workers: None,
-        crowded: false,
-    }
-}
+use evener_runtime::{Choice, Plan, Runtime, Shape, Tuner};
 
 /// The plan of a stream whose user names it so, completed as a stream's tuner does.
 ///
@@ -34,7 +16,7 @@ pub(crate) fn plan(
     let setup = TunerSetup {
         workers,
         fixed_workers: Some(workers),
-        ..setup(runtime, shapes.to_vec(), choice)
+        ..runtime.tuner_setup(shapes.to_vec(), choice)
     };
     Ok(Tuner::new(setup)?.incumbent())
 }
@@ -42,7 +24,7 @@ pub(crate) fn plan(
 #[cfg(test)]
 mod tests {
     use evener_image::Size;
-    use evener_runtime::{Service, Structure};
+    use evener_runtime::{Dispatch, Service, Structure};
 
     use super::*;
     use crate::subject::Subject;

@@ -274,7 +274,7 @@ mod tests {
         assert_eq!((count, kept.again), (2, 1));
         assert!(kept.waited_s > 0.09);
         // To one core, and from the other side.
-        let (count, _) = runs(Some(near), &[near, 31e-9, near, near]);
+        let (count, _) = runs(Some(near), &[near, 35e-9, near, near]);
         assert_eq!(count, 2);
         let (count, _) = runs(Some(320e-9), &[320e-9, near, 330e-9, 310e-9]);
         assert_eq!(count, 2);

@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
     pub(super) fn setup(&self, frames: u64) -> TunerSetup {
         TunerSetup {
             units: Some(frames),
-            ..named::setup(self.runtime, self.shapes.clone(), Choice::Auto)
+            ..self.runtime.tuner_setup(self.shapes.clone(), Choice::Auto)
         }
     }
 

@@ -12,13 +12,13 @@ use crate::dispatch::Pool;
 use crate::dispatch::place::{Home, Who, this_cpu};
 use crate::error::Error;
 use crate::io::Spare;
-use crate::plan::{Placement, Plan};
+use crate::plan::{Choice, Dispatch, Placement, Plan};
 use crate::rates::Rates;
-use crate::service::Service;
+use crate::service::{Service, Shape};
 use crate::stream::{Executor, FromSource, StreamError};
 use crate::topology::Topology;
 use crate::trace::Trace;
-use crate::tuner::Memory;
+use crate::tuner::{Memory, TunerSetup};
 
 /// Workers on the machine as found. Streams, one after the other or several at once, run on it.
 ///
@@ -227,6 +227,29 @@ impl Runtime {
         self.rates.get_or_init(|| Rates::measure(&self.pool))
     }
 
+    /// What a tuner on all workers knows of this machine: of a stream of unknown length that nobody waits for on the same
+    /// processors, without a remembered plan. Where a plan was named with its grain nothing has to be predicted, so its
+    /// rates are not measured.
+    pub fn tuner_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
+        TunerSetup {
+            shapes,
+            rates: match choice {
+                Choice::Fixed { grain: Some(_), .. } => Rates::typical(),
+                _ => *self.rates(),
+            },
+            workers: self.workers() as u32,
+            cpus: self.topology.parallelism(),
+            outer_cache: self.topology.outer_cache(),
+            dispatches: Dispatch::ALL.to_vec(),
+            units: None,
+            live: false,
+            remembered: None,
+            choice,
+            fixed_workers: None,
+            crowded: false,
+        }
+    }
+
     /// Where workers run relative to the threads that do input and output.
     pub fn placement(&self) -> Placement {
         self.placement
@@ -376,6 +399,24 @@ mod tests {
     use rustix::thread::sched_getaffinity;
 
     use super::*;
+
+    #[test]
+    fn rates_are_measured_where_something_is_left_to_choose() {
+        let builder = Runtime::builder().workers(1).memory(false);
+        let runtime = builder.build().unwrap();
+        let rates = |grain| {
+            let choice = Choice::Fixed {
+                structure: crate::plan::Structure::Tiled,
+                dispatch: None,
+                grain,
+            };
+            runtime.tuner_setup(Vec::new(), choice).rates
+        };
+        assert_eq!(rates(Some(4)), Rates::typical());
+        assert!(runtime.rates.get().is_none());
+        assert_eq!(rates(None), *runtime.rates());
+        assert_ne!(rates(None), Rates::typical());
+    }
 
     #[test]
     fn a_thread_runs_again_where_it_could_before() {

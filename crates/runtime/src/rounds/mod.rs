@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use crate::dispatch::{Batch, Caller, JobPanic, Pool, WorkerId};
 use crate::plan::{Choice, Dispatch, Plan, Structure};
-use crate::rates::Rates;
 use crate::runtime::Runtime;
 use crate::service::{Shape, Work};
 use crate::tuner::{SetupError, TunerSetup};
@@ -44,11 +43,6 @@ impl Rounds {
     /// # Errors
     /// Another structure is asked for.
     pub fn new(runtime: &Runtime, item: Work, choice: Choice) -> Result<Rounds, SetupError> {
-        let (topology, workers) = (runtime.topology(), runtime.workers() as u32);
-        let rates = match choice {
-            Choice::Auto => *runtime.rates(),
-            Choice::Fixed { .. } => Rates::typical(),
-        };
         let setup = |items: u32| {
             let times = f64::from(items);
             let work = Work {
@@ -56,19 +50,11 @@ impl Rounds {
                 bytes: item.bytes * times,
                 fresh: 0.0,
             };
+            let shapes = vec![Shape::new(Structure::Sequential, vec![items], 1, work)];
             TunerSetup {
-                shapes: vec![Shape::new(Structure::Sequential, vec![items], 1, work)],
-                rates,
-                workers,
-                cpus: topology.parallelism(),
                 outer_cache: None,
-                dispatches: Dispatch::ALL.to_vec(),
-                units: None,
-                live: false,
-                remembered: None,
-                choice,
-                fixed_workers: None,
                 crowded: true,
+                ..runtime.tuner_setup(shapes, choice)
             }
         };
         let load = |(least, most): (u32, Option<u32>)| match most.unwrap_or(LARGE) {

@@ -17,8 +17,7 @@ use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::Tally;
 use crate::error::Error;
-use crate::plan::{Choice, Dispatch};
-use crate::rates::Rates;
+use crate::plan::Choice;
 use crate::runtime::{Runtime, Seats};
 use crate::service::{Service, Shape};
 use crate::tuner::{Memory, Tuner, TunerSetup};
@@ -199,23 +198,11 @@ fn tuner<'a>(
         )
     });
     let tuner = Tuner::new(TunerSetup {
-        shapes: shapes.to_vec(),
-        // A plan that is fixed needs no prediction.
-        rates: if auto {
-            *runtime.rates()
-        } else {
-            Rates::typical()
-        },
-        workers: have,
-        cpus: runtime.topology().parallelism(),
-        outer_cache: runtime.topology().outer_cache(),
-        dispatches: Dispatch::ALL.to_vec(),
         units,
         live: options.live,
         remembered: memory.as_ref().and_then(|(memory, key)| memory.get(key)),
-        choice: options.choice,
         fixed_workers: options.workers,
-        crowded: false,
+        ..runtime.tuner_setup(shapes.to_vec(), options.choice)
     })?;
     Ok((tuner, memory))
 }
