@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::STDIN;
 use crate::error::{Error, one_line};
 use crate::system::{FileId, read_ahead, widen_pipe};
+use crate::watch::Watch;
 
 /// An open file, named pipe, or the standard input.
 #[derive(Debug)]
@@ -97,6 +98,15 @@ impl InputFile {
     /// The identity of a file; `None` for pipes.
     pub fn id(&self) -> Option<FileId> {
         FileId::of(&self.metadata)
+    }
+
+    /// What tells at the end of reading whether it is still what it was when it was opened; `None` for what is no
+    /// regular file.
+    pub fn watch(&self) -> Option<Watch> {
+        // Without a descriptor for it the file is read all the same.
+        Watch::new(&self.file, &self.name, &self.metadata)
+            .ok()
+            .flatten()
     }
 
     /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin,

@@ -1,7 +1,7 @@
 //! Files and pipes as the ends of streams: what every service needs and none owns.
 //!
 //! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard
-//! input ([`InputFile`]). Nothing here starts a thread.
+//! input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a thread.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -9,12 +9,14 @@ mod input;
 mod output;
 mod staged;
 mod system;
+mod watch;
 
 pub use error::{Error, one_line, plain};
 pub use input::InputFile;
 pub use output::{OutputFile, Target, is_no_input};
 pub use staged::{Place, Staged, remove_unfinished};
 pub use system::{FileId, read_ahead, widen_pipe};
+pub use watch::{Change, Watch};
 
 /// What messages call the standard input.
 pub const STDIN: &str = "standard input";

@@ -1,0 +1,153 @@
+//! Whether a file that is read stays what it was.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// A regular file that is being read, and what it was when it was opened.
+///
+/// Size and time of the last change tell; a change within the resolution of that time (a few milliseconds) that keeps
+/// the size goes unseen.
+#[derive(Debug)]
+pub struct Watch {
+    file: File,
+    name: String,
+    before: State,
+    told: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl State {
+    fn of(metadata: &Metadata) -> State {
+        State {
+            bytes: metadata.len(),
+            changed: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+/// What became of a file while it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is shorter.
+    Shrank {
+        /// Bytes it had.
+        from: u64,
+        /// Bytes it has.
+        to: u64,
+    },
+    /// It is longer, or was written to.
+    Written,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Shrank { from, to } => {
+                write!(
+                    f,
+                    "shrank from {from} to {to} bytes while it was being read"
+                )
+            }
+            Change::Written => f.write_str("changed while it was being read"),
+        }
+    }
+}
+
+impl Watch {
+    /// Of an open file, called `name` in messages, that had `metadata` when it was opened. `None` for pipes, devices
+    /// and whatever else is no regular file.
+    ///
+    /// # Errors
+    /// The process has no more descriptors.
+    pub fn new(file: &File, name: &str, metadata: &Metadata) -> io::Result<Option<Watch>> {
+        if !metadata.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(Watch {
+            file: file.try_clone()?,
+            name: name.to_owned(),
+            before: State::of(metadata),
+            told: false,
+        }))
+    }
+
+    /// What became of it, if it is not as it was.
+    pub fn change(&self) -> Option<Change> {
+        let now = State::of(&self.file.metadata().ok()?);
+        let (from, to) = (self.before.bytes, now.bytes);
+        if to < from {
+            return Some(Change::Shrank { from, to });
+        }
+        (now != self.before).then_some(Change::Written)
+    }
+
+    /// Logs a warning if it is not as it was, once: for the end of reading.
+    pub fn warn(&mut self) {
+        if self.told {
+            return;
+        }
+        if let Some(change) = self.change() {
+            self.told = true;
+            let name = &self.name;
+            tracing::warn!(
+                "{name}: {change}; the output may mix two states of it, so run again when nothing writes to it"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn what_becomes_of_a_file_is_seen() {
+        let path = std::env::temp_dir().join(format!("evener-watch-{}", std::process::id()));
+        fs::write(&path, [0; 100]).unwrap();
+        let file = File::open(&path).unwrap();
+        let metadata = file.metadata().unwrap();
+        let watch = Watch::new(&file, "a", &metadata).unwrap().unwrap();
+        assert_eq!(watch.change(), None);
+
+        // Written to in place.
+        let writer = File::options().write(true).open(&path).unwrap();
+        writer
+            .set_modified(SystemTime::now() + Duration::from_secs(5))
+            .unwrap();
+        assert_eq!(watch.change(), Some(Change::Written));
+
+        writer.set_len(60).unwrap();
+        let shrank = watch.change().unwrap();
+        assert_eq!(shrank, Change::Shrank { from: 100, to: 60 });
+        assert!(shrank.to_string().contains("from 100 to 60 bytes"));
+
+        (&writer).write_all(&[0; 200]).unwrap();
+        assert_eq!(watch.change(), Some(Change::Written));
+
+        // One that is replaced stays what it was for those who have it open.
+        let metadata = file.metadata().unwrap();
+        let watch = Watch::new(&file, "a", &metadata).unwrap().unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(watch.change(), None);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_watched() {
+        let null = File::open("/dev/null").unwrap();
+        let watch = Watch::new(&null, "null", &null.metadata().unwrap()).unwrap();
+        assert!(watch.is_none());
+    }
+}
