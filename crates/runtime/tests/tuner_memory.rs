@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evener_runtime::tuner::Memory;
 use evener_runtime::{Dispatch, Plan, Structure};
@@ -113,12 +113,26 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
             });
         }
     });
-    dir.memory().put("last", PLAN, COST);
-    assert_eq!(dir.memory().get("last"), Some(PLAN));
-    let left = fs::read_dir(dir.0.join("evener"))
-        .expect("a directory")
-        .count();
-    assert_eq!(left, 1, "only the file itself");
+    for writer in 0..8 {
+        let lost = (0..25).filter(|i| dir.memory().get(&format!("{writer} {i}")) != Some(PLAN));
+        assert_eq!(lost.count(), 0, "of writer {writer}");
+    }
+    let left = fs::read_dir(dir.0.join("evener")).expect("a directory");
+    let mut left: Vec<_> = left.map(|e| e.expect("an entry").file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["plans.json", "plans.json.lock"]);
+}
+
+#[test]
+fn whoever_hangs_with_the_lock_costs_others_a_moment() {
+    let dir = Dir::new();
+    dir.memory().put("k", PLAN, COST);
+    let lock = fs::File::open(dir.0.join("evener").join("plans.json.lock")).expect("a lock");
+    lock.lock().expect("locked");
+    let begin = Instant::now();
+    dir.memory().put("l", PLAN, COST);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!(dir.memory().get("l"), Some(PLAN));
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Plans that won, kept between runs in a small JSON file.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::fs::{self, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use tracing::warn;
@@ -18,12 +21,15 @@ const VERSION: u32 = 1;
 const MOST: usize = 1000;
 /// A file larger than this was not written by us.
 const MOST_BYTES: u64 = 4 << 20;
+/// How long a process waits for others that add a plan, which takes each a millisecond or two.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A file of remembered plans.
 ///
-/// Reading and writing never fail loudly: a plan that cannot be remembered costs a search, nothing else. Several
-/// processes may use one file: each write replaces it as a whole, so the worst that can happen is that one of two
-/// simultaneous additions is lost.
+/// Reading and writing never fail loudly: a plan that cannot be remembered costs a search, nothing else. What is wrong
+/// with a file is told once in a process. Several processes may use one file: each write replaces it as a whole, and
+/// those who add to it take turns by a lock on a file beside it, whose name ends in `.lock` and which stays. Where there
+/// are no locks, or one who holds it hangs, a plan is added without, and one of two simultaneous additions may be lost.
 #[derive(Clone, Debug)]
 pub struct Memory {
     path: PathBuf,
@@ -75,13 +81,15 @@ impl Memory {
 
     /// The plan remembered under `key`.
     pub fn get(&self, key: &str) -> Option<Plan> {
-        let entry = *self.read().plans.get(key)?;
+        let entry = *self.read()?.plans.get(key)?;
         (entry.plan.grain > 0 && entry.plan.workers > 0).then_some(entry.plan)
     }
 
     /// Remembers `plan`, which takes `cost` per unit, under `key`. What other processes wrote meanwhile stays.
     pub fn put(&self, key: &str, plan: Plan, cost: Duration) {
-        let mut file = self.read();
+        let _turn = self.turn();
+        // What cannot be read is not replaced either: that would lose all there is.
+        let Some(mut file) = self.read() else { return };
         let written = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
@@ -103,19 +111,51 @@ impl Memory {
             file.plans.remove(&oldest);
         }
         if let Err(error) = self.replace(&file) {
-            warn!(path = %self.path.display(), %error, "cannot remember a plan");
+            self.tell("plans cannot be remembered", Some(plain(&error)));
         }
     }
 
-    /// What the file holds; nothing if there is none, or none that can be understood.
-    fn read(&self) -> File {
-        let empty = File {
+    /// Waits until no other process adds a plan, or long enough; to be kept until the plan is added.
+    fn turn(&self) -> Option<fs::File> {
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory).ok()?;
+        }
+        let mut name = self.path.clone().into_os_string();
+        name.push(".lock");
+        let mut options = fs::File::options();
+        let file = options.write(true).create(true).truncate(false).open(name);
+        let file = file.ok()?;
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Logs what is wrong with the file, once: every stream of the process would find the same.
+    fn tell(&self, what: &'static str, why: Option<impl Display>) {
+        static TOLD: Mutex<BTreeSet<(PathBuf, &str)>> = Mutex::new(BTreeSet::new());
+        let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert((self.path.clone(), what)) {
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            warn!("{}: {what}{why}", self.path.display());
+        }
+    }
+
+    /// What the file holds: nothing if there is none, or none that can be understood. `None` if it cannot be read.
+    fn read(&self) -> Option<File> {
+        let empty = Some(File {
             version: VERSION,
             plans: BTreeMap::new(),
-        };
+        });
         let text = match fs::metadata(&self.path) {
             Ok(meta) if meta.len() > MOST_BYTES || !meta.is_file() => {
-                warn!(path = %self.path.display(), "not a file of remembered plans: ignored");
+                self.tell("no file of remembered plans, ignored", None::<&str>);
                 return empty;
             }
             Ok(_) => fs::read_to_string(&self.path),
@@ -124,19 +164,23 @@ impl Memory {
         let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return empty,
+            // Text that is none is a damaged file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
             Err(error) => {
-                warn!(path = %self.path.display(), %error, "cannot read remembered plans");
-                return empty;
+                self.tell("remembered plans cannot be read", Some(plain(&error)));
+                return None;
             }
         };
         match serde_json::from_str::<File>(&text) {
-            Ok(file) if file.version == VERSION => file,
+            Ok(file) if file.version == VERSION => Some(file),
             Ok(file) => {
-                warn!(path = %self.path.display(), version = file.version, "remembered plans of another version: ignored");
+                let why = format!("version {}", file.version);
+                self.tell("remembered plans of another version, ignored", Some(why));
                 empty
             }
             Err(error) => {
-                warn!(path = %self.path.display(), %error, "damaged file of remembered plans: ignored");
+                let what = "damaged file of remembered plans, ignored";
+                self.tell(what, Some(error));
                 empty
             }
         }
@@ -164,4 +208,13 @@ impl Memory {
         }
         written
     }
+}
+
+/// The system's reason without the number that std appends, which tells a user nothing.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
