@@ -2,18 +2,20 @@
 
 use std::fmt;
 
-/// How a command ended: an exit status, or why it failed.
-pub type Ended = Result<u8, Failure>;
+use signal_hook::consts::SIGPIPE;
 
-/// The exit status of a command that did what was asked.
-pub const DONE: u8 = 0;
+pub use crate::end::{DONE, Status};
 
-/// One line for the user and an exit status.
+/// How a command ended: with which status, or why it failed.
+pub type Ended = Result<Status, Failure>;
+
+/// One line for the user and how the process ends.
 #[derive(Debug)]
 pub struct Failure {
+    /// Empty where there is nothing to say.
     message: String,
-    /// The exit status.
-    pub status: u8,
+    /// How the process ends.
+    pub status: Status,
 }
 
 impl Failure {
@@ -21,7 +23,7 @@ impl Failure {
     pub fn request(message: impl fmt::Display) -> Failure {
         Failure {
             message: message.to_string(),
-            status: 2,
+            status: Status::Exit(2),
         }
     }
 
@@ -29,18 +31,33 @@ impl Failure {
     pub fn running(message: impl fmt::Display) -> Failure {
         Failure {
             message: message.to_string(),
-            status: 1,
+            status: Status::Exit(1),
         }
+    }
+
+    /// Nobody reads what is written any more, as behind `head`: not a word, and the end that other programs come to.
+    pub fn closed_pipe() -> Failure {
+        Failure {
+            message: String::new(),
+            status: Status::Signal(SIGPIPE),
+        }
+    }
+
+    /// Whether there is something to say.
+    pub fn is_told(&self) -> bool {
+        !self.message.is_empty()
     }
 
     /// Adds to the message.
     pub fn and(mut self, more: impl fmt::Display) -> Failure {
-        self.message.push_str(&format!("; {more}"));
+        if self.is_told() {
+            self.message.push_str(&format!("; {more}"));
+        }
         self
     }
 
     /// Ends with another status.
-    pub fn with_status(self, status: u8) -> Failure {
+    pub fn with_status(self, status: Status) -> Failure {
         Failure { status, ..self }
     }
 }
@@ -74,12 +91,14 @@ impl From<clap::Error> for Failure {
     }
 }
 
-/// Errors of sessions, which say whether it was the command line that was wrong.
+/// Errors of sessions, which say whether it was the command line that was wrong, or nobody reads the output any more.
 macro_rules! of_sessions {
     ($($error:ty),+ $(,)?) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Failure {
-                if error.is_request() {
+                if error.is_closed_pipe() {
+                    Failure::closed_pipe()
+                } else if error.is_request() {
                     Failure::request(error)
                 } else {
                     Failure::running(error)
@@ -94,8 +113,17 @@ of_sessions!(
     evener_crypt::product::session::Error,
     evener_crypt::session::Error,
     evener_image::session::Error,
-    evener_queens::SessionError,
 );
+
+impl From<evener_queens::SessionError> for Failure {
+    fn from(error: evener_queens::SessionError) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
 
 impl From<evener_image::io::Error> for Failure {
     fn from(error: evener_image::io::Error) -> Failure {
@@ -105,7 +133,10 @@ impl From<evener_image::io::Error> for Failure {
 
 impl From<evener_files::Error> for Failure {
     fn from(error: evener_files::Error) -> Failure {
-        Failure::running(error)
+        match error.is_closed_pipe() {
+            true => Failure::closed_pipe(),
+            false => Failure::running(error),
+        }
     }
 }
 

@@ -34,9 +34,6 @@ pub trait Job: Sized {
     fn input_id(&self) -> Option<FileId>;
 
     fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<Self::Outcome, Self::Error>;
-
-    /// Whether it ended because nobody reads its output any more.
-    fn is_closed_pipe(error: &Self::Error) -> bool;
 }
 
 /// Opens a session that writes `output`, runs it and tells what it did; `report` makes that of what it came to.
@@ -56,19 +53,17 @@ pub fn convert<J: Job + Display>(
     if args.explain {
         tell(&session.to_string());
     }
-    match run(session, args, &started, &signals)? {
-        Some(outcome) => started.done(&report(outcome), &signals, complete),
-        None => signals.ended(),
-    }
+    let outcome = run(session, args, &started, &signals)?;
+    started.done(&report(outcome), &signals, complete)
 }
 
-/// Runs a session behind a progress bar. There is no outcome if nobody reads its output any more.
+/// Runs a session behind a progress bar.
 pub fn run<J: Job>(
     session: J,
     args: &StreamArgs,
     started: &Started,
     signals: &Signals,
-) -> Result<Option<J::Outcome>, Failure> {
+) -> Result<J::Outcome, Failure> {
     let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
     let options = RunOptions {
         plan: args.plan,
@@ -78,11 +73,7 @@ pub fn run<J: Job>(
     };
     let result = session.run(&started.runtime, options);
     drop(bar);
-    match result {
-        Ok(outcome) => Ok(Some(outcome)),
-        Err(error) if J::is_closed_pipe(&error) => Ok(None),
-        Err(error) => Err(signals.failed(error)),
-    }
+    result.map_err(|error| signals.failed(error))
 }
 
 macro_rules! job {
@@ -102,10 +93,6 @@ macro_rules! job {
 
             fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<$outcome, $error> {
                 self.run(runtime, options)
-            }
-
-            fn is_closed_pipe(error: &$error) -> bool {
-                error.is_closed_pipe()
             }
         }
     };

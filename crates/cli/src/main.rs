@@ -1,10 +1,12 @@
 //! The `evener` command line: each subcommand reads its arguments, calls one service and prints what it did.
 //!
-//! Exit status: 0 done, 1 something failed, 2 a command line that cannot work, 128 + N ended by signal N.
-//! A reader that closes the pipe we write to, as `head` does, has had enough: that is 0, without a word.
+//! Exit status: 0 done, 1 something failed, 2 a command line that cannot work. A signal that ends a run ends the process,
+//! too, once all is in order, which shells call 128 + N. Where a reader closes the pipe we write to, as `head` does, that
+//! is SIGPIPE, without a word.
 #![forbid(unsafe_code)]
 
 mod commands;
+mod end;
 mod failure;
 mod job;
 mod log;
@@ -14,15 +16,12 @@ mod progress;
 mod signals;
 mod stream;
 
-use std::process::ExitCode;
-
 use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};
-use evener_image::io::ffmpeg::kill_programs;
 use evener_runtime::Simd;
 
 use crate::commands::Command;
-use crate::failure::{Ended, Failure};
+use crate::failure::{DONE, Ended, Failure, Status};
 
 const ABOUT: &str = "Run a stream of work on all of a machine, tuned by measuring";
 
@@ -40,7 +39,8 @@ Environment:
   EVENER_CPU=scalar|sse2|avx2|avx512|neon   use no more of the processor than this
   EVENER_LOG=off|error|warn|info|debug      what to log, warn unless set; see also -v
 
-Exit status: 0 done, 1 failed, 2 wrong command line, 130 interrupted";
+Exit status: 0 done, 1 failed, 2 wrong command line. Ctrl-C, and a reader that goes away, end evener by their signal,
+which a shell shows as 130 and 141.";
 
 #[derive(Parser)]
 #[command(version, about = ABOUT, after_help = HELP, max_term_width = 100)]
@@ -54,27 +54,31 @@ struct Cli {
     verbose: u8,
 }
 
-fn main() -> ExitCode {
+fn main() {
     panics::keep_quiet();
-    let ended = panics::caught(run);
-    // A thread that was left inside a read still owns the program it reads from.
-    kill_programs();
-    match ended {
-        Ok(status) => ExitCode::from(status),
-        Err(failure) => {
+    let status = panics::caught(run).unwrap_or_else(|failure| {
+        if failure.is_told() {
             output::tell(&format!("evener: {failure}"));
-            ExitCode::from(failure.status)
         }
-    }
+        failure.status
+    });
+    status.end()
 }
 
 fn run() -> Ended {
-    let cli = Cli::try_parse().or_else(|error| match error.kind() {
-        ErrorKind::DisplayHelp
-        | ErrorKind::DisplayVersion
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-        _ => Err(Failure::from(error)),
-    })?;
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            output::printed(|_| error.print())?;
+            return Ok(DONE);
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Where that cannot be told, the status tells.
+            let _ = error.print();
+            return Ok(Status::Exit(2));
+        }
+        Err(error) => return Err(error.into()),
+    };
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
     cli.command.run()

@@ -4,62 +4,74 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use evener_files::{FileId, OutputFile, Target};
+use evener_files::{FileId, OutputFile, STDOUT, Target, plain, waiting};
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 /// A line on the standard error. Where nobody can be told, nobody is.
 pub fn tell(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = waiting(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
-/// Text on the standard output. A reader who has read enough is no failure.
+/// Sees to it that there is a standard output: for commands that print only after a while.
+pub fn can_print() -> Result<(), Failure> {
+    Ok(OutputFile::printed().map(drop)?)
+}
+
+/// Text on the standard output.
 pub fn print(text: impl fmt::Display) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    quiet(writeln!(out, "{text}").and_then(|()| out.flush()))
+    printed(|out| writeln!(out, "{text}"))
 }
 
-/// Texts on the standard output as they come, with an empty line between two. A reader who has read enough ends it.
+/// Texts on the standard output as they come, with an empty line between two.
 pub fn print_each(texts: impl Iterator<Item = String>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = texts.enumerate().try_for_each(|(i, text)| {
-        let between = if i > 0 { "\n" } else { "" };
-        writeln!(out, "{between}{}", text.trim_end())
-    });
-    quiet(written.and_then(|()| out.flush()))
+    printed(|out| {
+        texts.enumerate().try_for_each(|(i, text)| {
+            let between = if i > 0 { "\n" } else { "" };
+            writeln!(out, "{between}{}", text.trim_end())
+        })
+    })
 }
 
 /// A line that nobody is to see twice, as it is: no copy of it stays in a buffer.
 pub fn print_secret(line: &[u8]) -> Result<(), Failure> {
-    let stdout = io::stdout().lock().as_fd().try_clone_to_owned();
-    let written = stdout.and_then(|fd| fs::File::from(fd).write_all(line));
-    quiet(written)
+    let mut stdout = OutputFile::printed()?;
+    stdout
+        .write_all(line)
+        .map_err(|error| cannot_write(STDOUT, &error))
 }
 
 /// JSON on the standard output.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    quiet(json(&mut out, value).and_then(|()| out.flush()))
+    printed(|out| json(out, value))
 }
 
-fn quiet(result: io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(cannot_write("standard output", &error))
-        }
-        _ => Ok(()),
-    }
+/// Whatever `write` writes to the standard output, by what it is given or by std's own.
+pub fn printed(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = OutputFile::printed()?;
+    let written = buffered(&mut stdout, write).and_then(|()| io::stdout().flush());
+    written.map_err(|error| cannot_write(STDOUT, &error))
+}
+
+fn buffered(
+    out: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let written = write(&mut out).and_then(|()| out.flush());
+    // What could not be written is not tried again.
+    let _ = out.into_parts();
+    written
 }
 
 fn cannot_write(name: &str, error: &io::Error) -> Failure {
-    let error = error.to_string();
-    // The number that std appends tells a user nothing.
-    let reason = error.split(" (os error ").next().unwrap_or_default();
-    Failure::running(format!("{name}: cannot write: {reason}"))
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::closed_pipe(),
+        _ => Failure::running(format!("{name}: cannot write: {}", plain(error))),
+    }
 }
 
 fn json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
@@ -72,43 +84,37 @@ fn is_stdout(name: &OsStr) -> bool {
     name == "-" || name == "/dev/stdout"
 }
 
-/// A file for a report or a trace. Created before the work, so that a name that cannot be is known at once; it has
-/// its name only once it is whole.
-pub enum Side {
-    /// The standard output.
-    Stdout,
-    /// A file.
-    File(Box<OutputFile>),
+/// A file for a report or a trace, or the standard output. Created before the work, so that a name that cannot be is
+/// known at once; it has its name only once it is whole.
+pub struct Side {
+    file: OutputFile,
+    is_stdout: bool,
 }
 
 impl Side {
     /// Creates the file `name`; `-` is the standard output.
     pub fn create(name: &OsStr) -> Result<Side, Failure> {
-        if is_stdout(name) {
-            return Ok(Side::Stdout);
-        }
-        Ok(Side::File(Box::new(OutputFile::create(Path::new(name))?)))
+        let is_stdout = is_stdout(name);
+        let file = match is_stdout {
+            true => OutputFile::printed()?,
+            false => OutputFile::create(Path::new(name))?,
+        };
+        Ok(Side { file, is_stdout })
+    }
+
+    /// Whether it is the standard output.
+    pub fn is_stdout(&self) -> bool {
+        self.is_stdout
     }
 
     /// Writes the file with `write` and gives it its name.
     pub fn write(
-        self,
+        mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        match self {
-            Side::Stdout => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                quiet(write(&mut out).and_then(|()| out.flush()))
-            }
-            Side::File(mut file) => {
-                let mut out = BufWriter::new(&mut *file);
-                let result = write(&mut out).and_then(|()| out.flush());
-                drop(out);
-                result
-                    .and_then(|()| file.commit(u64::MAX))
-                    .map_err(|error| cannot_write(file.name(), &error))
-            }
-        }
+        buffered(&mut self.file, write)
+            .and_then(|()| self.file.commit(u64::MAX))
+            .map_err(|error| cannot_write(self.file.name(), &error))
     }
 
     /// Writes a value as JSON.

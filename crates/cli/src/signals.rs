@@ -1,18 +1,24 @@
 //! Ctrl-C and its kin: the first ends the stream with all it has done so far, the second ends the process.
+//!
+//! The first ends the process, too, where the stream cannot end: while it writes to a reader that does not read.
 
 use std::io;
-use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use evener_files::remove_unfinished;
-use evener_image::io::ffmpeg::kill_programs;
+use evener_files::Patience;
 use evener_runtime::CancelToken;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iterator;
 
-use crate::failure::{DONE, Ended, Failure};
+use crate::failure::{DONE, Failure, Status};
+
+/// Between two looks after the first signal.
+const LOOK: Duration = Duration::from_millis(50);
+/// Looks after which a write that was under way at all of them is not waited for any longer.
+const LOOKS: u32 = 10;
 
 /// Signals from here to the end of the process.
 pub struct Signals {
@@ -24,8 +30,8 @@ struct Shared {
     token: CancelToken,
     /// A stream runs, which the token can end.
     streaming: AtomicBool,
-    /// The exit status of the first signal; 0 before.
-    status: AtomicU8,
+    /// The first signal; 0 before.
+    first: AtomicI32,
 }
 
 impl Signals {
@@ -36,12 +42,12 @@ impl Signals {
         // One that is ignored from the start, as by nohup or by a shell in the background, stays so.
         let ends = ends.into_iter().filter(|&signal| !is_ignored(signal));
         // A file that grows beyond a limit is an error of writing and no reason to die.
-        let mut signals = Iterator::new(ends.chain([SIGXFSZ])).map_err(failed)?;
+        let signals = Iterator::new(ends.chain([SIGXFSZ])).map_err(failed)?;
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
         thread::Builder::new()
             .name("evener-signals".into())
-            .spawn(move || signals.forever().for_each(|signal| state.got(signal)))
+            .spawn(move || state.watch(signals))
             .map_err(failed)?;
         Ok(Signals { shared })
     }
@@ -56,14 +62,17 @@ impl Signals {
         self.shared.streaming.store(true, Ordering::SeqCst);
     }
 
-    /// The exit status that a signal asks for, if there was one.
-    pub fn status(&self) -> Option<u8> {
-        Some(self.shared.status.load(Ordering::SeqCst)).filter(|&status| status != 0)
+    /// The signal the process is to end by, if there was one.
+    pub fn status(&self) -> Option<Status> {
+        self.shared.first().map(Status::Signal)
     }
 
-    /// How a run ends in which nothing went wrong.
-    pub fn ended(&self) -> Ended {
-        Ok(self.status().unwrap_or(DONE))
+    /// How a server ends in which nothing went wrong: SIGTERM is how those who started it end it.
+    pub fn served(&self) -> Status {
+        match self.shared.first() {
+            Some(SIGTERM) | None => DONE,
+            Some(signal) => Status::Signal(signal),
+        }
     }
 
     /// How a run ends that failed: what a signal asks for goes before.
@@ -77,16 +86,39 @@ impl Signals {
 }
 
 impl Shared {
+    fn first(&self) -> Option<i32> {
+        Some(self.first.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// Takes signals until the process ends.
+    fn watch(&self, mut signals: Iterator) {
+        for signal in signals.forever() {
+            self.got(signal);
+            if self.first().is_some() {
+                break;
+            }
+        }
+        let mut patience = Patience::default();
+        loop {
+            thread::sleep(LOOK);
+            signals.pending().for_each(|signal| self.got(signal));
+            if let Some(signal) = self.first()
+                && patience.look() >= LOOKS
+            {
+                Status::Signal(signal).end();
+            }
+        }
+    }
+
     fn got(&self, signal: i32) {
         if signal == SIGXFSZ {
             return;
         }
-        let status = 128 + signal as u8;
-        let again = self.status.swap(status, Ordering::SeqCst) != 0;
-        if again || !self.streaming.load(Ordering::SeqCst) {
-            kill_programs();
-            remove_unfinished();
-            process::exit(status.into());
+        let none_before =
+            self.first
+                .compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+        if none_before.is_err() || !self.streaming.load(Ordering::SeqCst) {
+            Status::Signal(signal).end();
         }
         self.token.cancel();
     }

@@ -102,7 +102,7 @@ pub struct Started {
 impl Started {
     /// Whether the standard output is taken by the report.
     pub fn prints_json(&self) -> bool {
-        matches!(self.json, Some(Side::Stdout))
+        self.json.as_ref().is_some_and(Side::is_stdout)
     }
 
     /// Writes and tells what the stream did. `complete` says what is well even if that fails, unless it was cancelled.

@@ -1,4 +1,5 @@
 //! What can go wrong with files by their names.
+#![forbid(unsafe_code)]
 
 use std::io;
 
@@ -69,7 +70,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Whoever read the output went away (`EPIPE`), as `head` does: usually a reason to end quietly.
+    /// Whoever read the output went away (`EPIPE`), as `head` does: a reason to end quietly, by `SIGPIPE`.
     #[error("{name}: the reader closed the pipe after {bytes} bytes")]
     ClosedPipe {
         /// The output.
@@ -119,6 +120,11 @@ impl Error {
                 reason,
             },
         }
+    }
+
+    /// Whether all that happened is that the reader of the output went away.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Error::ClosedPipe { .. })
     }
 }
 

@@ -1,15 +1,15 @@
 //! Input files and pipes.
+#![forbid(unsafe_code)]
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Seek};
-use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::STDIN;
 use crate::error::{Error, one_line};
 use crate::system::{FileId, read_ahead, widen_pipe};
 use crate::watch::Watch;
+use crate::{STDIN, standard};
 
 /// An open file, named pipe, or the standard input.
 #[derive(Debug)]
@@ -68,18 +68,15 @@ impl InputFile {
     /// The standard input.
     ///
     /// # Errors
-    /// It is a terminal, or closed.
+    /// It is closed, open for writing only, or a terminal.
     pub fn stdin(terminal: &'static str) -> Result<InputFile, Error> {
         let name = STDIN.to_owned();
-        let stdin = io::stdin();
+        let stdin = standard::input()?;
         if stdin.is_terminal() {
             let reason = terminal;
             return Err(Error::Unfit { name, reason });
         }
-        match stdin.as_fd().try_clone_to_owned() {
-            Ok(fd) => InputFile::from_file(File::from(fd), name),
-            Err(reason) => Err(Error::Open { name, reason }),
-        }
+        InputFile::from_file(stdin, name)
     }
 
     /// Whether it is a regular file, so that any place in it can be read.

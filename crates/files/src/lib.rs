@@ -2,18 +2,20 @@
 //!
 //! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard
 //! input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a thread.
-#![forbid(unsafe_code)]
 
 mod error;
 mod input;
 mod output;
+mod patience;
 mod staged;
+mod standard;
 mod system;
 mod watch;
 
 pub use error::{Error, one_line, plain};
 pub use input::InputFile;
 pub use output::{OutputFile, Target, is_no_input};
+pub use patience::{Patience, waiting};
 pub use staged::{Place, Staged, remove_unfinished};
 pub use system::{FileId, read_ahead, widen_pipe};
 pub use watch::{Change, Watch};

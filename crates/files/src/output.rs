@@ -1,15 +1,16 @@
 //! Output files and pipes.
+#![forbid(unsafe_code)]
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::STDOUT;
 use crate::error::{Error, one_line};
+use crate::patience::waiting;
 use crate::staged::{Place, Staged};
 use crate::system::{self, FileId};
+use crate::{STDOUT, standard};
 
 /// Where a stream is written to.
 pub trait Target: Write {
@@ -48,6 +49,8 @@ pub struct OutputFile {
     name: String,
     /// The file ends in a hole, here at the earliest.
     hole: Option<u64>,
+    /// It keeps what is written; otherwise another process has to read it.
+    keeps: bool,
 }
 
 impl OutputFile {
@@ -84,48 +87,49 @@ impl OutputFile {
                 let options = File::options().write(true).truncate(true).open(path);
                 let file = options.map_err(create)?;
                 system::widen_pipe(&file);
-                Ok(OutputFile {
-                    file,
-                    staged: None,
-                    name,
-                    hole: None,
-                })
+                Ok(OutputFile::of(file, None, name))
             }
             Place::File { path, old } => {
                 let (staged, file) = Staged::create(&path, old.as_ref())?;
-                Ok(OutputFile {
-                    file,
-                    staged: Some(staged),
-                    name,
-                    hole: None,
-                })
+                Ok(OutputFile::of(file, Some(staged), name))
             }
         }
     }
 
-    /// The standard output.
+    /// The standard output, for a stream.
     ///
     /// # Errors
-    /// It is a terminal, or closed.
+    /// It is closed, open for reading only, or a terminal.
     pub fn stdout() -> Result<OutputFile, Error> {
-        let name = STDOUT.to_owned();
-        let stdout = io::stdout();
-        if stdout.is_terminal() {
-            let reason = "is a terminal; send the output to a file or a program";
+        let stdout = OutputFile::printed()?;
+        if stdout.file.is_terminal() {
+            let (name, reason) = (
+                stdout.name,
+                "is a terminal; send the output to a file or a program",
+            );
             return Err(Error::Unfit { name, reason });
         }
-        match stdout.as_fd().try_clone_to_owned() {
-            Ok(fd) => {
-                let file = File::from(fd);
-                system::widen_pipe(&file);
-                Ok(OutputFile {
-                    file,
-                    staged: None,
-                    name,
-                    hole: None,
-                })
-            }
-            Err(reason) => Err(Error::Create { name, reason }),
+        system::widen_pipe(&stdout.file);
+        Ok(stdout)
+    }
+
+    /// The standard output, for what is printed.
+    ///
+    /// # Errors
+    /// It is closed, or open for reading only.
+    pub fn printed() -> Result<OutputFile, Error> {
+        let file = standard::output()?;
+        Ok(OutputFile::of(file, None, STDOUT.to_owned()))
+    }
+
+    fn of(file: File, staged: Option<Staged>, name: String) -> OutputFile {
+        let keeps = staged.is_some() || file.metadata().is_ok_and(|it| FileId::of(&it).is_some());
+        OutputFile {
+            file,
+            staged,
+            name,
+            hole: None,
+            keeps,
         }
     }
 
@@ -136,7 +140,7 @@ impl OutputFile {
     pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
         if self.staged.is_none() {
             let zeros = &mut io::repeat(0).take(bytes);
-            return io::copy(zeros, &mut self.file).map(drop);
+            return io::copy(zeros, self).map(drop);
         }
         let ahead = i64::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.hole = Some(self.file.seek(SeekFrom::Current(ahead))?);
@@ -156,11 +160,17 @@ impl OutputFile {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        match self.keeps {
+            true => self.file.write(bytes),
+            false => waiting(|| self.file.write(bytes)),
+        }
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.file.write_vectored(slices)
+        match self.keeps {
+            true => self.file.write_vectored(slices),
+            false => waiting(|| self.file.write_vectored(slices)),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -1,4 +1,5 @@
 //! Files that appear under their name only when they are whole.
+#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};

@@ -1,6 +1,7 @@
 //! What files and pipes ask of the operating system beyond `std`.
 //!
 //! Hints (pipe size, read-ahead) may fail without harm: the stream is only slower.
+#![forbid(unsafe_code)]
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;

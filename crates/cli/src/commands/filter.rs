@@ -33,8 +33,9 @@ Outputs:
   null:, nothing
 
 A file appears when it is complete; a run that fails leaves none, unless --keep-partial.
-Ctrl-C ends the stream after the frame in work and keeps the frames so far (exit status 130);
-a second one ends evener at once and leaves no file. See also: evener filters, evener plans.")]
+Ctrl-C ends the stream after the frame in work and keeps the frames so far; a second one ends evener at
+once and leaves no file, and so does the first where the reader of a pipe does not read.
+See also: evener filters, evener plans.")]
 pub struct Args {
     /// Filters joined by commas, each as NAME or NAME=VALUE:NAME=VALUE…
     graph: String,
@@ -101,7 +102,6 @@ pub fn run(args: Args) -> Ended {
     drop(bar);
     match result {
         Ok(report) => started.done(&report, &signals, "the video itself is complete"),
-        Err(error) if error.is_closed_pipe() => signals.ended(),
         Err(error) => {
             let written = error.written();
             let mut failure = Failure::from(error);

@@ -10,7 +10,7 @@ use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use crate::failure::{Ended, Failure};
-use crate::output::{Side, check_apart, print, print_each, tell};
+use crate::output::{Side, can_print, check_apart, print, print_each, tell};
 use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
@@ -98,6 +98,9 @@ pub fn run(args: &Args) -> Ended {
         ("--checkpoint", checkpoint),
     ];
     check_apart(None, None, &sides)?;
+    if args.stream.json.as_deref().is_none_or(|name| name != "-") {
+        can_print()?;
+    }
     let signals = Signals::take()?;
     let file = checkpoint.map(|name| (Path::new(name), args.checkpoint_every));
     let session = Session::open(args.n, file)?;

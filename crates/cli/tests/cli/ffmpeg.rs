@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run::{Done, Folder, frames_of};
+use crate::run::{Done, Folder, frames_of, status_of};
 use crate::signals::{ended, is_ignored, send};
 
 fn has_ffmpeg() -> bool {
@@ -114,7 +114,7 @@ fn an_encoded_file_is_whole_after_an_interruption() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let status = child.wait().unwrap();
     let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
-    assert_eq!(status.code(), Some(130), "{said}");
+    assert_eq!(status_of(status), Some(130), "{said}");
     let frames = said.split(' ').next().unwrap();
     let again = folder.line("filter flip=h -i out.mkv -o back.y4m");
     assert!(

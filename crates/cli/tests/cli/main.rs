@@ -2,6 +2,7 @@
 
 mod bench;
 mod crypt;
+mod ends;
 mod errors;
 mod ffmpeg;
 mod help;

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder for one test, removed at its end.
@@ -94,10 +95,18 @@ impl Drop for Folder {
     }
 }
 
+/// The status as shells have it.
+pub fn status_of(status: ExitStatus) -> Option<i32> {
+    status.code().or(status.signal().map(|signal| 128 + signal))
+}
+
 /// A process that has ended.
 #[derive(Debug)]
 pub struct Done {
+    /// As shells have it: 128 and the number of the signal that ended it.
     pub status: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
@@ -105,7 +114,8 @@ pub struct Done {
 impl From<Output> for Done {
     fn from(output: Output) -> Done {
         Done {
-            status: output.status.code(),
+            status: status_of(output.status),
+            signal: output.status.signal(),
             stdout: output.stdout,
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
@@ -125,6 +135,13 @@ impl Done {
     #[track_caller]
     pub fn succeeded(&self) -> &Done {
         assert_eq!(self.status, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Checks that it ended without a word since nobody read on.
+    #[track_caller]
+    pub fn lost_its_reader(&self) -> &Done {
+        assert_eq!((self.signal, self.stderr.as_str()), (Some(13), ""));
         self
     }
 

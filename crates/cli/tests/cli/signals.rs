@@ -83,6 +83,7 @@ fn the_first_signal_ends_the_stream_with_what_it_has() {
         send(&child, signal);
         let done = ended(child);
         assert_eq!(done.status, Some(status), "{}", done.stderr);
+        assert_eq!(done.signal, Some(signal.as_raw()));
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
         assert!(
             done.stderr.trim_end().ends_with(", cancelled"),

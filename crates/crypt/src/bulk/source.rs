@@ -1,6 +1,6 @@
 //! Units from a file or a pipe.
 
-use evener_files::{Error, FileId, InputFile};
+use evener_files::{Error, FileId, InputFile, Watch};
 use evener_runtime::{Service, Source};
 
 use super::Operation;
@@ -9,6 +9,7 @@ use super::unit::{UNIT_ROWS, UnitIn};
 /// The rows of a file, or some of them. The last unit says so, and may be empty.
 pub struct BulkSource {
     input: InputFile,
+    watch: Option<Watch>,
     /// Bytes read before the first unit, and since.
     byte: u64,
     next: u64,
@@ -23,6 +24,7 @@ impl BulkSource {
     pub fn to_end<O: Operation>(input: InputFile, byte: u64, first: u64) -> BulkSource {
         let bytes = input.remaining();
         BulkSource {
+            watch: input.watch(),
             input,
             byte,
             next: first,
@@ -40,6 +42,7 @@ impl BulkSource {
         (bytes, last): (u64, bool),
     ) -> BulkSource {
         BulkSource {
+            watch: input.watch(),
             input,
             byte,
             next: first,
@@ -96,6 +99,9 @@ impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
             }
         };
         self.done = unit.last || self.left.is_some_and(|(left, _)| left == 0);
+        if self.done {
+            self.watch.iter_mut().for_each(Watch::warn);
+        }
         Ok(true)
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use evener_files::{
-    Error as FileError, FileId, InputFile, OutputFile, Place, is_no_input, one_line,
+    Error as FileError, FileId, InputFile, OutputFile, Place, Watch, is_no_input, one_line,
 };
 
 use crate::format::{Format, Timing};
@@ -23,7 +23,7 @@ pub enum Input {
     /// A y4m file or pipe.
     Y4m(y4m::Reader<File>),
     /// Another file, through FFmpeg.
-    Ffmpeg(Box<Decoder>, Option<FileId>),
+    Ffmpeg(Box<Decoder>, Option<FileId>, Option<Watch>),
     /// A synthetic scene.
     Test(TestSource),
 }
@@ -33,7 +33,7 @@ impl Input {
     pub fn format(&self) -> &Format {
         match self {
             Input::Y4m(reader) => reader.format(),
-            Input::Ffmpeg(decoder, _) => decoder.format(),
+            Input::Ffmpeg(decoder, ..) => decoder.format(),
             Input::Test(source) => source.format(),
         }
     }
@@ -42,7 +42,7 @@ impl Input {
     pub fn timing(&self) -> &Timing {
         match self {
             Input::Y4m(reader) => reader.timing(),
-            Input::Ffmpeg(decoder, _) => decoder.timing(),
+            Input::Ffmpeg(decoder, ..) => decoder.timing(),
             Input::Test(source) => source.timing(),
         }
     }
@@ -51,7 +51,7 @@ impl Input {
     pub fn frames(&self) -> Option<u64> {
         match self {
             Input::Y4m(reader) => reader.frames(),
-            Input::Ffmpeg(decoder, _) => decoder.frames(),
+            Input::Ffmpeg(decoder, ..) => decoder.frames(),
             Input::Test(source) => Some(source.frames()),
         }
     }
@@ -60,7 +60,7 @@ impl Input {
     pub fn name(&self) -> &str {
         match self {
             Input::Y4m(reader) => reader.name(),
-            Input::Ffmpeg(decoder, _) => decoder.name(),
+            Input::Ffmpeg(decoder, ..) => decoder.name(),
             Input::Test(source) => source.name(),
         }
     }
@@ -69,7 +69,7 @@ impl Input {
     pub fn id(&self) -> Option<FileId> {
         match self {
             Input::Y4m(reader) => reader.id(),
-            Input::Ffmpeg(_, id) => *id,
+            Input::Ffmpeg(_, id, _) => *id,
             Input::Test(_) => None,
         }
     }
@@ -89,7 +89,13 @@ impl Input {
     pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
         match self {
             Input::Y4m(reader) => reader.read(frame),
-            Input::Ffmpeg(decoder, _) => decoder.read(frame),
+            Input::Ffmpeg(decoder, _, watch) => {
+                let read = decoder.read(frame);
+                if !matches!(read, Ok(true)) {
+                    watch.iter_mut().for_each(Watch::warn);
+                }
+                read
+            }
             Input::Test(source) => source.read(frame),
         }
     }
@@ -122,6 +128,7 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
         return Ok(Input::Ffmpeg(
             Box::new(Decoder::open(&Tools::default(), text)?),
             None,
+            None,
         ));
     }
     let input = InputFile::open(Path::new(text))?;
@@ -129,9 +136,9 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     if has_y4m_name(Path::new(text)) || !input.is_file() || begins_like_y4m(&input.file) {
         return y4m::Reader::from_input(input).map(Input::Y4m);
     }
-    let id = input.id();
+    let (id, watch) = (input.id(), input.watch());
     let decoder = Decoder::open(&Tools::default(), text)?;
-    Ok(Input::Ffmpeg(Box::new(decoder), id))
+    Ok(Input::Ffmpeg(Box::new(decoder), id, watch))
 }
 
 fn has_y4m_name(path: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, check_apart, print};
+use crate::output::{Side, can_print, check_apart, print};
 use crate::signals::Signals;
 
 /// How often everything is measured, and where the figures go.
@@ -33,11 +33,21 @@ impl Results {
     pub fn create(json: Option<&OsStr>, page: Option<&OsStr>) -> Result<Results, Failure> {
         check_apart(None, None, &[("--json", json), ("--report", page)])?;
         let signals = Signals::take()?;
-        Ok(Results {
+        let results = Results {
             json: json.map(Side::create).transpose()?,
             page: page.map(Side::create).transpose()?,
             _signals: signals,
-        })
+        };
+        if results.prints_table() {
+            can_print()?;
+        }
+        Ok(results)
+    }
+
+    /// Whether neither of the files is the standard output.
+    fn prints_table(&self) -> bool {
+        let mut sides = [&self.json, &self.page].into_iter().flatten();
+        !sides.any(Side::is_stdout)
     }
 
     /// Prints `table` unless the standard output is taken, and writes the files.
@@ -47,8 +57,7 @@ impl Results {
         report: &impl Serialize,
         page: impl FnOnce() -> String,
     ) -> Ended {
-        let taken = |side: &Option<Side>| matches!(side, Some(Side::Stdout));
-        if !taken(&self.json) && !taken(&self.page) {
+        if self.prints_table() {
             print(table.trim_end())?;
         }
         if let Some(json) = self.json {

@@ -27,7 +27,7 @@ Examples:
 
 Blocks are decoded when they are asked for, by all workers, and kept; one that several clients ask
 for is decoded once. There is no encryption and no password: on a network others use, listen at
-127.0.0.1 or at a Unix socket. Ctrl-C ends it.
+127.0.0.1 or at a Unix socket. Ctrl-C ends it, and SIGTERM with exit status 0.
 
   evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.overlay
 
@@ -137,5 +137,5 @@ pub fn run(args: &Args) -> Ended {
     let served = session.run(&runtime, on_status);
     drop(bar);
     told(args, &served?);
-    signals.ended()
+    Ok(signals.served())
 }

@@ -7,9 +7,9 @@ use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
-use crate::failure::{DONE, Ended};
+use crate::failure::{DONE, Ended, Status};
 use crate::job;
-use crate::output::{print, print_json};
+use crate::output::{can_print, print, print_json};
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -45,6 +45,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Ended {
+    can_print()?;
     let signals = Signals::take()?;
     let session = verify(&args.image, args.format)?;
     let stream = StreamArgs {
@@ -57,13 +58,12 @@ pub fn run(args: &Args) -> Ended {
         no_memory: false,
     };
     let started = stream.start(&signals)?;
-    let Some((verified, _)) = job::run(session, &stream, &started, &signals)? else {
-        return signals.ended();
-    };
+    let (verified, _) = job::run(session, &stream, &started, &signals)?;
     let good = verified.good;
     match args.json {
         true => print_json(&verified)?,
         false => print(verified)?,
     }
-    Ok(signals.status().unwrap_or(if good { DONE } else { 1 }))
+    let found = if good { DONE } else { Status::Exit(1) };
+    Ok(signals.status().unwrap_or(found))
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::folder;
-use crate::run::Folder;
+use crate::run::{Folder, status_of};
 use crate::signals::{is_ignored, send};
 
 /// A server that listens.
@@ -44,7 +44,7 @@ impl Server {
         send(&self.child, signal);
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).unwrap();
-        (self.child.wait().unwrap().code(), said)
+        (status_of(self.child.wait().unwrap()), said)
     }
 
     /// What it said after `name` in its first line.
@@ -304,4 +304,19 @@ fn metrics_are_told_over_http() {
     let (status, said) = server.end(Signal::INT);
     assert_eq!(status, Some(130));
     assert!(said.contains("1 requests"), "{said}");
+}
+
+#[test]
+fn a_server_that_is_ended_in_order_has_done_well() {
+    let folder = Folder::new();
+    folder.file("disk", [1; 4096]);
+    for (signal, expected) in [(Signal::TERM, 0), (Signal::INT, 130), (Signal::HUP, 129)] {
+        if is_ignored(signal) {
+            continue;
+        }
+        let server = Server::start(&folder, "image serve disk --nbd unix:sock");
+        let (status, said) = server.end(signal);
+        assert_eq!(status, Some(expected), "{said}");
+        assert_eq!(folder.names(), ["disk"]);
+    }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use evener_files::{FileId, InputFile};
+use evener_files::{FileId, InputFile, Watch};
 
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
@@ -33,6 +33,8 @@ pub struct Reader<R> {
     ahead: Ahead,
     over: bool,
     planes_wanted: usize,
+    /// Tells at the end whether a file changed meanwhile.
+    watch: Option<Watch>,
     /// Moves the input, where it is a file, by so many bytes.
     seek: Option<fn(&mut R, i64) -> io::Result<u64>>,
 }
@@ -52,9 +54,9 @@ impl Reader<File> {
     /// As [`Reader::open`].
     pub fn from_input(input: InputFile) -> Result<Self, Error> {
         input.expect_sequential();
-        let (id, remaining) = (input.id(), input.remaining());
+        let (id, remaining, watch) = (input.id(), input.remaining(), input.watch());
         let mut reader = Reader::new(input.file, input.name)?;
-        reader.id = id;
+        (reader.id, reader.watch) = (id, watch);
         if let Some(remaining) = remaining {
             reader.seek = Some(|file, by| file.seek(SeekFrom::Current(by)));
             let header = reader.byte;
@@ -119,6 +121,7 @@ impl<R: Read> Reader<R> {
             ahead,
             over: false,
             planes_wanted: header.format.planes(),
+            watch: None,
             seek: None,
         })
     }
@@ -171,13 +174,23 @@ impl<R: Read> Reader<R> {
             return Ok(false);
         }
         self.over = true;
-        let Some(line) = self.frame_line()? else {
-            return Ok(false);
-        };
-        self.planes(frame, line)?;
-        self.over = false;
-        self.read += 1;
-        Ok(true)
+        let whole = self.frame(frame);
+        match whole {
+            Ok(true) => {
+                self.over = false;
+                self.read += 1;
+            }
+            Ok(false) | Err(_) => self.watch.iter_mut().for_each(Watch::warn),
+        }
+        whole
+    }
+
+    /// Reads a frame, if there is one more.
+    fn frame(&mut self, frame: &mut Frame) -> Result<bool, Error> {
+        match self.frame_line()? {
+            Some(line) => self.planes(frame, line).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Counts frames from the bytes behind the header.

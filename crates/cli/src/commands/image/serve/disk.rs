@@ -43,5 +43,5 @@ pub fn run(args: &super::Args) -> Ended {
     let session = disk(&args.image, options, signals.token())?;
     let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
     super::told(args, &served);
-    signals.ended()
+    Ok(signals.served())
 }

@@ -1,0 +1,70 @@
+//! The standard streams, also where whoever started the process closed them or opened them the other way round.
+//!
+//! Rust's library opens `/dev/null` for a standard stream that is closed, before `main`, and takes a write to one that
+//! is open for reading only as done: all that was printed would be lost without a word. Afterwards a stream that was
+//! closed cannot be told from one that was given as `/dev/null`, for reading and writing as several languages give it
+//! to programs they start. So they are looked at earlier, when the C library calls the constructors of the program.
+
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::OFlags;
+
+use crate::error::Error;
+use crate::{STDIN, STDOUT};
+
+/// Input and output, where they were closed.
+static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+ctor::declarative::ctor! {
+    /// Calls the system and nothing of the standard library, which is not ready yet.
+    #[ctor(unsafe)]
+    fn look() {
+        for (fd, closed) in [rustix::stdio::stdin(), rustix::stdio::stdout()].into_iter().zip(&CLOSED) {
+            let found = rustix::io::fcntl_getfd(fd);
+            closed.store(found == Err(rustix::io::Errno::BADF), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The standard input.
+pub(crate) fn input() -> Result<File, Error> {
+    let closed = "is closed; name a file, or pipe something in";
+    let other = "is open for writing only; name a file, or pipe something in";
+    let fd = rustix::stdio::stdin();
+    taken(fd, &CLOSED[0], STDIN, (OFlags::WRONLY, other), closed)
+}
+
+/// The standard output.
+pub(crate) fn output() -> Result<File, Error> {
+    let closed = "is closed; send it to a file or a program, or to /dev/null";
+    let other = "is open for reading only; send it to a file or a program, or to /dev/null";
+    let fd = rustix::stdio::stdout();
+    taken(fd, &CLOSED[1], STDOUT, (OFlags::RDONLY, other), closed)
+}
+
+fn taken(
+    fd: BorrowedFd<'_>,
+    was_closed: &AtomicBool,
+    name: &str,
+    (wrong, other): (OFlags, &'static str),
+    closed: &'static str,
+) -> Result<File, Error> {
+    let name = name.to_owned();
+    let unfit = |reason| Error::Unfit {
+        name: name.clone(),
+        reason,
+    };
+    if was_closed.load(Ordering::Relaxed) {
+        return Err(unfit(closed));
+    }
+    let flags = rustix::fs::fcntl_getfl(fd);
+    if flags.is_ok_and(|flags| flags & OFlags::RWMODE == wrong) {
+        return Err(unfit(other));
+    }
+    match fd.try_clone_to_owned() {
+        Ok(fd) => Ok(File::from(fd)),
+        Err(reason) => Err(Error::Open { name, reason }),
+    }
+}
