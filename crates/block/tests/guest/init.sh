@@ -35,7 +35,7 @@ stop() {
     kill -TERM $server
     wait $server
     status=$?
-    [ $status -eq 143 ] || fail "the server ended with status $status"
+    [ $status -eq 0 ] || fail "the server ended with status $status"
     for _ in $(seq 100); do
         [ -e /dev/ublkb0 ] || [ -e /dev/ublkc0 ] || return
         sleep 0.05

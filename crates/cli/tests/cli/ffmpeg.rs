@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::run::{Done, Folder, frames_of, status_of};
 use crate::signals::{ended, is_ignored, send};
 
-fn has_ffmpeg() -> bool {
+pub fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg")
         .arg("-version")
         .stdout(Stdio::null())

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use super::stuck::wait_until_full;
+use crate::ffmpeg::has_ffmpeg;
 use crate::run::{Done, Folder};
 
 const HEX: &str = "000102030405060708090a0b0c0d0e0f";
@@ -140,4 +141,20 @@ fn video_is_watched() {
         "{}",
         done.stderr
     );
+}
+
+#[test]
+fn what_ffmpeg_reads_is_watched() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "filter crop=1 -i testsrc:640x480:40 -o in.mkv";
+    folder.line(line).succeeded();
+    fs::rename(folder.path("in.mkv"), folder.path("in")).unwrap();
+    let later = SystemTime::now() + Duration::from_secs(5);
+    let done = changed_by(&folder, "filter crop=1 -i in -o -", |file| {
+        file.set_modified(later).unwrap();
+    });
+    is_told(done.succeeded(), &["in: changed while it was being read"]);
 }
