@@ -72,6 +72,8 @@ pub enum Fault {
         /// Of which kind.
         kind: &'static str,
     },
+    /// It is longer or shorter than the index of the file says.
+    Length,
     /// It is marked as zero and is not.
     NotZero,
 }
@@ -82,6 +84,7 @@ impl fmt::Display for Fault {
             Fault::Codec { codec, error } => write!(f, "is no valid {codec}: {error}"),
             Fault::Cut => f.write_str("lies behind the end of the file"),
             Fault::Sum { kind } => write!(f, "has another {kind} than was stored"),
+            Fault::Length => f.write_str("has another length than the index says"),
             Fault::NotZero => f.write_str("is marked as zero and is not"),
         }
     }

@@ -47,9 +47,18 @@ pub enum Place {
         codec: &'static Codec,
         /// Bytes that are decoded; those behind the block's length lie beyond the end of the image.
         plain: u32,
-        /// The sum of the packed bytes, where the image has it: the low 32 bits of their XXH3.
-        sum: Option<u32>,
+        /// What the packed bytes can be compared with, where the image says it beside them.
+        sum: Option<PackedSum>,
     },
+}
+
+/// What the packed bytes of a block can be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedSum {
+    /// The low 32 bits of their XXH3.
+    Xxh3(u32),
+    /// How many of them fill a block of xz up.
+    Padding(u8),
 }
 
 /// What the bytes of a block can be compared with.
@@ -163,6 +172,20 @@ impl Image {
     pub fn block(&self, at: u64) -> Result<Block, Error> {
         self.inside(at, 1)?;
         self.opened.layout.block(at)
+    }
+
+    /// Block `number` of those that have no bytes, in the order of the image. Who reads bytes needs none of them; see
+    /// [`Image::check_empty`].
+    pub fn empty(&self, number: usize) -> Option<Block> {
+        self.opened.layout.empty(number)
+    }
+
+    /// What is wrong in the file although all of the image can be read: lines, a few, without the name of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn faults(&self) -> Result<Vec<String>, Error> {
+        self.opened.layout.faults()
     }
 
     pub(crate) fn inside(&self, from: u64, bytes: u64) -> Result<(), Error> {

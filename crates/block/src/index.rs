@@ -2,7 +2,7 @@
 
 use crate::MAX_BLOCK;
 use crate::codec::{self, Codec};
-use crate::image::{Block, Check, Place};
+use crate::image::{Block, Check, PackedSum, Place};
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +31,16 @@ pub enum Sums {
     Leaves,
     /// That of the packed bytes, and there are leaves.
     Packed,
+    /// How many of the packed bytes fill a block of xz up, and what there is beside lies within the blocks.
+    Padding,
 }
 
 /// Blocks in order, each where the one before ends.
 #[derive(Debug)]
 pub struct Index {
     entries: Vec<Entry>,
+    /// Blocks that have no bytes.
+    empty: Vec<Block>,
     sums: Sums,
     size: u64,
     longest: u32,
@@ -44,7 +48,19 @@ pub struct Index {
 }
 
 /// Why a block cannot be in an index.
-pub type Refused = String;
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is none.
+    Damaged(String),
+    /// It is one that is not read, and what to do.
+    Unsupported(String),
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(what: T) -> Refused {
+        Refused::Damaged(what.into())
+    }
+}
 
 /// The most bytes that a codec makes of `plain` bytes: all of them grow by less when there is nothing to find.
 pub fn most_packed(plain: u64) -> u64 {
@@ -56,6 +72,7 @@ impl Index {
     pub fn new(sums: Sums) -> Index {
         Index {
             entries: Vec::new(),
+            empty: Vec::new(),
             sums,
             size: 0,
             longest: 0,
@@ -77,19 +94,19 @@ impl Index {
         end: u64,
     ) -> Result<(), Refused> {
         let at = self.size;
-        if len == 0 || len > u64::from(MAX_BLOCK) {
+        if len > u64::from(MAX_BLOCK) {
             let most = MAX_BLOCK >> 20;
-            return Err(format!(
-                "the block at byte {at} has {len} bytes; up to {most} MiB are read"
-            ));
+            return Err(Refused::Unsupported(format!(
+                "has a block of {len} bytes at byte {at}; up to {most} MiB are read; unpack it and pack it again with \
+                 evener image pack"
+            )));
         }
-        if packed == 0 || packed > most_packed(len) {
-            return Err(format!(
-                "the block at byte {at}, of {len} bytes, is packed in {packed}"
-            ));
+        if len == 0 || packed == 0 || packed > most_packed(len) {
+            let what = format!("the block at byte {at}, of {len} bytes, is packed in {packed}");
+            return Err(what.into());
         }
         if offset.checked_add(packed).is_none_or(|to| to > end) {
-            return Err(format!("the block at byte {at} lies behind the last"));
+            return Err(format!("the block at byte {at} lies behind the last").into());
         }
         self.longest = self.longest.max(len as u32);
         self.entries.push(Entry {
@@ -118,6 +135,35 @@ impl Index {
             codec: ZERO,
         });
         self.grow(len)
+    }
+
+    /// Adds a block that has no bytes and is packed all the same.
+    pub fn push_empty(&mut self, codec: &'static Codec, (offset, packed): (u64, u32), sum: u32) {
+        self.empty.push(Block {
+            start: self.size,
+            len: 0,
+            place: Place::Packed {
+                offset,
+                packed,
+                codec,
+                plain: 0,
+                sum: self.packed_sum(sum),
+            },
+            check: Check::Nothing,
+        });
+    }
+
+    fn packed_sum(&self, sum: u32) -> Option<PackedSum> {
+        match self.sums {
+            Sums::Packed => Some(PackedSum::Xxh3(sum)),
+            Sums::Padding => Some(PackedSum::Padding(sum as u8)),
+            _ => None,
+        }
+    }
+
+    /// Block `number` of those that have no bytes.
+    pub fn empty(&self, number: usize) -> Option<Block> {
+        self.empty.get(number).cloned()
     }
 
     fn grow(&mut self, len: u64) -> Result<(), Refused> {
@@ -170,14 +216,14 @@ impl Index {
                 packed,
                 codec,
                 plain: len as u32,
-                sum: (self.sums == Sums::Packed).then_some(entry.sum),
+                sum: self.packed_sum(entry.sum),
             },
         };
         let check = match (self.sums, codec) {
             (_, None) => Check::Zero,
             (Sums::Leaves | Sums::Packed, _) => Check::Leaf(entry.leaf),
             (Sums::Xxh64, _) => Check::Xxh64(entry.sum),
-            (Sums::Inside, Some(codec)) => match codec.checked {
+            (Sums::Inside | Sums::Padding, Some(codec)) => match codec.checked {
                 Some(kind) => Check::Inside(kind),
                 None => Check::Nothing,
             },

@@ -53,7 +53,7 @@ mod zero;
 pub use decoder::Decoder;
 pub use error::{Error, Fault};
 pub use file::ImageFile;
-pub use image::{Block, Check, Extent, Image, Place};
+pub use image::{Block, Check, Extent, Image, PackedSum, Place};
 pub use tree::{Hash, Root};
 
 /// The smallest block that is written or taken from an index of blocks of one size, in bytes.

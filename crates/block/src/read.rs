@@ -2,10 +2,12 @@
 
 use twox_hash::XxHash64;
 
-use crate::codec::Codec;
+use crate::codec::{self, Codec, CodecError};
 use crate::decoder::Decoder;
 use crate::error::{Error, Fault};
-use crate::image::{Access, Block, Check, Image, Place};
+use crate::format::seekable::{SKIPPABLE, skippable};
+use crate::image::{Access, Block, Check, Image, PackedSum, Place};
+use crate::index::most_packed;
 use crate::tree::{Hash, packed_sum};
 use crate::zero::is_zero;
 
@@ -111,7 +113,46 @@ impl Image {
 
     fn wrong(&self, at: u64, fault: Fault) -> Error {
         let name = self.file().name().to_owned();
-        Error::Block { name, at, fault }
+        match fault {
+            Fault::Codec {
+                error: CodecError::Unsupported(what),
+                ..
+            } => Error::Unsupported {
+                name,
+                format: self.format().name,
+                what: format!("has a block at byte {at} that {what}"),
+            },
+            _ => Error::Block { name, at, fault },
+        }
+    }
+
+    /// Whether a [block that has no bytes](Image::empty) holds nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it holds something.
+    pub fn check_empty(&self, decoder: &mut Decoder, block: &Block) -> Result<(), Error> {
+        if let Place::Packed {
+            offset,
+            packed,
+            codec,
+            ..
+        } = block.place
+        {
+            // What zstd skips may be as long as a file, and what else is empty is short.
+            let front = self.file().bytes(offset, SKIPPABLE as u64)?;
+            if *codec == codec::ZSTD && skippable(&front) == Some(packed) {
+                let cut = self.file().size().saturating_sub(offset) < packed.into();
+                return match cut {
+                    true => Err(self.wrong(block.start, Fault::Cut)),
+                    false => Ok(()),
+                };
+            }
+            if u64::from(packed) > most_packed(0) {
+                let (codec, error) = (codec.name, CodecError::TooLong);
+                return Err(self.wrong(block.start, Fault::Codec { codec, error }));
+            }
+        }
+        self.read_block(decoder, block, &mut [])
     }
 
     /// As [`Image::read_block`], and sees to it that the bytes are what was packed, by the cheapest sum there is.
@@ -261,20 +302,26 @@ fn whole(block: &Block, plain: &[u8]) {
 }
 
 /// What decodes packed bytes of `codec` that were compared with their sum, if there is one.
-fn quickest(codec: &'static Codec, sum: Option<u32>) -> &'static Codec {
+fn quickest(codec: &'static Codec, sum: Option<PackedSum>) -> &'static Codec {
     match (sum, codec.bare) {
         (Some(_), Some(bare)) => bare,
         _ => codec,
     }
 }
 
-/// Whether the packed bytes of a block have the sum that the image says.
+/// Whether the packed bytes of a block are those that the image says.
 fn compare(block: &Block, packed: &[u8]) -> Result<(), Fault> {
-    match block.place {
-        Place::Packed { sum: Some(sum), .. } if packed_sum(packed) != sum => {
-            Err(Fault::Sum { kind: "XXH3" })
-        }
-        _ => Ok(()),
+    let Place::Packed { sum: Some(sum), .. } = block.place else {
+        return Ok(());
+    };
+    match sum {
+        PackedSum::Xxh3(sum) if packed_sum(packed) != sum => Err(Fault::Sum { kind: "XXH3" }),
+        // Where it has no length, decoding says why.
+        PackedSum::Padding(padding) => match codec::xz::lengths(packed) {
+            Ok(lengths) if lengths.padding() != u64::from(padding) => Err(Fault::Length),
+            _ => Ok(()),
+        },
+        PackedSum::Xxh3(_) => Ok(()),
     }
 }
 

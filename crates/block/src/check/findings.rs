@@ -25,7 +25,8 @@ pub struct Findings(Arc<Mutex<Found>>);
 
 #[derive(Default)]
 struct Found {
-    bad: BTreeMap<u64, Bad>,
+    /// By where they begin and their length: some have none.
+    bad: BTreeMap<(u64, u64), Bad>,
     bad_count: u64,
     /// Blocks by what they were compared with.
     checked: BTreeMap<&'static str, u64>,
@@ -43,7 +44,7 @@ impl Findings {
     pub(super) fn bad(&self, bad: Bad) {
         let mut found = self.lock();
         found.bad_count += 1;
-        found.bad.insert(bad.at, bad);
+        found.bad.insert((bad.at, bad.len), bad);
         // Of too many the first in the image are kept, whoever finds them first.
         if found.bad.len() > KEPT {
             found.bad.pop_last();

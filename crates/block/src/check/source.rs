@@ -14,6 +14,8 @@ pub struct BlockSource {
     image: Arc<Image>,
     blocks: usize,
     at: u64,
+    /// Blocks without bytes that were read.
+    empty: usize,
     done: bool,
 }
 
@@ -24,6 +26,7 @@ impl BlockSource {
             blocks: unit_blocks(image.block_size()),
             image,
             at: 0,
+            empty: 0,
             done: false,
         }
     }
@@ -43,7 +46,17 @@ impl<S: Service<Input = UnitIn>> Source<S> for BlockSource {
             return Ok(false);
         }
         unit.blocks.clear();
-        while self.at < self.image.size() && unit.blocks.len() < self.blocks {
+        while unit.blocks.len() < self.blocks {
+            let empty = self.image.empty(self.empty);
+            if let Some(block) = empty.filter(|block| block.start <= self.at) {
+                self.empty += 1;
+                unit.blocks.push(block);
+                continue;
+            }
+            if self.at >= self.image.size() {
+                self.done = true;
+                break;
+            }
             let mut block = self.image.block(self.at)?;
             if matches!(block.place, Place::Zero { packed: None }) {
                 // Such a block may begin before.
@@ -53,7 +66,6 @@ impl<S: Service<Input = UnitIn>> Source<S> for BlockSource {
             self.at = block.start + block.len;
             unit.blocks.push(block);
         }
-        self.done = self.at >= self.image.size();
         unit.last = self.done;
         Ok(true)
     }

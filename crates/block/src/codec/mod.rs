@@ -8,7 +8,7 @@ mod lz4;
 mod lz4_front;
 mod lzo;
 mod none;
-mod xz;
+pub(crate) mod xz;
 mod zstd;
 
 use std::fmt;
@@ -108,6 +108,8 @@ pub enum CodecError {
     TooLong,
     /// They are fewer.
     TooShort,
+    /// They are packed in a way that is not read: what a block of them does.
+    Unsupported(&'static str),
 }
 
 impl fmt::Display for CodecError {
@@ -116,6 +118,7 @@ impl fmt::Display for CodecError {
             CodecError::Invalid => "the bytes are damaged",
             CodecError::TooLong => "it holds more than the block has",
             CodecError::TooShort => "it holds less than the block has",
+            CodecError::Unsupported(what) => what,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::{Format, MAX_BLOCKS, Opened};
 use crate::codec::{self, Codec};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums};
+use crate::index::{Index, Refused, Sums};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// CLOOP images.
@@ -79,7 +79,8 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         false => (room, 0..room),
     };
     let offsets = file.bytes(at, table)?;
-    let index = read(&offsets, version, block, blocks).map_err(damaged)?;
+    let index =
+        read(&offsets, version, block, blocks).map_err(|reason| CLOOP.not_indexed(file, reason))?;
     Ok(Opened {
         size: index.size(),
         block,
@@ -93,7 +94,7 @@ fn read(
     version: u8,
     block: u32,
     blocks: std::ops::Range<u64>,
-) -> Result<Index, String> {
+) -> Result<Index, Refused> {
     let mut index = Index::new(Sums::Inside);
     let all: Vec<u64> = offsets
         .chunks_exact(8)
@@ -111,13 +112,15 @@ fn read(
             2 => &codec::XZ,
             3 => &codec::LZ4_BARE,
             4 => &codec::LZO,
-            other => return Err(format!("its index names codec {other}, which there is not")),
+            other => {
+                return Err(format!("its index names codec {other}, which there is not").into());
+            }
         };
         let packed = to.checked_sub(from).filter(|_| from >= blocks.start);
         let at = index.size();
         let packed = packed.ok_or_else(|| format!("its blocks overlap at byte {at}"))?;
         if *codec == codec::NONE && packed != u64::from(block) {
-            return Err(format!("the block at byte {at} has {packed} bytes"));
+            return Err(format!("the block at byte {at} has {packed} bytes").into());
         }
         index.push(codec, block.into(), (from, packed), 0, blocks.end)?;
     }

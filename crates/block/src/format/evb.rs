@@ -10,7 +10,7 @@ use super::{Ends, Format, Leaves, Opened};
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums};
+use crate::index::{Index, Refused, Sums};
 use crate::tree::Hash;
 
 /// `evb` images.
@@ -72,7 +72,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     if bytes.len() as u64 != entries || crc32(&bytes) != tail.index_sum {
         return Err(damaged("the checksum of its index differs".to_owned()));
     }
-    let index = read(&bytes, &tail, end).map_err(damaged)?;
+    let index = read(&bytes, &tail, end).map_err(|reason| EVB.not_indexed(file, reason))?;
     Ok(Opened {
         size: tail.size,
         block: tail.block,
@@ -87,23 +87,23 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
 }
 
 /// The blocks of an index; their bytes end at `end`.
-fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
+fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, Refused> {
     let mut index = Index::new(Sums::Leaves);
     let mut offset = HEADER as u64;
     for entry in bytes.chunks_exact(ENTRY) {
         let mut fields = Fields(entry);
         let (number, codec, rest) = (fields.u32(), fields.u8(), fields.bytes::<3>());
         if rest != [0; 3] {
-            return Err("its index says what cannot be".to_owned());
+            return Err("its index says what cannot be".into());
         }
         let left = tail.size.saturating_sub(index.size());
         if left == 0 {
-            return Err("its index goes on after the end of the image".to_owned());
+            return Err("its index goes on after the end of the image".into());
         }
         if codec == ZEROS {
             let len = u64::from(number) * u64::from(tail.block);
             if number == 0 || len.saturating_sub(left) >= tail.block.into() {
-                return Err("its index has zero blocks behind the end of the image".to_owned());
+                return Err("its index has zero blocks behind the end of the image".into());
             }
             index.push_zero(len.min(left), (0, 0))?;
         } else {
@@ -112,14 +112,14 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, String> {
             let codec = codec.ok_or("its index names a codec that there is not")?;
             let (len, packed) = (left.min(tail.block.into()), number.into());
             if *codec == crate::codec::NONE && packed != len {
-                return Err("its index has a block of a wrong length".to_owned());
+                return Err("its index has a block of a wrong length".into());
             }
             index.push(codec, len, (offset, packed), 0, end)?;
             offset += u64::from(number);
         }
     }
     if index.size() != tail.size || index.leaves() != tail.leaves || offset != end {
-        return Err("its index and its last record do not agree".to_owned());
+        return Err("its index and its last record do not agree".into());
     }
     Ok(index)
 }

@@ -87,11 +87,32 @@ pub trait Layout: Send + Sync {
     /// # Errors
     /// What says so cannot be read, or is damaged.
     fn block(&self, at: u64) -> Result<Block, Error>;
+
+    /// Block `number` of those that have no bytes, in the order of the image: no reader of bytes needs them, but they
+    /// are to hold nothing.
+    fn empty(&self, _number: usize) -> Option<Block> {
+        None
+    }
+
+    /// What is wrong in the file although every byte of the image can be read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn faults(&self) -> Result<Faults, Error> {
+        Ok(Faults::new())
+    }
 }
+
+/// What is wrong in a file beside its blocks, a line each: a few, as those of a kind are told in one.
+pub type Faults = Vec<String>;
 
 impl Layout for crate::index::Index {
     fn block(&self, at: u64) -> Result<Block, Error> {
         Ok(crate::index::Index::block(self, at))
+    }
+
+    fn empty(&self, number: usize) -> Option<Block> {
+        crate::index::Index::empty(self, number)
     }
 }
 
@@ -114,6 +135,14 @@ impl Format {
             name: file.name().to_owned(),
             format: self.name,
             what: what.into(),
+        }
+    }
+
+    fn not_indexed(&self, file: &ImageFile, reason: crate::index::Refused) -> Error {
+        use crate::index::Refused;
+        match reason {
+            Refused::Damaged(what) => self.damaged(file, what),
+            Refused::Unsupported(what) => self.unsupported(file, what),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::MAX_BLOCK;
 use crate::codec::ZSTD;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums, most_packed};
+use crate::index::{Index, Refused, Sums, most_packed};
 use crate::tree::Hash;
 
 /// Images in zstd's seekable format.
@@ -46,6 +46,16 @@ const SUM: usize = 4;
 /// The low 32 bits of XXH64 of nothing.
 pub const SUM_OF_NOTHING: u32 = 0x51D8_E999;
 
+/// How many bytes the skippable frame has that begins so, headers and all; `None` if none does.
+pub fn skippable(front: &[u8]) -> Option<u32> {
+    let mut fields = Fields(front.first_chunk::<SKIPPABLE>()?);
+    let (magic, content) = (fields.u32(), fields.u32());
+    match magic & !0xf == HASHES & !0xf {
+        true => content.checked_add(SKIPPABLE as u32),
+        false => None,
+    }
+}
+
 fn recognise(ends: &Ends) -> bool {
     ends.head.starts_with(&FRAME.to_le_bytes()) || ends.tail.ends_with(&MAGIC.to_le_bytes())
 }
@@ -72,6 +82,7 @@ impl Table {
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     let damaged = |what: String| SEEKABLE.damaged(file, what);
+    let refused = |reason| SEEKABLE.not_indexed(file, reason);
     let table = table(file)?;
     let (index, leaves) = match own(file, &table)? {
         Some(Own {
@@ -80,7 +91,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             hashes,
             sums,
         }) => {
-            let index = read_own(&table, &tail, &zeros, sums).map_err(damaged)?;
+            let index = read_own(&table, &tail, &zeros, sums).map_err(refused)?;
             let leaves = Leaves {
                 root: tail.root,
                 offset: hashes,
@@ -89,7 +100,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             };
             (index, Some(leaves))
         }
-        None => (read(&table).map_err(damaged)?, None),
+        None => (read(&table).map_err(refused)?, None),
     };
     if index.count() > 0 && file.bytes(0, 4)?[..] != FRAME.to_le_bytes() {
         return Err(damaged("its first frame is none".to_owned()));
@@ -117,7 +128,8 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
         return Err(SEEKABLE.unsupported(file, what));
     }
     if flags & 0x7c != 0 {
-        return Err(damaged("its seek table is of a kind that there is not"));
+        let what = "has a seek table of a kind that is not known; unpack it with zstd -d";
+        return Err(SEEKABLE.unsupported(file, what));
     }
     // The one with hashes does not count.
     if frames > MAX_BLOCKS + 1 {
@@ -150,7 +162,7 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
 }
 
 /// The blocks of an image that others packed: each frame is one.
-fn read(table: &Table) -> Result<Index, String> {
+fn read(table: &Table) -> Result<Index, Refused> {
     let sums = if table.entry == ENTRY {
         Sums::Xxh64
     } else {
@@ -159,8 +171,9 @@ fn read(table: &Table) -> Result<Index, String> {
     let mut index = Index::new(sums);
     let mut offset = 0;
     for (packed, len, sum) in table.entries() {
-        if len > 0 {
-            index.push(&ZSTD, len.into(), (offset, packed.into()), sum, table.start)?;
+        match len {
+            0 => index.push_empty(&ZSTD, (offset, packed), 0),
+            _ => index.push(&ZSTD, len.into(), (offset, packed.into()), sum, table.start)?,
         }
         offset += u64::from(packed);
     }
@@ -168,10 +181,10 @@ fn read(table: &Table) -> Result<Index, String> {
     Ok(index)
 }
 
-fn ends_at_table(offset: u64, table: &Table) -> Result<(), String> {
+fn ends_at_table(offset: u64, table: &Table) -> Result<(), Refused> {
     match offset == table.start {
         true => Ok(()),
-        false => Err("its frames do not end where its seek table begins".to_owned()),
+        false => Err("its frames do not end where its seek table begins".into()),
     }
 }
 
@@ -248,8 +261,8 @@ fn read_own(
     tail: &Tail,
     zeros: &[u8],
     sums: Option<Vec<u8>>,
-) -> Result<Index, String> {
-    let wrong = || "its seek table and its hashes do not agree".to_owned();
+) -> Result<Index, Refused> {
+    let wrong = || Refused::from("its seek table and its hashes do not agree");
     if (table.frame.len() - SKIPPABLE - FOOTER) / table.entry != tail.entries as usize + 1 {
         return Err(wrong());
     }

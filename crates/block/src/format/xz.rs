@@ -8,7 +8,8 @@ use libdeflater::crc32;
 use super::fields::Fields;
 use super::{Format, MAX_BLOCKS, Opened};
 use crate::MAX_BLOCK;
-use crate::codec::{self, Codec};
+use crate::codec::xz::{is_read, records};
+use crate::codec::{self, Codec, CodecError};
 use crate::error::Error;
 use crate::file::ImageFile;
 use crate::index::{Index, Sums};
@@ -47,7 +48,6 @@ struct Stream {
 }
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
-    let damaged = |what: String| XZ.damaged(file, what);
     // From the last stream to the first, as only a stream's end says how long it is.
     let mut streams = Vec::new();
     let mut end = file.size();
@@ -70,7 +70,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             return Err(XZ.unsupported(file, what));
         }
     }
-    let mut index = Index::new(Sums::Inside);
+    let mut index = Index::new(Sums::Padding);
     for stream in streams.iter().rev() {
         let mut offset = stream.start;
         for &(packed, plain) in &stream.blocks {
@@ -83,14 +83,15 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
                 return Err(XZ.unsupported(file, what));
             }
             // The index leaves out the padding, which lies in front of the checksum.
-            let packed = packed.next_multiple_of(4);
-            let place = (offset, packed);
-            let pushed = match plain {
-                0 => Ok(()),
-                _ => index.push(stream.codec, plain, place, 0, file.size()),
-            };
-            pushed.map_err(damaged)?;
-            offset += packed;
+            let padded = packed.next_multiple_of(4);
+            let padding = (padded - packed) as u32;
+            match (plain, u32::try_from(padded)) {
+                (0, Ok(padded)) => index.push_empty(stream.codec, (offset, padded), padding),
+                _ => index
+                    .push(stream.codec, plain, (offset, padded), padding, file.size())
+                    .map_err(|reason| XZ.not_indexed(file, reason))?,
+            }
+            offset += padded;
         }
     }
     Ok(Opened {
@@ -120,13 +121,6 @@ fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
     let at = foot.checked_sub(length).ok_or_else(cut)?;
     let index = file.bytes(at, length)?;
     let blocks = records(&index).ok_or_else(|| damaged("its index is damaged"))?;
-    let codec = match flags {
-        [0, 0] => &codec::XZ_BLOCK,
-        [0, 1] => &codec::BLOCK_CRC32,
-        [0, 4] => &codec::BLOCK_CRC64,
-        [0, 10] => &codec::BLOCK_SHA256,
-        _ => return Err(XZ.unsupported(file, "has a checksum of a kind that is not read")),
-    };
     let total = blocks.iter().try_fold(0u64, |total, &(packed, _)| {
         total.checked_add(packed.checked_next_multiple_of(4)?)
     });
@@ -140,42 +134,22 @@ fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
     if !fits || crc32(&flags) != fields.u32() {
         return Err(damaged("its header and its end do not agree"));
     }
+    let codec = match flags {
+        [0, 0] => &codec::XZ_BLOCK,
+        [0, 1] => &codec::BLOCK_CRC32,
+        [0, 4] => &codec::BLOCK_CRC64,
+        [0, 10] => &codec::BLOCK_SHA256,
+        _ => return Err(XZ.unsupported(file, "has a checksum of a kind that is not read")),
+    };
+    // Blocks of a stream have the same filters, as a rule.
+    let first = file.bytes(start, 1024)?;
+    if let (false, Err(CodecError::Unsupported(what))) = (blocks.is_empty(), is_read(&first)) {
+        let what = format!("has a block that {what}; unpack it with xz -d");
+        return Err(XZ.unsupported(file, what));
+    }
     Ok(Stream {
         start,
         codec,
         blocks,
     })
-}
-
-/// The records of an index: packed and plain length of each block.
-fn records(index: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let (mut rest, sum) = index.split_last_chunk::<4>()?;
-    if crc32(rest) != u32::from_le_bytes(*sum) || *rest.split_off_first()? != 0 {
-        return None;
-    }
-    let count = number(&mut rest)?;
-    // Never more room than the bytes can fill.
-    let mut records = Vec::with_capacity(count.min(rest.len() as u64 / 2) as usize);
-    for _ in 0..count {
-        let (packed, plain) = (number(&mut rest)?, number(&mut rest)?);
-        if packed == 0 {
-            return None;
-        }
-        records.push((packed, plain));
-    }
-    (rest.len() < 4 && rest.iter().all(|&byte| byte == 0)).then_some(records)
-}
-
-/// A number of up to 63 bits, seven to a byte.
-fn number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..63).step_by(7) {
-        let byte = *bytes.split_off_first()?;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            // Written no longer than it has to be.
-            return (byte != 0 || shift == 0).then_some(number);
-        }
-    }
-    None
 }

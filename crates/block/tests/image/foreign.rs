@@ -1,16 +1,17 @@
 //! zstd's seekable format as others may write it.
 
+use std::fs;
 use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Arc;
 
-use evener_block::Image;
 use evener_block::codec::ZSTD;
 use evener_block::serve::{Bad, Store, Window};
+use evener_block::{Error, Image};
 use evener_runtime::Rounds;
 
 use crate::bombs::seekable;
-use crate::common::{Folder, read_all, runtime, same, sample, verified};
+use crate::common::{Folder, fixture, read_all, runtime, same, sample, unpacked, verified};
 
 fn frame(plain: &[u8]) -> Vec<u8> {
     let mut room = vec![0; plain.len() * 2 + 100];
@@ -84,4 +85,95 @@ fn frames_without_a_table_are_refused_with_a_way_out() {
         error.contains("no seek table") && error.contains("zstd -d"),
         "{error}"
     );
+}
+
+#[test]
+fn a_frame_that_is_said_to_be_empty_holds_nothing() {
+    let folder = Folder::new();
+    let plain = sample();
+    let (hidden, empty) = (frame(b"hidden"), frame(b""));
+    let long = [
+        &0x184D_2A5Cu32.to_le_bytes()[..],
+        &[0x10, 0x27, 0, 0],
+        &[7; 10_000],
+    ]
+    .concat();
+    let cut = &long[..long.len() - 1];
+    let read = |entries: &[(&[u8], u32, Option<u32>)]| {
+        let path = folder.file("frames.zst", &seekable(entries));
+        let image = Image::open(&path).unwrap();
+        same(&read_all(&image).unwrap(), &plain, "frames");
+        (verified(&path).unwrap(), unpacked(&folder, &path, "auto"))
+    };
+    let half = plain.len() / 2;
+    let halves = [&plain[..half], &plain[half..]].map(frame);
+    let [first, second] = [
+        (&halves[0][..], half as u32),
+        (&halves[1][..], (plain.len() - half) as u32),
+    ]
+    .map(|(frame, len)| (frame, len, None));
+    // What is skipped, and what zstd makes of nothing, between frames and at the end.
+    for nothing in [&long, &empty] {
+        let (found, unpacked) = read(&[first, (nothing, 0, None), second, (nothing, 0, None)]);
+        assert!(found.good, "{found}");
+        same(&unpacked.unwrap(), &plain, "unpacked");
+    }
+    for (something, at) in [(&hidden[..], 1), (&hidden, 2), (cut, 1), (b"none", 2)] {
+        let mut entries = vec![first, second];
+        entries.insert(at, (something, 0, None));
+        let (found, unpacked) = read(&entries);
+        let bad: Vec<(u64, u64)> = found.bad.iter().map(|bad| (bad.at, bad.len)).collect();
+        assert_eq!(
+            bad,
+            [(if at == 1 { half } else { plain.len() } as u64, 0)],
+            "{found}"
+        );
+        assert!(!found.good && unpacked.is_err());
+    }
+}
+
+#[test]
+fn a_frame_that_is_too_large_is_not_called_damaged() {
+    let folder = Folder::new();
+    let frame = frame(&vec![0; 8 << 20]);
+    let path = folder.file("large.zst", &seekable(&[(&frame, 8 << 20, None)]));
+    let error = Image::open(&path).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+}
+
+#[test]
+fn files_of_the_writer_of_zstd_are_read() {
+    for (name, frames, check) in [("sums.zst", 11, "XXH64"), ("plain.zst", 5, "XXH64")] {
+        let path = fixture("zstd").join(name);
+        let image = Image::open(&path).unwrap();
+        same(&read_all(&image).unwrap(), &sample(), name);
+        let found = verified(&path).unwrap();
+        assert_eq!((found.good, found.checked[check]), (true, frames), "{name}");
+    }
+}
+
+#[test]
+fn golden_frames_of_zstd_are_read_and_bad_ones_refused() {
+    let folder = Folder::new();
+    let read = |name: &str, len: u32| {
+        let frame = fs::read(fixture("zstd/golden").join(name)).unwrap();
+        let path = folder.file("golden.zst", &seekable(&[(&frame, len, None)]));
+        unpacked(&folder, &path, "auto")
+    };
+    for (name, plain) in [
+        ("block-128k.zst", &[0; 131_068][..]),
+        ("empty-block.zst", b""),
+        ("rle-first-block.zst", &[0; 1 << 20]),
+        ("zeroSeq_2B.zst", b"Hello World!\n"),
+    ] {
+        let got = read(name, plain.len() as u32);
+        same(&got.unwrap(), plain, name);
+    }
+    for (name, len) in [
+        ("bad-off0.bin.zst", 18),
+        ("bad-truncated_huff_state.zst", 7),
+        ("bad-zeroSeq_extraneous.zst", 13),
+    ] {
+        assert!(read(name, len).is_err(), "{name}");
+    }
 }

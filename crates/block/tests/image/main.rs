@@ -11,3 +11,4 @@ mod interop;
 mod looks;
 mod round;
 mod serving;
+mod xz;

@@ -1,8 +1,13 @@
 //! xz, <https://tukaani.org/xz/xz-file-format.txt>; only read.
 //!
 //! A block of an `.xz` file is decoded as a file of one block: header, index and footer are put around it, so that the
-//! library checks the checksum as it would in a file.
+//! library checks the checksum as it would in a file. The library does not compare the lengths that headers and index
+//! say with what it decodes, so that is done here before.
 
+mod block;
+mod number;
+
+use std::cmp::Ordering;
 use std::io::{Cursor, ErrorKind, Read};
 
 use libdeflater::crc32;
@@ -21,8 +26,11 @@ pub static BLOCK_CRC64: Codec = entry(10, "xz-block-crc64", Some(4));
 /// A block of a file with SHA-256.
 pub static BLOCK_SHA256: Codec = entry(11, "xz-block-sha256", Some(10));
 
-/// Memory for the dictionary of one block, in KiB: level 9 has 64 MiB.
-const MEMORY: u32 = 66 << 10;
+pub use block::{is_read, lengths};
+pub use number::records;
+
+/// Memory for one block, in KiB: the largest dictionary and some for the decoder.
+const MEMORY: u32 = (block::DICTIONARY >> 10) as u32 + (2 << 10);
 
 const fn entry(id: u8, name: &'static str, check: Option<u8>) -> Codec {
     Codec {
@@ -57,11 +65,60 @@ struct Xz(Option<u8>);
 impl Decode for Xz {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         let Some(check) = self.0 else {
+            stream(packed)?;
             return read(packed, plain);
         };
+        let found = lengths(packed)?;
+        let wanted = plain.len() as u64;
+        match found.plain.cmp(&wanted) {
+            Ordering::Less => return Err(CodecError::TooShort),
+            Ordering::Greater => return Err(CodecError::TooLong),
+            Ordering::Equal => {}
+        }
+        let all = found.packed + found.padding() + check_len(check).unwrap_or(0);
+        if all != packed.len() as u64 {
+            return Err(CodecError::Invalid);
+        }
         let header = header(check);
-        let tail = tail(check, packed.len() as u64, plain.len() as u64);
+        let tail = tail(check, all, wanted);
         read(Cursor::new(header).chain(packed).chain(&tail[..]), plain)
+    }
+}
+
+/// Bytes of a checksum, by its number in a header.
+fn check_len(check: u8) -> Option<u64> {
+    match check {
+        0 => Some(0),
+        1 => Some(4),
+        4 => Some(8),
+        10 => Some(32),
+        _ => None,
+    }
+}
+
+/// Whether the index of a file of one stream says what its blocks are.
+fn stream(packed: &[u8]) -> Result<(), CodecError> {
+    let damaged = CodecError::Invalid;
+    let check = *packed.get(7).ok_or(damaged)?;
+    if !packed.starts_with(&header(check)) {
+        return Err(damaged);
+    }
+    let sum = check_len(check);
+    let sum = sum.ok_or(CodecError::Unsupported(
+        "has a checksum of a kind that is not read",
+    ))?;
+    let mut rest = &packed[END..];
+    let mut blocks = Vec::new();
+    while rest.first().is_some_and(|&len| len != 0) {
+        let block = lengths(rest)?;
+        blocks.push((block.packed + sum, block.plain));
+        let all = block.packed + block.padding() + sum;
+        rest = rest.get(all as usize..).ok_or(damaged)?;
+    }
+    let index = rest.get(..rest.len().saturating_sub(END));
+    match index.and_then(records) == Some(blocks) {
+        true => Ok(()),
+        false => Err(damaged),
     }
 }
 
@@ -81,8 +138,11 @@ fn read(packed: impl Read, plain: &mut [u8]) -> Result<(), CodecError> {
     }
 }
 
+/// Bytes of the header and of the footer of a stream.
+const END: usize = 12;
+
 /// The header of a stream.
-fn header(check: u8) -> [u8; 12] {
+fn header(check: u8) -> [u8; END] {
     let mut header = *b"\xfd7zXZ\0\0\0\0\0\0\0";
     header[7] = check;
     let sum = crc32(&header[6..8]);
