@@ -28,7 +28,7 @@ pub struct VerifySession {
 pub struct Verified {
     /// The image.
     pub name: String,
-    /// Every block was looked at and is good, and so is the root.
+    /// Every block was looked at and is good, and so is the root and what else there is in the file.
     pub good: bool,
     /// Not all of it was looked at.
     pub cancelled: bool,
@@ -42,6 +42,8 @@ pub struct Verified {
     pub root: Option<Hash>,
     /// Whether that is the hash of the hashes it has; with good blocks it is then the hash of the image.
     pub root_good: Option<bool>,
+    /// What is wrong in the file although every byte of the image can be read.
+    pub faults: Vec<String>,
 }
 
 /// Verifies `input`: every block is decoded and compared with what was stored beside it.
@@ -85,15 +87,21 @@ impl VerifySession {
         };
         let root_good = root.zip(computed).map(|(said, computed)| said == computed);
         let (bad, bad_count) = findings.bad_blocks();
+        let faults = match report.cancelled {
+            true => Vec::new(),
+            false => self.image.faults()?,
+        };
+        let sound = bad_count == 0 && root_good != Some(false) && faults.is_empty();
         let verified = Verified {
             name: self.image.file().name().to_owned(),
-            good: bad_count == 0 && root_good != Some(false) && !report.cancelled,
+            good: sound && !report.cancelled,
             cancelled: report.cancelled,
             checked: findings.checked(),
             bad,
             bad_count,
             root,
             root_good,
+            faults,
         };
         Ok((verified, report))
     }
@@ -156,9 +164,16 @@ impl fmt::Display for Verified {
                 self.name
             )?;
         }
+        for fault in &self.faults {
+            writeln!(f, "{}: {fault}", self.name)?;
+        }
+        let readable = self.bad_count == 0 && self.root_good != Some(false);
         let said = match (self.good, self.cancelled) {
             (_, true) => "not all was looked at",
             (true, _) => "good",
+            (false, _) if readable => {
+                "all of the image can be read, but the file is faulty; convert it or repair it before it is written to"
+            }
             (false, _) => "bad; get the file again",
         };
         write!(f, "{}: {said}", self.name)?;

@@ -9,6 +9,7 @@ mod foreign;
 mod geometry;
 mod interop;
 mod looks;
+mod qcow2;
 mod round;
 mod serving;
 mod xz;

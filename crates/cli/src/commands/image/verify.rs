@@ -22,7 +22,8 @@ Examples:
 
 Bad blocks are listed, and then the exit status is 1. What evener packed has a BLAKE3 hash of every
 block and one over all of them; of other formats their own checksums are compared, and of those
-without any it is only seen that every block can be decoded.")]
+without any it is only seen that every block can be decoded. Of a qcow2 image that which only
+writers need, such as its reference counts, is looked at too.")]
 pub struct Args {
     /// The image
     image: OsString,
