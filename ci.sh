@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop long guest
-# Without a name: all that a change must pass but guest, in the order that fails soonest. .ci/run has guest as well.
+# outside. Without a name: all that a change must pass but guest and outside, in the order that fails soonest. .ci/run
+# has guest as well.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -118,6 +119,9 @@ TOTALS
 # GUEST_ROUNDS, kills of the server, 10 unless set. The first time it fetches a kernel.
 guest() { crates/block/tests/guest/run.sh; }
 
+# Tests of QEMU under the GPL, which are fetched and not kept here: ./ci.sh outside, or OUTSIDE_ROUNDS=2000 ./ci.sh outside
+outside() { crates/block/tests/outside/run.sh; }
+
 if [ $# -eq 0 ]; then
     set -- fmt lint test doc bench-smoke interop long loom fuzz
 fi
@@ -125,9 +129,9 @@ for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     begin=$SECONDS
     case $verb in
-        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long | guest) "$verb" ;;
+        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long | guest | outside) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long guest" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long guest outside" >&2
             exit 2
             ;;
     esac

@@ -96,12 +96,15 @@ def cobblestone(binary, directory):
             for written in (sealed, theirs):
                 written.unlink(missing_ok=True)
             must(f"encrypt {what}", [binary, "encrypt", *options, "-o", sealed, plain])
-            if sealed.exists():
+            through = must(f"encrypt, pipe, {what}", [binary, "encrypt", *options], text)
+            for how, file in (("", sealed.read_bytes() if sealed.exists() else None), (", pipe", through)):
+                if file is None:
+                    continue
                 decryptor = Cobblestone256Decryptor(key, context=context.encode())
                 try:
-                    same(f"cryptography of encrypt, {what}", decryptor.update(sealed.read_bytes()) + decryptor.finalize(), text)
+                    same(f"cryptography of encrypt{how}, {what}", decryptor.update(file) + decryptor.finalize(), text)
                 except Exception as error:  # whatever it raises is a disagreement
-                    failures.append(f"cryptography refuses encrypt, {what}: {error!r}")
+                    failures.append(f"cryptography refuses encrypt{how}, {what}: {error!r}")
 
             encryptor = Cobblestone256Encryptor(key, context=context.encode())
             file = encryptor.update(text) + encryptor.finalize()

@@ -2,6 +2,8 @@
 
 mod bad;
 mod disk;
+mod formats;
+mod model;
 mod overlay;
 mod round;
 mod serve;
