@@ -3,8 +3,9 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -48,13 +49,41 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// What clients such as nbdcopy and qemu-img call it.
+    /// What clients on this machine call it, wherever they are started: of every address one that they can connect to.
     pub fn uri(&self) -> String {
         match self {
-            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
-            Address::Tcp(rest) => format!("nbd://{rest}"),
+            Address::Unix(path) => {
+                // Without a current folder the path is all that is known.
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let path = escaped(path.as_os_str().as_bytes());
+                format!("nbd+unix:///?socket={path}")
+            }
+            Address::Tcp(rest) => match rest.parse::<SocketAddr>() {
+                Ok(mut address) => {
+                    match address.ip() {
+                        ip if !ip.is_unspecified() => {}
+                        IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+                        IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+                    }
+                    // Of an address with a zone the sign before that.
+                    format!("nbd://{}", address.to_string().replace('%', "%25"))
+                }
+                Err(_) => format!("nbd://{rest}"),
+            },
         }
     }
+}
+
+/// Bytes as they stand in a URI, and between the quotes of a shell.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut all, &byte| {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => all.push(byte.into()),
+            _ if byte.is_ascii_alphanumeric() => all.push(byte.into()),
+            _ => all.push_str(&format!("%{byte:02X}")),
+        }
+        all
+    })
 }
 
 /// Something that clients can connect to.
@@ -177,5 +206,34 @@ impl Drop for SocketFile {
         if self.id.is_some() && identity(&self.path) == self.id {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_leads_there_from_any_folder() {
+        let here = std::env::current_dir().unwrap();
+        let here = escaped(here.as_os_str().as_bytes());
+        for (address, uri) in [
+            ("unix:/run/a.sock", "nbd+unix:///?socket=/run/a.sock"),
+            (
+                "unix:/tmp/a b&c=d'e%+#?.s",
+                "nbd+unix:///?socket=/tmp/a%20b%26c%3Dd%27e%25%2B%23%3F.s",
+            ),
+            ("unix:/tmp/\u{e9}", "nbd+unix:///?socket=/tmp/%C3%A9"),
+            ("tcp:127.0.0.1:10809", "nbd://127.0.0.1:10809"),
+            ("tcp:0.0.0.0:9", "nbd://127.0.0.1:9"),
+            ("tcp:[::]:9", "nbd://[::1]:9"),
+            ("tcp:[2001:db8::1]:9", "nbd://[2001:db8::1]:9"),
+            ("tcp:localhost:9", "nbd://localhost:9"),
+        ] {
+            let address: Address = address.parse().unwrap();
+            assert_eq!(address.uri(), uri);
+        }
+        let relative: Address = "unix:socket".parse().unwrap();
+        assert_eq!(relative.uri(), format!("nbd+unix:///?socket={here}/socket"));
     }
 }
