@@ -126,21 +126,20 @@ pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, Sess
     })
 }
 
-/// `1.50 GiB`
+/// `1.50 GiB`, never more than there is: 1 MiB less a byte is 1023.99 KiB.
 pub(super) struct Bytes(pub(super) u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut number, mut unit) = (self.0 as f64, "bytes");
-        for next in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
-            if number < 1024.0 {
-                break;
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let shift = self.0.checked_ilog2().unwrap_or(0) / 10 * 10;
+        match (shift / 10).checked_sub(1) {
+            None => write!(f, "{} bytes", self.0),
+            Some(unit) => {
+                let hundredths = (u128::from(self.0) * 100) >> shift;
+                let (whole, part) = (hundredths / 100, hundredths % 100);
+                write!(f, "{whole}.{part:02} {}", units[unit as usize])
             }
-            (number, unit) = (number / 1024.0, next);
-        }
-        match unit {
-            "bytes" => write!(f, "{} bytes", self.0),
-            _ => write!(f, "{number:.2} {unit}"),
         }
     }
 }
@@ -198,6 +197,9 @@ mod tests {
             (0, "0 bytes"),
             (1023, "1023 bytes"),
             (1024, "1.00 KiB"),
+            ((1 << 20) - 1, "1023.99 KiB"),
+            ((2 << 20) - 1, "1.99 MiB"),
+            (u64::MAX, "15.99 EiB"),
             (3 << 29, "1.50 GiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
