@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use evener_files::Change;
+
 use crate::codec::CodecError;
 
 /// An image that cannot be used. Every message is one line that says what, where and what to do.
@@ -30,6 +32,37 @@ pub enum Error {
         format: &'static str,
         /// What is wrong.
         what: String,
+    },
+    /// The file ends before what its header or index says is in it.
+    #[error(
+        "{name}: this {format} image is cut short: {what}; copy or download it again, to its end"
+    )]
+    Cut {
+        /// The image.
+        name: String,
+        /// Its format.
+        format: &'static str,
+        /// What is not there.
+        what: String,
+    },
+    /// The file is not what it was when it was opened: what was read of it may be of two states.
+    #[error("{name}: {change}; try again when nothing writes to it")]
+    Changed {
+        /// The image.
+        name: String,
+        /// What became of it.
+        change: Change,
+    },
+    /// What comes through a pipe is no raw image, and any other is read at any place.
+    #[error(
+        "{name}: looks like {format}, and only a raw image can come through a pipe; name its file, or say --format raw \
+         if these bytes are meant"
+    )]
+    Piped {
+        /// What messages call the pipe.
+        name: String,
+        /// What it looks like.
+        format: String,
     },
     /// A block cannot be decoded, or is not what was packed.
     #[error("{name}: the block at byte {at} {fault}; get the file again")]
@@ -82,7 +115,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Codec { codec, error } => write!(f, "is no valid {codec}: {error}"),
-            Fault::Cut => f.write_str("lies behind the end of the file"),
+            Fault::Cut => f.write_str("lies behind the end of the file, which is cut short"),
             Fault::Sum { kind } => write!(f, "has another {kind} than was stored"),
             Fault::Length => f.write_str("has another length than the index says"),
             Fault::NotZero => f.write_str("is marked as zero and is not"),

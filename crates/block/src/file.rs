@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use evener_files::{FileId, InputFile};
+use evener_files::{Change, FileId, InputFile, Watch};
 
 use crate::error::Error;
 
@@ -17,6 +17,7 @@ pub struct ImageFile {
     size: u64,
     allocated: Option<u64>,
     id: Option<FileId>,
+    watch: Option<Watch>,
 }
 
 impl ImageFile {
@@ -33,7 +34,7 @@ impl ImageFile {
     /// # Errors
     /// It is a pipe or a terminal.
     pub fn of(input: InputFile) -> Result<ImageFile, Error> {
-        let id = input.id();
+        let (id, watch) = (input.id(), input.watch());
         let InputFile { mut file, name, .. } = input;
         let unreadable = |name: &str, reason| {
             let name = name.to_owned();
@@ -56,6 +57,7 @@ impl ImageFile {
             size,
             allocated,
             id,
+            watch,
         })
     }
 
@@ -79,10 +81,11 @@ impl ImageFile {
         self.id
     }
 
-    /// Fills `room` from byte `at` on and says how many bytes there were before the file ended.
+    /// Fills `room` from byte `at` on and says how many bytes there were before the end that the file had when it was
+    /// opened.
     ///
     /// # Errors
-    /// The system cannot read.
+    /// The system cannot read, or the file has become shorter: bytes that were there are never taken for zero.
     pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
         let mut got = 0;
         while got < room.len() {
@@ -99,13 +102,43 @@ impl ImageFile {
                 }
             }
         }
-        Ok(got)
+        let there = self.size.saturating_sub(at).min(room.len() as u64);
+        match (got as u64) < there {
+            true => {
+                let (from, to) = (self.size, self.length().unwrap_or(at + got as u64));
+                Err(self.changed(Change::Shrank { from, to }))
+            }
+            false => Ok(got),
+        }
     }
 
-    /// `len` bytes from byte `at` on, or what of them there is. Never more memory than the file has bytes.
+    /// Bytes that it has now.
+    fn length(&self) -> Option<u64> {
+        let found = self.file.metadata().ok()?;
+        found.is_file().then_some(found.len())
+    }
+
+    fn changed(&self, change: Change) -> Error {
+        let name = self.name.clone();
+        Error::Changed { name, change }
+    }
+
+    /// Whether it is what it was when it was opened, as its size and the time of its last write tell. Of a device they
+    /// tell nothing.
     ///
     /// # Errors
-    /// The system cannot read.
+    /// It is something else.
+    pub fn unchanged(&self) -> Result<(), Error> {
+        match self.watch.as_ref().and_then(Watch::change) {
+            Some(change) => Err(self.changed(change)),
+            None => Ok(()),
+        }
+    }
+
+    /// `len` bytes from byte `at` on, or what of them the file had when it was opened. Never more memory than that.
+    ///
+    /// # Errors
+    /// The system cannot read, or the file has become shorter.
     pub fn bytes(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
         let there = len.min(self.size.saturating_sub(at));
         let mut bytes = vec![0; usize::try_from(there).unwrap_or(usize::MAX)];
@@ -115,7 +148,8 @@ impl ImageFile {
     }
 
     /// The first byte from `at` on that is in no hole: `at` itself where the system does not tell. That a hole begins
-    /// is not asked for, as some file systems look at every page before it.
+    /// is not asked for, as some file systems look at every page before it. Bytes that the file had and has not any more
+    /// are in no hole.
     pub fn data_from(&self, at: u64) -> u64 {
         #[cfg(target_os = "linux")]
         {
@@ -123,7 +157,9 @@ impl ImageFile {
             match seek(&self.file, SeekFrom::Data(at)) {
                 Ok(data) => data.clamp(at, self.size.max(at)),
                 // No data from here on.
-                Err(rustix::io::Errno::NXIO) => self.size.max(at),
+                Err(rustix::io::Errno::NXIO) => {
+                    self.length().unwrap_or(self.size).min(self.size).max(at)
+                }
                 Err(_) => at,
             }
         }

@@ -202,10 +202,11 @@ impl Image {
     }
 
     /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be
-    /// zero.
+    /// zero. Those of a block that is damaged, or is not in the file, count among them: to say that they are zero would
+    /// have readers pass over the fault.
     ///
     /// # Errors
-    /// There is no byte `at`, or the file cannot be read.
+    /// There is no byte `at`.
     pub fn extent(&self, at: u64, end: u64) -> Result<Extent, Error> {
         let mut blocks = usize::MAX;
         self.extent_of(at, end, &mut blocks)
@@ -222,18 +223,29 @@ impl Image {
         let mut to = at;
         let mut zero = None;
         while to < end && (to == at || *blocks > 0) {
-            let block = self.opened.layout.block(to)?;
+            let (hole, end) = match self.opened.layout.block(to) {
+                Ok(block) => {
+                    let hole = matches!(block.place, Place::Zero { .. });
+                    (hole, block.start + block.len)
+                }
+                Err(_) => (false, self.after(to)),
+            };
             *blocks = blocks.saturating_sub(1);
-            let hole = matches!(block.place, Place::Zero { .. });
             if *zero.get_or_insert(hole) != hole {
                 break;
             }
-            to = block.start + block.len;
+            to = end;
         }
         Ok(Extent {
             bytes: at..to.min(end),
             zero: zero.unwrap_or(false),
         })
+    }
+
+    /// Where the block ends that holds byte `at`, if nothing says where it lies: all are as long then.
+    pub(crate) fn after(&self, at: u64) -> u64 {
+        let block = u64::from(self.block_size());
+        ((at / block + 1) * block).min(self.size())
     }
 
     /// Tells the system that the file's bytes behind these of the image will be read soon.

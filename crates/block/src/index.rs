@@ -2,6 +2,7 @@
 
 use crate::MAX_BLOCK;
 use crate::codec::{self, Codec};
+use crate::format::Refused;
 use crate::image::{Block, Check, PackedSum, Place};
 
 /// What is known of a block.
@@ -47,21 +48,6 @@ pub struct Index {
     leaves: u32,
 }
 
-/// Why a block cannot be in an index.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// It is none.
-    Damaged(String),
-    /// It is one that is not read, and what to do.
-    Unsupported(String),
-}
-
-impl<T: Into<String>> From<T> for Refused {
-    fn from(what: T) -> Refused {
-        Refused::Damaged(what.into())
-    }
-}
-
 /// The most bytes that a codec makes of `plain` bytes: all of them grow by less when there is nothing to find.
 pub fn most_packed(plain: u64) -> u64 {
     plain * 2 + 4096
@@ -84,7 +70,7 @@ impl Index {
     /// blocks.
     ///
     /// # Errors
-    /// It lies elsewhere, or one of the sizes is none that a block has.
+    /// It lies elsewhere, or one of the sizes is none that a block has, or more than is read.
     pub fn push(
         &mut self,
         codec: &'static Codec,
@@ -95,11 +81,7 @@ impl Index {
     ) -> Result<(), Refused> {
         let at = self.size;
         if len > u64::from(MAX_BLOCK) {
-            let most = MAX_BLOCK >> 20;
-            return Err(Refused::Unsupported(format!(
-                "has a block of {len} bytes at byte {at}; up to {most} MiB are read; unpack it and pack it again with \
-                 evener image pack"
-            )));
+            return Err(Refused::longer_than_any(at, len));
         }
         if len == 0 || packed == 0 || packed > most_packed(len) {
             let what = format!("the block at byte {at}, of {len} bytes, is packed in {packed}");
@@ -190,9 +172,9 @@ impl Index {
         self.leaves
     }
 
-    /// Blocks; a run of zero ones counts as one.
-    pub fn count(&self) -> usize {
-        self.entries.len()
+    /// Where the first of its blocks lies in the file.
+    pub fn first_offset(&self) -> Option<u64> {
+        self.entries.first().map(|entry| entry.offset)
     }
 
     /// The block that holds byte `at`, which is inside the image.

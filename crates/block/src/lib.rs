@@ -17,6 +17,7 @@
 //! | --- | --- |
 //! | `image.rs` | an image that is open: geometry, blocks, extents |
 //! | `read.rs` | its bytes: read, decoded, compared |
+//! | `merged.rs` | an image together with an overlay |
 //! | `file.rs` | the file under it, read from any thread |
 //! | `codec/` | one file per codec, one line each in `mod.rs` |
 //! | `format/` | one file per format, one line each in `mod.rs` |
@@ -39,6 +40,7 @@ mod file;
 pub mod format;
 mod image;
 mod index;
+mod merged;
 pub mod nbd;
 pub mod overlay;
 pub mod pack;
@@ -54,6 +56,7 @@ pub use decoder::Decoder;
 pub use error::{Error, Fault};
 pub use file::ImageFile;
 pub use image::{Block, Check, Extent, Image, PackedSum, Place};
+pub use merged::Merged;
 pub use tree::{Hash, Root};
 
 /// The smallest block that is written or taken from an index of blocks of one size, in bytes.

@@ -96,8 +96,7 @@ impl Image {
                 };
                 let mut leaf = Hash([0; Hash::LEN]);
                 let at = leaves.offset + u64::from(number) * Hash::LEN as u64;
-                self.file().read(at, &mut leaf.0)?;
-                Hash::of(plain) == leaf
+                self.file().read(at, &mut leaf.0)? == Hash::LEN && Hash::of(plain) == leaf
             }
         };
         match fits {
@@ -111,7 +110,7 @@ impl Image {
         }
     }
 
-    fn wrong(&self, at: u64, fault: Fault) -> Error {
+    pub(crate) fn wrong(&self, at: u64, fault: Fault) -> Error {
         let name = self.file().name().to_owned();
         match fault {
             Fault::Codec {
@@ -120,7 +119,9 @@ impl Image {
             } => Error::Unsupported {
                 name,
                 format: self.format().name,
-                what: format!("has a block at byte {at} that {what}"),
+                what: format!(
+                    "has a block at byte {at} that {what}; unpack it with its own program and pack that"
+                ),
             },
             _ => Error::Block { name, at, fault },
         }

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
+use crate::error::Error;
+
 /// A block that is not what was packed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Bad {
@@ -14,6 +16,49 @@ pub struct Bad {
     pub len: u64,
     /// What is wrong with it.
     pub what: String,
+    /// Of which kind that is.
+    pub kind: Kind,
+}
+
+/// What to make of a block that is not good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It is not what was packed.
+    Damaged,
+    /// It may well be, and uses something that is not read.
+    Unsupported,
+    /// The system cannot read it.
+    Unreadable,
+}
+
+impl Bad {
+    /// A block of `len` bytes at byte `at`, by the error that reading it gave.
+    ///
+    /// # Errors
+    /// That error, if it is not about this block alone.
+    pub(super) fn of(error: Error, at: u64, len: u64) -> Result<Bad, Error> {
+        let (kind, what) = match error {
+            Error::Block { fault, .. } => (Kind::Damaged, fault.to_string()),
+            Error::Damaged { what, .. } | Error::Cut { what, .. } => {
+                (Kind::Damaged, format!("is not to be found: {what}"))
+            }
+            Error::Unsupported { what, .. } => {
+                (Kind::Unsupported, format!("is not read: the image {what}"))
+            }
+            Error::File(evener_files::Error::Read { reason, .. }) => {
+                let reason = evener_files::plain(&reason);
+                (Kind::Unreadable, format!("cannot be read: {reason}"))
+            }
+            other => return Err(other),
+        };
+        Ok(Bad {
+            at,
+            len,
+            what,
+            kind,
+        })
+    }
 }
 
 /// Bad blocks that are kept; more are only counted.

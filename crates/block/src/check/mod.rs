@@ -14,7 +14,7 @@ mod sink;
 mod source;
 mod unit;
 
-pub use findings::{Bad, Findings};
+pub use findings::{Bad, Findings, Kind};
 pub use service::{Decode, Purpose};
 pub use sink::UnpackSink;
 pub use source::BlockSource;

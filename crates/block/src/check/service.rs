@@ -1,14 +1,13 @@
 //! Decoding blocks as work for the runtime.
 
-use std::sync::Arc;
-
 use evener_runtime::{Part, Service, Shape};
 
 use super::findings::{Bad, Findings};
 use super::unit::{Piece, UnitIn, UnitOut};
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Block, Image, Place};
+use crate::image::{Block, Place};
+use crate::merged::Merged;
 use crate::units::{DECODING, Trouble, shapes, unit_blocks};
 
 /// What blocks are decoded for.
@@ -22,7 +21,7 @@ pub enum Purpose {
 
 /// Decodes and checks an image. An item is a block.
 pub struct Decode {
-    image: Arc<Image>,
+    merged: Merged,
     purpose: Purpose,
     findings: Findings,
     trouble: Trouble,
@@ -35,10 +34,10 @@ pub struct Scratch {
 }
 
 impl Decode {
-    /// All of an image.
-    pub fn new(image: Arc<Image>, purpose: Purpose) -> Decode {
+    /// All of an image, and what lies over it.
+    pub fn new(merged: Merged, purpose: Purpose) -> Decode {
         Decode {
-            image,
+            merged,
             purpose,
             findings: Findings::default(),
             trouble: Trouble::default(),
@@ -56,11 +55,12 @@ impl Decode {
     }
 
     fn decode(&self, decoder: &mut Decoder, block: &Block, plain: &mut [u8]) -> Result<(), Error> {
+        let image = self.merged.image();
         if block.len == 0 {
-            return self.image.check_empty(decoder, block);
+            return image.check_empty(decoder, block);
         }
-        self.image.read_block(decoder, block, plain)?;
-        self.image.check(block, plain)
+        image.read_block(decoder, block, plain)?;
+        image.check(block, plain)
     }
 
     fn verify(&self, block: &Block, scratch: &mut Scratch) -> Result<(), Error> {
@@ -87,14 +87,15 @@ impl Decode {
         match self.decode(&mut scratch.decoder, &block, &mut scratch.plain[..len]) {
             Ok(()) if len == 0 => {}
             Ok(()) => self.findings.good(block.check.name()),
-            Err(Error::Block { at, fault, .. }) => self.findings.bad(Bad {
-                at,
-                len: block.len,
-                what: fault.to_string(),
-            }),
-            Err(other) => return Err(other),
+            Err(error) => self.findings.bad(Bad::of(error, block.start, block.len)?),
         }
         Ok(())
+    }
+
+    /// Whether something was written over a block.
+    fn is_under(&self, block: &Block) -> bool {
+        let end = block.start + block.len;
+        self.merged.run(block.start, end) != (false, end)
     }
 
     fn one(
@@ -106,11 +107,18 @@ impl Decode {
     ) -> Result<(), Error> {
         match (self.purpose, &block.place) {
             (Purpose::Verify, _) => self.verify(block, scratch),
-            (Purpose::Unpack, Place::Zero { .. }) => Ok(()),
-            (Purpose::Unpack, _) => {
+            (Purpose::Unpack, Place::Zero { .. }) if !self.is_under(block) => Ok(()),
+            (Purpose::Unpack, place) => {
                 let mut row = output.rows.write(item..item + 1);
                 let plain = &mut row[..block.len as usize];
-                self.decode(&mut scratch.decoder, block, plain)
+                let end = block.start + block.len;
+                match place {
+                    // None of its own bytes is wanted.
+                    _ if block.len > 0 && self.merged.run(block.start, end) == (true, end) => {}
+                    Place::Zero { .. } => plain.fill(0),
+                    _ => self.decode(&mut scratch.decoder, block, plain)?,
+                }
+                self.merged.patch(block.start, plain)
             }
         }
     }
@@ -126,8 +134,11 @@ impl Service for Decode {
             Purpose::Verify => "verify",
             Purpose::Unpack => "unpack",
         };
-        let kib = f64::from(self.image.block_size()) / 1024.0;
-        format!("{verb}, {}, blocks of {kib} KiB", self.image.format().name)
+        let kib = f64::from(self.merged.image().block_size()) / 1024.0;
+        format!(
+            "{verb}, {}, blocks of {kib} KiB",
+            self.merged.image().format().name
+        )
     }
 
     fn input(&self) -> UnitIn {
@@ -135,7 +146,7 @@ impl Service for Decode {
     }
 
     fn output(&self) -> UnitOut {
-        let block = self.image.block_size();
+        let block = self.merged.image().block_size();
         let room = match self.purpose {
             Purpose::Verify => 0,
             Purpose::Unpack => block as usize,
@@ -151,7 +162,7 @@ impl Service for Decode {
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        shapes(self.image.block_size(), DECODING)
+        shapes(self.merged.image().block_size(), DECODING)
     }
 
     fn run(
@@ -163,7 +174,7 @@ impl Service for Decode {
     ) -> Result<(), String> {
         let pieces = input.blocks.iter().map(|block| Piece {
             len: block.len,
-            zero: matches!(block.place, Place::Zero { .. }),
+            zero: matches!(block.place, Place::Zero { .. }) && !self.is_under(block),
         });
         output.describe(pieces, input.last);
         for item in part.of(input.blocks.len()) {

@@ -1,17 +1,20 @@
 //! Unpacked units to a file or a pipe.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use evener_files::{OutputFile, Target};
 use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
 use crate::error::Error;
+use crate::image::Image;
 use crate::zero::is_zero;
 
 /// Writes what is not zero, and leaves holes where a file can have them. A file appears under its name only if all of
-/// the image was written.
+/// the image was written, and it did not change meanwhile.
 pub struct UnpackSink {
+    image: Arc<Image>,
     output: OutputFile,
     bytes: u64,
     /// Zeros that are not written yet.
@@ -23,9 +26,10 @@ pub struct UnpackSink {
 const PAGE: usize = 4096;
 
 impl UnpackSink {
-    /// Nothing is written yet.
-    pub fn new(output: OutputFile) -> UnpackSink {
+    /// For an image of which nothing is written yet.
+    pub fn new(image: Arc<Image>, output: OutputFile) -> UnpackSink {
         UnpackSink {
+            image,
             output,
             bytes: 0,
             zeros: 0,
@@ -93,6 +97,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
         if !self.complete {
             return Ok(());
         }
+        self.image.file().unchanged()?;
         self.flush_zeros()?;
         let done = self
             .output

@@ -1,17 +1,19 @@
 //! Units of an image that is decoded.
 
-use std::sync::Arc;
-
 use evener_runtime::{Service, Source};
 
+use super::findings::{Bad, Findings};
 use super::unit::UnitIn;
 use crate::error::Error;
-use crate::image::{Image, Place};
+use crate::image::{Block, Check, Place};
+use crate::merged::Merged;
 use crate::units::unit_blocks;
 
 /// The blocks of an image, in order. The last unit says so, and may be empty.
 pub struct BlockSource {
-    image: Arc<Image>,
+    merged: Merged,
+    /// Where a block that is not to be found is told, if the others are to be looked at.
+    findings: Option<Findings>,
     blocks: usize,
     at: u64,
     /// Blocks without bytes that were read.
@@ -20,21 +22,67 @@ pub struct BlockSource {
 }
 
 impl BlockSource {
-    /// All blocks.
-    pub fn new(image: Arc<Image>) -> BlockSource {
+    /// All blocks. The first that the image does not say the place of ends it.
+    pub fn new(merged: Merged) -> BlockSource {
         BlockSource {
-            blocks: unit_blocks(image.block_size()),
-            image,
+            blocks: unit_blocks(merged.image().block_size()),
+            merged,
+            findings: None,
             at: 0,
             empty: 0,
             done: false,
         }
     }
 
+    /// The same, and such blocks are among what is found.
+    pub fn telling(self, findings: Findings) -> BlockSource {
+        BlockSource {
+            findings: Some(findings),
+            ..self
+        }
+    }
+
     /// Units there will be, about.
     pub fn count(&self) -> u64 {
-        let unit = u64::from(self.image.block_size()) * self.blocks as u64;
-        self.image.size().div_ceil(unit).max(1)
+        let image = self.merged.image();
+        let unit = u64::from(image.block_size()) * self.blocks as u64;
+        image.size().div_ceil(unit).max(1)
+    }
+
+    /// The block at which the last one ended, as far as it is all zero or under the overlay where it is zero. `None`: it
+    /// is not to be found, and that was told.
+    fn next(&mut self) -> Result<Option<Block>, Error> {
+        let (at, image) = (self.at, self.merged.image());
+        let zeros = |end: u64| Block {
+            start: at,
+            len: end - at,
+            place: Place::Zero { packed: None },
+            check: Check::Nothing,
+        };
+        let after = image.after(at);
+        let whole = |block: &Block| match block.place {
+            Place::Zero { packed } => packed.is_some() && self.merged.overlay().is_none(),
+            _ => true,
+        };
+        let block = match image.block(at) {
+            Ok(block) if whole(&block) => block,
+            Ok(block) => {
+                let (over, to) = self.merged.run(at, block.start + block.len);
+                zeros(if over { to.min(after) } else { to })
+            }
+            // Nothing of it is read.
+            Err(_) if self.merged.run(at, after) == (true, after) => zeros(after),
+            Err(error) => {
+                let Some(findings) = &self.findings else {
+                    return Err(error);
+                };
+                findings.bad(Bad::of(error, at, after - at)?);
+                self.at = after;
+                return Ok(None);
+            }
+        };
+        self.at = block.start + block.len;
+        Ok(Some(block))
     }
 }
 
@@ -46,25 +94,19 @@ impl<S: Service<Input = UnitIn>> Source<S> for BlockSource {
             return Ok(false);
         }
         unit.blocks.clear();
+        let size = self.merged.image().size();
         while unit.blocks.len() < self.blocks {
-            let empty = self.image.empty(self.empty);
+            let empty = self.merged.image().empty(self.empty);
             if let Some(block) = empty.filter(|block| block.start <= self.at) {
                 self.empty += 1;
                 unit.blocks.push(block);
                 continue;
             }
-            if self.at >= self.image.size() {
+            if self.at >= size {
                 self.done = true;
                 break;
             }
-            let mut block = self.image.block(self.at)?;
-            if matches!(block.place, Place::Zero { packed: None }) {
-                // Such a block may begin before.
-                block.len -= self.at - block.start;
-                block.start = self.at;
-            }
-            self.at = block.start + block.len;
-            unit.blocks.push(block);
+            unit.blocks.extend(self.next()?);
         }
         unit.last = self.done;
         Ok(true)

@@ -114,7 +114,7 @@ pub enum CodecError {
 
 impl fmt::Display for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(match *self {
             CodecError::Invalid => "the bytes are damaged",
             CodecError::TooLong => "it holds more than the block has",
             CodecError::TooShort => "it holds less than the block has",

@@ -136,9 +136,13 @@ impl Decode for First {
 /// `ZSTD_error_dstSize_tooSmall` of `zstd_errors.h`, negated as functions return it.
 const NO_ROOM: usize = 70usize.wrapping_neg();
 
+/// Likewise `ZSTD_error_dictionary_wrong`.
+const NO_DICTIONARY: usize = 32usize.wrapping_neg();
+
 fn failed(code: usize) -> CodecError {
     match code {
         NO_ROOM => CodecError::TooLong,
+        NO_DICTIONARY => CodecError::Unsupported("needs a dictionary of its own"),
         _ => CodecError::Invalid,
     }
 }

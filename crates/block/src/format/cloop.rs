@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::fields::Fields;
-use super::{Format, MAX_BLOCKS, Opened};
+use super::{Format, MAX_BLOCKS, Opened, Refused};
 use crate::codec::{self, Codec};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Refused, Sums};
+use crate::index::{Index, Sums};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// CLOOP images.
@@ -43,7 +43,6 @@ fn version(head: &[u8]) -> Option<u8> {
 }
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
-    let damaged = |what: String| CLOOP.damaged(file, what);
     let mut head = file.bytes(0, HEADER)?;
     let first = is_script(&head);
     if !first {
@@ -54,7 +53,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         return Err(CLOOP.unsupported(file, what));
     };
     if (head.len() as u64) < HEADER {
-        return Err(damaged("it was cut off".to_owned()));
+        return Err(CLOOP.cut(file, "its header is not whole"));
     }
     let mut fields = Fields(&head[SCRIPT..]);
     let (block, count) = (fields.be32(), u64::from(fields.be32()));
@@ -64,23 +63,23 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             format!("has blocks of {block} bytes; multiples of 512 up to {most} MiB are read");
         return Err(CLOOP.unsupported(file, what));
     }
-    if count > MAX_BLOCKS {
-        return Err(damaged(format!("it says that it has {count} blocks")));
-    }
     // One offset more than there are blocks: where the last ends.
     let table = (count + 1) * 8;
     let Some(room) = file.size().checked_sub(HEADER + table) else {
-        return Err(damaged(format!(
-            "its index of {count} blocks is longer than the file"
-        )));
+        let what = format!("it has no room for its index of {count} blocks");
+        return Err(CLOOP.cut(file, what));
     };
+    if count > MAX_BLOCKS {
+        let what = format!("has {count} blocks; up to {MAX_BLOCKS} are read");
+        return Err(CLOOP.unsupported(file, what));
+    }
     let (at, blocks) = match first {
         true => (HEADER, HEADER + table..file.size()),
         false => (room, 0..room),
     };
     let offsets = file.bytes(at, table)?;
-    let index =
-        read(&offsets, version, block, blocks).map_err(|reason| CLOOP.not_indexed(file, reason))?;
+    let index = read(&offsets, version, block, blocks);
+    let index = index.map_err(|reason| CLOOP.refused(file, reason))?;
     Ok(Opened {
         size: index.size(),
         block,

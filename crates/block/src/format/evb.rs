@@ -6,11 +6,11 @@ use libdeflater::crc32;
 
 use super::fields::Fields;
 use super::tail::{IN_EVB, SECTOR_LOG2, TAIL, Tail, VERSION};
-use super::{Ends, Format, Leaves, Opened};
+use super::{Ends, Format, Leaves, Opened, Refused};
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Refused, Sums};
+use crate::index::{Index, Sums};
 use crate::tree::Hash;
 
 /// `evb` images.
@@ -52,11 +52,12 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     let damaged = |what: String| EVB.damaged(file, what);
     let least = (HEADER + TAIL) as u64;
     let Some(before) = file.size().checked_sub(least) else {
-        return Err(damaged("it was cut off".to_owned()));
+        return Err(EVB.cut(file, "it has less than a header and a last record"));
     };
     let tail = file.bytes(file.size() - TAIL as u64, TAIL as u64)?;
     if !Tail::is(&tail) {
-        return Err(damaged("it was cut off, or something was added".to_owned()));
+        let what = "its last record is not at its end, unless something was added there";
+        return Err(EVB.cut(file, what));
     }
     let tail = Tail::parse(&tail, IN_EVB).map_err(|reason| EVB.refused(file, reason))?;
     if file.bytes(0, HEADER as u64)? != header(tail.block) {
@@ -72,7 +73,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     if bytes.len() as u64 != entries || crc32(&bytes) != tail.index_sum {
         return Err(damaged("the checksum of its index differs".to_owned()));
     }
-    let index = read(&bytes, &tail, end).map_err(|reason| EVB.not_indexed(file, reason))?;
+    let index = read(&bytes, &tail, end).map_err(|reason| EVB.refused(file, reason))?;
     Ok(Opened {
         size: tail.size,
         block: tail.block,
@@ -108,8 +109,13 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, Refused> {
             index.push_zero(len.min(left), (0, 0))?;
         } else {
             let old = |codec: &Codec| *codec == crate::codec::LZ4_BARE;
-            let codec = Codec::of_id(codec).filter(|c| c.encoder.is_some() || old(c));
-            let codec = codec.ok_or("its index names a codec that there is not")?;
+            let known = Codec::of_id(codec).filter(|c| c.encoder.is_some() || old(c));
+            // The index has its checksum, so this is no damage.
+            let newer = || {
+                let what = format!("has blocks of codec {codec}, which a newer evener reads");
+                Refused::Unsupported(what)
+            };
+            let codec = known.ok_or_else(newer)?;
             let (len, packed) = (left.min(tail.block.into()), number.into());
             if *codec == crate::codec::NONE && packed != len {
                 return Err("its index has a block of a wrong length".into());

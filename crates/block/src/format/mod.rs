@@ -5,6 +5,7 @@
 mod cloop;
 pub mod evb;
 mod fields;
+mod foreign;
 mod qcow2;
 mod raw;
 pub mod seekable;
@@ -28,6 +29,7 @@ pub static TABLE: [&Format; 6] = [
     &raw::RAW,
 ];
 
+pub use foreign::Foreign;
 pub use raw::RAW;
 
 /// The most blocks an image is read with: 2 TiB in blocks of 64 KiB. An index of them takes a gigabyte of memory.
@@ -47,11 +49,46 @@ pub struct Format {
 }
 
 /// Both ends of a file.
+#[derive(Debug, Default)]
 pub struct Ends {
     /// Up to 512 bytes at its beginning.
     pub head: Vec<u8>,
     /// Up to 512 bytes at its end.
     pub tail: Vec<u8>,
+    /// Up to 8 bytes behind the skippable frames of zstd that it begins with, if it does.
+    pub skipped: Option<Vec<u8>>,
+}
+
+/// Bytes of each end.
+const END: u64 = 512;
+
+impl Ends {
+    fn of(file: &ImageFile) -> Result<Ends, Error> {
+        Ok(Ends {
+            head: file.bytes(0, END)?,
+            tail: file.bytes(file.size().saturating_sub(END), END)?,
+            skipped: seekable::skipped(|at, len| file.bytes(at, len))?,
+        })
+    }
+
+    /// Of what comes through a pipe, of which only the front is known.
+    fn of_front(front: &[u8]) -> Ends {
+        let bytes = |at: u64, len: u64| {
+            let from = front.len().min(usize::try_from(at).unwrap_or(usize::MAX));
+            let to = front.len().min(from.saturating_add(len as usize));
+            Ok(front[from..to].to_vec())
+        };
+        Ends {
+            head: front[..front.len().min(END as usize)].to_vec(),
+            tail: Vec::new(),
+            skipped: seekable::skipped(bytes).unwrap_or_default(),
+        }
+    }
+
+    fn format(&self) -> &'static Format {
+        let found = TABLE.into_iter().find(|format| (format.recognise)(self));
+        found.unwrap_or(&RAW)
+    }
 }
 
 /// An image of which it is known where blocks lie.
@@ -122,6 +159,14 @@ impl Format {
         TABLE.into_iter().find(|format| format.name == name)
     }
 
+    fn cut(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Cut {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+
     fn damaged(&self, file: &ImageFile, what: impl Into<String>) -> Error {
         Error::Damaged {
             name: file.name().to_owned(),
@@ -138,22 +183,49 @@ impl Format {
         }
     }
 
-    fn not_indexed(&self, file: &ImageFile, reason: crate::index::Refused) -> Error {
-        use crate::index::Refused;
+    fn refused(&self, file: &ImageFile, reason: Refused) -> Error {
         match reason {
             Refused::Damaged(what) => self.damaged(file, what),
             Refused::Unsupported(what) => self.unsupported(file, what),
         }
     }
+}
 
-    fn refused(&self, file: &ImageFile, reason: tail::Refused) -> Error {
-        match reason {
-            tail::Refused::Damaged(what) => self.damaged(file, what),
-            tail::Refused::Newer(version) => {
-                let what = format!("is of version {version}, which a newer evener reads");
-                self.unsupported(file, what)
-            }
-        }
+/// Why an image is not read: it cannot be right, or it is and is not read here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It says what cannot be.
+    Damaged(String),
+    /// What it uses, and what to do instead.
+    Unsupported(String),
+}
+
+impl Refused {
+    /// The block at byte `at` has more bytes than are decoded for a read in it.
+    pub(crate) fn longer_than_any(at: u64, len: u64) -> Refused {
+        let most = crate::MAX_BLOCK >> 20;
+        Refused::Unsupported(format!(
+            "has a block of {len} bytes at byte {at}, and any read in it would decode all of that; up to {most} MiB are \
+             read; pack it again in smaller ones"
+        ))
+    }
+
+    fn newer(version: u8) -> Refused {
+        Refused::Unsupported(format!(
+            "is of version {version}, which a newer evener reads"
+        ))
+    }
+}
+
+impl From<String> for Refused {
+    fn from(what: String) -> Refused {
+        Refused::Damaged(what)
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(what: &str) -> Refused {
+        Refused::Damaged(what.to_owned())
     }
 }
 
@@ -162,10 +234,19 @@ impl Format {
 /// # Errors
 /// The file cannot be read.
 pub fn recognise(file: &ImageFile) -> Result<&'static Format, Error> {
-    let ends = Ends {
-        head: file.bytes(0, 512)?,
-        tail: file.bytes(file.size().saturating_sub(512), 512)?,
-    };
-    let found = TABLE.into_iter().find(|format| (format.recognise)(&ends));
-    Ok(found.unwrap_or(&RAW))
+    Ok(Ends::of(file)?.format())
+}
+
+/// The format of which a raw image looks like an image, though it is none that is read.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn foreign(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
+    Ok(Foreign::of(&Ends::of(file)?))
+}
+
+/// What the front of a pipe tells: the format, and if it is raw, what it looks like.
+pub fn recognise_front(front: &[u8]) -> (&'static Format, Option<&'static Foreign>) {
+    let ends = Ends::of_front(front);
+    (ends.format(), Foreign::of(&ends))
 }

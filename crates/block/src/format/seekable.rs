@@ -9,12 +9,12 @@ use libdeflater::crc32;
 
 use super::fields::Fields;
 use super::tail::{IN_SEEKABLE, TAIL, Tail};
-use super::{Ends, Format, Leaves, MAX_BLOCKS, Opened};
+use super::{Ends, Format, Leaves, MAX_BLOCKS, Opened, Refused};
 use crate::MAX_BLOCK;
 use crate::codec::ZSTD;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Refused, Sums, most_packed};
+use crate::index::{Index, Sums, most_packed};
 use crate::tree::Hash;
 
 /// Images in zstd's seekable format.
@@ -57,7 +57,31 @@ pub fn skippable(front: &[u8]) -> Option<u32> {
 }
 
 fn recognise(ends: &Ends) -> bool {
-    ends.head.starts_with(&FRAME.to_le_bytes()) || ends.tail.ends_with(&MAGIC.to_le_bytes())
+    let frame = FRAME.to_le_bytes();
+    let behind = |skipped: &Vec<u8>| skipped.is_empty() || skipped.starts_with(&frame);
+    ends.head.starts_with(&frame)
+        || ends.tail.ends_with(&MAGIC.to_le_bytes())
+        || ends.skipped.as_ref().is_some_and(behind)
+}
+
+/// Most skippable frames that are passed over at the front of a file.
+const MOST_SKIPPED: usize = 64;
+
+/// What lies behind the skippable frames that a file begins with, of which `bytes` gives any; `None` if it begins
+/// with something else.
+pub(super) fn skipped(
+    bytes: impl Fn(u64, u64) -> Result<Vec<u8>, Error>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let (mut at, mut behind) = (0, None);
+    for _ in 0..MOST_SKIPPED {
+        let head = bytes(at, SKIPPABLE as u64)?;
+        let Some(len) = skippable(&head) else {
+            return Ok(behind.map(|()| head));
+        };
+        at += u64::from(len);
+        behind = Some(());
+    }
+    Ok(None)
 }
 
 /// The table as it lies in the file.
@@ -81,8 +105,7 @@ impl Table {
 }
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
-    let damaged = |what: String| SEEKABLE.damaged(file, what);
-    let refused = |reason| SEEKABLE.not_indexed(file, reason);
+    let refused = |reason: Refused| SEEKABLE.refused(file, reason);
     let table = table(file)?;
     let (index, leaves) = match own(file, &table)? {
         Some(Own {
@@ -102,8 +125,11 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         }
         None => (read(&table).map_err(refused)?, None),
     };
-    if index.count() > 0 && file.bytes(0, 4)?[..] != FRAME.to_le_bytes() {
-        return Err(damaged("its first frame is none".to_owned()));
+    // Those in front of it that are skippable count in the table, and have nothing in them.
+    if let Some(first) = index.first_offset()
+        && file.bytes(first, 4)?[..] != FRAME.to_le_bytes()
+    {
+        return Err(SEEKABLE.damaged(file, "its first frame is none"));
     }
     let block = leaves
         .as_ref()
@@ -127,14 +153,9 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
                     off; unpack it with zstd -d and pack it with evener image pack";
         return Err(SEEKABLE.unsupported(file, what));
     }
+    // Bits of changes that a reader has to know.
     if flags & 0x7c != 0 {
-        let what = "has a seek table of a kind that is not known; unpack it with zstd -d";
-        return Err(SEEKABLE.unsupported(file, what));
-    }
-    // The one with hashes does not count.
-    if frames > MAX_BLOCKS + 1 {
-        let what =
-            format!("has {frames} frames; up to {MAX_BLOCKS} are read; choose larger blocks");
+        let what = "has a seek table of a later kind; pack it again with evener image pack";
         return Err(SEEKABLE.unsupported(file, what));
     }
     let entry = if flags & CHECKSUMS != 0 {
@@ -146,6 +167,12 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     let Some(start) = size.checked_sub(content + SKIPPABLE as u64) else {
         return Err(damaged("its seek table is longer than the file"));
     };
+    // The one with hashes does not count.
+    if frames > MAX_BLOCKS + 1 {
+        let what =
+            format!("has {frames} frames; up to {MAX_BLOCKS} are read; choose larger blocks");
+        return Err(SEEKABLE.unsupported(file, what));
+    }
     let frame = file.bytes(start, size - start)?;
     let mut fields = Fields(&frame);
     if fields.u32() != TABLE

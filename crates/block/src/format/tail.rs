@@ -2,6 +2,7 @@
 
 use libdeflater::crc32;
 
+use super::Refused;
 use super::fields::Fields;
 use crate::tree::Hash;
 use crate::{MAX_BLOCK, MIN_BLOCK};
@@ -44,16 +45,7 @@ pub struct Tail {
     pub sums_sum: Option<u32>,
 }
 
-/// Why a record is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// It says what cannot be.
-    Damaged(&'static str),
-    /// It is of a later version.
-    Newer(u8),
-}
-
-const CANNOT_BE: Refused = Refused::Damaged("the last record says what cannot be");
+const CANNOT_BE: &str = "the last record says what cannot be";
 
 impl Tail {
     /// The record as it is written.
@@ -103,9 +95,9 @@ impl Tail {
     /// It is damaged, of a later version, or says what cannot be.
     pub fn parse(bytes: &[u8], container: u8) -> Result<Tail, Refused> {
         let record = bytes.first_chunk::<TAIL>();
-        let record = record.ok_or(Refused::Damaged("it ends too early"))?;
+        let record = record.ok_or("it ends too early")?;
         if record[..8] != MAGIC || !sum_fits(record) {
-            return Err(Refused::Damaged("the checksum of the last record differs"));
+            return Err("the checksum of the last record differs".into());
         }
         let mut fields = Fields(&record[8..]);
         let [version, block, sector, within] = fields.bytes();
@@ -114,12 +106,12 @@ impl Tail {
             _ => VERSION,
         };
         if version > newest {
-            return Err(Refused::Newer(version));
+            return Err(Refused::newer(version));
         }
         let block = 1u32.checked_shl(block.into()).unwrap_or(0);
         let known = version >= VERSION && sector == SECTOR_LOG2 && within == container;
         if !known || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
-            return Err(CANNOT_BE);
+            return Err(CANNOT_BE.into());
         }
         let tail = Tail {
             block,
@@ -133,14 +125,14 @@ impl Tail {
             sums_sum: match (version, fields.u32()) {
                 (WITH_SUMS, sum) => Some(sum),
                 (_, 0) => None,
-                _ => return Err(CANNOT_BE),
+                _ => return Err(CANNOT_BE.into()),
             },
         };
         if fields.bytes() != [0; 4] {
-            return Err(CANNOT_BE);
+            return Err(CANNOT_BE.into());
         }
         if u64::from(tail.entries) > super::MAX_BLOCKS || tail.leaves > tail.entries {
-            return Err(Refused::Damaged("it has more blocks than there can be"));
+            return Err("it has more blocks than there can be".into());
         }
         Ok(tail)
     }
@@ -191,7 +183,7 @@ mod tests {
                 container: IN_EVB,
                 ..tail
             };
-            let newer = Err(Refused::Newer(WITH_SUMS));
+            let newer = Err(Refused::newer(WITH_SUMS));
             assert_eq!(Tail::parse(&evb.to_bytes(), IN_EVB), newer);
         }
     }

@@ -89,7 +89,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
                 (0, Ok(padded)) => index.push_empty(stream.codec, (offset, padded), padding),
                 _ => index
                     .push(stream.codec, plain, (offset, padded), padding, file.size())
-                    .map_err(|reason| XZ.not_indexed(file, reason))?,
+                    .map_err(|reason| XZ.refused(file, reason))?,
             }
             offset += padded;
         }
@@ -105,7 +105,12 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
 /// The stream that ends at byte `end`.
 fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
     let damaged = |what: &str| XZ.damaged(file, what);
-    let cut = || damaged("it does not end as it should, or was cut off");
+    let cut = || {
+        XZ.cut(
+            file,
+            "it does not end as a stream does, unless something was added",
+        )
+    };
     let foot = end.checked_sub(END).ok_or_else(cut)?;
     let footer = file.bytes(foot, END)?;
     let mut fields = Fields(&footer);

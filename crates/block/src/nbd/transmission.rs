@@ -165,11 +165,13 @@ impl Answer<'_> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let (mut at, mut blocks) = (bytes.start, MAX_LOOKS);
         while at < bytes.end && blocks > 0 && runs.len() <= most {
-            let Ok(extent) = self.site.store.extent(at, bytes.end, &mut blocks) else {
-                if runs.is_empty() {
+            let extent = match self.site.store.extent(at, bytes.end, &mut blocks) {
+                Ok(extent) => extent,
+                Err(_) if !runs.is_empty() => break,
+                Err(error) => {
+                    self.site.store.told(&error, at);
                     return self.refuse(EIO, UNREADABLE, None);
                 }
-                break;
             };
             let flags = match extent.zero {
                 true => STATE_HOLE | STATE_ZERO,
@@ -221,9 +223,9 @@ impl Answer<'_> {
 
     /// Something was written, or not, and is to be durable if `flush` says so.
     fn written(&mut self, done: Result<(), Fault>, flush: bool) -> io::Result<()> {
-        let done = done.and_then(|()| match self.site.store.overlay() {
-            Some(overlay) if flush => Ok(overlay.flush()?),
-            _ => Ok(()),
+        let done = done.and_then(|()| match flush {
+            true => self.site.store.flush(),
+            false => Ok(()),
         });
         match done {
             Ok(()) => self.done(),

@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// It belongs to another image, or the image has changed.
     #[error(
-        "{name}: is an overlay of {base}, of {size} bytes, and not of {image} as it is now; serve that image"
+        "{name}: is an overlay of {base}, of {size} bytes, and not of {image} as it is now; name that image"
     )]
     Base {
         /// The overlay.
@@ -45,11 +45,11 @@ pub enum Error {
         base: String,
         /// Bytes of that.
         size: u64,
-        /// The image to be served.
+        /// The image that was named.
         image: String,
     },
-    /// Another server has it.
-    #[error("{name}: another server writes into it; end that one, or name another file")]
+    /// A server has it, or it is being packed or unpacked.
+    #[error("{name}: in use by another evener; end that one, or name another file")]
     Locked {
         /// The overlay.
         name: String,
@@ -61,7 +61,7 @@ pub enum Error {
         name: String,
     },
     /// The image is larger than any overlay.
-    #[error("{name}: an overlay has up to 128 TiB, and the image {size} bytes; serve it without")]
+    #[error("{name}: an overlay has up to 128 TiB, and the image {size} bytes; leave it out")]
     TooLarge {
         /// The overlay.
         name: String,

@@ -14,6 +14,17 @@ use super::medium::Medium;
 const PER_PAGE: u64 = 8 * PAGE;
 const WORDS: usize = (PAGE / 8) as usize;
 
+/// Which of the two maps is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Believed {
+    /// The one that is written first.
+    First,
+    /// The durable one, and the first is left as it is.
+    Second,
+    /// The durable one, which is copied to the first.
+    SecondIntoFirst,
+}
+
 /// The maps of an overlay.
 pub struct Map {
     layout: Layout,
@@ -58,12 +69,11 @@ impl Page {
 }
 
 impl Map {
-    /// The map of an overlay, of which the first map is believed if `written` says so, and otherwise made like the
-    /// other.
+    /// The map of an overlay.
     ///
     /// # Errors
-    /// They cannot be read or written.
-    pub fn load(medium: &dyn Medium, layout: Layout, written: bool) -> io::Result<Map> {
+    /// The maps cannot be read, or the first not be written where it is to be.
+    pub fn load(medium: &dyn Medium, layout: Layout, believed: Believed) -> io::Result<Map> {
         let map = Map {
             layout,
             pages: (0..layout.pages).map(|_| OnceLock::new()).collect(),
@@ -72,7 +82,7 @@ impl Map {
         };
         let mut number = 0;
         while let Some(found) = next_page(medium, &layout, number) {
-            map.load_page(medium, found, written)?;
+            map.load_page(medium, found, believed)?;
             number = found + 1;
         }
         Ok(map)
@@ -101,14 +111,16 @@ impl Map {
         Ok(count)
     }
 
-    fn load_page(&self, medium: &dyn Medium, number: u64, believed: bool) -> io::Result<()> {
+    fn load_page(&self, medium: &dyn Medium, number: u64, believed: Believed) -> io::Result<()> {
         let (mut written, mut durable) = ([0; PAGE as usize], [0; PAGE as usize]);
         let at = self.layout.written + number * PAGE;
         medium.read(at, &mut written)?;
         medium.read(self.layout.durable + number * PAGE, &mut durable)?;
-        if !believed && written != durable {
+        if believed != Believed::First && written != durable {
             written = durable;
-            medium.write(at, &mut [IoSlice::new(&written)])?;
+            if believed == Believed::SecondIntoFirst {
+                medium.write(at, &mut [IoSlice::new(&written)])?;
+            }
         }
         if written == [0; PAGE as usize] {
             return Ok(());

@@ -32,6 +32,8 @@ use std::fmt;
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use evener_files::FileId;
+
 pub use base::Base;
 pub use error::{Error, Fault};
 pub use header::{GRANULE, MAX_SIZE};
@@ -39,7 +41,7 @@ pub use open::{About, is_overlay};
 pub use write::Rest;
 
 use header::{BOOT_AT, Layout};
-use map::Map;
+use map::{Believed, Map};
 use medium::Medium;
 use ranges::Ranges;
 use syncs::Syncs;
@@ -50,6 +52,7 @@ type Boot = [u8; 16];
 /// An overlay that is open, and nobody else's. All of it works from any number of threads at once.
 pub struct Overlay {
     name: String,
+    id: Option<FileId>,
     layout: Layout,
     medium: Box<dyn Medium>,
     map: Map,
@@ -59,28 +62,34 @@ pub struct Overlay {
     lost: AtomicBool,
     /// Holes can be made, as far as is known.
     holes: AtomicBool,
-    /// The last write failed, and that was told.
-    failing: AtomicBool,
 }
 
 impl Overlay {
-    /// The overlay in a medium that has a header. `boot` is the machine's, if it tells.
+    /// The overlay in a medium that has a header, to be written too if `writes` says so. `boot` is the machine's, if it
+    /// tells.
     fn on(
         medium: Box<dyn Medium>,
         name: String,
         layout: Layout,
         boot: Option<Boot>,
+        writes: bool,
     ) -> io::Result<Overlay> {
         let mut noted = Boot::default();
         medium.read(BOOT_AT, &mut noted)?;
         let same = boot == Some(noted);
-        let map = Map::load(&*medium, layout, same)?;
-        if !same {
+        let believed = match (same, writes) {
+            (true, _) => Believed::First,
+            (false, true) => Believed::SecondIntoFirst,
+            (false, false) => Believed::Second,
+        };
+        let map = Map::load(&*medium, layout, believed)?;
+        if !same && writes {
             let boot = boot.unwrap_or_default();
             medium.write(BOOT_AT, &mut [IoSlice::new(&boot)])?;
         }
         Ok(Overlay {
             name,
+            id: None,
             layout,
             medium,
             map,
@@ -88,13 +97,17 @@ impl Overlay {
             syncs: Syncs::default(),
             lost: AtomicBool::new(false),
             holes: AtomicBool::new(true),
-            failing: AtomicBool::new(false),
         })
     }
 
     /// What messages call it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The identity of its file.
+    pub fn id(&self) -> Option<FileId> {
+        self.id
     }
 
     /// Bytes that are in it, zeros too.
@@ -158,35 +171,21 @@ impl Overlay {
         })
     }
 
-    /// Tells of the first write that fails, once until one does not.
-    pub(crate) fn note(&self, done: &Result<(), Fault>) {
-        match done {
-            Ok(()) if self.failing.load(Ordering::Relaxed) => {
-                self.failing.store(false, Ordering::Relaxed);
-            }
-            Err(Fault::File(reason)) if !self.failing.swap(true, Ordering::Relaxed) => {
-                let (name, reason) = (&self.name, evener_files::plain(reason));
-                tracing::warn!("{name}: cannot be written: {reason}; what is read is right");
-            }
-            _ => {}
-        }
+    /// Whether the system could not write something and has forgotten what, so that no flush succeeds any more.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     fn sync(&self) -> io::Result<()> {
-        if self.lost.load(Ordering::Relaxed) {
+        if self.is_lost() {
             return Err(rustix::io::Errno::IO.into());
         }
         let done = self.medium.sync();
-        if let Err(reason) = &done {
+        if done.is_err() {
             self.lost.store(true, Ordering::Relaxed);
             // The system takes for written what it could not write, so the next server may believe the second map only.
             let nobodys = Boot::default();
             let _ = self.medium.write(BOOT_AT, &mut [IoSlice::new(&nobodys)]);
-            let name = &self.name;
-            tracing::warn!(
-                "{name}: what was written may not reach the disk: {reason}; every flush fails, and the next server has what was \
-                 flushed before"
-            );
         }
         done
     }

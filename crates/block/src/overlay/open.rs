@@ -31,10 +31,7 @@ impl Overlay {
     /// It is something else, another image's, another server's, damaged, or the system refuses it.
     pub fn open(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
-        let layout = Layout::of(base.size).ok_or_else(|| Error::TooLarge {
-            name: name.clone(),
-            size: base.size,
-        })?;
+        let layout = layout(&name, base)?;
         let file = match find_or_make(path, &name, base, &layout)? {
             Some(file) => file,
             None => {
@@ -42,9 +39,40 @@ impl Overlay {
                 return Err(failed(&name, "open it", reason));
             }
         };
-        Overlay::on(Box::new(file), name.clone(), layout, boot())
+        Overlay::on(Box::new(file), name.clone(), layout, boot(), true)
             .map_err(|reason| failed(&name, "read and write it", reason))
     }
+
+    /// Opens the overlay `path` of an image to be read only, as it is: nothing is written into it. While it is open no
+    /// server can have it.
+    ///
+    /// # Errors
+    /// There is none, it is something else, another image's, a server's, damaged, or the system refuses it.
+    pub fn read_only(path: &Path, base: &Base) -> Result<Overlay, Error> {
+        let name = one_line(&path.to_string_lossy());
+        let layout = layout(&name, base)?;
+        let file = File::open(path).map_err(|reason| failed(&name, "open it", reason))?;
+        let found = file.metadata();
+        let found = found.map_err(|reason| failed(&name, "read it", reason))?;
+        if !found.is_file() {
+            return Err(Error::Other { name });
+        }
+        lock(&file, &name, FlockOperation::NonBlockingLockShared)?;
+        check(&file, &name, base, &layout)?;
+        let opened = Overlay::on(Box::new(file), name.clone(), layout, boot(), false);
+        let opened = opened.map_err(|reason| failed(&name, "read it", reason))?;
+        Ok(Overlay {
+            id: FileId::of(&found),
+            ..opened
+        })
+    }
+}
+
+fn layout(name: &str, base: &Base) -> Result<Layout, Error> {
+    Layout::of(base.size).ok_or_else(|| Error::TooLarge {
+        name: name.to_owned(),
+        size: base.size,
+    })
 }
 
 fn failed(name: &str, what: &'static str, reason: io::Error) -> Error {
@@ -70,7 +98,7 @@ fn find_or_make(
             }
             Ok(_) => match File::options().read(true).write(true).open(path) {
                 Ok(file) => {
-                    lock(&file, name)?;
+                    lock(&file, name, FlockOperation::NonBlockingLockExclusive)?;
                     check(&file, name, base, layout)?;
                     return Ok(Some(file));
                 }
@@ -95,8 +123,8 @@ fn find_or_make(
 }
 
 /// The system lets go of the lock when the process ends, however it does.
-fn lock(file: &File, name: &str) -> Result<(), Error> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+fn lock(file: &File, name: &str, how: FlockOperation) -> Result<(), Error> {
+    match flock(file, how) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(Error::Locked {
             name: name.to_owned(),
@@ -154,7 +182,7 @@ fn make(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<
     let temporary = staged.temporary();
     let file = File::options().read(true).write(true).open(temporary);
     let file = file.map_err(|reason| failed(name, "create it", reason))?;
-    lock(&file, name)?;
+    lock(&file, name, FlockOperation::NonBlockingLockExclusive)?;
     file.set_len(layout.len())
         .map_err(|reason| failed(name, "make it as large as the image", reason))?;
     let boot = boot().unwrap_or_default();

@@ -171,6 +171,7 @@ fn open(disk: &Disk, size: u64, boot: u8) -> Overlay {
         "o".to_owned(),
         layout,
         Some([boot; 16]),
+        true,
     )
     .unwrap()
 }
@@ -498,7 +499,7 @@ fn maps_of_many_pages() {
     let disk = Disk::of(vec![0; layout.data as usize]);
     let granules = layout.granules();
     let per = 8 * PAGE;
-    let map = Map::load(&disk, layout, true).unwrap();
+    let map = Map::load(&disk, layout, Believed::First).unwrap();
     assert_eq!(map.run(0, granules), (false, granules));
     let runs = [
         0..1,
@@ -519,7 +520,7 @@ fn maps_of_many_pages() {
             map.settle(&bytes, &pages).unwrap();
             bytes = bytes.again();
         }
-        let read = Map::load(&bytes, layout, true).unwrap();
+        let read = Map::load(&bytes, layout, Believed::First).unwrap();
         assert_eq!(
             read.copy_dirty().len(),
             if written { 0 } else { pages.len() - 1 }

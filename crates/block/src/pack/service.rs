@@ -1,13 +1,11 @@
 //! Packing blocks as work for the runtime.
 
-use std::sync::Arc;
-
 use evener_runtime::{Part, Service, Shape};
 
 use super::unit::{Head, UnitIn, UnitOut};
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
-use crate::image::Image;
+use crate::merged::Merged;
 use crate::tree::{Hash, packed_sum};
 use crate::units::{Trouble, shapes, unit_blocks};
 use crate::zero::is_zero;
@@ -18,7 +16,7 @@ pub struct Pack {
     level: i32,
     block: u32,
     /// Where blocks are read, if they do not come in units.
-    image: Option<Arc<Image>>,
+    image: Option<Merged>,
     trouble: Trouble,
 }
 
@@ -31,7 +29,7 @@ pub struct Scratch {
 
 impl Pack {
     /// In blocks of `block` bytes, with `codec` at `level`. The codec has to encode.
-    pub fn new(codec: &'static Codec, level: i32, block: u32, image: Option<Arc<Image>>) -> Pack {
+    pub fn new(codec: &'static Codec, level: i32, block: u32, image: Option<Merged>) -> Pack {
         Pack {
             codec,
             level,

@@ -9,10 +9,14 @@ use super::container::{self, Container, Out, Packed, Packing, check_entries};
 use super::unit::{Head, UnitOut};
 use crate::codec::Codec;
 use crate::error::Error;
+use crate::image::Image;
 use crate::tree::Root;
 
-/// Writes units into a container. A file appears under its name only if all of the image was written.
+/// Writes units into a container. A file appears under its name only if all of the image was written, and it did not
+/// change meanwhile.
 pub struct PackSink {
+    /// What is packed, where it is a file.
+    image: Option<Arc<Image>>,
     out: Out,
     container: Box<dyn Container>,
     block: u64,
@@ -25,9 +29,14 @@ pub struct PackSink {
 }
 
 impl PackSink {
-    /// Blocks of `block` bytes that `codec` packed at `level`.
-    pub fn new(output: OutputFile, codec: &'static Codec, level: i32, block: u32) -> PackSink {
+    /// Blocks of `block` bytes that `codec` packed at `level`, of `image` where they are read from one.
+    pub fn new(
+        output: OutputFile,
+        image: Option<Arc<Image>>,
+        (codec, level, block): (&'static Codec, i32, u32),
+    ) -> PackSink {
         PackSink {
+            image,
             out: Out::new(output),
             container: container::of(codec, level, block),
             block: block.into(),
@@ -122,6 +131,9 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         // A run that was cancelled is finished too, and half an image is none.
         if !self.complete {
             return Ok(());
+        }
+        if let Some(image) = &self.image {
+            image.file().unchanged()?;
         }
         self.flush_zeros()?;
         let Some(root) = self.root.take() else {

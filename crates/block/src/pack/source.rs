@@ -1,13 +1,13 @@
 //! Units of an image, from where it lies.
 
-use std::sync::Arc;
-
 use evener_files::{FileId, InputFile};
 use evener_runtime::{Service, Source};
 
 use super::unit::{Span, UnitIn};
 use crate::error::Error;
-use crate::image::{Image, Place};
+use crate::format::{RAW, recognise_front};
+use crate::merged::Merged;
+use crate::overlay::is_overlay;
 use crate::units::unit_blocks;
 
 /// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole
@@ -22,19 +22,24 @@ pub struct PackSource {
 
 enum From {
     /// Workers read it themselves: here only holes are looked for.
-    Image(Arc<Image>),
-    Pipe(InputFile),
+    Image(Merged),
+    Pipe {
+        input: InputFile,
+        /// Whatever its first bytes look like it is taken for raw.
+        is_raw: bool,
+    },
 }
 
 impl PackSource {
-    /// Of an image, in blocks of `block` bytes.
-    pub fn image(image: Arc<Image>, block: u32) -> PackSource {
+    /// Of an image and what lies over it, in blocks of `block` bytes.
+    pub fn image(image: Merged, block: u32) -> PackSource {
         PackSource::new(From::Image(image), block)
     }
 
-    /// Of a pipe that delivers a raw image.
-    pub fn pipe(input: InputFile, block: u32) -> PackSource {
-        PackSource::new(From::Pipe(input), block)
+    /// Of a pipe that delivers a raw image. One that begins as images of other formats do is refused, unless `is_raw`
+    /// says that it is none.
+    pub fn pipe(input: InputFile, block: u32, is_raw: bool) -> PackSource {
+        PackSource::new(From::Pipe { input, is_raw }, block)
     }
 
     fn new(from: From, block: u32) -> PackSource {
@@ -50,30 +55,30 @@ impl PackSource {
     /// What messages call it.
     pub fn name(&self) -> &str {
         match &self.from {
-            From::Image(image) => image.file().name(),
-            From::Pipe(input) => &input.name,
+            From::Image(image) => image.image().file().name(),
+            From::Pipe { input, .. } => &input.name,
         }
     }
 
     /// The identity of the file, where there is one.
     pub fn id(&self) -> Option<FileId> {
         match &self.from {
-            From::Image(image) => image.file().id(),
-            From::Pipe(input) => input.id(),
+            From::Image(image) => image.image().file().id(),
+            From::Pipe { input, .. } => input.id(),
         }
     }
 
     /// The image, where any place in it can be read.
-    pub fn as_image(&self) -> Option<&Arc<Image>> {
+    pub fn as_image(&self) -> Option<&Merged> {
         match &self.from {
             From::Image(image) => Some(image),
-            From::Pipe(_) => None,
+            From::Pipe { .. } => None,
         }
     }
 
     /// Units there will be, about: holes make fewer.
     pub fn count(&self) -> Option<u64> {
-        let image = self.as_image()?;
+        let image = self.as_image()?.image();
         let bytes = match image.format().name == crate::format::RAW.name {
             true => image.file().allocated(),
             false => image.size(),
@@ -81,7 +86,8 @@ impl PackSource {
         Some(bytes.div_ceil(self.unit).max(1))
     }
 
-    fn next(&self, image: &Image) -> Result<Option<Span>, Error> {
+    fn next(&self, merged: &Merged) -> Result<Option<Span>, Error> {
+        let image = merged.image();
         let (start, size) = (self.at, image.size());
         if start >= size {
             // Of an image without a byte there is one unit too.
@@ -92,8 +98,8 @@ impl PackSource {
             return Ok(Some(last).filter(|_| size == 0));
         }
         // How far data goes on is of no interest.
-        if let Place::Zero { .. } = image.block(start)?.place {
-            let extent = image.extent(start, size.min(start.saturating_add(ZEROS)))?;
+        if merged.extent(start, start + 1)?.zero {
+            let extent = merged.extent(start, size.min(start.saturating_add(ZEROS)))?;
             let end = match extent.bytes.end {
                 end if end == size => end,
                 // A block that begins in a hole may end behind it.
@@ -122,6 +128,25 @@ impl PackSource {
     }
 }
 
+/// Whether the front of a pipe is that of no image, in which case its bytes would be packed and not those in it.
+fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
+    let refused = |format: String| {
+        let name = name.to_owned();
+        Err(Error::Piped { name, format })
+    };
+    if is_overlay(front) {
+        return refused("an overlay".to_owned());
+    }
+    match recognise_front(front) {
+        (format, _) if format.name != RAW.name => refused(format!("an image in {}", format.name)),
+        (_, Some(foreign)) => {
+            foreign.warn(name);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A hole is looked through in such steps, so that a run can be cancelled within a large one.
 const ZEROS: u64 = 1 << 40;
 
@@ -134,11 +159,14 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
         }
         let span = match &mut self.from {
             From::Image(_) => None,
-            From::Pipe(input) => {
+            From::Pipe { input, is_raw } => {
                 unit.bytes.resize(self.unit as usize, 0);
                 let got = input.fill(&mut unit.bytes, self.at)?;
                 self.done = got < unit.bytes.len();
                 unit.bytes.truncate(got);
+                if self.at == 0 && !*is_raw {
+                    looks_raw(&input.name, &unit.bytes)?;
+                }
                 // The last may be empty: without one nobody knows that the pipe's end was seen.
                 Some(Span {
                     start: self.at,
@@ -150,7 +178,7 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
         };
         let span = match &self.from {
             From::Image(image) => self.next(image)?,
-            From::Pipe(_) => span,
+            From::Pipe { .. } => span,
         };
         self.done |= span.is_none_or(|span| span.last);
         unit.span = span.unwrap_or_default();

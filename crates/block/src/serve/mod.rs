@@ -8,12 +8,14 @@
 //! | `cache.rs` | decoded blocks in memory, and who decodes which |
 //! | `fronts.rs` | whether decoding only the fronts of blocks pays |
 //! | `ahead.rs` | which bytes a reader will want next |
+//! | `faults.rs` | what goes wrong, told once and then counted |
 //! | `metrics.rs` | what is counted |
 //! | `status.rs` | how it is doing, in a line |
 
 mod ahead;
 mod cache;
 mod counter;
+mod faults;
 mod fronts;
 mod metrics;
 mod over;
@@ -26,6 +28,7 @@ use evener_runtime::stream::CancelToken;
 pub use ahead::Ahead;
 pub use cache::{Cache, Plain};
 pub use counter::Counter;
+pub use faults::Faults;
 pub use metrics::{COMMANDS, Latency, Metrics};
 pub use round::{Part, Round};
 pub use status::{Pulse, Status};

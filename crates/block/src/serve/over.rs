@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use evener_runtime::Pool;
-use tracing::warn;
 
 use super::counter::Counter;
 use super::store::{Bad, Coming, Piece, Store, Window};
 use crate::error::Error;
 use crate::image::{Block, Extent};
+use crate::merged::extent;
 use crate::overlay::{Fault, Overlay};
 
 impl Store {
@@ -56,7 +56,9 @@ impl Store {
             Ok(()) => Some(Piece::Data(Arc::new(plain), 0..len)),
             Err(reason) => {
                 self.metrics().bad.add(1);
-                warn!("{}: cannot be read at byte {at}: {reason}", overlay.name());
+                let (name, reason) = (overlay.name(), evener_files::plain(&reason));
+                let line = format_args!("{name}: cannot be read at byte {at}: {reason}");
+                self.faults.tell(line);
                 None
             }
         }
@@ -70,25 +72,13 @@ impl Store {
     }
 
     /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be
-    /// zero. It ends after `blocks` blocks of the image, and takes off those that were looked at; a run in the overlay
-    /// counts as one. It looks at one in any case.
+    /// zero, or not to be had. It ends after `blocks` blocks of the image, and takes off those that were looked at; a run
+    /// in the overlay counts as one. It looks at one in any case.
     ///
     /// # Errors
-    /// There is no byte `at`, or the image cannot be read.
+    /// There is no byte `at`.
     pub fn extent(&self, at: u64, end: u64, blocks: &mut usize) -> Result<Extent, Error> {
-        let Some(overlay) = &self.overlay else {
-            return self.image().extent_of(at, end, blocks);
-        };
-        let end = end.min(self.image().size());
-        match overlay.run(at, end) {
-            (false, to) => self.image().extent_of(at, to, blocks),
-            (true, to) => {
-                *blocks = blocks.saturating_sub(1);
-                let (zero, to) = overlay.hole(at, to);
-                let bytes = at..to;
-                Ok(Extent { bytes, zero })
-            }
-        }
+        extent(self.image(), self.overlay(), at, end, blocks)
     }
 
     /// Whether writing these bytes has to wait for some of the image's own.
@@ -148,8 +138,33 @@ impl Store {
         self.count(done, &self.metrics().trimmed, bytes.end - bytes.start)
     }
 
+    /// Makes durable what was written; see [`Overlay::flush`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush(&self) -> Result<(), Fault> {
+        let Some(overlay) = self.overlay() else {
+            return Ok(());
+        };
+        overlay.flush().map_err(|error| {
+            let (name, reason) = (overlay.name(), evener_files::plain(&error));
+            let what = match overlay.is_lost() {
+                true => "every flush fails, and the next server has what was flushed before",
+                false => "a later flush may succeed",
+            };
+            self.faults.tell(format_args!(
+                "{name}: what was written may not reach the disk: {reason}; {what}"
+            ));
+            Fault::File(error)
+        })
+    }
+
     fn count(&self, done: Result<(), Fault>, counter: &Counter, len: u64) -> Result<(), Fault> {
-        self.written().note(&done);
+        if let Err(Fault::File(reason)) = &done {
+            let (name, reason) = (self.written().name(), evener_files::plain(reason));
+            let line = format_args!("{name}: cannot be written: {reason}; what is read is right");
+            self.faults.tell(line);
+        }
         done.inspect(|()| counter.add(len))
     }
 

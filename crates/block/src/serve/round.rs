@@ -148,8 +148,8 @@ impl Store {
                     let plain = self.theirs(&flight, start, part.end).ok_or(bad)?;
                     put(at, Part::Bytes(&plain.bytes()[part]));
                 }
-                Some((_, Coming::File(offset, len))) => {
-                    put(at, self.read(offset, len).ok_or(bad)?.part());
+                Some((_, Coming::File(offset, len, from))) => {
+                    put(at, self.read(offset, len, from).ok_or(bad)?.part());
                 }
                 Some((_, Coming::Over(from, len))) => {
                     put(at, self.read_over(from, len).ok_or(bad)?.part());

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evener_runtime::{Pool, Rounds};
-use tracing::warn;
 
 use super::cache::{Cache, Flight, Found, Lead, Plain};
+use super::faults::Faults;
 use super::metrics::Metrics;
 use crate::decoder::Decoder;
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use crate::image::{Access, Block, Image};
 use crate::overlay::Overlay;
 
@@ -24,6 +24,7 @@ pub struct Store {
     decoders: Mutex<Vec<Decoder>>,
     rounds: Rounds,
     metrics: Metrics,
+    pub(super) faults: Faults,
     pub(super) overlay: Option<Overlay>,
 }
 
@@ -78,8 +79,9 @@ pub(super) enum Coming {
     Mine(Arc<Flight>, Range<usize>),
     /// Somebody else decodes the block, which begins there.
     Theirs(Arc<Flight>, Range<usize>, u64),
-    /// They lie in the file as they are, and there is nothing to compare them with.
-    File(u64, usize),
+    /// They lie in the file as they are, so many from that byte on, and there is nothing to compare them with. Last, which
+    /// byte of the image the first is.
+    File(u64, usize, u64),
     /// They lie in the overlay, from that byte of the image on.
     Over(u64, usize),
 }
@@ -120,6 +122,7 @@ impl Store {
             decoders: Mutex::default(),
             rounds,
             metrics: Metrics::default(),
+            faults: Faults::default(),
             overlay: None,
         }
     }
@@ -142,6 +145,11 @@ impl Store {
     /// What is counted.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What went wrong.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and says where
@@ -171,14 +179,14 @@ impl Store {
             // Nobody is to wait for what will not be decoded.
             let block = self.block(at).inspect_err(|_| window.clear())?;
             let len = (block.start + block.len).min(range.end) - at;
-            let skip = at - block.start;
+            let (from, skip) = (at, at - block.start);
             at += len;
             let piece = match block.access() {
                 Access::Zero => Piece::Zero(len),
                 Access::File(offset) => {
                     let len = len.min(most);
                     at = at.min(block.start + skip + len);
-                    let coming = Coming::File(offset + skip, len as usize);
+                    let coming = Coming::File(offset + skip, len as usize, from);
                     window.coming.push((window.pieces.len(), coming));
                     Piece::Zero(len)
                 }
@@ -252,7 +260,7 @@ impl Store {
                     let plain = self.theirs(&flight, start, part.end);
                     plain.map(|plain| Piece::Data(plain, part))
                 }
-                Coming::File(offset, len) => self.read(offset, len),
+                Coming::File(offset, len, at) => self.read(offset, len, at),
                 Coming::Over(at, len) => self.read_over(at, len),
             };
             match there {
@@ -353,7 +361,8 @@ impl Store {
             self.decoders().push(decoder);
         });
         if let Err(panic) = done {
-            warn!("a block could not be decoded: {panic}");
+            self.faults
+                .tell(format_args!("a block could not be decoded: {panic}"));
             // Those that had not begun were skipped. Dropped, they tell those who wait, this thread among them.
             for number in 0..count {
                 let left = lead(number).lock();
@@ -379,25 +388,22 @@ impl Store {
         }
     }
 
-    pub(super) fn read(&self, offset: u64, len: usize) -> Option<Piece> {
+    /// Bytes that lie in the file as they are, and in the image from byte `at` on.
+    pub(super) fn read(&self, offset: u64, len: usize, at: u64) -> Option<Piece> {
         let mut plain = self.cache.buffer(len, len);
-        match self.image.file().read(offset, plain.bytes_mut()) {
-            Ok(got) if got == len => Some(Piece::Data(Arc::new(plain), 0..len)),
-            Ok(_) => {
-                self.metrics.bad.add(1);
-                warn!("{}: cut short while it is served", self.image.file().name());
-                None
-            }
-            Err(error) => {
-                self.told(&error, offset);
-                None
-            }
-        }
+        let error = match self.image.file().read(offset, plain.bytes_mut()) {
+            Ok(got) if got == len => return Some(Piece::Data(Arc::new(plain), 0..len)),
+            Ok(_) => self.image.wrong(at, Fault::Cut),
+            Err(error) => error,
+        };
+        self.told(&error, at);
+        None
     }
 
-    pub(super) fn told(&self, error: &Error, at: u64) -> Bad {
+    /// Tells of a fault and counts it.
+    pub(crate) fn told(&self, error: &Error, at: u64) -> Bad {
         self.metrics.bad.add(1);
-        warn!("{error}");
+        self.faults.tell(error);
         Bad { at }
     }
 

@@ -20,6 +20,7 @@ mod unpack;
 mod verify;
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use evener_files::{FileId, InputFile, OutputFile};
@@ -28,9 +29,10 @@ use evener_runtime::{Runtime, Service, Sink, Source};
 
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::format::Format;
+use crate::format::{Format, RAW, foreign};
 use crate::image::Image;
-use crate::overlay::is_overlay;
+use crate::merged::Merged;
+use crate::overlay::{Base, Overlay, is_overlay};
 use crate::units::Trouble;
 
 pub use error::SessionError;
@@ -69,22 +71,46 @@ where
 
 /// Opens an image, of a format if one is given.
 fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
-    let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
+    image(
+        InputFile::named(input, TERMINAL).map_err(Error::from)?,
+        format,
+    )
+}
+
+/// The image in a file, of a format if one is given. Where one has to be recognised, what is no image by itself is
+/// refused, and what is probably not meant to be taken for a raw one is told.
+fn image(file: InputFile, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
     let file = ImageFile::of(file)?;
     if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
+        let what = "holds what was written over another; name that one, and this with --overlay";
         return Err(Error::Unsupported {
             name: file.name().to_owned(),
             format: "overlay",
-            what: "holds what was written over another; serve that one with --overlay".to_owned(),
+            what: what.to_owned(),
         }
         .into());
     }
-    Ok(Arc::new(Image::of(file, format)?))
+    let image = Image::of(file, format)?;
+    if format.is_none() && image.format().name == RAW.name {
+        let file = image.file();
+        foreign(file)?.inspect(|foreign| foreign.warn(file.name()));
+    }
+    Ok(Arc::new(image))
+}
+
+/// An image with what was written over it, if an overlay is named.
+fn merged(image: Arc<Image>, overlay: Option<&Path>) -> Result<Merged, SessionError> {
+    let overlay = match overlay {
+        Some(path) => Some(Overlay::read_only(path, &Base::of(&image)?)?),
+        None => None,
+    };
+    Ok(Merged::new(image, overlay))
 }
 
 const TERMINAL: &str = "is a terminal; name a file";
 
-/// Creates an output, which may not be the input: `-` is the standard output.
-fn create(output: &OsStr, input: Option<FileId>) -> Result<OutputFile, SessionError> {
-    Ok(OutputFile::named(output, input.as_slice()).map_err(Error::from)?)
+/// Creates an output, which may be none of the files that are read: `-` is the standard output.
+fn create(output: &OsStr, inputs: &[Option<FileId>]) -> Result<OutputFile, SessionError> {
+    let inputs: Vec<FileId> = inputs.iter().copied().flatten().collect();
+    Ok(OutputFile::named(output, &inputs).map_err(Error::from)?)
 }

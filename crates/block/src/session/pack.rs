@@ -2,18 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use evener_files::{FileId, InputFile};
 use evener_runtime::stream::Report;
 use evener_runtime::{Runtime, Service};
 
-use super::{Options, SessionError, TERMINAL, bytes, create, stream};
+use super::{Options, SessionError, TERMINAL, bytes, create, image, merged, stream};
 use crate::codec::{Codec, ZSTD};
 use crate::error::Error;
-use crate::file::ImageFile;
 use crate::format::{Format, RAW};
-use crate::image::Image;
+use crate::merged::Merged;
+use crate::overlay::Overlay;
 use crate::pack::{Pack, PackSink, PackSource, Packed};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
@@ -21,7 +22,7 @@ use crate::{MAX_BLOCK, MIN_BLOCK};
 pub const DEFAULT_BLOCK: u32 = 64 << 10;
 
 /// How an image is packed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PackOptions {
     /// With what.
     pub codec: &'static Codec,
@@ -31,6 +32,8 @@ pub struct PackOptions {
     pub block: u32,
     /// The format of the input, where it is not to be recognised.
     pub format: Option<&'static Format>,
+    /// An overlay of the input, so that what is packed is what a server of both gives.
+    pub overlay: Option<PathBuf>,
 }
 
 impl Default for PackOptions {
@@ -40,6 +43,7 @@ impl Default for PackOptions {
             level: None,
             block: DEFAULT_BLOCK,
             format: None,
+            overlay: None,
         }
     }
 }
@@ -76,7 +80,7 @@ pub fn pack(
     output: &OsStr,
     options: &PackOptions,
 ) -> Result<PackSession, SessionError> {
-    let &PackOptions { codec, block, .. } = options;
+    let (codec, block, overlay) = (options.codec, options.block, options.overlay.as_deref());
     let level = level(codec, options.level)?;
     if !block.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
         return Err(SessionError::Request(format!("no block has {block} bytes")));
@@ -91,20 +95,23 @@ pub fn pack(
                 );
                 return Err(SessionError::Request(text));
             }
+            if overlay.is_some() {
+                let text = "--overlay: the image under it cannot come through a pipe; name a file";
+                return Err(SessionError::Request(text.to_owned()));
+            }
             file.expect_sequential();
-            PackSource::pipe(file, block)
+            PackSource::pipe(file, block, options.format.is_some())
         }
-        _ => {
-            let image = Image::of(ImageFile::of(file)?, options.format)?;
-            PackSource::image(Arc::new(image), block)
-        }
+        _ => PackSource::image(merged(image(file, options.format)?, overlay)?, block),
     };
-    let out = create(output, source.id())?;
-    let image = source.as_image().cloned();
+    let merged = source.as_image().cloned();
+    let over = merged.as_ref().and_then(Merged::overlay);
+    let out = create(output, &[source.id(), over.and_then(Overlay::id)])?;
+    let under = merged.as_ref().map(|merged| Arc::clone(merged.image()));
     Ok(PackSession {
         source,
-        service: Pack::new(codec, level, block, image),
-        sink: PackSink::new(out, codec, level, block),
+        service: Pack::new(codec, level, block, merged),
+        sink: PackSink::new(out, under, (codec, level, block)),
     })
 }
 
@@ -158,7 +165,7 @@ impl fmt::Display for PackSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
         match self.source.as_image() {
-            Some(image) => write!(f, ", {}, {} bytes", image.format().name, image.size())?,
+            Some(merged) => write!(f, ", {merged}")?,
             None => f.write_str(", raw")?,
         }
         writeln!(f, "\nkernel  {}", self.service.key())?;

@@ -238,6 +238,7 @@ impl ServeSession {
         let metrics = self.metrics.as_ref();
         let served = nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
             .map_err(|reason| SessionError::Listen { address, reason });
+        self.site.store.faults().close();
         self.site.store.overlay().map_or(Ok(()), Overlay::close)?;
         served?;
         Ok(Served::of(&self.site.store))

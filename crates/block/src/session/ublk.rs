@@ -105,14 +105,16 @@ impl DiskSession {
         };
         // Last, since a device that is made stays if something fails after it.
         let device = Device::open(site.store.image(), wanted)?;
-        ublk::serve(&site, runtime, device, |device| {
+        let served = ublk::serve(&site, runtime, device, |device| {
             started(&Disk {
                 name,
                 size,
                 id: device.id(),
                 taken: device.is_taken(),
             });
-        })?;
+        });
+        site.store.faults().close();
+        served?;
         Ok(Served::of(&site.store))
     }
 }

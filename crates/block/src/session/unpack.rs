@@ -2,41 +2,48 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use evener_files::FileId;
 use evener_runtime::Runtime;
 use evener_runtime::stream::Report;
 
-use super::{Options, SessionError, create, open, stream};
+use super::{Options, SessionError, create, merged, open, stream};
 use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
 use crate::format::Format;
-use crate::image::Image;
+use crate::merged::Merged;
+use crate::overlay::Overlay;
 
 /// An image and an output, ready to run. Dropped before it has run it leaves no output behind.
 pub struct UnpackSession {
-    image: Arc<Image>,
+    merged: Merged,
     source: BlockSource,
     service: Decode,
     sink: UnpackSink,
 }
 
-/// Unpacks `input` into `output`, a raw image with holes where it is zero, or `-`.
+/// Unpacks `input`, and what lies over it if an overlay is named, into `output`, a raw image with holes where it is zero,
+/// or `-`.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or of a kind that is not read; the output cannot be created.
+/// The input cannot be read, is damaged or of a kind that is not read; the overlay is of another image, or a server's; the
+/// output cannot be created.
 pub fn unpack(
     input: &OsStr,
     output: &OsStr,
     format: Option<&'static Format>,
+    overlay: Option<&Path>,
 ) -> Result<UnpackSession, SessionError> {
-    let image = open(input, format)?;
-    let out = create(output, image.file().id())?;
+    let merged = merged(open(input, format)?, overlay)?;
+    let image = merged.image();
+    let over = merged.overlay().and_then(Overlay::id);
+    let out = create(output, &[image.file().id(), over])?;
     Ok(UnpackSession {
-        source: BlockSource::new(Arc::clone(&image)),
-        service: Decode::new(Arc::clone(&image), Purpose::Unpack),
-        sink: UnpackSink::new(out),
-        image,
+        source: BlockSource::new(merged.clone()),
+        service: Decode::new(merged.clone(), Purpose::Unpack),
+        sink: UnpackSink::new(Arc::clone(image), out),
+        merged,
     })
 }
 
@@ -48,7 +55,7 @@ impl UnpackSession {
 
     /// The identity of the input.
     pub fn input_id(&self) -> Option<FileId> {
-        self.image.file().id()
+        self.merged.image().file().id()
     }
 
     /// Runs until the image ends, or is cancelled, and then there is no output.
@@ -65,8 +72,8 @@ impl UnpackSession {
 impl fmt::Display for UnpackSession {
     /// A few lines: what is read and written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, format) = (self.image.file().name(), self.image.format().name);
-        writeln!(f, "input   {name}, {format}, {} bytes", self.image.size())?;
+        let (merged, name) = (&self.merged, self.merged.image().file().name());
+        writeln!(f, "input   {name}, {merged}")?;
         write!(f, "output  {}", self.sink.name())
     }
 }

@@ -10,10 +10,11 @@ use evener_runtime::stream::{Discard, Report};
 use serde::Serialize;
 
 use super::{Options, SessionError, open, stream};
-use crate::check::{Bad, BlockSource, Decode, Purpose};
+use crate::check::{Bad, BlockSource, Decode, Kind, Purpose};
 use crate::error::Error;
 use crate::format::Format;
 use crate::image::{Check, Image};
+use crate::merged::Merged;
 use crate::tree::{Hash, Root};
 
 /// An image that can be verified.
@@ -55,9 +56,11 @@ pub fn verify(
     format: Option<&'static Format>,
 ) -> Result<VerifySession, SessionError> {
     let image = open(input, format)?;
+    let merged = Merged::new(Arc::clone(&image), None);
+    let service = Decode::new(merged.clone(), Purpose::Verify);
     Ok(VerifySession {
-        source: BlockSource::new(Arc::clone(&image)),
-        service: Decode::new(Arc::clone(&image), Purpose::Verify),
+        source: BlockSource::new(merged).telling(service.findings()),
+        service,
         image,
     })
 }
@@ -71,7 +74,7 @@ impl VerifySession {
     /// Runs until every block was looked at, or is cancelled.
     ///
     /// # Errors
-    /// The file cannot be read. That blocks are bad is no error here.
+    /// The file cannot be read, or changed meanwhile. That blocks are bad is no error here.
     pub fn run(
         self,
         runtime: &Runtime,
@@ -80,6 +83,7 @@ impl VerifySession {
         let (trouble, findings) = (self.service.trouble(), self.service.findings());
         let parts = (self.source, self.service, Discard);
         let report = stream(runtime, options, &trouble, parts)?;
+        self.image.file().unchanged()?;
         let root = self.image.root();
         let computed = match report.cancelled {
             true => None,
@@ -143,7 +147,7 @@ const LISTED: usize = 20;
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for bad in self.bad.iter().take(LISTED) {
-            let Bad { at, len, what } = bad;
+            let Bad { at, len, what, .. } = bad;
             writeln!(
                 f,
                 "{}: bytes {at} to {}: the block {what}",
@@ -168,12 +172,15 @@ impl fmt::Display for Verified {
             writeln!(f, "{}: {fault}", self.name)?;
         }
         let readable = self.bad_count == 0 && self.root_good != Some(false);
+        let all = |kind| self.bad_count > 0 && self.bad.iter().all(|bad| bad.kind == kind);
         let said = match (self.good, self.cancelled) {
             (_, true) => "not all was looked at",
             (true, _) => "good",
             (false, _) if readable => {
                 "all of the image can be read, but the file is faulty; convert it or repair it before it is written to"
             }
+            (false, _) if all(Kind::Unsupported) => "not all of it is read here; pack it again",
+            (false, _) if all(Kind::Unreadable) => "not all of it can be read; see to its disk",
             (false, _) => "bad; get the file again",
         };
         write!(f, "{}: {said}", self.name)?;

@@ -16,11 +16,10 @@ use std::time::Instant;
 
 use evener_runtime::Pool;
 use rustix::io::Errno;
-use tracing::warn;
 
 use super::abi::{Descriptor, SECTOR, buffer, op, queue};
 use super::ring::{Done, QueueRing, Slots};
-use crate::serve::{Ahead, Bad, COMMANDS, Part, Round, Store};
+use crate::serve::{Ahead, Bad, COMMANDS, Faults, Part, Round, Store};
 
 /// Blocks that a round may have for each worker before no more requests are taken into it.
 const BLOCKS_PER_WORKER: usize = 4;
@@ -172,7 +171,12 @@ impl<'a> Queue<'a> {
         {
             match Job::of(&request.descriptor, size) {
                 Job::Nothing => self.line.answer(&request, Ok(0))?,
-                Job::Refuse => self.line.answer(&request, Err(Bad { at: 0 }))?,
+                Job::Refuse => {
+                    let faults = self.store.faults();
+                    faults
+                        .tell("a request for what this disk does not do, or has not, was refused");
+                    self.line.answer(&request, Err(Bad { at: 0 }))?;
+                }
                 Job::Read { bytes, len } => self.read(request, bytes, len)?,
             }
         }
@@ -186,6 +190,7 @@ impl<'a> Queue<'a> {
             device: &self.device,
             queue: self.line.slots.queue(),
             spoilt: &self.spoilt,
+            faults: self.store.faults(),
         };
         if given < len {
             copy.put(request.tag, given, Part::Zero(len - given));
@@ -214,6 +219,7 @@ impl<'a> Queue<'a> {
             device: &self.device,
             queue: self.line.slots.queue(),
             spoilt: &self.spoilt,
+            faults: self.store.faults(),
         };
         let (line, rounded) = (&mut self.line, &self.rounded);
         let mut given = Ok(());
@@ -307,6 +313,7 @@ struct Copy<'a> {
     device: &'a File,
     queue: u16,
     spoilt: &'a [AtomicBool],
+    faults: &'a Faults,
 }
 
 impl Copy<'_> {
@@ -330,7 +337,8 @@ impl Copy<'_> {
             }),
         };
         if let Err(error) = done {
-            warn!("a request cannot be given its bytes: {error}");
+            let line = format_args!("a request cannot be given its bytes: {error}");
+            self.faults.tell(line);
             self.spoilt[usize::from(tag)].store(true, Ordering::Relaxed);
         }
     }

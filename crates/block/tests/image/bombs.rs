@@ -110,7 +110,7 @@ fn numbers_that_are_too_large_are_refused_at_once() {
     assert!(Image::open(&path).is_err());
     // An evb without an end.
     let path = sparse(&folder, &evb::header(65536), 1 << 42, b"");
-    assert!(matches!(Image::open(&path), Err(Error::Damaged { .. })));
+    assert!(matches!(Image::open(&path), Err(Error::Cut { .. })));
     // An xz with nothing behind it.
     let path = sparse(&folder, b"\xfd7zXZ\0", 1 << 42, b"");
     assert!(Image::open(&path).is_err());

@@ -77,6 +77,38 @@ fn frames_of_any_size_with_checksums_in_the_table() {
 }
 
 #[test]
+fn skippable_frames_in_front_are_passed_over() {
+    let folder = Folder::new();
+    let plain = sample();
+    let (first, second) = plain.split_at(20_000);
+    let frames = [frame(first), frame(second)];
+    // Longer than what is looked at to tell a format.
+    let mut long = vec![0x5f, 0x2a, 0x4d, 0x18, 0xe8, 3, 0, 0];
+    long.resize(8 + 1000, 9);
+    let short = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+    let table = seekable(&[
+        (&long[..], 0, None),
+        (&short[..], 0, None),
+        (&frames[0][..], first.len() as u32, None),
+        (&frames[1][..], second.len() as u32, None),
+    ]);
+    let path = folder.file("table.zst", &table);
+    let image = Image::open(&path).unwrap();
+    same(&read_all(&image).unwrap(), &plain, "with a table");
+    assert!(verified(&path).unwrap().good);
+    let without: Vec<u8> = [&long[..], &short[..], &frames[0]].concat();
+    for bytes in [&without[..], &without[..1100], &short[..], &long[..500]] {
+        let path = folder.file("plain.zst", bytes);
+        let error = Image::open(&path).unwrap_err().to_string();
+        assert!(error.contains("no seek table"), "{error}");
+    }
+    // Frames of LZ4 may begin so, too.
+    let other = [&short[..], &[0x04, 0x22, 0x4d, 0x18][..]].concat();
+    let image = Image::open(&folder.file("other", &other)).unwrap();
+    assert_eq!(image.format().name, "raw");
+}
+
+#[test]
 fn frames_without_a_table_are_refused_with_a_way_out() {
     let folder = Folder::new();
     let path = folder.file("plain.zst", &frame(&sample()));

@@ -105,10 +105,7 @@ fn what_is_not_read_of_qcow2_is_refused_in_one_line() {
     for (line, said) in [
         ("-f qcow2 -b base -F raw image", "backing file"),
         ("-f qcow2 -o data_file=other image 1M", "another file"),
-        (
-            "-f qcow2 -o extended_l2=on image 1M",
-            "features that are not read",
-        ),
+        ("-f qcow2 -o extended_l2=on image 1M", "subclusters"),
     ] {
         run(&folder, &format!("qemu-img create -q {line}"));
         let error = Image::open(&folder.path("image")).unwrap_err().to_string();

@@ -1,6 +1,7 @@
 //! Images of every format, good and bad.
 
 mod bombs;
+mod changes;
 mod cloop;
 mod common;
 mod damage;
@@ -8,6 +9,7 @@ mod fixtures;
 mod foreign;
 mod geometry;
 mod interop;
+mod kinds;
 mod looks;
 mod qcow2;
 mod round;

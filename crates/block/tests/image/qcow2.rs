@@ -120,7 +120,7 @@ fn change(bytes: &mut [u8], (at, len, number, _): (usize, usize, u64, Wanted)) {
 fn made(path: &std::path::Path) -> (Wanted, Vec<u8>) {
     let image = match Image::open(path) {
         Ok(image) => image,
-        Err(Error::Damaged { .. }) => return (Damaged, Vec::new()),
+        Err(Error::Damaged { .. } | Error::Cut { .. }) => return (Damaged, Vec::new()),
         Err(Error::Unsupported { .. }) => return (Unsupported, Vec::new()),
         Err(error) => panic!("{error}"),
     };

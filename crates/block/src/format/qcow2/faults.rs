@@ -414,7 +414,7 @@ struct Counts<'a> {
 
 impl Counts<'_> {
     fn of(&mut self, cluster: u64) -> Result<u64, Error> {
-        let entries = self.cluster * 8 >> self.order;
+        let entries = (self.cluster * 8) >> self.order;
         let number = cluster / entries;
         if number != self.number {
             let block = usize::try_from(number)

@@ -17,6 +17,7 @@ pub(super) const DIRTY: u64 = 1;
 const CORRUPT: u64 = 1 << 1;
 pub(super) const DATA_FILE: u64 = 1 << 2;
 const COMPRESSION_TYPE: u64 = 1 << 3;
+const SUBCLUSTERS: u64 = 1 << 4;
 const READ: u64 = DIRTY | COMPRESSION_TYPE;
 /// The largest first table, as in QEMU: 32 MiB.
 pub(super) const L1_MOST: u64 = 4 << 20;
@@ -62,7 +63,7 @@ impl Header {
         let damaged = |what: &str| QCOW2.damaged(file, what);
         let unsupported = |what: &str| QCOW2.unsupported(file, what);
         let bytes = file.bytes(0, COMPRESSION + 1)?;
-        let cut = || damaged("it was cut off");
+        let cut = || QCOW2.cut(file, "its header is not whole");
         if (bytes.len() as u64) < HEADER_2 {
             return Err(cut());
         }
@@ -141,7 +142,11 @@ impl Header {
                     "is encrypted; decrypt it with qemu-img convert",
                 ));
             }
-            _ => return Err(unsupported("is encrypted in a way that is not known")),
+            _ => {
+                return Err(unsupported(
+                    "is encrypted in a way that is not known; decrypt it with qemu-img convert",
+                ));
+            }
         }
         header.first_table(file)?;
         Ok(header)
@@ -154,8 +159,14 @@ impl Header {
             "is marked as corrupt; repair it with qemu-img check -r all"
         } else if has(DATA_FILE) {
             "has its data in another file; use qemu-img convert"
+        } else if has(SUBCLUSTERS) {
+            "has subclusters (extended L2 entries), which are not read; use qemu-img convert"
         } else if has(!READ) {
-            "has features that are not read; use qemu-img convert"
+            let unknown = self.incompatible & !READ;
+            let what = format!(
+                "has incompatible features that are not read (bits {unknown:#x}); use qemu-img convert"
+            );
+            return Err(QCOW2.unsupported(file, what));
         } else {
             match (has(COMPRESSION_TYPE), compression) {
                 (false, 0) => return Ok(()),
@@ -163,7 +174,7 @@ impl Header {
                     self.codec = &codec::ZSTD_FIRST;
                     return Ok(());
                 }
-                (true, 2..) => "is compressed in a way that is not read",
+                (true, 2..) => "is compressed by other than zlib and zstd; use qemu-img convert",
                 _ => {
                     let what = "its header says in two ways how it is compressed";
                     return Err(QCOW2.damaged(file, what));
@@ -187,8 +198,12 @@ impl Header {
             return damaged("its table of tables does not begin where a cluster does");
         }
         let end = self.l1_at.checked_add(needed * 8);
-        if self.l1_entries < needed || end.is_none_or(|end| end > file.size()) {
-            return damaged("its table of tables does not lie in the file");
+        if self.l1_entries < needed {
+            return damaged("its table of tables is shorter than the image needs");
+        }
+        if end.is_none_or(|end| end > file.size()) {
+            let what = "its table of tables lies behind the end of the file";
+            return Err(QCOW2.cut(file, what));
         }
         if needed > 0 && self.l1_at == 0 {
             return damaged("its table of tables lies in its header");

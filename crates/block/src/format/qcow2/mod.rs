@@ -54,7 +54,8 @@ fn tables(file: &ImageFile, header: &Header) -> Result<Tables, Error> {
     let cluster = header.cluster();
     let l1 = file.bytes(at, bytes)?;
     if l1.len() as u64 != bytes {
-        return Err(damaged("its table of tables does not lie in the file"));
+        let what = "its table of tables lies behind the end of the file";
+        return Err(QCOW2.cut(file, what));
     }
     let l1: Vec<u64> = words(&l1).map(|entry| entry & OFFSET).collect();
     if l1.iter().any(|&at| !header.aligned(at)) {
@@ -82,7 +83,8 @@ fn tables(file: &ImageFile, header: &Header) -> Result<Tables, Error> {
         }
         let bytes = file.bytes(at, cluster)?;
         if bytes.len() as u64 != cluster {
-            return Err(damaged("one of its tables does not lie in the file"));
+            let what = format!("its table at byte {at} lies behind the end of the file");
+            return Err(QCOW2.cut(file, what));
         }
         Ok(Some(words(&bytes).collect()))
     };
@@ -116,14 +118,11 @@ impl Qcow2 {
     }
 
     fn place(&self, start: u64, entry: u64) -> Result<Place, Error> {
-        let behind = || self.damaged(start, "lies behind the end of the file");
         if entry & COMPRESSED != 0 {
             let (offset, end) = packed_range(&self.header, entry);
-            if offset >= self.file.size() {
-                return Err(behind());
-            }
-            // The last sector of a file need not be whole.
-            let packed = end.min(self.file.size()) - offset;
+            // The last sector of a file need not be whole. That one is cut short is found out by who reads it.
+            let there = end.min(self.file.size());
+            let packed = if offset < there { there } else { end } - offset;
             return Ok(Place::Packed {
                 offset,
                 packed: packed as u32,
@@ -143,10 +142,7 @@ impl Qcow2 {
         if zero || offset == 0 {
             return Ok(Place::Zero { packed: None });
         }
-        match offset < self.file.size() {
-            true => Ok(Place::Plain { offset }),
-            false => Err(behind()),
-        }
+        Ok(Place::Plain { offset })
     }
 }
 

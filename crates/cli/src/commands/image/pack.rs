@@ -1,6 +1,7 @@
 //! `evener image pack`
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::codec::Codec;
@@ -19,12 +20,17 @@ Examples:
   evener image pack disk.img disk.img.zst
   evener image pack disk.qcow2 disk.img.zst --level 12 --block 256K
   evener image pack disk.img disk.evb --codec lz4
+  evener image pack disk.img.zst new.img.zst --overlay disk.overlay
   evener image unpack disk.img.zst disk.img        or: zstd -d disk.img.zst
 
 With zstd the result is in zstd's seekable format, which any zstd unpacks; with the other codecs in
 evener's own container, evb. Both hold a hash of every block. Holes and zero blocks take no room.
 The same image gives the same file, whatever the plan. It appears when it is complete; a run that
-fails or is interrupted leaves none.")]
+fails or is interrupted leaves none, and so does one whose input changes meanwhile.
+
+What is no image of a format that is read is a raw one. What looks like another, such as VMDK or
+gzip, is named in a warning, unless --format raw is given; a pipe that brings an image of another
+format is refused.")]
 pub struct Args {
     /// What to pack: an image of any format that is read, or - for a raw one through a pipe; a file as standard input
     /// is read as if it were named
@@ -51,6 +57,10 @@ pub struct Args {
     #[arg(long, value_parser = super::format())]
     format: Option<&'static Format>,
 
+    /// Pack IN with what was written over it into this overlay, as a server of both gives it
+    #[arg(long, value_name = "FILE")]
+    overlay: Option<PathBuf>,
+
     #[command(flatten)]
     stream: StreamArgs,
 }
@@ -67,6 +77,7 @@ pub fn run(args: &Args) -> Ended {
         level: args.level,
         block: args.block,
         format: args.format,
+        overlay: args.overlay.clone(),
     };
     let open = || Ok(pack(&args.input, &args.output, &options)?);
     convert(

@@ -1,6 +1,7 @@
 //! `evener image unpack`
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use evener_block::format::Format;
 use evener_block::session::unpack;
@@ -17,7 +18,8 @@ Examples:
   evener image unpack disk.qcow2 - | sha256sum
 
 Every block is compared with its hash or checksum before it is written; the first bad one ends it.
-A file has holes where the image is zero, and appears when it is complete.")]
+A file has holes where the image is zero, and appears when it is complete, if the image did not
+change meanwhile.")]
 pub struct Args {
     /// The image
     image: OsString,
@@ -30,12 +32,23 @@ pub struct Args {
     #[arg(long, value_parser = super::format())]
     format: Option<&'static Format>,
 
+    /// Unpack it with what was written over it into this overlay, as a server of both gives it
+    #[arg(long, value_name = "FILE")]
+    overlay: Option<PathBuf>,
+
     #[command(flatten)]
     stream: StreamArgs,
 }
 
 pub fn run(args: &Args) -> Ended {
-    let open = || Ok(unpack(&args.image, &args.output, args.format)?);
+    let open = || {
+        Ok(unpack(
+            &args.image,
+            &args.output,
+            args.format,
+            args.overlay.as_deref(),
+        )?)
+    };
     convert(
         &args.stream,
         &args.output,

@@ -4,6 +4,8 @@ mod bad;
 mod disk;
 mod formats;
 mod model;
+mod faults;
+mod input;
 mod overlay;
 mod round;
 mod serve;

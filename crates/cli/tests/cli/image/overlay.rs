@@ -58,7 +58,7 @@ fn answer(stream: &mut UnixStream) -> io::Result<(u64, u32)> {
 }
 
 /// The error number of a write.
-fn write(stream: &mut UnixStream, at: u64, bytes: &[u8]) -> u32 {
+pub fn write(stream: &mut UnixStream, at: u64, bytes: &[u8]) -> u32 {
     ask(stream, (0, WRITE), 1, at, bytes).unwrap();
     answer(stream).unwrap().1
 }
@@ -77,7 +77,7 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
     assert_eq!(write(&mut stream, 5000, &[7; 100]), 0);
     let second = SERVE.replace("socket", "other");
     let done = folder.line(&second);
-    done.failed(1, &["changes: another server writes into it; end that one"]);
+    done.failed(1, &["changes: in use by another evener; end that one"]);
     let (_, said) = server.end(Signal::INT);
     assert!(
         said.contains("1 client, 1 requests, 100 bytes written"),
@@ -101,7 +101,7 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
         (
             "large.zst --overlay changes",
             &[
-                "changes: is an overlay of disk.zst, of 3146505 bytes, and not of large.zst as it is now; serve that image",
+                "changes: is an overlay of disk.zst, of 3146505 bytes, and not of large.zst as it is now; name that image",
             ],
         ),
         (
