@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use evener_files::{Change, FileId, InputFile, Watch};
+use evener_files::{Change, InputFile, SourceFile, Watch};
 
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ pub struct ImageFile {
     name: String,
     size: u64,
     allocated: Option<u64>,
-    id: Option<FileId>,
+    source: SourceFile,
     watch: Option<Watch>,
 }
 
@@ -34,7 +34,7 @@ impl ImageFile {
     /// # Errors
     /// It is a pipe or a terminal.
     pub fn of(input: InputFile) -> Result<ImageFile, Error> {
-        let (id, watch) = (input.id(), input.watch());
+        let (source, watch) = (input.source_file(), input.watch());
         let InputFile { mut file, name, .. } = input;
         let unreadable = |name: &str, reason| {
             let name = name.to_owned();
@@ -56,7 +56,7 @@ impl ImageFile {
             name,
             size,
             allocated,
-            id,
+            source,
             watch,
         })
     }
@@ -76,9 +76,9 @@ impl ImageFile {
         self.allocated.unwrap_or(self.size).min(self.size)
     }
 
-    /// Its identity.
-    pub fn id(&self) -> Option<FileId> {
-        self.id
+    /// It as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
+        self.source
     }
 
     /// Fills `room` from byte `at` on and says how many bytes there were before the end that the file had when it was

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use evener_files::SourceFile;
+
 use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::image::{Extent, Image};
@@ -30,6 +32,15 @@ impl Merged {
     /// What was written over it.
     pub fn overlay(&self) -> Option<&Overlay> {
         self.overlay.as_deref()
+    }
+
+    /// Both as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
+        let image = self.image.file().source_file();
+        match &self.overlay {
+            Some(overlay) => image.and(overlay.source_file()),
+            None => image,
+        }
     }
 
     /// Whether byte `at` is in the overlay, and up to where it is the same, `end` at most.

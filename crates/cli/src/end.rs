@@ -6,6 +6,8 @@ use evener_files::remove_unfinished;
 use evener_image::io::ffmpeg::kill_programs;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::terminal::show_again;
+
 /// What whoever waits for the process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -19,11 +21,12 @@ pub enum Status {
 pub const DONE: Status = Status::Exit(0);
 
 impl Status {
-    /// Ends the process. Neither a program it started nor an unfinished file stays.
+    /// Ends the process. Neither a program it started nor an unfinished file stays, and the terminal is as it was.
     pub fn end(self) -> ! {
         // A thread that was left inside a read still owns the program it reads from.
         kill_programs();
         remove_unfinished();
+        show_again();
         match self {
             Status::Exit(code) => process::exit(code.into()),
             Status::Signal(signal) => {

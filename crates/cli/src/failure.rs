@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clap::error::{ContextKind, ContextValue};
 use signal_hook::consts::SIGPIPE;
 
 pub use crate::end::{DONE, Status};
@@ -73,9 +74,18 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Arguments whose values no message repeats, or may be given one by mistake.
+const SECRET: [&str; 3] = ["--key", "--iv", "--passphrase"];
+
 impl From<clap::Error> for Failure {
     /// What clap says in several lines, without its repetition of the usage.
-    fn from(error: clap::Error) -> Failure {
+    fn from(mut error: clap::Error) -> Failure {
+        let argument = error.get(ContextKind::InvalidArg);
+        let argument = argument.map(ContextValue::to_string).unwrap_or_default();
+        if SECRET.iter().any(|secret| argument.starts_with(secret)) {
+            let nothing = ContextValue::String("...".to_owned());
+            error.insert(ContextKind::InvalidValue, nothing);
+        }
         let text = error.render().to_string();
         let said = text
             .lines()

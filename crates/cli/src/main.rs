@@ -15,6 +15,7 @@ mod panics;
 mod progress;
 mod signals;
 mod stream;
+mod terminal;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Parser};

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use evener_files::{FileId, OutputFile, STDOUT, Target, plain, waiting};
+use evener_files::{FileId, OutputFile, STDOUT, SourceFile, Target, plain, waiting};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ fn json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Whether a name stands for the standard output.
-fn is_stdout(name: &OsStr) -> bool {
+pub fn is_stdout(name: &OsStr) -> bool {
     name == "-" || name == "/dev/stdout"
 }
 
@@ -97,7 +97,7 @@ impl Side {
         let is_stdout = is_stdout(name);
         let file = match is_stdout {
             true => OutputFile::printed()?,
-            false => OutputFile::create(Path::new(name))?,
+            false => OutputFile::create(Path::new(name), &SourceFile::default())?,
         };
         Ok(Side { file, is_stdout })
     }
@@ -123,9 +123,12 @@ impl Side {
     }
 }
 
-/// The identity of the file of that name, if there is one.
+/// The identity of the file of that name, if there is one; `-` is what the standard output was led into.
 pub fn file_id(name: &OsStr) -> Option<FileId> {
-    fs::metadata(name).ok().as_ref().and_then(FileId::of)
+    match is_stdout(name) {
+        true => OutputFile::printed().ok()?.id(),
+        false => FileId::of(&fs::metadata(name).ok()?),
+    }
 }
 
 /// Refuses files that would overwrite one another: each of `sides` is a flag and a name.
@@ -152,6 +155,18 @@ pub fn check_apart(
     Ok(())
 }
 
+/// Refuses files that the standard output was led into, for a command that prints there in any case.
+pub fn check_apart_from_stdout(sides: &[(&str, Option<&OsStr>)]) -> Result<(), Failure> {
+    let Some(id) = file_id("-".as_ref()) else {
+        return Ok(());
+    };
+    let mut named = sides.iter().filter_map(|&(flag, name)| Some((flag, name?)));
+    match named.find(|(_, name)| !is_stdout(name) && file_id(name) == Some(id)) {
+        Some((flag, name)) => Err(same(flag, name, "the standard output")),
+        None => Ok(()),
+    }
+}
+
 fn same(flag: &str, name: &OsStr, other: &str) -> Failure {
     let name = name.to_string_lossy();
     Failure::request(format!(
@@ -160,7 +175,9 @@ fn same(flag: &str, name: &OsStr, other: &str) -> Failure {
 }
 
 fn is_same(a: &OsStr, b: &OsStr) -> bool {
+    let id = file_id(a);
     (is_stdout(a) && is_stdout(b))
+        || (id.is_some() && id == file_id(b))
         || (!is_stdout(a) && place(a).is_some_and(|at| place(b) == Some(at)))
 }
 

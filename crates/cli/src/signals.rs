@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evener_files::Patience;
 use evener_runtime::CancelToken;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iterator;
 
 use crate::failure::{DONE, Failure, Status};
@@ -38,7 +38,7 @@ impl Signals {
     /// Takes signals over. Until [`Signals::streaming`] they end the process at once.
     pub fn take() -> Result<Signals, Failure> {
         let failed = |error: io::Error| Failure::running(format!("cannot take signals: {error}"));
-        let ends = [SIGINT, SIGTERM, SIGHUP];
+        let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
         // One that is ignored from the start, as by nohup or by a shell in the background, stays so.
         let ends = ends.into_iter().filter(|&signal| !is_ignored(signal));
         // A file that grows beyond a limit is an error of writing and no reason to die.
@@ -117,7 +117,8 @@ impl Shared {
         let none_before =
             self.first
                 .compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
-        if none_before.is_err() || !self.streaming.load(Ordering::SeqCst) {
+        let streaming = self.streaming.load(Ordering::SeqCst);
+        if none_before.is_err() || signal == SIGQUIT || !streaming {
             Status::Signal(signal).end();
         }
         self.token.cancel();
@@ -125,7 +126,7 @@ impl Shared {
 }
 
 /// Whether the process was started with a signal ignored: `SigIgn` of `/proc/self/status`, see proc_pid_status(5).
-fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return false;
     };

@@ -12,7 +12,7 @@ use evener_crypt::product::{
     Product,
 };
 use evener_crypt::session::Options;
-use evener_files::{InputFile, OutputFile};
+use evener_files::{InputFile, OutputFile, SourceFile};
 use evener_runtime::stream::Schedule;
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure};
@@ -103,7 +103,10 @@ fn runs(service: Batches, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -
     let (input, output) = (folder.at("in"), folder.at("out"));
     fs::write(&input, text).unwrap();
     let file = InputFile::from_file(File::open(&input).unwrap(), "in").unwrap();
-    let sink = BulkSink::new(OutputFile::create(&output).unwrap(), Vec::new());
+    let sink = BulkSink::new(
+        OutputFile::create(&output, &SourceFile::default()).unwrap(),
+        Vec::new(),
+    );
     let runtime = Runtime::builder().workers(3).build().unwrap();
     let source = BatchSource::new(file, &service);
     let stream = runtime.stream(source).through(service);
@@ -274,7 +277,7 @@ fn blocks_that_were_not_read_for_chains_are_refused() {
         let service = Batches::new(codebook, Some(Chain::new(64).unwrap()));
         let blocks = text(3 * UNIT).as_chunks().0.to_vec();
         let source = BlockSource::new(blocks.into(), UNIT);
-        let output = OutputFile::create(&Folder::new().at("out")).unwrap();
+        let output = OutputFile::create(&Folder::new().at("out"), &SourceFile::default()).unwrap();
         let stream = runtime.stream(source).through(service);
         let error = stream.into(BulkSink::new(output, Vec::new())).unwrap_err();
         assert!(

@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal, Read, Seek};
 use std::path::Path;
 
 use crate::error::{Error, one_line};
+use crate::source_file::SourceFile;
 use crate::system::{FileId, read_ahead, widen_pipe};
 use crate::watch::Watch;
 use crate::{STDIN, standard};
@@ -30,6 +31,14 @@ impl InputFile {
         match text.to_str() {
             Some("-" | "/dev/stdin") => InputFile::stdin(terminal),
             _ => InputFile::open(Path::new(text)),
+        }
+    }
+
+    /// What an input's text leads to, without opening it; nothing if that cannot be said.
+    pub fn look(text: &OsStr) -> Option<Metadata> {
+        match text.to_str() {
+            Some("-" | "/dev/stdin") => standard::input().ok()?.metadata().ok(),
+            _ => std::fs::metadata(text).ok(),
         }
     }
 
@@ -104,6 +113,11 @@ impl InputFile {
         Watch::new(&self.file, &self.name, &self.metadata)
             .ok()
             .flatten()
+    }
+
+    /// It as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
+        SourceFile::of(&self.metadata)
     }
 
     /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin,

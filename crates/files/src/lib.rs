@@ -1,12 +1,17 @@
 //! Files and pipes as the ends of streams: what every service needs and none owns.
 //!
-//! An output file appears under its name when it is whole ([`OutputFile`]); an input is a file, a pipe or the standard
-//! input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a thread.
+//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`]); an input is a file, a pipe or the
+//! standard input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a
+//! thread.
 
 mod error;
 mod input;
+mod lock;
 mod output;
+mod part;
 mod patience;
+mod place;
+mod source_file;
 mod staged;
 mod standard;
 mod system;
@@ -14,9 +19,13 @@ mod watch;
 
 pub use error::{Error, one_line, plain};
 pub use input::InputFile;
-pub use output::{OutputFile, Target, is_no_input};
+pub use lock::{is_called, lock, lock_shared};
+pub use output::{OutputFile, Target};
+pub use part::remove_unfinished;
 pub use patience::{Patience, waiting};
-pub use staged::{Place, Staged, remove_unfinished};
+pub use place::Place;
+pub use source_file::SourceFile;
+pub use staged::Staged;
 pub use system::{FileId, read_ahead, widen_pipe};
 pub use watch::{Change, Watch};
 

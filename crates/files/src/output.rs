@@ -8,7 +8,9 @@ use std::path::Path;
 
 use crate::error::{Error, one_line};
 use crate::patience::waiting;
-use crate::staged::{Place, Staged};
+use crate::place::Place;
+use crate::source_file::SourceFile;
+use crate::staged::Staged;
 use crate::system::{self, FileId};
 use crate::{STDOUT, standard};
 
@@ -28,21 +30,10 @@ impl Target for Vec<u8> {
     }
 }
 
-/// Sees to it that what is to be written is not read.
-///
-/// # Errors
-/// It is among `inputs`; `name` is what it is called in the message.
-pub fn is_no_input(id: Option<FileId>, inputs: &[FileId], name: &str) -> Result<(), Error> {
-    match id {
-        Some(id) if inputs.contains(&id) => Err(Error::SameFile { name: name.into() }),
-        _ => Ok(()),
-    }
-}
-
 /// A file being written.
 ///
-/// A regular file is written under a temporary name in the same directory, which [`Target::commit`] changes; dropped
-/// before that, it is removed. Pipes, devices and the standard output are written to as they are.
+/// A regular file is [`Staged`]: it has its name after [`Target::commit`], and dropped before that it is gone. Pipes,
+/// devices and the standard output are written to as they are.
 pub struct OutputFile {
     file: File,
     staged: Option<Staged>,
@@ -54,43 +45,44 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates an output by its text, which may be none of the inputs: `-` is the standard output, `./-` a file of that
-    /// name.
+    /// Creates an output by its text: `-` is the standard output, `./-` a file of that name. A file is on the disk when it
+    /// is committed: it holds what its source holds, which people delete then.
     ///
     /// # Errors
-    /// It is an input, or cannot be [created](OutputFile::create).
-    pub fn named(text: &OsStr, inputs: &[FileId]) -> Result<OutputFile, Error> {
+    /// As [`OutputFile::create`].
+    pub fn named(text: &OsStr, source: &SourceFile) -> Result<OutputFile, Error> {
         if matches!(text.to_str(), Some("-" | "/dev/stdout")) {
             let file = OutputFile::stdout()?;
-            is_no_input(file.id(), inputs, &file.name)?;
+            source.exclude(file.id(), &file.name)?;
             return Ok(file);
         }
-        let old = std::fs::metadata(text).ok();
-        let id = old.as_ref().and_then(FileId::of);
-        is_no_input(id, inputs, &one_line(&text.to_string_lossy()))?;
-        OutputFile::create(Path::new(text))
+        let mut output = OutputFile::create(Path::new(text), source)?;
+        output.staged = output.staged.map(Staged::durable);
+        Ok(output)
     }
 
-    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is
-    /// replaced.
+    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is replaced. A
+    /// new file is not more readable than its source; one that is replaced keeps its rights.
     ///
     /// # Errors
-    /// The directory is missing or not writable, or the file exists and is not writable.
-    pub fn create(path: &Path) -> Result<OutputFile, Error> {
+    /// It is its source; the directory is missing or not writable; or the file exists and is not writable.
+    pub fn create(path: &Path, source: &SourceFile) -> Result<OutputFile, Error> {
         let name = one_line(&path.to_string_lossy());
+        let found = std::fs::metadata(path).ok();
+        source.exclude(found.as_ref().and_then(FileId::of), &name)?;
         let create = |reason| Error::Create {
             name: name.clone(),
             reason,
         };
         match Place::of(path).map_err(create)? {
             Place::InPlace => {
-                let options = File::options().write(true).truncate(true).open(path);
-                let file = options.map_err(create)?;
+                let file = File::options().write(true).truncate(true).open(path);
+                let file = file.map_err(create)?;
                 system::widen_pipe(&file);
                 Ok(OutputFile::of(file, None, name))
             }
             Place::File { path, old } => {
-                let (staged, file) = Staged::create(&path, old.as_ref())?;
+                let (staged, file) = Staged::create(&path, source.mode(), old.as_ref())?;
                 Ok(OutputFile::of(file, Some(staged), name))
             }
         }
@@ -201,7 +193,7 @@ mod tests {
     #[test]
     fn holes_read_as_zero_also_at_the_end() {
         let path = std::env::temp_dir().join(format!("evener-hole-{}", std::process::id()));
-        let mut output = OutputFile::create(&path).unwrap();
+        let mut output = OutputFile::create(&path, &SourceFile::default()).unwrap();
         output.skip(3).unwrap();
         output.write_all(b"abc").unwrap();
         output.skip(2).unwrap();
@@ -215,7 +207,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("evener-staged-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let path = directory.join("out");
-        let mut file = OutputFile::create(&path).unwrap();
+        let mut file = OutputFile::create(&path, &SourceFile::default()).unwrap();
         file.write_all(b"whole framespart of one").unwrap();
         file.commit(12).unwrap();
         file.commit(12).unwrap();

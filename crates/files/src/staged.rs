@@ -1,175 +1,296 @@
 //! Files that appear under their name only when they are whole.
 #![forbid(unsafe_code)]
 
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::error::{Error, one_line};
+use crate::lock::lock;
+use crate::part::Part;
 
-/// What an output path leads to.
-pub enum Place {
-    /// A pipe or a device: written to as it is.
-    InPlace,
-    /// A regular file, perhaps not there yet; `path` with links followed.
-    File {
-        /// Where it will be.
-        path: PathBuf,
-        /// The file that is there now.
-        old: Option<Metadata>,
-    },
-}
+/// Rights until a file is given those of the one it replaces.
+const PRIVATE: u32 = 0o600;
 
-impl Place {
-    /// Where `path` leads, links followed.
-    ///
-    /// # Errors
-    /// It is a directory, or exists and may not be written.
-    pub fn of(path: &Path) -> io::Result<Place> {
-        if path.as_os_str().is_empty() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "the name is empty",
-            ));
-        }
-        let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        match fs::metadata(path) {
-            Ok(old) if old.is_dir() => Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a directory",
-            )),
-            Ok(old) if old.is_file() && !is_descriptor(path) => {
-                // Replacing a file needs rights to its directory only: respect its own as well.
-                File::options().write(true).open(path)?;
-                Ok(Place::File {
-                    path: fs::canonicalize(path)?,
-                    old: Some(old),
-                })
-            }
-            Ok(_) => Ok(Place::InPlace),
-            Err(e) if e.kind() == io::ErrorKind::NotFound && !slash => Ok(Place::File {
-                path: follow(path)?,
-                old: None,
-            }),
-            Err(e) => Err(e),
-        }
-    }
-}
-
-/// Names that stand for an open file, which has its readers already.
-fn is_descriptor(path: &Path) -> bool {
-    path.starts_with("/dev/fd") || path.starts_with("/proc") || path.starts_with("/dev/stderr")
-}
-
-/// The file that a symbolic link to nowhere would create.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..40 {
-        match fs::read_link(&path) {
-            Ok(target) => {
-                path.pop();
-                path.push(target);
-            }
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
-}
-
-/// A temporary name beside the one a file will have. Removed when dropped before [`Staged::commit`].
+/// A file that does not have its name yet. Gone when dropped before [`Staged::commit`].
+///
+/// Where the system can, it has no name at all meanwhile, so that nothing is left of it whatever ends the process;
+/// elsewhere one beside it, from which the next run that writes the same file takes it away. It is locked from the
+/// beginning until it is closed.
 pub struct Staged {
     path: PathBuf,
-    temporary: PathBuf,
+    file: File,
+    part: Option<Part>,
+    /// Owner, group and rights of the file it replaces.
+    like: Option<(u32, u32, u32)>,
+    durable: bool,
     committed: bool,
 }
 
 impl Staged {
-    /// Creates an empty file under a temporary name with the same extension, and with the rights of the old file.
-    pub fn create(path: &Path, old: Option<&Metadata>) -> Result<(Staged, File), Error> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
+    /// An empty file, to be written and read, with the rights of the `old` one or else `mode` less the umask.
+    ///
+    /// # Errors
+    /// There can be none in that directory.
+    pub fn create(path: &Path, mode: u32, old: Option<&Metadata>) -> Result<(Staged, File), Error> {
+        let staged = match unnamed(directory(path), old.map_or(mode, |_| PRIVATE)) {
+            Some(file) => Staged::of(path, file, None, old),
+            None => Staged::named(path, mode, old)?,
         };
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let mut name = OsString::from(format!(".evener-{}-{count}.part", std::process::id()));
-            if let Some(extension) = path.extension() {
-                name.push(".");
-                name.push(extension);
-            }
-            let temporary = directory.join(name);
-            // In one step for whoever removes what is unfinished.
-            let created: io::Result<File> = unfinished(|all| {
-                let mut options = File::options();
-                let file = options.write(true).create_new(true).open(&temporary)?;
-                all.push(temporary.clone());
-                Ok(file)
-            });
-            let file = match created {
-                Ok(file) => file,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(reason) => {
-                    let (path, directory) = (path.to_string_lossy(), directory.to_string_lossy());
-                    let name = one_line(&format!("{path} (in the directory {directory})"));
-                    return Err(Error::Create { name, reason });
-                }
-            };
-            let staged = Staged {
-                path: path.to_owned(),
-                temporary,
-                committed: false,
-            };
-            if let Some(old) = old {
-                file.set_permissions(old.permissions())
-                    .map_err(|reason| Error::Create {
-                        name: one_line(&path.to_string_lossy()),
-                        reason,
-                    })?;
-            }
-            return Ok((staged, file));
+        match staged.file.try_clone() {
+            Ok(file) => Ok((staged, file)),
+            Err(reason) => Err(cannot_create(path, reason)),
         }
     }
 
-    /// Where the file is until [`Staged::commit`].
-    pub fn temporary(&self) -> &Path {
-        &self.temporary
+    /// The same with a [temporary](Staged::temporary) name of the same extension, for another program to write to.
+    ///
+    /// # Errors
+    /// As [`Staged::create`].
+    pub fn named(path: &Path, mode: u32, old: Option<&Metadata>) -> Result<Staged, Error> {
+        let made = Part::create(path, old.map_or(mode, |_| PRIVATE));
+        let (part, file) = made.map_err(|reason| cannot_create(path, reason))?;
+        Ok(Staged::of(path, file, Some(part), old))
     }
 
-    /// Gives the file its name, over the old file of that name.
+    fn of(path: &Path, file: File, part: Option<Part>, old: Option<&Metadata>) -> Staged {
+        Staged {
+            path: path.to_owned(),
+            file,
+            part,
+            like: old.map(|old| (old.uid(), old.gid(), old.mode())),
+            durable: false,
+            committed: false,
+        }
+    }
+
+    /// From now on [`Staged::commit`] waits until the file and its name are on the disk: for what people keep in place
+    /// of something they delete.
+    #[must_use]
+    pub fn durable(mut self) -> Staged {
+        self.durable = true;
+        self
+    }
+
+    /// Where a [named](Staged::named) file is until [`Staged::commit`].
+    pub fn temporary(&self) -> Option<&Path> {
+        self.part.as_ref().map(Part::path)
+    }
+
+    /// Gives the file its name, over the old file of that name. A second call does nothing.
+    ///
+    /// # Errors
+    /// The system cannot, or not write the file down.
     pub fn commit(&mut self) -> io::Result<()> {
-        if !self.committed {
-            fs::rename(&self.temporary, &self.path)?;
-            self.committed = true;
-            unfinished(|all| all.retain(|one| *one != self.temporary));
+        self.place(true)
+    }
+
+    /// The same if there is no file of that name.
+    ///
+    /// # Errors
+    /// There is one ([`ErrorKind::AlreadyExists`]), or as [`Staged::commit`].
+    pub fn commit_new(&mut self) -> io::Result<()> {
+        self.place(false)
+    }
+
+    fn place(&mut self, replace: bool) -> io::Result<()> {
+        if self.committed {
+            return Ok(());
         }
+        if let Some((owner, group, mode)) = self.like {
+            // Only root can give a file away.
+            let _ = fchown(&self.file, Some(owner), Some(group));
+            let mode = fs::Permissions::from_mode(mode & 0o7777);
+            self.file.set_permissions(mode)?;
+        }
+        if self.durable {
+            sync(&self.file)?;
+        }
+        match self.part.take() {
+            None => self.link(replace)?,
+            Some(part) => self.rename(part, replace)?,
+        }
+        self.committed = true;
+        if self.durable {
+            // Where a directory cannot be synced there is nothing more to do.
+            let _ = File::open(directory(&self.path)).and_then(|directory| sync(&directory));
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn link(&mut self, replace: bool) -> io::Result<()> {
+        match crate::part::link(&self.file, &self.path) {
+            // A link replaces nothing, and a name does: for that moment it has one.
+            Err(error) if replace && error.kind() == ErrorKind::AlreadyExists => {
+                let part = Part::link(&self.path, &self.file)?;
+                self.rename(part, replace)
+            }
+            linked => linked,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn link(&mut self, _: bool) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn rename(&mut self, part: Part, replace: bool) -> io::Result<()> {
+        let (from, to) = (part.path(), &*self.path);
+        match replace {
+            true => fs::rename(from, to)?,
+            false => match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+                // Then the temporary name goes as that of a file that was given up.
+                Err(Errno::INVAL | Errno::NOSYS) => return fs::hard_link(from, to),
+                renamed => renamed?,
+            },
+        }
+        part.given_up();
         Ok(())
     }
 }
 
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if !self.committed {
-            let _ = fs::remove_file(&self.temporary);
-            unfinished(|all| all.retain(|one| *one != self.temporary));
-        }
+/// A file without a name, locked; `None` where there are none.
+#[cfg(target_os = "linux")]
+fn unnamed(directory: &Path, mode: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
+    // Without this name it could not be given another.
+    fs::symlink_metadata(crate::part::descriptor(&file)).ok()?;
+    let _ = lock(&file);
+    Some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+/// Waits until a file is on the disk; some kinds of file systems cannot tell.
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
     }
 }
 
-/// Temporary files of this process.
-fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
-    static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    change(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner))
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
-/// Removes the files of all outputs that are not finished: for a process that ends without dropping them.
-pub fn remove_unfinished() {
-    unfinished(|all| {
-        all.drain(..).for_each(|temporary| {
-            let _ = fs::remove_file(temporary);
-        });
-    });
+fn cannot_create(path: &Path, reason: io::Error) -> Error {
+    let (path, directory) = (path.to_string_lossy(), directory(path).to_string_lossy());
+    let name = one_line(&format!("{path} (in the directory {directory})"));
+    Error::Create { name, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let id = std::process::id();
+            let path = std::env::temp_dir().join(format!("evener-staged-{id}-{name}"));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let names = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = names
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Both kinds, of which a system may have one only.
+    fn both(path: &Path, old: Option<&Metadata>) -> [(Staged, File); 2] {
+        let named = Staged::named(path, 0o640, old).unwrap();
+        let file = named.file.try_clone().unwrap();
+        [Staged::create(path, 0o640, old).unwrap(), (named, file)]
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn rights_are_the_final_ones_or_stricter_from_the_first_byte() {
+        let folder = Folder::new("rights");
+        let path = folder.0.join("out");
+        for (staged, file) in both(&path, None) {
+            let now = file.metadata().unwrap().mode() & 0o777;
+            assert_eq!(now & !0o640, 0, "{now:o}");
+            drop(staged);
+        }
+        assert_eq!(folder.names(), [""; 0]);
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o604)).unwrap();
+        let old = fs::metadata(&path).unwrap();
+        for (mut staged, mut file) in both(&path, Some(&old)) {
+            assert_eq!(file.metadata().unwrap().mode() & 0o777, PRIVATE);
+            file.write_all(b"new").unwrap();
+            staged.commit().unwrap();
+            assert_eq!(
+                (mode(&path), fs::read(&path).unwrap()),
+                (0o604, b"new".into())
+            );
+        }
+        assert_eq!(folder.names(), ["out"]);
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_only_if_that_is_asked_for() {
+        let folder = Folder::new("new");
+        let path = folder.0.join("out");
+        for durable in [false, true] {
+            for (staged, mut file) in both(&path, None) {
+                let mut staged = match durable {
+                    true => staged.durable(),
+                    false => staged,
+                };
+                file.write_all(b"first").unwrap();
+                staged.commit_new().unwrap();
+                for (mut other, _file) in both(&path, None) {
+                    let error = other.commit_new().unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+                }
+                assert_eq!(fs::read(&path).unwrap(), b"first");
+                fs::remove_file(&path).unwrap();
+            }
+            assert_eq!(folder.names(), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_directory_in_its_place_leaves_nothing_behind() {
+        let folder = Folder::new("directory");
+        let path = folder.0.join("out");
+        for (mut staged, _file) in both(&path, None) {
+            fs::create_dir_all(&path).unwrap();
+            assert!(staged.commit().is_err());
+        }
+        assert_eq!(folder.names(), ["out"]);
+    }
 }

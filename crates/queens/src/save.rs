@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use evener_files::{Error as FileError, Place, Staged, one_line};
+use evener_files::{Error as FileError, Place, SourceFile, Staged, is_called, lock, one_line};
 
 use crate::checkpoint::{Checkpoint, ParseError};
 use crate::session::SessionError;
@@ -14,11 +14,15 @@ use crate::starts::Starts;
 
 /// No checkpoint has more bytes.
 const LARGEST: u64 = 1 << 20;
+/// How often to look again when another run replaces the file.
+const TRIES: u32 = 8;
 
-/// A regular file, perhaps not there yet, that is replaced as a whole.
+/// A regular file, perhaps not there yet, that is replaced as a whole, and locked as long as this lives.
 pub(crate) struct CheckpointFile {
     path: PathBuf,
     name: String,
+    /// The latest, locked. A new one is locked before it has the name, so that the name is never without a lock.
+    held: Option<File>,
 }
 
 impl CheckpointFile {
@@ -32,61 +36,106 @@ impl CheckpointFile {
             name: name.clone(),
             reason,
         };
-        let (path, there) = match Place::of(path).map_err(create)? {
-            Place::File { path, old } => (path, old.is_some()),
+        let path = match Place::of(path).map_err(create)? {
+            Place::File { path, .. } => path,
             Place::InPlace => {
                 let reason =
                     "is no regular file, and a checkpoint is replaced as a whole; name another";
                 return Err(FileError::Unfit { name, reason }.into());
             }
         };
-        let file = CheckpointFile { path, name };
-        let checkpoint = match there {
-            true => file.read(starts)?,
-            false => Checkpoint::new(starts),
+        let held = hold(&path, &name)?;
+        let checkpoint = match &held {
+            Some(file) => read(file, &name, starts)?,
+            None => Checkpoint::new(starts),
         };
-        Ok((file, checkpoint))
-    }
-
-    fn read(&self, starts: &Starts) -> Result<Checkpoint, SessionError> {
-        let read = || -> io::Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            File::open(&self.path)?
-                .take(LARGEST)
-                .read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().map_err(|reason| FileError::Open {
-            name: self.name.clone(),
-            reason,
-        })?;
-        // What is no text is not one of ours, or damaged; either way it says which in its first bytes.
-        let text = String::from_utf8_lossy(&bytes);
-        let parsed = Checkpoint::parse(&text, starts);
-        parsed.map_err(|cause: ParseError| SessionError::Checkpoint {
-            name: self.name.clone(),
-            cause,
-        })
+        Ok((CheckpointFile { path, name, held }, checkpoint))
     }
 
     /// Replaces the file. It is on the disk before it has its name, so whatever happens meanwhile there is an old
     /// checkpoint or a new one.
-    pub(crate) fn write(&self, checkpoint: &Checkpoint) -> Result<(), FileError> {
+    ///
+    /// # Errors
+    /// It cannot be written, or another run was faster in making the first.
+    pub(crate) fn write(&mut self, checkpoint: &Checkpoint) -> Result<(), FileError> {
+        if self
+            .held
+            .as_ref()
+            .is_some_and(|held| !is_called(held, &self.path))
+        {
+            self.held = hold(&self.path, &self.name)?;
+        }
         let old = std::fs::metadata(&self.path).ok();
-        let (mut staged, mut file) = Staged::create(&self.path, old.as_ref())?;
+        let (staged, mut file) =
+            Staged::create(&self.path, SourceFile::default().mode(), old.as_ref())?;
+        let mut staged = staged.durable();
         let text = checkpoint.to_string();
-        let written = file.write_all(text.as_bytes());
-        written
-            .and_then(|()| file.sync_all())
+        file.write_all(text.as_bytes())
             .map_err(|reason| FileError::of_write(&self.name, 0, reason))?;
-        staged.commit().map_err(|reason| FileError::Commit {
-            name: self.name.clone(),
-            reason,
-        })
+        let placed = match self.held {
+            Some(_) => staged.commit(),
+            None => staged.commit_new(),
+        };
+        placed.map_err(|reason| match reason.kind() {
+            ErrorKind::AlreadyExists => busy(&self.name),
+            _ => FileError::Commit {
+                name: self.name.clone(),
+                reason,
+            },
+        })?;
+        self.held = Some(file);
+        Ok(())
     }
 
     /// What messages call it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
+}
+
+fn busy(name: &str) -> FileError {
+    FileError::Unfit {
+        name: name.to_owned(),
+        reason: "another run keeps its checkpoint there; end that one, or name another file",
+    }
+}
+
+/// Opens and locks the file of that name; there may be none.
+fn hold(path: &Path, name: &str) -> Result<Option<File>, FileError> {
+    for _ in 0..TRIES {
+        let file = match File::options().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(reason) => {
+                let name = name.to_owned();
+                return Err(FileError::Open { name, reason });
+            }
+        };
+        // Where files cannot be locked it is the user who sees to that.
+        if matches!(lock(&file), Ok(false)) {
+            return Err(busy(name));
+        }
+        // Otherwise another run has put a new one in its place since it was opened.
+        if is_called(&file, path) {
+            return Ok(Some(file));
+        }
+    }
+    Err(busy(name))
+}
+
+fn read(file: &File, name: &str, starts: &Starts) -> Result<Checkpoint, SessionError> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST)
+        .read_to_end(&mut bytes)
+        .map_err(|reason| FileError::Open {
+            name: name.to_owned(),
+            reason,
+        })?;
+    // What is no text is not one of ours, or damaged; either way it says which in its first bytes.
+    let text = String::from_utf8_lossy(&bytes);
+    let parsed = Checkpoint::parse(&text, starts);
+    parsed.map_err(|cause: ParseError| SessionError::Checkpoint {
+        name: name.to_owned(),
+        cause,
+    })
 }

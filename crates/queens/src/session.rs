@@ -91,10 +91,15 @@ pub struct Options<'a> {
     pub cancel: CancelToken,
     /// Called now and then with how far the run is.
     pub on_progress: Option<OnProgress<'a>>,
+    /// Called when a checkpoint cannot be written, with why, and not again before one could be. The run goes on.
+    pub on_problem: Option<OnProblem<'a>>,
 }
 
 /// What is called with the progress of a run.
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress, Far) + Send + 'a>;
+
+/// What is called with why a checkpoint was not written.
+pub type OnProblem<'a> = Box<dyn FnMut(&evener_files::Error) + Send + 'a>;
 
 /// How far a count is, in estimated work from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,6 +192,7 @@ impl Session {
             every,
             done: Arc::clone(&done),
             problem: None,
+            on_problem: options.on_problem,
             saved: Instant::now(),
         };
         let mut stream = runtime

@@ -12,9 +12,10 @@ use evener_runtime::Sink;
 use crate::checkpoint::{Checkpoint, Finished};
 use crate::save::CheckpointFile;
 use crate::service::{Search, Sums};
+use crate::session::OnProblem;
 
 /// Adds up units; `file`, where there is one, follows.
-pub(crate) struct Tally {
+pub(crate) struct Tally<'a> {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) file: Option<CheckpointFile>,
     pub(crate) every: Duration,
@@ -23,27 +24,37 @@ pub(crate) struct Tally {
     /// Why the last checkpoint was not written. A full disk is no reason to throw away days of work: the next time it
     /// may have room.
     pub(crate) problem: Option<FileError>,
+    pub(crate) on_problem: Option<OnProblem<'a>>,
     pub(crate) saved: Instant,
 }
 
-impl Tally {
+impl Tally<'_> {
     fn save(&mut self) {
-        if let Some(file) = &self.file {
-            self.problem = file.write(&self.checkpoint).err();
-            self.saved = Instant::now();
+        let Some(file) = &mut self.file else { return };
+        let problem = file.write(&self.checkpoint).err();
+        // The first of a row, which may last for days.
+        if let Some(problem) = &problem
+            && self.problem.is_none()
+            && let Some(tell) = &mut self.on_problem
+        {
+            tell(problem);
         }
+        self.problem = problem;
+        self.saved = Instant::now();
     }
 }
 
-impl Sink<Search> for Tally {
+impl Sink<Search> for Tally<'_> {
     type Error = FileError;
 
     /// So that a file that cannot be written is known before the work.
     fn start(&mut self, _: &Search) -> Result<(), FileError> {
-        match &self.file {
+        let written = match &mut self.file {
             Some(file) => file.write(&self.checkpoint),
             None => Ok(()),
-        }
+        };
+        // What is told by failing is not tried once more.
+        written.inspect_err(|_| self.file = None)
     }
 
     fn write(&mut self, unit: &Sums) -> Result<(), FileError> {

@@ -92,7 +92,7 @@ fn a_run_that_was_ended_goes_on_under_another_plan() {
                 cancel,
                 // Progress is told every tenth of a second at most, so a short run may not be ended.
                 on_progress: Some(Box::new(move |_, _| ends.cancel())),
-                workers: None,
+                ..Options::default()
             },
         );
         let outcome = outcome.unwrap();

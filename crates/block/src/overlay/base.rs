@@ -1,6 +1,6 @@
 //! The image under an overlay, and what tells it from others.
 
-use evener_files::FileId;
+use evener_files::SourceFile;
 
 use crate::error::Error;
 use crate::image::Image;
@@ -28,7 +28,7 @@ pub struct Base {
     /// Which image it is.
     pub identity: Hash,
     /// Its file.
-    pub file: Option<FileId>,
+    pub source: SourceFile,
 }
 
 impl Base {
@@ -51,7 +51,7 @@ impl Base {
             format: image.format().name,
             size: image.size(),
             identity: Hash(*hasher.finalize().as_bytes()),
-            file: image.file().id(),
+            source: image.file().source_file(),
         })
     }
 }

@@ -32,7 +32,7 @@ use std::fmt;
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evener_files::FileId;
+use evener_files::SourceFile;
 
 pub use base::Base;
 pub use error::{Error, Fault};
@@ -52,7 +52,7 @@ type Boot = [u8; 16];
 /// An overlay that is open, and nobody else's. All of it works from any number of threads at once.
 pub struct Overlay {
     name: String,
-    id: Option<FileId>,
+    source: SourceFile,
     layout: Layout,
     medium: Box<dyn Medium>,
     map: Map,
@@ -89,7 +89,7 @@ impl Overlay {
         }
         Ok(Overlay {
             name,
-            id: None,
+            source: SourceFile::default(),
             layout,
             medium,
             map,
@@ -105,9 +105,9 @@ impl Overlay {
         &self.name
     }
 
-    /// The identity of its file.
-    pub fn id(&self) -> Option<FileId> {
-        self.id
+    /// Its file as the source of an output, where it is only read.
+    pub fn source_file(&self) -> SourceFile {
+        self.source
     }
 
     /// Bytes that are in it, zeros too.

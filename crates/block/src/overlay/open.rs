@@ -4,9 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice};
 use std::path::Path;
 
-use evener_files::{FileId, Place, Staged, one_line};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
-use rustix::io::Errno;
+use evener_files::{FileId, Place, SourceFile, Staged, one_line};
 
 use super::base::Base;
 use super::error::Error;
@@ -57,12 +55,12 @@ impl Overlay {
         if !found.is_file() {
             return Err(Error::Other { name });
         }
-        lock(&file, &name, FlockOperation::NonBlockingLockShared)?;
+        lock(&file, &name, evener_files::lock_shared)?;
         check(&file, &name, base, &layout)?;
         let opened = Overlay::on(Box::new(file), name.clone(), layout, boot(), false);
         let opened = opened.map_err(|reason| failed(&name, "read it", reason))?;
         Ok(Overlay {
-            id: FileId::of(&found),
+            source: SourceFile::of(&found),
             ..opened
         })
     }
@@ -92,13 +90,13 @@ fn find_or_make(
                 let name = name.to_owned();
                 return Err(Error::Other { name });
             }
-            Ok(found) if base.file.is_some() && base.file == FileId::of(&found) => {
+            Ok(found) if base.source.id().is_some() && base.source.id() == FileId::of(&found) => {
                 let name = name.to_owned();
                 return Err(Error::Image { name });
             }
             Ok(_) => match File::options().read(true).write(true).open(path) {
                 Ok(file) => {
-                    lock(&file, name, FlockOperation::NonBlockingLockExclusive)?;
+                    lock(&file, name, evener_files::lock)?;
                     check(&file, name, base, layout)?;
                     return Ok(Some(file));
                 }
@@ -123,13 +121,13 @@ fn find_or_make(
 }
 
 /// The system lets go of the lock when the process ends, however it does.
-fn lock(file: &File, name: &str, how: FlockOperation) -> Result<(), Error> {
-    match flock(file, how) {
-        Ok(()) => Ok(()),
-        Err(Errno::WOULDBLOCK) => Err(Error::Locked {
+fn lock(file: &File, name: &str, lock: fn(&File) -> io::Result<bool>) -> Result<(), Error> {
+    match lock(file) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::Locked {
             name: name.to_owned(),
         }),
-        Err(errno) => Err(failed(name, "lock it", errno.into())),
+        Err(reason) => Err(failed(name, "lock it", reason)),
     }
 }
 
@@ -177,41 +175,21 @@ fn whole(file: &File, name: &str, layout: &Layout) -> Result<(), Error> {
 
 /// A new overlay, which has its name when it is whole, locked and on the disk. `None`: another was faster.
 fn make(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<File>, Error> {
-    let (staged, file) = Staged::create(path, None)?;
-    drop(file);
-    let temporary = staged.temporary();
-    let file = File::options().read(true).write(true).open(temporary);
-    let file = file.map_err(|reason| failed(name, "create it", reason))?;
-    lock(&file, name, FlockOperation::NonBlockingLockExclusive)?;
+    let (staged, file) = Staged::create(path, base.source.mode(), None)?;
+    let mut staged = staged.durable();
+    lock(&file, name, evener_files::lock)?;
     file.set_len(layout.len())
         .map_err(|reason| failed(name, "make it as large as the image", reason))?;
     let boot = boot().unwrap_or_default();
     let page = Header::of(base).encode();
     let done = file
         .write(0, &mut [IoSlice::new(&page)])
-        .and_then(|()| file.write(BOOT_AT, &mut [IoSlice::new(&boot)]))
-        .and_then(|()| file.sync_all());
+        .and_then(|()| file.write(BOOT_AT, &mut [IoSlice::new(&boot)]));
     done.map_err(|reason| failed(name, "write it", reason))?;
-    match rename(temporary, path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
-        Err(reason) => return Err(failed(name, "create it", reason)),
-    }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    // Where a folder cannot be synced there is nothing more to do.
-    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
-        let _ = folder.sync_all();
-    }
-    Ok(Some(file))
-}
-
-/// Gives a file a name that no other has.
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => fs::hard_link(from, to),
-        done => Ok(done?),
+    match staged.commit_new() {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(reason) => Err(failed(name, "create it", reason)),
     }
 }
 

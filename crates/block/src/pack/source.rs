@@ -1,6 +1,6 @@
 //! Units of an image, from where it lies.
 
-use evener_files::{FileId, InputFile};
+use evener_files::{InputFile, SourceFile};
 use evener_runtime::{Service, Source};
 
 use super::unit::{Span, UnitIn};
@@ -60,11 +60,11 @@ impl PackSource {
         }
     }
 
-    /// The identity of the file, where there is one.
-    pub fn id(&self) -> Option<FileId> {
+    /// It as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
         match &self.from {
-            From::Image(image) => image.image().file().id(),
-            From::Pipe { input, .. } => input.id(),
+            From::Image(image) => image.source_file(),
+            From::Pipe { input, .. } => input.source_file(),
         }
     }
 

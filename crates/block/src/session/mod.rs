@@ -23,7 +23,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use evener_files::{FileId, InputFile, OutputFile};
+use evener_files::{InputFile, OutputFile, SourceFile};
 use evener_runtime::stream::{Report, StreamError};
 use evener_runtime::{Runtime, Service, Sink, Source};
 
@@ -110,7 +110,6 @@ fn merged(image: Arc<Image>, overlay: Option<&Path>) -> Result<Merged, SessionEr
 const TERMINAL: &str = "is a terminal; name a file";
 
 /// Creates an output, which may be none of the files that are read: `-` is the standard output.
-fn create(output: &OsStr, inputs: &[Option<FileId>]) -> Result<OutputFile, SessionError> {
-    let inputs: Vec<FileId> = inputs.iter().copied().flatten().collect();
-    Ok(OutputFile::named(output, &inputs).map_err(Error::from)?)
+fn create(output: &OsStr, source: &SourceFile) -> Result<OutputFile, SessionError> {
+    Ok(OutputFile::named(output, source).map_err(Error::from)?)
 }

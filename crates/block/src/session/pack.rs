@@ -13,8 +13,6 @@ use super::{Options, SessionError, TERMINAL, bytes, create, image, merged, strea
 use crate::codec::{Codec, ZSTD};
 use crate::error::Error;
 use crate::format::{Format, RAW};
-use crate::merged::Merged;
-use crate::overlay::Overlay;
 use crate::pack::{Pack, PackSink, PackSource, Packed};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
@@ -104,9 +102,8 @@ pub fn pack(
         }
         _ => PackSource::image(merged(image(file, options.format)?, overlay)?, block),
     };
+    let out = create(output, &source.source_file())?;
     let merged = source.as_image().cloned();
-    let over = merged.as_ref().and_then(Merged::overlay);
-    let out = create(output, &[source.id(), over.and_then(Overlay::id)])?;
     let under = merged.as_ref().map(|merged| Arc::clone(merged.image()));
     Ok(PackSession {
         source,
@@ -141,7 +138,7 @@ impl PackSession {
 
     /// The identity of the input, where it is a file.
     pub fn input_id(&self) -> Option<FileId> {
-        self.source.id()
+        self.source.source_file().id()
     }
 
     /// Runs until the input ends, or is cancelled, and then there is no output.

@@ -13,7 +13,6 @@ use super::{Options, SessionError, create, merged, open, stream};
 use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
 use crate::format::Format;
 use crate::merged::Merged;
-use crate::overlay::Overlay;
 
 /// An image and an output, ready to run. Dropped before it has run it leaves no output behind.
 pub struct UnpackSession {
@@ -37,8 +36,7 @@ pub fn unpack(
 ) -> Result<UnpackSession, SessionError> {
     let merged = merged(open(input, format)?, overlay)?;
     let image = merged.image();
-    let over = merged.overlay().and_then(Overlay::id);
-    let out = create(output, &[image.file().id(), over])?;
+    let out = create(output, &merged.source_file())?;
     Ok(UnpackSession {
         source: BlockSource::new(merged.clone()),
         service: Decode::new(merged.clone(), Purpose::Unpack),
@@ -55,7 +53,7 @@ impl UnpackSession {
 
     /// The identity of the input.
     pub fn input_id(&self) -> Option<FileId> {
-        self.merged.image().file().id()
+        self.merged.image().file().source_file().id()
     }
 
     /// Runs until the image ends, or is cancelled, and then there is no output.

@@ -32,7 +32,8 @@ Outputs:
   any file that ffmpeg can encode, by its extension; it has the video only, no sound
   null:, nothing
 
-A file appears when it is complete; a run that fails leaves none, unless --keep-partial.
+A file appears when it is complete, a new one not more readable than the input; a run that fails
+leaves none, unless --keep-partial.
 Ctrl-C ends the stream after the frame in work and keeps the frames so far; a second one ends evener at
 once and leaves no file, and so does the first where the reader of a pipe does not read.
 See also: evener filters, evener plans.")]

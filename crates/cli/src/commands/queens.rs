@@ -10,8 +10,10 @@ use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use crate::failure::{Ended, Failure};
-use crate::output::{Side, can_print, check_apart, print, print_each, tell};
-use crate::progress::Bar;
+use crate::output::{
+    Side, can_print, check_apart, check_apart_from_stdout, print, print_each, tell,
+};
+use crate::progress::{Bar, beside};
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -30,7 +32,7 @@ class under rotation and reflection, and beyond 19 rows the queens of a row or t
 
 A checkpoint is a text with the solutions of every range that is finished. It is replaced as a whole every few seconds, at
 the end and on Ctrl-C. The same command goes on from it, under any plan and number of workers; it stays when all is done.
-Whatever ends a run, what is lost is the time since it was written.")]
+Whatever ends a run, what is lost is the time since it was written. A second run on it is refused.")]
 pub struct Args {
     /// Rows of the board, 0 to 30
     #[arg(value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST)))]
@@ -98,6 +100,7 @@ pub fn run(args: &Args) -> Ended {
         ("--checkpoint", checkpoint),
     ];
     check_apart(None, None, &sides)?;
+    check_apart_from_stdout(&sides)?;
     if args.stream.json.as_deref().is_none_or(|name| name != "-") {
         can_print()?;
     }
@@ -119,6 +122,7 @@ pub fn run(args: &Args) -> Ended {
                 update(progress, Some([far.board, far.run]));
             }) as _
         }),
+        on_problem: Some(Box::new(|problem: &_| beside(|| tell(&not_kept(problem))))),
     };
     let outcome = session.run(&started.runtime, options);
     drop(bar);
@@ -160,6 +164,11 @@ pub fn run(args: &Args) -> Ended {
         }
         None => Ok(status),
     }
+}
+
+/// The run goes on, and so it is told when it happens: what is lost if the run is ended grows from then on.
+fn not_kept(problem: &evener_files::Error) -> String {
+    format!("evener: warning: a checkpoint was not written, which will be tried again: {problem}")
 }
 
 fn sentence(n: u32, total: u128, different: Option<u128>) -> String {

@@ -5,6 +5,7 @@ mod crypt;
 mod ends;
 mod errors;
 mod ffmpeg;
+mod files;
 mod help;
 mod image;
 mod lists;

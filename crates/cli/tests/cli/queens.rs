@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::run::{Done, Folder};
-use crate::signals::{ended, is_ignored, send};
+use crate::signals::{ended, is_ignored, send, unfinished};
 
 /// OEIS A000170 and A002562.
 const TOTALS: [(u64, u64); 13] = [
@@ -257,7 +257,7 @@ fn no_picture_is_left_of_a_board_that_was_not_found() {
         .spawn()
         .unwrap();
     let begin = Instant::now();
-    while folder.names().is_empty() && child.try_wait().unwrap().is_none() {
+    while unfinished(&folder).is_none() && child.try_wait().unwrap().is_none() {
         assert!(begin.elapsed() < Duration::from_secs(60));
         thread::sleep(Duration::from_millis(1));
     }

@@ -29,14 +29,28 @@ pub fn is_ignored(signal: Signal) -> bool {
     ignored
 }
 
-/// Waits until the temporary file that is being written has `bytes`.
+/// Bytes of the file in a folder that is being written: it has a temporary name, or none and is only found as what a
+/// process has open.
+pub fn unfinished(folder: &Folder) -> Option<u64> {
+    let names = folder.names();
+    if let Some(part) = names.iter().find(|name| name.starts_with(".evener-part")) {
+        return Some(fs::metadata(folder.path(part)).ok()?.len());
+    }
+    let within = fs::canonicalize(folder.path("")).unwrap();
+    let open = |process: fs::DirEntry| fs::read_dir(process.path().join("fd"));
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut files = processes.filter_map(|p| open(p).ok()).flatten().flatten();
+    let found = files.find(|file| {
+        let leads = fs::read_link(file.path()).unwrap_or_default();
+        leads.starts_with(&within) && leads.to_string_lossy().ends_with(" (deleted)")
+    });
+    Some(fs::metadata(found?.path()).ok()?.len())
+}
+
+/// Waits until the file that is being written has `bytes`.
 pub fn wait_for_output(folder: &Folder, bytes: u64) {
     let begin = Instant::now();
-    let written = || {
-        let names = folder.names();
-        let part = names.iter().find(|n| n.contains(".part"))?;
-        Some(fs::metadata(folder.path(part)).ok()?.len())
-    };
+    let written = || unfinished(folder);
     while written().is_none_or(|n| n < bytes) {
         assert!(
             begin.elapsed() < Duration::from_secs(60),

@@ -1,18 +1,22 @@
 //! Key files: one line of 64 hexadecimal digits.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use evener_files::plain;
+use evener_files::{Staged, plain};
 use zeroize::Zeroizing;
 
-use super::Key;
+use super::{Key, secret_line};
 
 const DIGITS: usize = 64;
 /// Bytes read at most: digits, a line end, and more than enough to see that there is more.
 const READ: usize = 4 * DIGITS;
+
+/// What a key or a passphrase without data behind it is told.
+pub(crate) const ALONE: &str = "ends within its first line, so no data follow the key or passphrase; give that line an end, and the data after it";
 
 /// Text that is no key. No message repeats any of it, since it may be most of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +43,9 @@ pub enum KeyFileError {
     /// It holds no key.
     #[error("is no key file: {0}")]
     Parse(#[from] ParseError),
+    /// It is where the data should follow, and they do not.
+    #[error("{ALONE}")]
+    Alone,
     /// There is a file of this name, which may be the only key to something.
     #[error(
         "exists already and is not overwritten: it may be the only key to something; choose another name"
@@ -49,11 +56,19 @@ pub enum KeyFileError {
     Write(io::Error),
 }
 
-/// Others than its owner may read or change a key file. A reason for a warning.
+/// Others than its owner may read or change a file with a key or a passphrase. A reason for a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposed {
     /// The permission bits, as `chmod` takes them.
     pub mode: u32,
+}
+
+impl Exposed {
+    /// Whether a regular file is.
+    pub fn of(metadata: &fs::Metadata) -> Option<Exposed> {
+        let mode = metadata.mode() & 0o777;
+        (metadata.is_file() && mode & 0o077 != 0).then_some(Exposed { mode })
+    }
 }
 
 impl fmt::Display for Exposed {
@@ -61,7 +76,7 @@ impl fmt::Display for Exposed {
         let mode = self.mode;
         write!(
             f,
-            "others than its owner may read or change this key (mode {mode:03o}); chmod 600 closes it to them"
+            "others than its owner may read or change it (mode {mode:03o}); chmod 600 closes it to them"
         )
     }
 }
@@ -103,49 +118,45 @@ impl Key {
     }
 }
 
-/// The key in the file at `path`, and a warning if others may read it.
+/// The key that is all of a file.
 ///
 /// # Errors
-/// It cannot be read or holds no key.
-pub fn read(path: &Path) -> Result<(Key, Option<Exposed>), KeyFileError> {
-    let file = File::open(path).map_err(KeyFileError::Read)?;
-    let exposed = exposed(&file.metadata().map_err(KeyFileError::Read)?);
+/// It cannot be read, or holds something else.
+pub fn read_all(file: &File) -> Result<Key, KeyFileError> {
     let mut text = Zeroizing::new(Vec::with_capacity(READ));
     let mut part = file.take(READ as u64 - 1);
     part.read_to_end(&mut text).map_err(KeyFileError::Read)?;
-    Ok((Key::parse(&text)?, exposed))
+    Ok(Key::parse(&text)?)
 }
 
-/// Writes `key` to a new file at `path` that only its owner may read and write.
+/// The key that is the next line of a file, of which no byte behind that line is read.
+///
+/// # Errors
+/// It cannot be read, the line is no key, or there is nothing behind it.
+pub fn read_line(file: &File) -> Result<Key, KeyFileError> {
+    let (line, ended) = secret_line(file, READ).map_err(KeyFileError::Read)?;
+    match Key::parse(&line)? {
+        key if ended => Ok(key),
+        _ => Err(KeyFileError::Alone),
+    }
+}
+
+/// Writes `key` to a new file at `path` that only its owner may read and write, and waits until it is on the disk.
 ///
 /// # Errors
 /// There is a file already, or it cannot be written; then none is left behind.
 pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(|reason| match reason.kind() {
+    if path.symlink_metadata().is_ok() {
+        return Err(KeyFileError::Exists);
+    }
+    let (staged, mut file) = Staged::create(path, 0o600, None).map_err(|error| match error {
+        evener_files::Error::Create { reason, .. } => KeyFileError::Write(reason),
+        other => KeyFileError::Write(io::Error::other(other)),
+    })?;
+    let written = file.write_all(&key.to_line());
+    let placed = written.and_then(|()| staged.durable().commit_new());
+    placed.map_err(|reason| match reason.kind() {
         io::ErrorKind::AlreadyExists => KeyFileError::Exists,
         _ => KeyFileError::Write(reason),
-    })?;
-    let written = file
-        .write_all(&key.to_line())
-        .and_then(|()| file.sync_all());
-    written.map_err(|reason| {
-        // The write's failure is what matters.
-        let _ = fs::remove_file(path);
-        KeyFileError::Write(reason)
     })
-}
-
-#[cfg(unix)]
-fn exposed(metadata: &fs::Metadata) -> Option<Exposed> {
-    let mode = std::os::unix::fs::MetadataExt::mode(metadata) & 0o777;
-    (metadata.is_file() && mode & 0o077 != 0).then_some(Exposed { mode })
-}
-
-#[cfg(not(unix))]
-fn exposed(_: &fs::Metadata) -> Option<Exposed> {
-    None
 }

@@ -4,12 +4,15 @@
 
 mod file;
 mod hex;
+mod line;
 mod passphrase;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-pub use file::{Exposed, KeyFileError, ParseError, read, write_new};
+pub(crate) use file::ALONE;
+pub use file::{Exposed, KeyFileError, ParseError, read_all, read_line, write_new};
 pub use hex::{Hex, HexError};
+pub use line::secret_line;
 pub use passphrase::{Cost, HEADER as PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 use crate::chunked::SALT;

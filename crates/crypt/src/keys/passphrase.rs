@@ -103,6 +103,9 @@ pub enum PassphraseError {
     /// The passphrase is longer than whoever reads it takes, or has 4 GiB or more.
     #[error("the passphrase is too long")]
     TooLong,
+    /// The passphrase has a byte that is no text.
+    #[error("the passphrase has a NUL byte in it; write it as one line of plain text (UTF-8)")]
+    Nul,
     /// There is no memory for the derivation.
     #[error("making the key needs {0} KiB of memory, which cannot be had")]
     Memory(u32),

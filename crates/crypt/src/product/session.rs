@@ -95,7 +95,7 @@ fn open(
     if let Some(bytes) = file.remaining() {
         LengthError::check(&file.name, bytes)?;
     }
-    let out = OutputFile::named(output, file.id().as_slice()).map_err(session::Error::from)?;
+    let out = OutputFile::named(output, &file.source_file()).map_err(session::Error::from)?;
     let sink = BulkSink::new(out, Vec::new());
     let codebook = Codebook::new(key, direction, Topology::detect().simd);
     let service = Batches::new(codebook, chain);

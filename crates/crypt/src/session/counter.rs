@@ -22,7 +22,7 @@ pub fn counter(
 ) -> Result<Session<Counter>, Error> {
     let ctr = Ctr::new(key, iv, Topology::detect().simd)?;
     let file = open(input)?;
-    let sink = BulkSink::new(OutputFile::named(output, file.id().as_slice())?, Vec::new());
+    let sink = BulkSink::new(OutputFile::named(output, &file.source_file())?, Vec::new());
     Ok(Session {
         source: BulkSource::to_end::<Counter>(file, 0, 0),
         service: Bulk::new(Counter { ctr, at }),

@@ -85,7 +85,7 @@ pub fn decrypt(
     };
     let sizes = size.map(sizes_of).transpose()?;
     let Some(range) = range else {
-        let sink = BulkSink::new(OutputFile::named(output, file.id().as_slice())?, Vec::new());
+        let sink = BulkSink::new(OutputFile::named(output, &file.source_file())?, Vec::new());
         return Ok(Session {
             source: BulkSource::to_end::<Open>(file, before, 0),
             service: Bulk::new(Open(key)),
@@ -109,13 +109,13 @@ pub fn decrypt(
         (Some(sizes), to) => {
             let to = to.unwrap_or_else(|| sizes.plain().max(range.from));
             let needed = sizes.needed(range.from, to).map_err(of_size)?;
-            let out = OutputFile::named(output, file.id().as_slice())?;
+            let out = OutputFile::named(output, &file.source_file())?;
             (source(file, &needed)?, needed.skip, Some(needed.take), out)
         }
         // Of a pipe nobody knows how long it is; whether the range was all there shows at its end.
         (None, to) => {
             let first = (range.from / CHUNK as u64).min(MAX_CHUNKS);
-            let out = OutputFile::named(output, file.id().as_slice())?;
+            let out = OutputFile::named(output, &file.source_file())?;
             let skip = first * SEALED_CHUNK as u64;
             let passed = pass(&mut file, before, skip)?;
             if passed < skip {

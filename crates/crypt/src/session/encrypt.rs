@@ -47,7 +47,7 @@ pub fn encrypt(
             (key, [&front.to_bytes()[..], &header].concat())
         }
     };
-    let sink = BulkSink::new(OutputFile::named(output, file.id().as_slice())?, header);
+    let sink = BulkSink::new(OutputFile::named(output, &file.source_file())?, header);
     Ok(Session {
         source: BulkSource::to_end::<Seal>(file, 0, 0),
         service: Bulk::new(Seal(key)),

@@ -6,7 +6,7 @@ use evener_runtime::stream::{BoxError, StreamError};
 use crate::bulk::Failure;
 use crate::chunked::{HeaderError, SizeError};
 use crate::ctr;
-use crate::keys::{KeyFileError, PassphraseError, RandomError};
+use crate::keys::{ALONE, KeyFileError, PassphraseError, RandomError};
 
 /// A session that could not be opened or did not run to its end. Every message is one line that says what, where and
 /// what to do.
@@ -39,6 +39,21 @@ pub enum Error {
         name: String,
         /// What the system said.
         reason: std::io::Error,
+    },
+    /// The data should follow behind the passphrase, and do not.
+    #[error("{name}: {ALONE}")]
+    NothingFollows {
+        /// Where from.
+        name: String,
+    },
+    /// The key or the passphrase is in the file that the data come from.
+    #[error(
+        "{name}: is the input as well, whose first line would be the key or passphrase; keep that in a file of its own, or \
+         pipe both: (cat KEYFILE; cat IN) | evener ..."
+    )]
+    OwnInput {
+        /// The file.
+        name: String,
     },
     /// The input was encrypted with a passphrase, and a key was given.
     #[error("{name}: was encrypted with a passphrase, not with a key file; use -p")]
@@ -85,7 +100,7 @@ impl Error {
     /// Whether what was asked for can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            Error::Counter(_) => true,
+            Error::Counter(_) | Error::OwnInput { .. } => true,
             Error::Size { cause, .. } => matches!(cause, SizeError::Backward { .. }),
             Error::Stream(error) => error.is_request(),
             _ => false,

@@ -31,7 +31,7 @@ pub use decrypt::{Range, decrypt};
 pub use encrypt::encrypt;
 pub use error::Error;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
-pub use secret::{Secret, key_file, new_key_file, passphrase_file};
+pub use secret::{Doubt, Secret, key_file, new_key_file, passphrase_file};
 
 /// An input, an operation and an output that fit together, ready to run.
 ///

@@ -1,14 +1,17 @@
 //! What a file is encrypted with.
 
+use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use evener_files::one_line;
+use evener_files::{InputFile, one_line};
 use zeroize::Zeroizing;
 
 use super::Error;
-use crate::keys::{self, Exposed, Key, PassphraseError};
+use crate::keys::{self, Exposed, Key, KeyFileError, PassphraseError};
 
 /// What a file is encrypted with.
 pub enum Secret {
@@ -18,16 +21,67 @@ pub enum Secret {
     Passphrase(Zeroizing<Vec<u8>>),
 }
 
-/// Bytes of a passphrase file read at most; its first line has fewer.
-const LONGEST: u64 = 64 << 10;
+/// Bytes of a passphrase, or of a line that should be a key, have to be fewer.
+const LONGEST: usize = 64 << 10;
 
-/// The key in a key file, and a warning if others may read it.
+impl Secret {
+    /// A passphrase that somebody can type.
+    ///
+    /// # Errors
+    /// It is empty, too long, or has a NUL in it.
+    pub fn passphrase(text: Zeroizing<Vec<u8>>) -> Result<Secret, PassphraseError> {
+        match &text[..] {
+            [] => Err(PassphraseError::Empty),
+            // Half of a long line would open what the whole was to protect.
+            long if long.len() >= LONGEST => Err(PassphraseError::TooLong),
+            text if text.contains(&0) => Err(PassphraseError::Nul),
+            _ => Ok(Secret::Passphrase(text)),
+        }
+    }
+}
+
+/// What is wrong with a file but does not keep it from being used. A reason for a warning, to stand after the file's
+/// name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// Others may read or change it.
+    Exposed(Exposed),
+    /// A byte order mark in front of a passphrase, as some editors put it there.
+    Mark,
+    /// Blanks after a passphrase.
+    Blanks,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Exposed(exposed) => exposed.fmt(f),
+            Doubt::Mark => f.write_str(
+                "begins with a byte order mark (BOM), which is part of the passphrase; typed without it the passphrase \
+                 is another",
+            ),
+            Doubt::Blanks => f.write_str(
+                "the line ends in blanks, which are part of the passphrase; typed without them it is another",
+            ),
+        }
+    }
+}
+
+/// The key in the file at `path`, and what is to be told of that; `input` is the name of the data. Where they come from
+/// the same pipe, exactly the key's line is read from it.
 ///
 /// # Errors
-/// It cannot be read or holds no key.
-pub fn key_file(path: &Path) -> Result<(Secret, Option<Exposed>), Error> {
-    let (key, exposed) = keys::read(path).map_err(|cause| of(path, cause))?;
-    Ok((Secret::Key(key), exposed))
+/// It cannot be read, holds no key, or is the file that the data come from.
+pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Doubt>), Error> {
+    let failed = |cause| of(path, cause);
+    let shared = is_shared(path, input)?;
+    let (file, exposed) = open(path).map_err(|e| failed(KeyFileError::Read(e)))?;
+    let key = match shared {
+        true => keys::read_line(&file),
+        false => keys::read_all(&file),
+    };
+    Ok((Secret::Key(key.map_err(failed)?), exposed))
 }
 
 /// Writes a new key to a new file that only its owner may read.
@@ -38,37 +92,69 @@ pub fn new_key_file(path: &Path) -> Result<(), Error> {
     keys::write_new(path, &Key::generate()?).map_err(|cause| of(path, cause))
 }
 
-fn of(path: &Path, cause: keys::KeyFileError) -> Error {
-    Error::KeyFile {
-        name: one_line(&path.to_string_lossy()),
-        cause,
-    }
+fn of(path: &Path, cause: KeyFileError) -> Error {
+    let name = match Key::parse(path.as_os_str().as_encoded_bytes()) {
+        // No message repeats a key.
+        Ok(_) => "-k (a key itself, where the name of its file belongs)".to_owned(),
+        Err(_) => one_line(&path.to_string_lossy()),
+    };
+    Error::KeyFile { name, cause }
 }
 
-/// The passphrase in the first line of a file.
+/// The passphrase in the first line of the file at `path`, and what is to be told of that; `input` is the name of the
+/// data. Nothing behind the line is read.
 ///
 /// # Errors
-/// It cannot be read, or the line is empty or too long.
-pub fn passphrase_file(path: &Path) -> Result<Secret, Error> {
+/// It cannot be read, the line is no passphrase, or it is the file that the data come from.
+pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Doubt>), Error> {
     let name = || one_line(&path.to_string_lossy());
-    let mut text = Zeroizing::new(Vec::with_capacity(LONGEST as usize));
-    let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
-    read.map_err(|reason| Error::NoPassphrase {
+    let failed = |reason| Error::NoPassphrase {
         name: name(),
         reason,
-    })?;
-    let end = text.iter().position(|&c| c == b'\n').unwrap_or(text.len());
-    let unfit = |cause| Error::Passphrase {
+    };
+    let shared = is_shared(path, input)?;
+    let (file, mut doubts) = open(path).map_err(failed)?;
+    let (mut line, ended) = keys::secret_line(&file, LONGEST).map_err(failed)?;
+    if shared && !ended && line.len() < LONGEST {
+        return Err(Error::NothingFollows { name: name() });
+    }
+    if line.ends_with(b"\r") {
+        line.pop();
+    }
+    if line.starts_with(b"\xef\xbb\xbf") {
+        doubts.push(Doubt::Mark);
+    }
+    if line.ends_with(b" ") || line.ends_with(b"\t") {
+        doubts.push(Doubt::Blanks);
+    }
+    let wrong = |cause| Error::Passphrase {
         name: name(),
         cause,
     };
-    // Half of a long line would open what the whole was to protect.
-    if end as u64 == LONGEST {
-        return Err(unfit(PassphraseError::TooLong));
+    Ok((Secret::passphrase(line).map_err(wrong)?, doubts))
+}
+
+fn open(path: &Path) -> io::Result<(File, Vec<Doubt>)> {
+    let file = File::open(path)?;
+    let exposed = Exposed::of(&file.metadata()?).map(Doubt::Exposed);
+    Ok((file, Vec::from_iter(exposed)))
+}
+
+/// Whether the data come from the same pipe or terminal, where they follow behind the key or passphrase.
+///
+/// # Errors
+/// They come from the same file, whose first line would be both, or from the same pipe with a name, which cannot be opened
+/// twice once its writer is gone.
+fn is_shared(path: &Path, input: &OsStr) -> Result<bool, Error> {
+    let (Ok(secret), Some(data)) = (path.metadata(), InputFile::look(input)) else {
+        return Ok(false);
+    };
+    let same = (data.dev(), data.ino()) == (secret.dev(), secret.ino());
+    let is_named_pipe = || secret.file_type().is_fifo() && path.canonicalize().is_ok();
+    match same && (secret.is_file() || is_named_pipe()) {
+        true => Err(Error::OwnInput {
+            name: one_line(&path.to_string_lossy()),
+        }),
+        false => Ok(same),
     }
-    let end = end - usize::from(text[..end].ends_with(b"\r"));
-    if end == 0 {
-        return Err(unfit(PassphraseError::Empty));
-    }
-    Ok(Secret::Passphrase(Zeroizing::new(text[..end].to_vec())))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use evener_crypt::bulk::{Bulk, BulkSink, BulkSource, Failure, Open};
 use evener_crypt::chunked::{CHUNK, ChunkError, HEADER, Sizes};
-use evener_files::{InputFile, OutputFile};
+use evener_files::{InputFile, OutputFile, SourceFile};
 use evener_runtime::Runtime;
 use proptest::prelude::*;
 
@@ -37,7 +37,11 @@ fn part(
     take: Option<u64>,
 ) -> (Option<Vec<u8>>, Result<(), Option<Failure>>) {
     let out = Out::new();
-    let sink = BulkSink::part(OutputFile::create(&out.0).unwrap(), skip, take);
+    let sink = BulkSink::part(
+        OutputFile::create(&out.0, &SourceFile::default()).unwrap(),
+        skip,
+        take,
+    );
     let service = Bulk::new(Open(file_key()));
     let fault = service.fault();
     let runtime = Runtime::builder().workers(2).memory(false).build().unwrap();

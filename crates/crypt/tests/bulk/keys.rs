@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use evener_crypt::keys::{
-    self, Cost, Key, KeyFileError, PASSPHRASE_HEADER, ParseError, PassphraseError, PassphraseHeader,
+    self, Cost, Exposed, Key, KeyFileError, PASSPHRASE_HEADER, ParseError, PassphraseError,
+    PassphraseHeader,
 };
 
 /// A directory of its own, gone afterwards.
@@ -75,9 +76,9 @@ fn files() {
     let path = directory.0.join("key");
     let key = Key::generate().unwrap();
     keys::write_new(&path, &key).unwrap();
-    let (read, exposed) = keys::read(&path).unwrap();
+    let read = keys::read_all(&fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(read.bytes(), key.bytes());
-    assert_eq!(exposed, None);
+    assert_eq!(Exposed::of(&fs::metadata(&path).unwrap()), None);
     assert!(matches!(
         keys::write_new(&path, &read),
         Err(KeyFileError::Exists)
@@ -88,16 +89,12 @@ fn files() {
         "it was left alone"
     );
     assert!(matches!(
-        keys::read(&directory.0.join("none")),
-        Err(KeyFileError::Read(_))
-    ));
-    assert!(matches!(
-        keys::read(&directory.0),
+        keys::read_all(&fs::File::open(&directory.0).unwrap()),
         Err(KeyFileError::Read(_))
     ));
     fs::write(&path, "x".repeat(1 << 20)).unwrap();
     assert!(matches!(
-        keys::read(&path),
+        keys::read_all(&fs::File::open(&path).unwrap()),
         Err(KeyFileError::Parse(ParseError::Length(_)))
     ));
     let nowhere = directory.0.join("none/key");
@@ -120,10 +117,10 @@ fn others_may_not_read_them() {
     );
     for (mode, warned) in [(0o400, false), (0o640, true), (0o644, true), (0o602, true)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let (_, exposed) = keys::read(&path).unwrap();
+        let exposed = Exposed::of(&fs::metadata(&path).unwrap());
         assert_eq!(exposed.map(|exposed| exposed.mode), warned.then_some(mode));
     }
-    let warning = keys::Exposed { mode: 0o640 }.to_string();
+    let warning = Exposed { mode: 0o640 }.to_string();
     assert!(
         warning.contains("(mode 640)") && warning.contains("chmod 600"),
         "{warning}"

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use evener_files::{
-    Error as FileError, FileId, InputFile, OutputFile, Place, Watch, is_no_input, one_line,
+    Error as FileError, FileId, InputFile, OutputFile, Place, SourceFile, Watch, one_line,
 };
 
 use crate::format::{Format, Timing};
@@ -23,7 +23,7 @@ pub enum Input {
     /// A y4m file or pipe.
     Y4m(y4m::Reader<File>),
     /// Another file, through FFmpeg.
-    Ffmpeg(Box<Decoder>, Option<FileId>, Option<Watch>),
+    Ffmpeg(Box<Decoder>, SourceFile, Option<Watch>),
     /// A synthetic scene.
     Test(TestSource),
 }
@@ -67,10 +67,15 @@ impl Input {
 
     /// The identity of a file; `None` for pipes, addresses and synthetic scenes.
     pub fn id(&self) -> Option<FileId> {
+        self.source_file().id()
+    }
+
+    /// It as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
         match self {
-            Input::Y4m(reader) => reader.id(),
-            Input::Ffmpeg(_, id, _) => *id,
-            Input::Test(_) => None,
+            Input::Y4m(reader) => reader.source_file(),
+            Input::Ffmpeg(_, source, _) => *source,
+            Input::Test(_) => SourceFile::default(),
         }
     }
 
@@ -127,7 +132,7 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     if is_address(text) {
         return Ok(Input::Ffmpeg(
             Box::new(Decoder::open(&Tools::default(), text)?),
-            None,
+            SourceFile::default(),
             None,
         ));
     }
@@ -136,9 +141,9 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     if has_y4m_name(Path::new(text)) || !input.is_file() || begins_like_y4m(&input.file) {
         return y4m::Reader::from_input(input).map(Input::Y4m);
     }
-    let (id, watch) = (input.id(), input.watch());
+    let (source, watch) = (input.source_file(), input.watch());
     let decoder = Decoder::open(&Tools::default(), text)?;
-    Ok(Input::Ffmpeg(Box::new(decoder), id, watch))
+    Ok(Input::Ffmpeg(Box::new(decoder), source, watch))
 }
 
 fn has_y4m_name(path: &Path) -> bool {
@@ -215,15 +220,16 @@ impl Output {
 /// Creates an output for frames of `format`: `-` is the standard output (y4m), `null:` drops frames; a file is written
 /// as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and `./null:` are files.
 ///
-/// `inputs` are the files being read, none of which may be the output.
+/// A new file is not more readable than its `source`. It is not waited for until it is on the disk: a video is large, and
+/// can be made again from what it was made from.
 ///
 /// # Errors
-/// The output is one of `inputs` or cannot be created.
+/// The output is its source or cannot be created.
 pub fn create_output(
     text: impl AsRef<OsStr>,
     format: &Format,
     timing: &Timing,
-    inputs: &[FileId],
+    source: &SourceFile,
 ) -> Result<Output, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
@@ -234,7 +240,7 @@ pub fn create_output(
         Some("null:") => return Ok(Output::Null(Null::new())),
         Some("-" | "/dev/stdout") => {
             let writer = y4m::Writer::stdout()?;
-            is_no_input(writer.get_ref().id(), inputs, writer.name())?;
+            source.exclude(writer.get_ref().id(), writer.name())?;
             return Ok(y4m(writer));
         }
         _ => {}
@@ -249,11 +255,12 @@ pub fn create_output(
         let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         return Err(FileError::Create { name, reason }.into());
     }
-    is_no_input(old.ok().as_ref().and_then(FileId::of), inputs, &name)?;
+    source.exclude(old.ok().as_ref().and_then(FileId::of), &name)?;
     let special = matches!(Place::of(path), Ok(Place::InPlace));
     if has_y4m_name(path) || special {
-        return y4m::Writer::create(path).map(y4m);
+        let out = OutputFile::create(path, source)?;
+        return Ok(y4m(y4m::Writer::new(out, name)));
     }
-    let encoder = Encoder::create(&Tools::default(), path, format, timing)?;
+    let encoder = Encoder::create(&Tools::default(), path, format, timing, source)?;
     Ok(Output::Ffmpeg(Box::new(encoder)))
 }

@@ -78,8 +78,7 @@ impl Session {
     ) -> Result<Session, Error> {
         let input = open_input(input)?;
         let bound = graph.bind(input.format(), planes)?;
-        let inputs: Vec<_> = input.id().into_iter().collect();
-        let output = create_output(output, &bound.output, input.timing(), &inputs)?;
+        let output = create_output(output, &bound.output, input.timing(), &input.source_file())?;
         Ok(Session {
             service: graph.serve(&bound, planes, &Topology::detect()),
             graph: graph.clone(),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use evener_files::SourceFile;
 use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
 use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, TestSource, create_output, open_input};
@@ -231,7 +232,13 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
             ..Timing::default()
         };
         let path = scratch.path(&format!("-out:{name}.{extension}"));
-        let mut output = create_output(&path, &format(name, 64, 48), &timing, &[]).unwrap();
+        let mut output = create_output(
+            &path,
+            &format(name, 64, 48),
+            &timing,
+            &SourceFile::default(),
+        )
+        .unwrap();
         let raw = scene(&format!("testsrc:64x48:30:{name}"), |frame| {
             output.write(frame).unwrap()
         });
@@ -295,8 +302,14 @@ fn awkward_names_are_taken_literally() {
         );
 
         let out = scratch.path(&format!("out{name}"));
-        let mut encoder =
-            Encoder::create(&Tools::default(), &out, &format, &Timing::default()).unwrap();
+        let mut encoder = Encoder::create(
+            &Tools::default(),
+            &out,
+            &format,
+            &Timing::default(),
+            &SourceFile::default(),
+        )
+        .unwrap();
         encoder.write(&Frame::new(&format)).unwrap();
         encoder.finish().unwrap();
         assert_eq!(ffprobe("stream=nb_read_frames", &out), "1", "{name:?}");
@@ -311,7 +324,8 @@ fn one_picture_can_be_written() {
     let scratch = Scratch::new();
     let path = scratch.path("picture.png");
     let format = format("444", 32, 20);
-    let mut output = create_output(&path, &format, &Timing::default(), &[]).unwrap();
+    let mut output =
+        create_output(&path, &format, &Timing::default(), &SourceFile::default()).unwrap();
     output.write(&Frame::new(&format)).unwrap();
     output.finish().unwrap();
     assert_eq!(
@@ -359,8 +373,14 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     let scratch = Scratch::new();
     let format = format("420jpeg", 64, 48);
     let path = scratch.path("out.unheardof");
-    let mut encoder =
-        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    let mut encoder = Encoder::create(
+        &Tools::default(),
+        &path,
+        &format,
+        &Timing::default(),
+        &SourceFile::default(),
+    )
+    .unwrap();
     let frame = Frame::new(&format);
     let error = (0..1000)
         .find_map(|_| encoder.write(&frame).err())
@@ -378,12 +398,24 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     assert_eq!(scratch.names(), [""; 0]);
 
     let path = scratch.path("empty.mkv");
-    let mut encoder =
-        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    let mut encoder = Encoder::create(
+        &Tools::default(),
+        &path,
+        &format,
+        &Timing::default(),
+        &SourceFile::default(),
+    )
+    .unwrap();
     assert!(matches!(encoder.finish(), Err(Error::NoFrames { .. })));
     drop(encoder);
-    let mut encoder =
-        Encoder::create(&Tools::default(), &path, &format, &Timing::default()).unwrap();
+    let mut encoder = Encoder::create(
+        &Tools::default(),
+        &path,
+        &format,
+        &Timing::default(),
+        &SourceFile::default(),
+    )
+    .unwrap();
     encoder.write(&frame).unwrap();
     encoder.abort();
     assert_eq!(scratch.names(), [""; 0]);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use evener_files::SourceFile;
 use evener_image::io::Error;
 use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
 use evener_image::{Frame, Timing};
@@ -25,7 +26,13 @@ fn missing_programs_are_named_with_their_package() {
     fs::write(&path, "").unwrap();
     let format = format("mono", 4, 4);
     let decode = Decoder::open(&tools, &path).err().unwrap();
-    let encode = Encoder::create(&tools, scratch.path("out.mp4"), &format, &Timing::default());
+    let encode = Encoder::create(
+        &tools,
+        scratch.path("out.mp4"),
+        &format,
+        &Timing::default(),
+        &SourceFile::default(),
+    );
     for error in [decode, encode.err().unwrap()] {
         assert!(matches!(error, Error::NoProgram { .. }));
         let message = error.to_string();
@@ -119,7 +126,14 @@ fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
     for (script, frames) in [(late, 20), (early, 100)] {
         let tools = fake(&scratch, &script);
         let path = scratch.path("out.mkv");
-        let mut encoder = Encoder::create(&tools, &path, &format, &Timing::default()).unwrap();
+        let mut encoder = Encoder::create(
+            &tools,
+            &path,
+            &format,
+            &Timing::default(),
+            &SourceFile::default(),
+        )
+        .unwrap();
         let error = (0..frames).find_map(|_| encoder.write(&frame).err());
         assert_eq!(error.is_some(), frames == 100);
         match error.or_else(|| encoder.finish().err()) {
@@ -160,7 +174,14 @@ fn programs_end_when_they_are_dropped() {
     let tools = fake(&scratch, &format!("{note}; exec sleep 600"));
     let format = format("mono", 4, 4);
     let path = scratch.path("out.mkv");
-    let encoder = Encoder::create(&tools, &path, &format, &Timing::default()).unwrap();
+    let encoder = Encoder::create(
+        &tools,
+        &path,
+        &format,
+        &Timing::default(),
+        &SourceFile::default(),
+    )
+    .unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while !pid.exists() {
         assert!(Instant::now() < deadline, "the program does not start");

@@ -18,7 +18,7 @@ The format is that of c2sp.org/chunked-encryption, Cobblestone-256 (AES-256-GCM)
 the key sees whether a byte was changed, moved, cut off or added, and can decrypt any part without
 the rest. With -k the file is just that, and other implementations read it; with -p a header in
 front says how Argon2id makes the key.
-A file appears when it is complete; a run that fails or is interrupted leaves none.")]
+A file appears when it is complete and on the disk; a run that fails or is interrupted leaves none.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,

@@ -26,7 +26,7 @@ pub struct Files {
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     input: OsString,
 
-    /// What to write; - or nothing is the standard output
+    /// What to write; - or nothing is the standard output. A new file is not more readable than IN
     #[arg(
         short,
         long,
@@ -67,9 +67,10 @@ impl SealedArgs {
         open: impl FnOnce(&OsStr, &OsStr, &Secret, &[u8]) -> Result<Session<O>, session::Error>,
     ) -> Ended {
         self.secret.check_apart(&self.files, &self.stream)?;
-        let secret = self.secret.read(new)?;
         run(&self.files, &self.stream, |input, output| {
-            Ok(open(input, output, &secret, self.context.as_bytes())?)
+            let secret = self.secret.read(new, input)?;
+            let context = self.context.as_bytes();
+            Ok(open(input, output, &secret, context)?)
         })
     }
 }

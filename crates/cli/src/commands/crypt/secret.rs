@@ -1,20 +1,23 @@
 //! Keys and passphrases from where a user keeps them.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use evener_crypt::session::{Error, Secret, key_file, passphrase_file};
-use zeroize::Zeroizing;
+use evener_files::{STDOUT, one_line};
 
 use super::Files;
 use crate::failure::Failure;
-use crate::output::{file_id, tell};
+use crate::output::{file_id, is_stdout, tell};
 use crate::stream::StreamArgs;
+use crate::terminal::Terminal;
 
 /// Where the key or the passphrase comes from; never from the command line itself, which others can see.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
-    /// The key: a file with one line of 64 hexadecimal digits, as `evener keygen` makes it
+    /// The key: a file with one line of 64 hexadecimal digits, as `evener keygen` makes it. From the pipe that IN comes
+    /// from, as /dev/stdin, it takes the first line, and the rest is the data
     #[arg(short, long, value_name = "KEYFILE")]
     key: Option<PathBuf>,
 
@@ -22,7 +25,8 @@ pub struct SecretArgs {
     #[arg(short, long)]
     passphrase: bool,
 
-    /// The passphrase: the first line of a file
+    /// The passphrase: the first line of a file, blanks and all. From the pipe that IN comes from, as /dev/stdin, it takes
+    /// that line, and the rest is the data
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -39,43 +43,51 @@ impl SecretArgs {
             stream.json.as_ref(),
             stream.trace.as_ref(),
         ];
-        let mut named = outputs.into_iter().flatten().filter(|name| *name != "-");
-        match named.find(|name| file_id(name) == Some(id)) {
+        let mut outputs = outputs.into_iter().flatten();
+        match outputs.find(|name| file_id(name) == Some(id)) {
             Some(name) => Err(Failure::request(format!(
                 "{}: is the key or passphrase as well; choose another output",
-                name.display()
+                match is_stdout(name) {
+                    true => STDOUT.to_owned(),
+                    false => one_line(&name.to_string_lossy()),
+                }
             ))),
             None => Ok(()),
         }
     }
 
-    /// Reads the key or the passphrase; a new passphrase is asked for twice.
-    pub fn read(&self, new: bool) -> Result<Secret, Failure> {
-        if let Some(path) = &self.key {
-            let (secret, exposed) = key_file(path)?;
-            if let Some(exposed) = exposed {
-                tell(&format!("evener: warning: {}: {exposed}", path.display()));
-            }
-            return Ok(secret);
+    /// Reads the key or the passphrase; a new passphrase is asked for twice. `input` is the name of the data.
+    pub fn read(&self, new: bool, input: &OsStr) -> Result<Secret, Failure> {
+        let (path, (secret, doubts)) = match (&self.key, &self.passphrase_file) {
+            (Some(path), _) => (path, key_file(path, input)?),
+            (None, Some(path)) => (path, passphrase_file(path, input)?),
+            (None, None) => return ask(new),
+        };
+        let name = one_line(&path.to_string_lossy());
+        for doubt in doubts {
+            tell(&format!("evener: warning: {name}: {doubt}"));
         }
-        if let Some(path) = &self.passphrase_file {
-            return Ok(passphrase_file(path)?);
-        }
-        let passphrase = ask("Passphrase: ")?;
-        if new && *ask("The same again: ")? != *passphrase {
-            return Err(Failure::running("the passphrases differ; try again"));
-        }
-        Ok(Secret::Passphrase(Zeroizing::new(
-            passphrase.as_bytes().to_vec(),
-        )))
+        Ok(secret)
     }
 }
 
-fn ask(prompt: &str) -> Result<Zeroizing<String>, Failure> {
-    let asked = rpassword::prompt_password(prompt);
-    asked.map(Zeroizing::new).map_err(|reason| {
-        let name = "terminal".to_owned();
-        Failure::from(Error::NoPassphrase { name, reason })
-            .and("use --passphrase-file or a key file")
-    })
+fn ask(new: bool) -> Result<Secret, Failure> {
+    let name = || "terminal".to_owned();
+    let failed = |reason| {
+        let error = Error::NoPassphrase {
+            name: name(),
+            reason,
+        };
+        Failure::from(error).and("use --passphrase-file or a key file")
+    };
+    let terminal = Terminal::open().map_err(failed)?;
+    let passphrase = terminal.ask("Passphrase: ").map_err(failed)?;
+    if new && *terminal.ask("The same again: ").map_err(failed)? != *passphrase {
+        return Err(Failure::running("the passphrases differ; try again"));
+    }
+    let wrong = |cause| Error::Passphrase {
+        name: name(),
+        cause,
+    };
+    Ok(Secret::passphrase(passphrase).map_err(wrong)?)
 }

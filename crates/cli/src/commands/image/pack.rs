@@ -25,8 +25,9 @@ Examples:
 
 With zstd the result is in zstd's seekable format, which any zstd unpacks; with the other codecs in
 evener's own container, evb. Both hold a hash of every block. Holes and zero blocks take no room.
-The same image gives the same file, whatever the plan. It appears when it is complete; a run that
-fails or is interrupted leaves none, and so does one whose input changes meanwhile.
+The same image gives the same file, whatever the plan. It appears when it is complete and on the
+disk, a new one not more readable than IN; a run that fails or is interrupted leaves none, and so
+does one whose input changes meanwhile.
 
 What is no image of a format that is read is a raw one. What looks like another, such as VMDK or
 gzip, is named in a warning, unless --format raw is given; a pipe that brings an image of another

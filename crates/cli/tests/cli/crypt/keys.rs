@@ -131,7 +131,7 @@ fn a_key_that_others_may_read_is_warned_of() {
         let done = folder.line("decrypt -k key sealed");
         assert_eq!(done.succeeded().stdout, b"text");
         let warning = format!(
-            "evener: warning: key: others than its owner may read or change this key (mode {mode:03o})"
+            "evener: warning: key: others than its owner may read or change it (mode {mode:03o})"
         );
         assert_eq!(
             done.stderr.starts_with(&warning),

@@ -1,12 +1,15 @@
 //! Encrypting and decrypting.
 
+mod asked;
 mod counter;
+mod hidden;
 mod keys;
 mod passphrase;
 mod range;
 mod refused;
 mod requests;
 mod round;
+mod shared;
 mod told;
 mod trouble;
 

@@ -1,10 +1,9 @@
 //! Passphrases: from files, and typed on a terminal.
 
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
@@ -14,6 +13,10 @@ use crate::run::{Done, Folder};
 /// Bytes in front of a file that was encrypted with a passphrase.
 const FRONT: usize = 36;
 
+fn others_may_not_read(folder: &Folder, name: &str) {
+    fs::set_permissions(folder.path(name), Permissions::from_mode(0o600)).unwrap();
+}
+
 /// A folder with a passphrase, a text, and the text sealed with it.
 fn sealed(text: &[u8]) -> Folder {
     let folder = keyed();
@@ -22,6 +25,7 @@ fn sealed(text: &[u8]) -> Folder {
         "correct horse battery staple\nand what else is in the file",
     );
     folder.file("plain", text);
+    others_may_not_read(&folder, "words");
     let done = folder.line("encrypt --passphrase-file words plain -o sealed");
     assert_eq!(
         done.succeeded().stderr.lines().count(),
@@ -64,6 +68,9 @@ fn what_does_not_fit_is_refused() {
     folder.file("wrong", "correct horse battery stable\n");
     folder.file("empty", "\n");
     folder.file("long", [b'x'; 100_000]);
+    for name in ["wrong", "empty", "long"] {
+        others_may_not_read(&folder, name);
+    }
     folder.line("encrypt -k key plain -o keyed").succeeded();
     let before = folder.names();
     for (flags, parts) in [
@@ -189,8 +196,6 @@ fn typed(folder: &Folder, line: &str, answers: &[&str]) -> Option<(String, Optio
         seen.push_str(&String::from_utf8_lossy(&chunk[..n]));
         if seen.ends_with(": ") {
             let answer = answers.next().expect("a question too many");
-            // The terminal shows what is typed until just after the question, and nobody types that fast.
-            thread::sleep(Duration::from_millis(300));
             writeln!(master, "{answer}").unwrap();
         }
     }

@@ -149,7 +149,8 @@ fn beyond_five_gib_nothing_before_is_read() {
     use evener_crypt::chunked::{FileKey, Scheme};
 
     let folder = keyed();
-    let key = evener_crypt::keys::read(&folder.path("key")).unwrap().0;
+    let key = File::open(folder.path("key")).unwrap();
+    let key = evener_crypt::keys::read_all(&key).unwrap();
     let simd = evener_runtime::Simd::detect();
     let scheme = Scheme::Cobblestone256;
     let (key, header) = FileKey::create(scheme, key.bytes(), b"", &[5; 24], simd).unwrap();

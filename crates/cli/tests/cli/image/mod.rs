@@ -2,10 +2,10 @@
 
 mod bad;
 mod disk;
-mod formats;
-mod model;
 mod faults;
+mod formats;
 mod input;
+mod model;
 mod overlay;
 mod round;
 mod serve;

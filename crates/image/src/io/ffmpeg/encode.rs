@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 
-use evener_files::{Error as FileError, Place, Staged, one_line};
+use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
 
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
@@ -38,7 +38,7 @@ const PICTURES: [&str; 25] = [
 const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
 
 impl Encoder {
-    /// Starts encoding frames of `format` into the file `path`.
+    /// Starts encoding frames of `format` into the file `path`, which if new is not more readable than its `source`.
     ///
     /// # Errors
     /// The name has no extension or stands for several files, as a series of pictures or a playlist does, the file
@@ -48,6 +48,7 @@ impl Encoder {
         path: impl AsRef<Path>,
         format: &Format,
         timing: &Timing,
+        source: &SourceFile,
     ) -> Result<Encoder, Error> {
         let path = path.as_ref();
         let name = one_line(&path.to_string_lossy());
@@ -83,16 +84,16 @@ impl Encoder {
         if format.depth == Depth::F32 {
             return Err(Error::FloatFrames { name });
         }
-        let (staged, _empty) = match Place::of(path).map_err(|reason| FileError::Create {
+        let staged = match Place::of(path).map_err(|reason| FileError::Create {
             name: name.clone(),
             reason,
         })? {
-            Place::File { path, old } => Staged::create(&path, old.as_ref())?,
+            Place::File { path, old } => Staged::named(&path, source.mode(), old.as_ref())?,
             Place::InPlace => {
                 return unfit("is a pipe or a device, which only y4m can be written to");
             }
         };
-        let file = file_argument(staged.temporary().as_os_str());
+        let file = file_argument(staged.temporary().unwrap_or(path).as_os_str());
         let arguments: Vec<&OsStr> = [
             "-v",
             "error",

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use evener_files::{FileId, InputFile, Watch};
+use evener_files::{InputFile, SourceFile, Watch};
 
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
@@ -25,7 +25,7 @@ pub struct Reader<R> {
     format: Format,
     timing: Timing,
     frames: Option<u64>,
-    id: Option<FileId>,
+    source: SourceFile,
     /// Whole frames read.
     read: u64,
     /// Bytes consumed, from the first byte of the header.
@@ -54,9 +54,9 @@ impl Reader<File> {
     /// As [`Reader::open`].
     pub fn from_input(input: InputFile) -> Result<Self, Error> {
         input.expect_sequential();
-        let (id, remaining, watch) = (input.id(), input.remaining(), input.watch());
+        let (source, remaining, watch) = (input.source_file(), input.remaining(), input.watch());
         let mut reader = Reader::new(input.file, input.name)?;
-        (reader.id, reader.watch) = (id, watch);
+        (reader.source, reader.watch) = (source, watch);
         if let Some(remaining) = remaining {
             reader.seek = Some(|file, by| file.seek(SeekFrom::Current(by)));
             let header = reader.byte;
@@ -115,7 +115,7 @@ impl<R: Read> Reader<R> {
             format: header.format,
             timing: header.timing,
             frames: None,
-            id: None,
+            source: SourceFile::default(),
             read: 0,
             byte: length as u64 + 1,
             ahead,
@@ -146,9 +146,9 @@ impl<R: Read> Reader<R> {
         &self.name
     }
 
-    /// The identity of a file; `None` for pipes and memory.
-    pub fn id(&self) -> Option<FileId> {
-        self.id
+    /// It as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
+        self.source
     }
 
     /// Says that only the first `planes` planes of the frames to come are looked at. What the others hold is undefined

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Write};
 use std::path::Path;
 
-use evener_files::{Error as FileError, OutputFile, Target};
+use evener_files::{Error as FileError, OutputFile, SourceFile, Target};
 
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
@@ -37,7 +37,7 @@ impl Writer<OutputFile> {
     /// # Errors
     /// The file cannot be created there.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let out = OutputFile::create(path.as_ref())?;
+        let out = OutputFile::create(path.as_ref(), &SourceFile::default())?;
         let name = out.name().to_owned();
         Ok(Writer::new(out, name))
     }

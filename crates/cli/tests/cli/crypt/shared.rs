@@ -1,0 +1,102 @@
+//! A key or a passphrase and the data from the same place.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use super::{MIB, content, keyed, piped, same, text};
+use crate::run::{Done, Folder};
+
+/// Names of the standard input as a file.
+const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
+/// A folder with a key and a passphrase that nobody else may read.
+fn secrets() -> Folder {
+    let folder = keyed();
+    let words = folder.file("words", "correct horse\n");
+    fs::set_permissions(words, Permissions::from_mode(0o600)).unwrap();
+    folder
+}
+
+#[test]
+fn one_line_of_a_pipe_is_the_secret_and_the_rest_the_data() {
+    let folder = secrets();
+    // More than a pipe or a buffer holds, and lines that could be taken for the first.
+    let data = [b"second line\n", &text(2 * MIB)[..]].concat();
+    let through = |flag: &str, name: &str, input: &str, secret: &str| {
+        let both = [content(&folder, secret), data.clone()].concat();
+        let line = format!("encrypt {flag} {name} {input} -o x");
+        piped(&folder, &line, &both).succeeded();
+        let back = folder.line(&format!("decrypt {flag} {secret} x"));
+        same(&back.succeeded().stdout, &data, &line);
+    };
+    for name in NAMES {
+        for input in ["", NAMES[0], NAMES[1], NAMES[2]] {
+            through("-k", name, input, "key");
+        }
+    }
+    through("--passphrase-file", "/dev/stdin", "", "words");
+    let both = [content(&folder, "words"), content(&folder, "x")].concat();
+    let back = piped(&folder, "decrypt --passphrase-file /dev/fd/0", &both);
+    same(&back.succeeded().stdout, &data, "decrypted");
+}
+
+#[test]
+fn the_secret_may_come_alone() {
+    let folder = secrets();
+    folder.file("plain", "text");
+    for (flag, secret) in [("-k", "key"), ("--passphrase-file", "words")] {
+        let line = format!("encrypt {flag} /dev/stdin plain -o x");
+        piped(&folder, &line, &content(&folder, secret)).succeeded();
+        let back = folder.line(&format!("decrypt {flag} {secret} x"));
+        assert_eq!(back.succeeded().stdout, b"text");
+    }
+}
+
+#[test]
+fn a_pipe_that_ends_in_its_first_line_holds_no_data() {
+    let folder = secrets();
+    for (flag, secret) in [("-k", "key"), ("--passphrase-file", "words")] {
+        let mut secret = content(&folder, secret);
+        secret.pop();
+        let done = piped(&folder, &format!("encrypt {flag} /dev/stdin -o x"), &secret);
+        done.failed(1, &["/dev/stdin: ", "no data follow"]);
+    }
+    assert_eq!(folder.names(), ["key", "words"]);
+}
+
+#[test]
+fn a_file_is_not_both() {
+    let folder = secrets();
+    let notes = folder.file("notes", "first line\nsecond line\n");
+    for name in NAMES {
+        for flag in ["-k", "--passphrase-file"] {
+            let mut command = folder.evener(["encrypt", flag, name, "-o", "x"]);
+            let done = Done::of(command.stdin(File::open(&notes).unwrap()));
+            done.failed(2, &[name, "is the input as well"]);
+        }
+    }
+    fs::hard_link(folder.path("key"), folder.path("again")).unwrap();
+    for line in [
+        "-k key key",
+        "-k key again",
+        "--passphrase-file words ./words",
+    ] {
+        for command in ["encrypt", "decrypt"] {
+            let done = folder.line(&format!("{command} {line} -o x"));
+            done.failed(2, &["is the input as well"]);
+        }
+    }
+    assert_eq!(folder.names(), ["again", "key", "notes", "words"]);
+}
+
+#[test]
+fn a_pipe_with_a_name_is_not_opened_twice() {
+    let folder = secrets();
+    let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
+    assert!(made.unwrap().success());
+    // There is no writer: it would wait for one for ever.
+    let done = folder.line("encrypt --passphrase-file fifo fifo -o x");
+    done.failed(2, &["fifo: is the input as well"]);
+    assert_eq!(folder.names(), ["fifo", "key", "words"]);
+}

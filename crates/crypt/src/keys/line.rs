@@ -1,0 +1,31 @@
+//! Lines that nothing of may stay behind.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use zeroize::{Zeroize, Zeroizing};
+
+/// A line without its end, and whether it had one; at most `most` bytes. Nothing behind it is read, which takes a system
+/// call for each byte.
+///
+/// # Errors
+/// The system cannot read on.
+pub fn secret_line(mut file: &File, most: usize) -> io::Result<(Zeroizing<Vec<u8>>, bool)> {
+    // Room for all from the start: a vector that grows leaves copies behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(most));
+    let mut byte = [0];
+    let ended = loop {
+        if line.len() == most {
+            break false;
+        }
+        match file.read(&mut byte) {
+            Ok(0) => break false,
+            Ok(_) if byte == *b"\n" => break true,
+            Ok(_) => line.push(byte[0]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    };
+    byte.zeroize();
+    Ok((line, ended))
+}

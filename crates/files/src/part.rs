@@ -1,0 +1,236 @@
+//! Names beside an output for what is not finished.
+//!
+//! A file under such a name is locked as long as its run lives, and the system lets go of the lock however the run ends.
+//! So a run that finds the name taken knows what it has found: one that is locked is another run's, which it leaves alone,
+//! taking the next name; one that is not was left behind, and is removed. Whatever kills a run, what it leaves is gone
+//! after the next one that writes the same output.
+#![forbid(unsafe_code)]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+
+use crate::lock::{is_called, lock};
+
+/// Runs that can write one output at once.
+const MOST: u32 = 16;
+/// How often a name is tried that others make and take away.
+const TRIES: u32 = 8;
+/// Bytes of the output's name in the other one, at most, so that no file system finds it too long.
+const KEPT: usize = 120;
+
+/// A name for what will be `path`. Removed with what is under it when dropped, unless [given up](Part::given_up).
+pub(crate) struct Part {
+    path: PathBuf,
+}
+
+impl Part {
+    /// A new file of that mode, locked.
+    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<(Part, File)> {
+        claim(path, |name| {
+            let mut options = File::options();
+            options.read(true).write(true).create_new(true).mode(mode);
+            options.open(name)
+        })
+    }
+
+    /// A name for a file that has none and is locked.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn link(path: &Path, file: &File) -> io::Result<Part> {
+        let linked = |name: &Path| {
+            link(file, name)?;
+            file.try_clone()
+        };
+        Ok(claim(path, linked)?.0)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file has another name now.
+    pub(crate) fn given_up(self) {
+        unfinished(|all| all.retain(|one| *one != self.path));
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        unfinished(|all| all.retain(|one| *one != self.path));
+    }
+}
+
+/// Gives a file without a name one that no other file has.
+#[cfg(target_os = "linux")]
+pub(crate) fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    let followed = AtFlags::SYMLINK_FOLLOW;
+    Ok(linkat(CWD, descriptor(file), CWD, name, followed)?)
+}
+
+/// The name that an open file has in any case.
+#[cfg(target_os = "linux")]
+pub(crate) fn descriptor(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Makes a file under the first name that is free, and locks it.
+fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(Part, File)> {
+    for number in 1..=MOST {
+        let name = path.with_file_name(part_name(path, number));
+        for _ in 0..TRIES {
+            // In one step for whoever removes what is unfinished.
+            let made: io::Result<File> = unfinished(|all| {
+                let made = make(&name)?;
+                all.push(name.clone());
+                Ok(made)
+            });
+            match made {
+                Ok(file) => {
+                    let part = Part { path: name.clone() };
+                    match lock(&file) {
+                        // Before it was locked another run may have taken it for one that was left behind.
+                        Ok(true) if !is_called(&file, &name) => part.given_up(),
+                        Ok(false) => part.given_up(),
+                        _ => return Ok((part, file)),
+                    }
+                }
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+                Err(_) if !clear(&name) => break,
+                Err(_) => {}
+            }
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// `.evener-part1-NAME`: the end of the output's name, by which other programs know the format.
+fn part_name(path: &Path, number: u32) -> OsString {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let kept = &name[name.len().saturating_sub(KEPT)..];
+    let within = |byte: &&u8| **byte & 0xc0 == 0x80;
+    let inside = match kept.len() < name.len() {
+        true => kept.iter().take_while(within).count(),
+        false => 0,
+    };
+    let mut part = OsString::from(format!(".evener-part{number}-"));
+    part.push(OsStr::from_bytes(&kept[inside..]));
+    part
+}
+
+/// Removes a file that a run left behind. `false` if it is in use, or cannot be removed.
+fn clear(name: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    match File::options().read(true).custom_flags(flags).open(name) {
+        Ok(file) if !matches!(lock(&file), Ok(true)) => false,
+        // Who has the lock is alone in giving the name away.
+        Ok(file) => !is_called(&file, name) || fs::remove_file(name).is_ok(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Names of this process.
+fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
+    static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    change(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Removes the files of all outputs that are not finished: for a process that ends without dropping them.
+pub fn remove_unfinished() {
+    unfinished(|all| {
+        all.drain(..).for_each(|part| {
+            let _ = fs::remove_file(part);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let id = std::process::id();
+            let path = std::env::temp_dir().join(format!("evener-part-{id}-{name}"));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_was_left_behind_is_replaced_and_what_is_in_use_is_not() {
+        let folder = Folder::new("left");
+        let path = folder.0.join("out.mkv");
+        let first = folder.0.join(".evener-part1-out.mkv");
+        fs::write(&first, "left by a run that was killed").unwrap();
+        let (one, mut file) = Part::create(&path, 0o600).unwrap();
+        assert_eq!(one.path(), first);
+        assert_eq!(fs::read(&first).unwrap(), b"");
+        io::Write::write_all(&mut file, b"mine").unwrap();
+        let (two, _file) = Part::create(&path, 0o600).unwrap();
+        assert_eq!(two.path(), folder.0.join(".evener-part2-out.mkv"));
+        assert_eq!(fs::read(&first).unwrap(), b"mine");
+        drop((one, two));
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_under_the_name_is_not_followed() {
+        let folder = Folder::new("link");
+        let (path, other) = (folder.0.join("out"), folder.0.join("other"));
+        fs::write(&other, "not ours").unwrap();
+        std::os::unix::fs::symlink("other", folder.0.join(".evener-part1-out")).unwrap();
+        let (part, _file) = Part::create(&path, 0o600).unwrap();
+        assert_eq!(part.path(), folder.0.join(".evener-part2-out"));
+        assert_eq!(fs::read(&other).unwrap(), b"not ours");
+    }
+
+    #[test]
+    fn runs_that_begin_at_once_do_not_share_a_name() {
+        let folder = Folder::new("many");
+        let path = folder.0.join("out");
+        // Under each of the first names something that was left behind.
+        for number in 1..=4 {
+            fs::write(folder.0.join(format!(".evener-part{number}-out")), "").unwrap();
+        }
+        let claims = || Part::create(&path, 0o600).unwrap();
+        let taken = std::thread::scope(|threads| {
+            let runs: Vec<_> = (0..8).map(|_| threads.spawn(claims)).collect();
+            let runs = runs.into_iter().map(|run| run.join().unwrap());
+            runs.collect::<Vec<_>>()
+        });
+        let mut names: Vec<_> = taken.iter().map(|(part, _)| part.path()).collect();
+        assert!(
+            taken
+                .iter()
+                .all(|(part, file)| is_called(file, part.path()))
+        );
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 8);
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        let long = format!("{}.mkv", "\u{e9}".repeat(125));
+        let name = part_name(Path::new(&long), 1).into_string().unwrap();
+        assert!(name.len() < 140 && name.ends_with("\u{e9}.mkv"), "{name}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Where output paths lead.
+#![forbid(unsafe_code)]
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What an output path leads to.
+pub enum Place {
+    /// A pipe or a device: written to as it is.
+    InPlace,
+    /// A regular file, perhaps not there yet; `path` with links followed.
+    File {
+        /// Where it will be.
+        path: PathBuf,
+        /// The file that is there now.
+        old: Option<Metadata>,
+    },
+}
+
+impl Place {
+    /// Where `path` leads, links followed.
+    ///
+    /// # Errors
+    /// It is a directory, or exists and may not be written.
+    pub fn of(path: &Path) -> io::Result<Place> {
+        if path.as_os_str().is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the name is empty",
+            ));
+        }
+        let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        match fs::metadata(path) {
+            Ok(old) if old.is_dir() => Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a directory",
+            )),
+            Ok(old) if old.is_file() && !is_descriptor(path) => {
+                // Replacing a file needs rights to its directory only: respect its own as well.
+                File::options().write(true).open(path)?;
+                Ok(Place::File {
+                    path: fs::canonicalize(path)?,
+                    old: Some(old),
+                })
+            }
+            Ok(_) => Ok(Place::InPlace),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !slash => Ok(Place::File {
+                path: follow(path)?,
+                old: None,
+            }),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// Names that stand for an open file, which has its readers already.
+fn is_descriptor(path: &Path) -> bool {
+    path.starts_with("/dev/fd") || path.starts_with("/proc") || path.starts_with("/dev/stderr")
+}
+
+/// The file that a symbolic link to nowhere would create.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(target) => {
+                path.pop();
+                path.push(target);
+            }
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}

@@ -1,0 +1,107 @@
+//! What is read, as far as it concerns what is written from it.
+#![forbid(unsafe_code)]
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
+use crate::error::Error;
+use crate::system::FileId;
+
+/// The rights that a new file has before the process's umask takes some away.
+const ALL: u32 = 0o666;
+/// Those that whoever makes a file needs.
+const OWNER: u32 = 0o600;
+
+/// The file that an output is made from, or two of them: none may be the output, which is not more readable than they
+/// are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    id: Option<FileId>,
+    other: Option<FileId>,
+    mode: u32,
+}
+
+impl Default for SourceFile {
+    /// None.
+    fn default() -> SourceFile {
+        SourceFile {
+            id: None,
+            other: None,
+            mode: ALL,
+        }
+    }
+}
+
+impl SourceFile {
+    /// An open file; pipes and terminals are read by whoever has them, so they say nothing.
+    pub fn of(metadata: &Metadata) -> SourceFile {
+        let id = FileId::of(metadata);
+        let mode = id.map_or(ALL, |_| OWNER | ALL & metadata.mode());
+        SourceFile {
+            id,
+            other: None,
+            mode,
+        }
+    }
+
+    /// This file and another that the output is made from as well.
+    pub fn and(self, another: SourceFile) -> SourceFile {
+        SourceFile {
+            id: self.id,
+            other: another.id,
+            mode: self.mode & another.mode,
+        }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> Option<FileId> {
+        self.id
+    }
+
+    /// The rights of a new output, from which the system takes the umask. Its owner may always read and write it; others
+    /// may do no more with it than with its source.
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
+    /// Sees to it that what is to be written is not what is read; `name` is what it is called in the message.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn exclude(&self, id: Option<FileId>, name: &str) -> Result<(), Error> {
+        match id {
+            Some(_) if id == self.id || id == self.other => {
+                Err(Error::SameFile { name: name.into() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn others_may_do_no_more_than_with_the_source() {
+        let path = std::env::temp_dir().join(format!("evener-source-{}", std::process::id()));
+        fs::write(&path, "").unwrap();
+        for (mode, output) in [
+            (0o600, 0o600),
+            (0o400, 0o600),
+            (0o640, 0o640),
+            (0o755, 0o644),
+            (0o666, 0o666),
+        ] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let source = SourceFile::of(&fs::metadata(&path).unwrap());
+            assert_eq!(source.mode(), output, "{mode:o}");
+        }
+        fs::remove_file(&path).unwrap();
+        let null = SourceFile::of(&fs::metadata("/dev/null").unwrap());
+        assert_eq!(null, SourceFile::default());
+    }
+}
