@@ -166,7 +166,12 @@ fuzz_target!(|data: &[u8]| {
             return;
         }
     };
+    let faults = image.faults().expect("a file");
+    assert!(faults.len() < 50 && faults.iter().all(|fault| !fault.contains('\n')));
     let mut decoder = Decoder::new();
+    for block in (0..BLOCKS).map_while(|number| image.empty(number)) {
+        let _ = image.check_empty(&mut decoder, &block);
+    }
     let mut plain = vec![0; MAX_BLOCK as usize];
     let mut at = 0;
     for _ in 0..BLOCKS {

@@ -11,6 +11,7 @@ use crate::common::{Folder, fixture, packed, read_all, sample};
 fn read(folder: &Folder, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let path = folder.file("changed", bytes);
     let image = Image::open(&path)?;
+    image.faults()?;
     if image.size() > 1 << 24 {
         // A header that says more than there is must have been found out by now, but for formats where anything may be
         // a hole.

@@ -43,12 +43,7 @@ fn what_only_a_writer_needs_of_a_qcow2_image_is_told_by_verify() {
     ] {
         assert!(done.text().contains(part), "{}", done.text());
     }
-    let told = json(
-        folder
-            .line("image verify --json disk.qcow2")
-            .stdout
-            .as_bytes(),
-    );
+    let told = json(&folder.line("image verify --json disk.qcow2").stdout);
     assert_eq!(
         (&told["good"], &told["bad_count"]),
         (&false.into(), &0.into())
