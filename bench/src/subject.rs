@@ -3,7 +3,7 @@
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
-use evener_image::{Chroma, Depth, Format, Size, pipelines};
+use evener_image::{Chroma, ColourRange, Depth, Format, Size, pipelines};
 use evener_runtime::{Runtime, Simd};
 
 use crate::error::Error;
@@ -28,6 +28,7 @@ pub(crate) fn bind(graph: &str, size: Size, each: bool) -> Result<Bound, Error> 
         height: size.h,
         chroma,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     let parsed = Graph::parse(text).map_err(|e| unusable(graph, e))?;
     parsed.bind(&format, planes).map_err(|e| unusable(graph, e))

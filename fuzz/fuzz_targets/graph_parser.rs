@@ -6,7 +6,7 @@
 
 use evener_image::geometry::Rect;
 use evener_image::graph::{Graph, Planes};
-use evener_image::{Chroma, Depth, Format};
+use evener_image::{Chroma, ColourRange, Depth, Format};
 use libfuzzer_sys::fuzz_target;
 
 const FORMATS: [(u32, u32, Chroma); 4] = [
@@ -30,6 +30,7 @@ fuzz_target!(|text: &str| {
             height,
             chroma,
             depth: Depth::U8,
+            range: ColourRange::Full,
         };
         for planes in [Planes::Auto, Planes::Each, Planes::Luma] {
             match graph.bind(&format, planes) {

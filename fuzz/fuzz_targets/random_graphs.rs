@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evener_image::exec::service::FilterService;
 use evener_image::graph::{Graph, Planes};
-use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 use evener_runtime::stream::{Schedule, Sink, Source};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Dispatch, Plan, Runtime, Service, Simd};
@@ -158,6 +158,7 @@ fuzz_target!(|data: &[u8]| {
         chroma: [Chroma::Mono, Chroma::C420, Chroma::C422, Chroma::C444]
             [usize::from(bytes.next() % 4)],
         depth: [Depth::U8, Depth::U10, Depth::F32][usize::from(bytes.next() % 3)],
+        range: [ColourRange::Full, ColourRange::Limited][usize::from(bytes.next() % 2)],
     };
     let planes = if bytes.next() % 2 == 0 {
         Planes::Each

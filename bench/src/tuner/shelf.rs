@@ -92,7 +92,7 @@ fn frame_copy(frame: &Frame) -> Frame {
 
 #[cfg(test)]
 mod tests {
-    use evener_image::{Chroma, Depth, Format};
+    use evener_image::{Chroma, ColourRange, Depth, Format};
 
     use super::*;
 
@@ -104,6 +104,7 @@ mod tests {
             height: 2,
             chroma: Chroma::Mono,
             depth: Depth::F32,
+            range: ColourRange::Full,
         };
         let new = || Frame::new(&format);
         let (first, second) = (shelf.lend(new), shelf.lend(new));

@@ -51,6 +51,23 @@ impl Chroma {
     pub fn planes(self) -> usize {
         if self == Chroma::Mono { 1 } else { 3 }
     }
+
+    /// The range of a stream that does not name one, as FFmpeg takes it.
+    pub fn usual_range(self) -> ColourRange {
+        match self {
+            Chroma::Mono => ColourRange::Full,
+            Chroma::C420 | Chroma::C422 | Chroma::C444 => ColourRange::Limited,
+        }
+    }
+}
+
+/// Which codes black, white and the most colour have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColourRange {
+    /// All codes, as in pictures: of 8 bits black is 0 and white 255.
+    Full,
+    /// Room below black and above white, as in most video: of 8 bits black is 16 and white 235.
+    Limited,
 }
 
 /// How a sample is stored.
@@ -60,7 +77,7 @@ pub enum Depth {
     U8,
     /// Two bytes in the machine's order, codes 0 to 1023.
     U10,
-    /// 32-bit float, 0 to 1; used by benchmarks, not in files.
+    /// 32-bit float, 0 for black and 1 for white; used by benchmarks, not in files.
     F32,
 }
 
@@ -84,7 +101,7 @@ impl Depth {
     }
 }
 
-/// Size, chroma layout and depth of a frame.
+/// Size, chroma layout, depth and range of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     /// Luma samples in a row.
@@ -95,6 +112,8 @@ pub struct Format {
     pub chroma: Chroma,
     /// Sample type.
     pub depth: Depth,
+    /// What codes mean; floats are values whatever it is.
+    pub range: ColourRange,
 }
 
 impl Format {
@@ -137,7 +156,13 @@ impl fmt::Display for Format {
             Depth::U10 => "10 bits",
             Depth::F32 => "f32",
         };
-        write!(f, "{}x{} {chroma} {depth}", self.width, self.height)
+        write!(f, "{}x{} {chroma} {depth}", self.width, self.height)?;
+        // What readers assume need not be said.
+        match self.range {
+            _ if self.depth == Depth::F32 || self.range == self.chroma.usual_range() => Ok(()),
+            ColourRange::Full => f.write_str(" full range"),
+            ColourRange::Limited => f.write_str(" limited range"),
+        }
     }
 }
 
@@ -169,8 +194,8 @@ pub struct Timing {
     pub rate: Ratio,
     /// Aspect of a sample, where the stream names one.
     pub aspect: Option<Ratio>,
-    /// Whether codes use the full range, where the stream says.
-    pub full_range: Option<bool>,
+    /// Whether the stream names its range, rather than leaving it to what readers assume.
+    pub range_named: bool,
     /// Chroma siting of 4:2:0.
     pub siting: Siting,
     /// Interlacing as y4m names it: `p`, `t`, `b`, `m` or `?`.
@@ -182,7 +207,7 @@ impl Default for Timing {
         Timing {
             rate: Ratio { num: 25, den: 1 },
             aspect: None,
-            full_range: None,
+            range_named: false,
             siting: Siting::default(),
             interlace: 'p',
         }

@@ -9,7 +9,7 @@ use evener_image::frame::Samples;
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::kernels::convert;
-use evener_image::{Chroma, Depth, Format, Size, ops, pipelines, reference};
+use evener_image::{Chroma, ColourRange, Depth, Format, Size, ops, pipelines, reference};
 use evener_runtime::{Simd, Structure};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -20,6 +20,7 @@ fn bound(text: &str, width: u32, height: u32) -> Result<PlaneGraph, GraphError> 
         height,
         chroma: Chroma::Mono,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     let bound = Graph::parse(text)
         .expect(text)

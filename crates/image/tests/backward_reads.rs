@@ -13,7 +13,7 @@ use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::taps::TapRun;
 use evener_image::lines::Lines;
 use evener_image::stage::{Point, Resample, RowContext, Stage};
-use evener_image::{Chroma, Depth, Format, ops, pipelines};
+use evener_image::{Chroma, ColourRange, Depth, Format, ops, pipelines};
 use evener_runtime::{Simd, Structure};
 
 /// A stage that counts what is asked of it.
@@ -168,6 +168,7 @@ fn executors_read_as_often_as_counted() {
                 height,
                 chroma: Chroma::Mono,
                 depth: Depth::F32,
+                range: ColourRange::Full,
             };
             let bound = Graph::parse(text)
                 .expect(text)

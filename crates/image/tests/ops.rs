@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Bound, Graph, Planes};
-use evener_image::{Chroma, Depth, Format, ops, pipelines};
+use evener_image::{Chroma, ColourRange, Depth, Format, ops, pipelines};
 use evener_runtime::Structure;
 
 fn bind(text: &str, width: u32, height: u32, chroma: Chroma) -> Bound {
@@ -13,6 +13,7 @@ fn bind(text: &str, width: u32, height: u32, chroma: Chroma) -> Bound {
         height,
         chroma,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     Graph::parse(text)
         .expect(text)

@@ -7,7 +7,7 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
 use evener_image::graph::plane::Port;
-use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 use evener_runtime::{Part, Service, Shape, Simd, Structure};
 use proptest::prelude::*;
 
@@ -109,6 +109,7 @@ fn wide_frames_give_the_defined_bytes() {
         height: 331,
         chroma: Chroma::Mono,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     for text in [
         "blur,sobel,threshold=0.2",
@@ -223,6 +224,7 @@ fn only_chains_of_warps_on_small_frames_stand_abreast() {
             height,
             chroma: Chroma::Mono,
             depth: Depth::F32,
+            range: ColourRange::Full,
         };
         let graph = Graph::parse(text).unwrap();
         let bound = graph.bind(&format, Planes::Auto).unwrap();

@@ -11,7 +11,7 @@ use common::{FILTERS, fill, formats};
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
-use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 use evener_runtime::stream::{Schedule, Sink, Source};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Dispatch, Plan, Runtime, Service, Simd, Structure};
@@ -175,6 +175,7 @@ fn filters_run_under_every_structure_but_pipeline() {
         height: 30,
         chroma: Chroma::Mono,
         depth: Depth::U8,
+        range: ColourRange::Full,
     };
     let structures = |text: &str| {
         let bound = Graph::parse(text).unwrap().bind(&format, Planes::Auto);

@@ -86,7 +86,7 @@ fn value(order: i64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Chroma, Depth, Format};
+    use crate::format::{Chroma, ColourRange, Depth, Format};
     use crate::graph::{Graph, Planes};
 
     fn stages(text: &str) -> Vec<Arc<dyn Stage>> {
@@ -95,6 +95,7 @@ mod tests {
             height: 4,
             chroma: Chroma::Mono,
             depth: Depth::F32,
+            range: ColourRange::Full,
         };
         let bound = Graph::parse(text)
             .unwrap()

@@ -70,6 +70,7 @@ impl Graph {
                 input.chroma
             },
             depth: input.depth,
+            range: input.range,
         };
         let planes = std::iter::once(luma.graph).chain(chroma).collect();
         Ok(Bound {

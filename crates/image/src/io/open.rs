@@ -29,7 +29,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Size, chroma layout and depth of every frame.
+    /// Size, chroma layout, depth and range of every frame.
     pub fn format(&self) -> &Format {
         match self {
             Input::Y4m(reader) => reader.format(),
@@ -38,7 +38,7 @@ impl Input {
         }
     }
 
-    /// Rate, aspect, range, siting and interlacing.
+    /// Rate, aspect, siting and interlacing.
     pub fn timing(&self) -> &Timing {
         match self {
             Input::Y4m(reader) => reader.timing(),

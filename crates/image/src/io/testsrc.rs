@@ -35,7 +35,8 @@ struct Plane {
 
 impl TestSource {
     /// Reads `testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT]`. `FORMAT` is one of y4m's names (`420`, `422`,
-    /// `444`, `mono`, `420p10`, …), `420` if absent. The rate is 25 frames a second.
+    /// `444`, `mono`, `420p10`, …), `420` if absent. The rate is 25 frames a second; the range is full for mono and
+    /// limited for the others, as encoders and players take it.
     ///
     /// # Errors
     /// The description cannot be read, or the frames are too large.
@@ -77,6 +78,7 @@ impl TestSource {
             height,
             chroma,
             depth,
+            range: chroma.usual_range(),
         };
         let timing = Timing::default();
         // A header line that can be read back is a frame within y4m's limits.
@@ -278,7 +280,7 @@ fn swing_over(step: u64, top: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Chroma;
+    use crate::format::{Chroma, ColourRange};
 
     fn frames(text: &str) -> Vec<Vec<u8>> {
         let mut source = TestSource::parse(text).unwrap();
@@ -348,6 +350,7 @@ mod tests {
             height: 1080,
             chroma: Chroma::C420,
             depth: Depth::U10,
+            range: ColourRange::Limited,
         };
         assert_eq!((*source.format(), source.frames()), (format, 690));
     }

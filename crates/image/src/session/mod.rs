@@ -23,7 +23,7 @@ use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
 use evener_runtime::{Choice, Runtime, Service, Structure, Topology};
 
 use crate::exec::service::FilterService;
-use crate::format::{Chroma, Depth, Format};
+use crate::format::{Chroma, ColourRange, Depth, Format};
 use crate::frame::Frame;
 use crate::graph::{Bound, Graph, Planes};
 use crate::io::{Input, Output, create_output, open_input};
@@ -152,6 +152,7 @@ pub fn structures() -> Vec<(Structure, Option<&'static str>)> {
         height: 16,
         chroma: Chroma::Mono,
         depth: Depth::U8,
+        range: ColourRange::Full,
     };
     // What can stand abreast can run in all.
     let service = Graph::parse("rotate=30").and_then(|graph| graph.service(&format, Planes::Luma));

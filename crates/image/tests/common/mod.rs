@@ -1,6 +1,6 @@
 //! Random filters, formats and samples.
 
-use evener_image::{Chroma, Depth, Format, Frame};
+use evener_image::{Chroma, ColourRange, Depth, Format, Frame};
 use proptest::prelude::*;
 
 pub const FILTERS: &[&str] = &[
@@ -38,11 +38,15 @@ pub fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
         Just(Chroma::C444)
     ];
     let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
-    (4..width, 4..height, chroma, depth).prop_map(|(width, height, chroma, depth)| Format {
-        width,
-        height,
-        chroma,
-        depth,
+    let range = prop_oneof![Just(ColourRange::Full), Just(ColourRange::Limited)];
+    (4..width, 4..height, chroma, depth, range).prop_map(|(width, height, chroma, depth, range)| {
+        Format {
+            width,
+            height,
+            chroma,
+            depth,
+            range,
+        }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use evener_image::graph::plane::Port;
 use evener_image::graph::{Bound, Graph, GraphError, Planes};
-use evener_image::{Chroma, Depth, Format, Size};
+use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 
 fn format(width: u32, height: u32, chroma: Chroma) -> Format {
     Format {
@@ -10,6 +10,7 @@ fn format(width: u32, height: u32, chroma: Chroma) -> Format {
         height,
         chroma,
         depth: Depth::U8,
+        range: ColourRange::Full,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Chroma goes where luma goes, however it is subsampled.
 
 use evener_image::graph::{Graph, Planes};
-use evener_image::{Chroma, Depth, Format, Frame, reference};
+use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 
 /// Where the light of a plane is on average, in luma samples.
 fn centroid(bytes: &[u8], width: usize, (sx, sy): (u32, u32)) -> (f64, f64) {
@@ -26,6 +26,7 @@ fn moved(filter: &str, chroma: Chroma, (x, y): (usize, usize)) -> [(f64, f64); 2
         height: 128,
         chroma,
         depth: Depth::U8,
+        range: ColourRange::Full,
     };
     let mut frame = Frame::new(&format);
     let subsampling = [(1, 1), chroma.subsampling()];

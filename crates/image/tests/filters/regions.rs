@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evener_image::geometry::Rect;
 use evener_image::graph::{Graph, Planes};
 use evener_image::stage::Stage;
-use evener_image::{Chroma, Depth, Format, Size};
+use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 use proptest::prelude::*;
 
 /// The stages of a graph on luma, each with the sizes of its input and output; none where it has no place.
@@ -16,6 +16,7 @@ fn stages(text: &str, size: Size) -> Vec<(Arc<dyn Stage>, Size, Size)> {
         height: size.h,
         chroma: Chroma::Mono,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     let Ok(bound) = Graph::parse(text).unwrap().bind(&format, Planes::Auto) else {
         return Vec::new();

@@ -4,7 +4,7 @@ use evener_image::graph::plane::Port;
 use evener_image::graph::{Graph, Planes};
 use evener_image::lines::Lines;
 use evener_image::stage::RowContext;
-use evener_image::{Chroma, Depth, Format};
+use evener_image::{Chroma, ColourRange, Depth, Format};
 use evener_runtime::Simd;
 
 /// What a graph makes of a luma plane given row by row, stage after stage.
@@ -14,6 +14,7 @@ fn run<const W: usize>(text: &str, rows: &[[f32; W]]) -> Vec<Vec<f32>> {
         height: rows.len() as u32,
         chroma: Chroma::Mono,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     let bound = Graph::parse(text)
         .unwrap()

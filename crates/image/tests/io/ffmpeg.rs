@@ -9,9 +9,9 @@ use evener_files::SourceFile;
 use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
 use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, TestSource, create_output, open_input};
-use evener_image::{Depth, Format, Frame, Ratio, Timing};
+use evener_image::{ColourRange, Depth, Format, Frame, Ratio, Timing};
 
-use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, text};
+use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, frame_of, text};
 
 /// Whether the test can run; says so where it cannot.
 fn has_ffmpeg() -> bool {
@@ -216,31 +216,32 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
         return;
     }
     let scratch = Scratch::new();
-    for (name, extension, full_range) in [
-        ("420jpeg", "mkv", true),
-        ("420jpeg", "mp4", false),
-        ("420p10", "mkv", false),
-        ("444", "mkv", false),
+    for (name, extension, range) in [
+        ("420jpeg", "mkv", ColourRange::Full),
+        ("420jpeg", "mp4", ColourRange::Limited),
+        ("420p10", "mkv", ColourRange::Limited),
+        ("444", "mkv", ColourRange::Limited),
     ] {
+        let expected = Format {
+            range,
+            ..format(name, 64, 48)
+        };
         let timing = Timing {
             rate: Ratio {
                 num: 30000,
                 den: 1001,
             },
             aspect: Some(Ratio { num: 4, den: 3 }),
-            full_range: Some(full_range),
+            range_named: true,
             ..Timing::default()
         };
         let path = scratch.path(&format!("-out:{name}.{extension}"));
-        let mut output = create_output(
-            &path,
-            &format(name, 64, 48),
-            &timing,
-            &SourceFile::default(),
-        )
-        .unwrap();
+        let mut output =
+            create_output(&path, &expected, &timing, &SourceFile::default()).unwrap();
         let raw = scene(&format!("testsrc:64x48:30:{name}"), |frame| {
-            output.write(frame).unwrap()
+            output
+                .write(&frame_of(&expected, &bytes_of(frame)))
+                .unwrap()
         });
         assert!(!path.exists());
         output.finish().unwrap();
@@ -254,10 +255,7 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
 
         let mut input = open_input(&path).unwrap();
         assert!(matches!(input, Input::Ffmpeg(..)) && input.id().is_some());
-        assert_eq!(*input.format(), format(name, 64, 48));
-        // Files that do not say are of limited range.
-        let seen_range = input.timing().full_range.unwrap_or(false);
-        assert_eq!(seen_range, full_range, "{name}.{extension}");
+        assert_eq!(*input.format(), expected, "{name}.{extension}");
         let format = *input.format();
         let seen = read_all(|frame| input.read(frame), &format);
         assert_eq!(seen.len(), raw.len());
@@ -421,6 +419,45 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     assert_eq!(scratch.names(), [""; 0]);
 }
 
+/// Black is 0 in full range and 16 in limited range, whatever the file and the depth.
+#[test]
+fn the_range_of_what_ffmpeg_wrote_is_found() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for extension in ["y4m", "mkv", "mp4"] {
+        for (tag, pixels, range, black) in [
+            ("pc", "yuv420p", ColourRange::Full, 0),
+            ("tv", "yuv420p", ColourRange::Limited, 16),
+            ("pc", "yuv422p10le", ColourRange::Full, 0),
+            ("tv", "yuv444p10le", ColourRange::Limited, 64),
+        ] {
+            let path = scratch.path(&format!("{tag}-{pixels}.{extension}"));
+            let codec = match extension {
+                "y4m" => "-strict -1",
+                "mkv" => "-c:v ffv1",
+                _ => "-c:v libx264 -qp 0",
+            };
+            let words = format!(
+                "-f lavfi -i color=black:s=32x32:r=1:d=1,format=rgb24,scale=out_range={tag},format={pixels} \
+                 -color_range {tag} {codec}"
+            );
+            ffmpeg(&words, &[text(&path)]);
+            let mut input = open_input(&path).unwrap();
+            assert_eq!(input.format().range, range, "{}", text(&path));
+            let mut frame = Frame::new(input.format());
+            assert!(input.read(&mut frame).unwrap());
+            let bytes = frame.plane_bytes(0);
+            let code = match input.format().depth {
+                Depth::U8 => u16::from(bytes[0]),
+                _ => u16::from_ne_bytes([bytes[0], bytes[1]]),
+            };
+            assert_eq!(code, black, "{}", text(&path));
+        }
+    }
+}
+
 #[test]
 fn camera_clips_are_decoded_as_ffmpeg_does() {
     let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
@@ -430,21 +467,19 @@ fn camera_clips_are_decoded_as_ffmpeg_does() {
     if !has_ffmpeg() {
         return;
     }
-    for (name, width, height, frames, full) in [
-        ("foreman_352x288_300f.264", 352, 288, 300, None),
-        ("street_1920x1080_54f.264", 1920, 1080, 54, Some(true)),
+    let (limited, full) = (ColourRange::Limited, ColourRange::Full);
+    for (name, width, height, frames, range) in [
+        ("foreman_352x288_300f.264", 352, 288, 300, limited),
+        ("street_1920x1080_54f.264", 1920, 1080, 54, full),
     ] {
         let path = Path::new(&clips).join(name);
         let mut input = open_input(&path).unwrap();
-        assert_eq!(*input.format(), format("420jpeg", width, height));
-        if full.is_some() {
-            assert_eq!(input.timing().full_range, full);
-        }
-        let pixels = if full == Some(true) {
-            "yuvj420p"
-        } else {
-            "yuv420p"
+        let expected = Format {
+            range,
+            ..format("420jpeg", width, height)
         };
+        assert_eq!(*input.format(), expected);
+        let pixels = if range == full { "yuvj420p" } else { "yuv420p" };
         let raw = ffmpeg(
             "-i",
             &[text(&path), "-f", "rawvideo", "-pix_fmt", pixels, "-"],

@@ -279,7 +279,7 @@ fn timing_goes_from_input_to_output() {
             den: 1001,
         },
         aspect: Some(Ratio { num: 4, den: 3 }),
-        full_range: Some(true),
+        range_named: true,
         interlace: 't',
         ..Timing::default()
     };

@@ -23,7 +23,7 @@ const FORMATS: [(&str, &str); 8] = [
     ("444p10", "yuv444p10le"),
 ];
 
-/// The layout that one of [`FORMATS`]' names means, worked out from its letters.
+/// The layout that one of [`FORMATS`]' names means, worked out from its letters, in the range that readers assume.
 fn format(name: &str, width: u32, height: u32) -> Format {
     let chroma = match &name[..3] {
         "mon" => Chroma::Mono,
@@ -41,6 +41,7 @@ fn format(name: &str, width: u32, height: u32) -> Format {
         height,
         chroma,
         depth,
+        range: chroma.usual_range(),
     }
 }
 

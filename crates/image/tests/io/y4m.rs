@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use evener_files::Target;
 use evener_image::io::Error;
 use evener_image::io::y4m::{HeaderError, MAX_LINE, Reader, Writer};
-use evener_image::{Format, Frame, Ratio, Timing};
+use evener_image::{ColourRange, Format, Frame, Ratio, Timing};
 use proptest::prelude::*;
 
 use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, frame_of};
@@ -130,7 +130,7 @@ fn timings() -> impl Strategy<Value = (Timing, String)> {
             let timing = Timing {
                 rate: Ratio { num, den },
                 aspect: aspect.map(|(num, den)| Ratio { num, den }),
-                full_range,
+                range_named: full_range.is_some(),
                 interlace,
                 ..Timing::default()
             };
@@ -161,7 +161,13 @@ proptest! {
         let plain = stream(&header, &["FRAME\n"], &frames);
         let odd = format!("FRAME {}\n", "Xy".repeat(seed as usize % 900));
         let mixed = stream(&header, &["FRAME\n", "FRAME Ip\n", "FRAME \n", &odd], &frames);
-        let expected = format(name, w as u32, h as u32);
+        let usual = format(name, w as u32, h as u32);
+        let range = match tags.split_once("XCOLORRANGE=") {
+            None => usual.range,
+            Some((_, "FULL")) => ColourRange::Full,
+            Some(_) => ColourRange::Limited,
+        };
+        let expected = Format { range, ..usual };
 
         for bytes in [&plain, &mixed] {
             let mut reader =

@@ -14,7 +14,7 @@ use evener_image::graph::plane::Node;
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::taps::{TapRun, blend_run};
 use evener_image::stage::{RowContext, STRIP, Stage, Tone};
-use evener_image::{Chroma, Depth, Format, Size};
+use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 use evener_runtime::Simd;
 use planes::{Plane, Ring, Rng, defined, defined_plane};
 
@@ -115,6 +115,7 @@ fn subjects(text: &str, size: Size) -> Vec<Subject> {
         height: size.h,
         chroma: Chroma::C444,
         depth: Depth::F32,
+        range: ColourRange::Full,
     };
     let bound = match Graph::parse(text).unwrap().bind(&format, Planes::Auto) {
         Ok(bound) => bound,
@@ -399,6 +400,7 @@ fn a_fused_stage_is_the_stages_it_replaces() {
             height: h,
             chroma: Chroma::Mono,
             depth: Depth::F32,
+            range: ColourRange::Full,
         };
         let bound = Graph::parse("sobel")
             .unwrap()

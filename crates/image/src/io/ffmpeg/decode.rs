@@ -39,6 +39,10 @@ impl Decoder {
             // right. Known only now, because FFmpeg turns pictures upright.
             (process, reader) = start(tools, &name, input, "yuv444p10le")?;
         }
+        // What FFmpeg says of the frames it writes is right even where it has converted them.
+        if let Some(range) = probed.range {
+            reader.assume_range(range);
+        }
         Ok(Decoder {
             process,
             reader,
@@ -48,12 +52,12 @@ impl Decoder {
         })
     }
 
-    /// Size, chroma layout and depth of every frame.
+    /// Size, chroma layout, depth and range of every frame.
     pub fn format(&self) -> &Format {
         self.reader.format()
     }
 
-    /// Rate, aspect, range, siting and interlacing.
+    /// Rate, aspect, siting and interlacing.
     pub fn timing(&self) -> &Timing {
         self.reader.timing()
     }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use evener_files::{Error as FileError, one_line};
 
+use crate::format::ColourRange;
 use crate::io::error::Error;
 use crate::io::ffmpeg::{Tools, file_argument, output};
 
@@ -13,6 +14,8 @@ pub(super) struct Probed {
     pub(super) pixels: &'static str,
     /// Frames as the container counts them.
     pub(super) frames: Option<u64>,
+    /// The range of the codes, where the stream has a tag for it and is not RGB, which is converted.
+    pub(super) range: Option<ColourRange>,
 }
 
 /// Asks `ffprobe`, or where it is not installed `ffmpeg`, about the first video stream.
@@ -24,7 +27,7 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
     let arguments: Vec<&OsStr> = ["-v", "error", "-select_streams", "V:0", "-show_entries"]
         .into_iter()
         .chain([
-            "stream=pix_fmt,nb_frames",
+            "stream=pix_fmt,nb_frames,color_range",
             "-of",
             "default=noprint_wrappers=1",
         ])
@@ -59,10 +62,15 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
         .chain([file.as_os_str()])
         .collect();
     match output(name, &tools.ffmpeg, &arguments)? {
-        Some(said) => Ok(Probed {
-            pixels: from_ffmpeg(&String::from_utf8_lossy(&said.stderr)).unwrap_or("yuv420p"),
-            frames: None,
-        }),
+        Some(said) => {
+            let found = from_ffmpeg(&String::from_utf8_lossy(&said.stderr));
+            let (pixels, range) = found.unwrap_or(("yuv420p", None));
+            Ok(Probed {
+                pixels,
+                frames: None,
+                range,
+            })
+        }
         None => Err(Error::NoProgram {
             name: name.to_owned(),
             program: one_line(&tools.ffmpeg.to_string_lossy()),
@@ -77,21 +85,45 @@ fn from_ffprobe(lines: &str) -> Option<Probed> {
             .lines()
             .find_map(|l| l.trim().strip_prefix(key)?.strip_prefix('='))
     };
-    let pixels = closest(value("pix_fmt")?).unwrap_or("yuv420p");
+    let name = value("pix_fmt")?;
+    let pixels = closest(name).unwrap_or("yuv420p");
+    let range = range(name, value("color_range").unwrap_or_default());
     let frames = value("nb_frames")
         .and_then(|n| n.parse().ok())
         .filter(|&n| n > 0);
-    Some(Probed { pixels, frames })
+    Some(Probed {
+        pixels,
+        frames,
+        range,
+    })
+}
+
+/// The range of the codes of a pixel format with the tag `pc` or `tv`, unless they are RGB.
+fn range(pixels: &str, tag: &str) -> Option<ColourRange> {
+    let has = |prefix| pixels.starts_with(prefix);
+    match tag {
+        _ if has("yuvj") => Some(ColourRange::Full),
+        _ if closest(pixels).is_none() || is_rgb(pixels) => None,
+        "pc" => Some(ColourRange::Full),
+        "tv" => Some(ColourRange::Limited),
+        _ => None,
+    }
+}
+
+/// Whether a pixel format is of red, green and blue, or of colours in a palette.
+fn is_rgb(pixels: &str) -> bool {
+    pixels == "pal8" || ["rgb", "bgr", "gbr"].iter().any(|p| pixels.contains(p))
 }
 
 /// Finds the pixel format in the first line about a video stream:
 /// `… Video: h264 (High), yuv420p(tv, bt709), 352x288 …`.
-fn from_ffmpeg(description: &str) -> Option<&'static str> {
+fn from_ffmpeg(description: &str) -> Option<(&'static str, Option<ColourRange>)> {
     let (_, stream) = description.lines().find_map(|l| l.split_once(" Video: "))?;
-    stream
-        .split(", ")
-        .filter_map(|word| word.split('(').next())
-        .find_map(closest)
+    stream.split(", ").find_map(|word| {
+        let (name, tags) = word.split_once('(').unwrap_or((word, ""));
+        let tag = tags.trim_end_matches(')');
+        Some((closest(name)?, range(name, tag)))
+    })
 }
 
 /// The pixel format of y4m that keeps the most of an FFmpeg pixel format; `None` for unknown names.
@@ -143,7 +175,7 @@ fn closest(name: &str) -> Option<&'static str> {
     if starts(&["p41", "ayuv64", "xyz12", "xv3", "v30x"]) {
         return family("444", true);
     }
-    if ["rgb", "bgr", "gbr"].iter().any(|p| name.contains(p)) {
+    if is_rgb(name) {
         let deep = [
             "48", "64", "f16", "f32", "p9", "p10", "p12", "p14", "p16", "x2",
         ];
@@ -199,13 +231,44 @@ mod tests {
     fn descriptions_are_read() {
         let probed = from_ffprobe("pix_fmt=yuv420p10le\nnb_frames=300\n").unwrap();
         assert_eq!((probed.pixels, probed.frames), ("yuv420p10le", Some(300)));
+        assert_eq!(probed.range, None);
         let probed = from_ffprobe("pix_fmt=unknown\nnb_frames=N/A\n").unwrap();
         assert_eq!((probed.pixels, probed.frames), ("yuv420p", None));
         assert!(from_ffprobe("").is_none());
 
         let text = "  Stream #0:0: Audio: aac\n  Stream #0:1(und): Video: h264 (High) (avc1 / 0x31637661), \
                     yuvj422p(pc, bt709, progressive), 1920x1080 [SAR 1:1 DAR 16:9], 25 fps\n";
-        assert_eq!(from_ffmpeg(text), Some("yuvj422p"));
+        let full = Some(ColourRange::Full);
+        assert_eq!(from_ffmpeg(text), Some(("yuvj422p", full)));
+        let text = text.replace("yuvj422p(pc, ", "yuv422p(tv, ");
+        assert_eq!(
+            from_ffmpeg(&text),
+            Some(("yuv422p", Some(ColourRange::Limited)))
+        );
+        let text = text.replace("(tv, bt709, progressive)", "");
+        assert_eq!(from_ffmpeg(&text), Some(("yuv422p", None)));
         assert_eq!(from_ffmpeg("x: No such file"), None);
+    }
+
+    #[test]
+    fn a_tag_says_the_range_but_of_rgb() {
+        let (full, limited) = (Some(ColourRange::Full), Some(ColourRange::Limited));
+        for (pixels, tag, expected) in [
+            ("yuv420p", "pc", full),
+            ("yuv420p10le", "tv", limited),
+            ("yuvj420p", "unknown", full),
+            ("nv12", "pc", full),
+            ("gray", "tv", limited),
+            ("yuv420p", "unknown", None),
+            ("yuv420p", "", None),
+            ("rgb24", "pc", None),
+            ("gbrp10le", "pc", None),
+            ("pal8", "pc", None),
+            ("unknown", "pc", None),
+        ] {
+            let lines = format!("pix_fmt={pixels}\ncolor_range={tag}\n");
+            let probed = from_ffprobe(&lines).unwrap();
+            assert_eq!(probed.range, expected, "{pixels} {tag}");
+        }
     }
 }

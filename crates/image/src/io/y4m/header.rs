@@ -2,7 +2,7 @@
 
 use evener_files::one_line;
 
-use crate::format::{Chroma, Depth, Format, Ratio, Siting, Timing};
+use crate::format::{Chroma, ColourRange, Depth, Format, Ratio, Siting, Timing};
 
 /// Longest header line, and longest `FRAME` line, in bytes.
 pub const MAX_LINE: usize = 2048;
@@ -21,9 +21,9 @@ const SUPPORTED: &str =
 /// What a stream header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Size, chroma layout and depth of every frame.
+    /// Size, chroma layout, depth and range of every frame.
     pub format: Format,
-    /// Rate, aspect, range, siting and interlacing.
+    /// Rate, aspect, siting and interlacing.
     pub timing: Timing,
 }
 
@@ -73,8 +73,9 @@ impl Header {
     /// Reads a header line, given without its newline.
     ///
     /// Tags: `W` and `H` (needed), `F` (25:1 if absent or unknown), `I` (`?` if absent), `A` (none if absent or
-    /// unknown), `C` (`420jpeg` if absent), `X` comments, of which `XCOLORRANGE` is kept and `XYSCSS`, an older way
-    /// to name the layout, counts where `C` is absent.
+    /// unknown), `C` (`420jpeg` if absent), `X` comments, of which `XCOLORRANGE` is kept (full for mono and limited for
+    /// the others if absent, as FFmpeg takes it) and `XYSCSS`, an older way to name the layout, counts where `C` is
+    /// absent.
     ///
     /// # Errors
     /// Everything else is refused: see [`HeaderError`]. No input panics.
@@ -112,10 +113,11 @@ impl Header {
             (Chroma::C444, Depth::U10) => "444p10",
         };
         let aspect = timing.aspect.unwrap_or(Ratio { num: 0, den: 0 });
-        let range = match timing.full_range {
-            None => "",
-            Some(true) => " XCOLORRANGE=FULL",
-            Some(false) => " XCOLORRANGE=LIMITED",
+        let assumed = format.range == format.chroma.usual_range();
+        let range = match format.range {
+            _ if assumed && !timing.range_named => "",
+            ColourRange::Full => " XCOLORRANGE=FULL",
+            ColourRange::Limited => " XCOLORRANGE=LIMITED",
         };
         Some(format!(
             "YUV4MPEG2 W{} H{} F{}:{} I{} A{}:{} C{layout}{range}\n",
@@ -159,7 +161,7 @@ struct Tags {
     layout: Option<(Chroma, Depth, Siting)>,
     /// The value of `XYSCSS`, read only if there is no `C`.
     old_layout: Option<String>,
-    full_range: Option<bool>,
+    range: Option<ColourRange>,
 }
 
 impl Tags {
@@ -202,8 +204,8 @@ impl Tags {
             }
             b'X' => {
                 match value {
-                    b"COLORRANGE=FULL" => self.full_range = Some(true),
-                    b"COLORRANGE=LIMITED" => self.full_range = Some(false),
+                    b"COLORRANGE=FULL" => self.range = Some(ColourRange::Full),
+                    b"COLORRANGE=LIMITED" => self.range = Some(ColourRange::Limited),
                     _ => {
                         if let Some(name) = text.strip_prefix("XYSCSS=") {
                             self.old_layout = Some(name.to_ascii_lowercase());
@@ -248,11 +250,12 @@ impl Tags {
                 height: h,
                 chroma,
                 depth,
+                range: self.range.unwrap_or(chroma.usual_range()),
             },
             timing: Timing {
                 rate: self.rate.unwrap_or(Timing::default().rate),
                 aspect: self.aspect.filter(|a| a.num != 0 && a.den != 0),
-                full_range: self.full_range,
+                range_named: self.range.is_some(),
                 siting,
                 interlace: self.interlace.unwrap_or('?'),
             },
@@ -309,6 +312,7 @@ mod tests {
             height: 3,
             chroma: Chroma::C420,
             depth: Depth::U8,
+            range: ColourRange::Limited,
         };
         assert_eq!(header.format, format);
         assert_eq!(
@@ -332,7 +336,7 @@ mod tests {
                     den: 1001
                 },
                 aspect: Some(Ratio { num: 128, den: 117 }),
-                full_range: Some(false),
+                range_named: true,
                 siting: Siting::PalDv,
                 interlace: 't',
             }
@@ -356,6 +360,37 @@ mod tests {
             };
             assert!(line.contains(written), "{line}");
         }
+    }
+
+    #[test]
+    fn a_range_is_written_where_it_was_named_or_is_not_what_readers_assume() {
+        for (tags, range, written) in [
+            ("C420jpeg", ColourRange::Limited, ""),
+            ("Cmono", ColourRange::Full, ""),
+            ("C444p10 XCOLORRANGE=FULL", ColourRange::Full, "FULL"),
+            ("C422 XCOLORRANGE=LIMITED", ColourRange::Limited, "LIMITED"),
+            ("Cmono XCOLORRANGE=FULL", ColourRange::Full, "FULL"),
+            (
+                "Cmono10 XCOLORRANGE=LIMITED",
+                ColourRange::Limited,
+                "LIMITED",
+            ),
+        ] {
+            let header = parse(&format!("W5 H3 {tags}")).unwrap();
+            assert_eq!(header.format.range, range, "{tags}");
+            let line = header.line().unwrap();
+            let said = line.trim_end().split_once(" XCOLORRANGE=");
+            assert_eq!(said.map_or("", |(_, said)| said), written, "{tags}");
+        }
+        // Luma alone of video whose range nothing named.
+        let mut header = parse("W5 H3 C420jpeg").unwrap();
+        header.format.chroma = Chroma::Mono;
+        assert!(
+            header
+                .line()
+                .unwrap()
+                .ends_with("Cmono XCOLORRANGE=LIMITED\n")
+        );
     }
 
     #[test]
@@ -440,6 +475,7 @@ mod tests {
             height: 1,
             chroma: Chroma::Mono,
             depth: Depth::F32,
+            range: ColourRange::Full,
         };
         assert_eq!(
             Header {

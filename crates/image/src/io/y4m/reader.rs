@@ -6,7 +6,7 @@ use std::path::Path;
 
 use evener_files::{InputFile, SourceFile, Watch};
 
-use crate::format::{Format, Timing};
+use crate::format::{ColourRange, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::y4m::{FRAME, Header, HeaderError, MAX_LINE};
@@ -126,14 +126,22 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Size, chroma layout and depth of every frame.
+    /// Size, chroma layout, depth and range of every frame.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// Rate, aspect, range, siting and interlacing.
+    /// Rate, aspect, siting and interlacing.
     pub fn timing(&self) -> &Timing {
         &self.timing
+    }
+
+    /// Sets the range of a stream that does not name one.
+    pub(crate) fn assume_range(&mut self, range: ColourRange) {
+        if !self.timing.range_named {
+            self.format.range = range;
+            self.timing.range_named = true;
+        }
     }
 
     /// Frames in the whole stream, known for files whose length fits a number of plain frames.
