@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use evener_image::io::open_input;
+use evener_image::kernels::convert::Scale;
 use evener_image::{Chroma, Depth, Frame, Size};
 
 use crate::error::Error;
@@ -95,13 +96,14 @@ impl Picture {
 /// The samples of a plane as values.
 fn values(frame: &Frame, plane: usize) -> Vec<f32> {
     let bytes = frame.plane_bytes(plane);
+    let scale = Scale::new(frame.format().codes(plane));
     match frame.format().depth {
-        Depth::U8 => bytes.iter().map(|&code| f32::from(code) / 255.0).collect(),
+        Depth::U8 => bytes.iter().map(|&c| scale.value(f32::from(c))).collect(),
         Depth::U10 => {
             let codes = bytes
                 .chunks_exact(2)
                 .map(|b| u16::from_ne_bytes([b[0], b[1]]));
-            codes.map(|code| f32::from(code) / 1023.0).collect()
+            codes.map(|c| scale.value(f32::from(c))).collect()
         }
         Depth::F32 => {
             let bytes = bytes.chunks_exact(4);

@@ -101,6 +101,47 @@ impl Depth {
     }
 }
 
+/// What the codes of a plane mean: v = (code − zero) / span. Luma is 0 for black and 1 for white, chroma ½ for grey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Codes {
+    /// Sample type.
+    pub depth: Depth,
+    /// Which codes are the ends of the scale.
+    pub range: ColourRange,
+    /// Whether the plane is of chroma.
+    pub chroma: bool,
+}
+
+impl Codes {
+    /// Codes from one of 8 bits to the next.
+    fn step(self) -> f32 {
+        match self.depth {
+            Depth::U8 | Depth::F32 => 1.0,
+            Depth::U10 => 4.0,
+        }
+    }
+
+    /// The code of 0, between two codes for chroma of full range, which is grey at half of the number of codes.
+    pub fn zero(self) -> f32 {
+        match (self.range, self.chroma) {
+            _ if self.depth == Depth::F32 => 0.0,
+            (ColourRange::Full, false) => 0.0,
+            (ColourRange::Full, true) => 0.5,
+            (ColourRange::Limited, _) => 16.0 * self.step(),
+        }
+    }
+
+    /// Codes from 0 to 1.
+    pub fn span(self) -> f32 {
+        match (self.depth.maximum(), self.range, self.chroma) {
+            (None, ..) => 1.0,
+            (Some(maximum), ColourRange::Full, _) => maximum as f32,
+            (Some(_), ColourRange::Limited, false) => 219.0 * self.step(),
+            (Some(_), ColourRange::Limited, true) => 224.0 * self.step(),
+        }
+    }
+}
+
 /// Size, chroma layout, depth and range of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
@@ -132,6 +173,15 @@ impl Format {
         Size {
             w: self.width.div_ceil(sx),
             h: self.height.div_ceil(sy),
+        }
+    }
+
+    /// What the codes of a plane mean.
+    pub fn codes(&self, plane: usize) -> Codes {
+        Codes {
+            depth: self.depth,
+            range: self.range,
+            chroma: plane > 0,
         }
     }
 

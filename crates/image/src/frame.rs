@@ -12,7 +12,7 @@ pub enum Samples {
     U8(Rows<u8>),
     /// Codes of 10 bits.
     U16(Rows<u16>),
-    /// Values 0 to 1.
+    /// Values, 0 for black and 1 for white.
     F32(Rows<f32>),
 }
 

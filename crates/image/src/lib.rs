@@ -17,5 +17,5 @@ pub mod session;
 pub mod stage;
 pub mod through;
 
-pub use format::{Chroma, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};
+pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};
 pub use frame::Frame;

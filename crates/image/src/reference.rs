@@ -1,13 +1,10 @@
 //! What a graph gives, by the definition of its stages alone: the measure of every executor.
 #![forbid(unsafe_code)]
 
-use evener_runtime::Simd;
-
-use crate::format::{Depth, Size};
+use crate::format::{Codes, Depth, Size};
 use crate::frame::Frame;
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::convert;
 use crate::stage::Stage;
 
 /// The bytes of every plane of the output frame that a bound graph gives for `input`.
@@ -17,35 +14,36 @@ use crate::stage::Stage;
 pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
     let planes = bound.planes.iter().enumerate();
     planes
-        .map(|(p, graph)| codes(&evaluate(graph, &values(input, p)), bound.output.depth))
+        .map(|(p, graph)| codes(&evaluate(graph, &values(input, p)), bound.output.codes(p)))
         .collect()
 }
 
 fn values(frame: &Frame, plane: usize) -> Vec<f32> {
     let bytes = frame.plane_bytes(plane);
-    match frame.format().depth {
-        Depth::U8 => bytes.iter().map(|&b| f32::from(b) / 255.0).collect(),
+    let of = frame.format().codes(plane);
+    let value = |code: f32| (code - of.zero()) / of.span();
+    match of.depth {
+        Depth::U8 => bytes.iter().map(|&c| value(f32::from(c))).collect(),
         Depth::U10 => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes)
             .iter()
-            .map(|&c| f32::from(c) / 1023.0)
+            .map(|&c| value(f32::from(c)))
             .collect(),
         Depth::F32 => bytemuck::pod_collect_to_vec(&bytes),
     }
 }
 
-fn codes(values: &[f32], depth: Depth) -> Vec<u8> {
-    match depth {
-        Depth::U8 => {
-            let mut codes = vec![0u8; values.len()];
-            convert::store_u8(Simd::Scalar, values, &mut codes);
-            codes
-        }
-        Depth::U10 => {
-            let mut codes = vec![0u16; values.len()];
-            convert::store_u10(Simd::Scalar, values, &mut codes);
-            bytemuck::pod_collect_to_vec(&codes)
-        }
-        Depth::F32 => bytemuck::pod_collect_to_vec(values),
+fn codes(values: &[f32], of: Codes) -> Vec<u8> {
+    // The code nearest to v · span + zero, which is rounded once before; a NaN becomes 0.
+    let Some(maximum) = of.depth.maximum() else {
+        return bytemuck::pod_collect_to_vec(values);
+    };
+    let codes = values.iter().map(|v| {
+        let code = v.mul_add(of.span(), of.zero()).round_ties_even();
+        code.clamp(0.0, maximum as f32) as u16
+    });
+    match of.depth {
+        Depth::U8 => codes.map(|code| code as u8).collect(),
+        _ => bytemuck::pod_collect_to_vec(&codes.collect::<Vec<u16>>()),
     }
 }
 

@@ -58,6 +58,16 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
+    /// How many samples of an input an output reads, about.
+    fn reads(&self) -> usize {
+        self.offsets().map_or(4, |offsets| offsets.len())
+    }
+
+    /// Whether neighbouring outputs read here and there, so that rows had better lie one after the other.
+    fn scattered(&self) -> bool {
+        self.offsets().is_none()
+    }
+
     /// Output (x, y) from the samples at its taps: those of input 0 in order, then those of input 1.
     fn combine(&self, x: i32, y: i32, samples: &[f32]) -> f32;
 
@@ -208,7 +218,7 @@ pub trait Abreast: Send + Sync {
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);
 
     /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs
-    /// in `out` have the same bits for samples from 0 to 1.
+    /// in `out` have the same bits for samples from 0 to 1.25.
     fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool;
 }
 

@@ -8,8 +8,8 @@ use evener_image::exec::backward::{Backward, Cache, Mode, Scratch};
 use evener_image::frame::Samples;
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Graph, GraphError, Planes};
-use evener_image::kernels::convert;
-use evener_image::{Chroma, ColourRange, Depth, Format, Size, ops, pipelines, reference};
+use evener_image::kernels::convert::{self, Scale};
+use evener_image::{Chroma, Codes, ColourRange, Depth, Format, Size, ops, pipelines, reference};
 use evener_runtime::{Simd, Structure};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -32,6 +32,15 @@ fn graph(text: &str, width: u32, height: u32) -> PlaneGraph {
     bound(text, width, height).expect(text)
 }
 
+/// That of chroma in limited range, where no number is a round one.
+fn scale(depth: Depth) -> Scale {
+    Scale::new(Codes {
+        depth,
+        range: ColourRange::Limited,
+        chroma: true,
+    })
+}
+
 /// A plane of noise and its values.
 fn noise(size: Size, depth: Depth, seed: u64) -> (Samples, Vec<f32>) {
     let mut state = seed | 1;
@@ -42,20 +51,21 @@ fn noise(size: Size, depth: Depth, seed: u64) -> (Samples, Vec<f32>) {
         state ^= state << 17;
         (state >> 11) % below
     };
+    let scale = scale(depth);
     let mut samples = Samples::new(size, depth);
     let values = match &mut samples {
         Samples::U8(rows) => {
             rows.as_mut_slice().fill_with(|| next(256) as u8);
             rows.as_mut_slice()
                 .iter()
-                .map(|&c| f32::from(c) / 255.0)
+                .map(|&c| scale.value(f32::from(c)))
                 .collect()
         }
         Samples::U16(rows) => {
             rows.as_mut_slice().fill_with(|| next(1024) as u16);
             rows.as_mut_slice()
                 .iter()
-                .map(|&c| f32::from(c) / 1023.0)
+                .map(|&c| scale.value(f32::from(c)))
                 .collect()
         }
         Samples::F32(rows) => {
@@ -72,12 +82,12 @@ fn stored(values: &[f32], depth: Depth) -> Vec<u32> {
     match depth {
         Depth::U8 => {
             let mut codes = vec![0; values.len()];
-            convert::store_u8(Simd::Scalar, values, &mut codes);
+            convert::store_u8(Simd::Scalar, scale(depth), values, &mut codes);
             codes.into_iter().map(u32::from).collect()
         }
         Depth::U10 => {
             let mut codes = vec![0; values.len()];
-            convert::store_u10(Simd::Scalar, values, &mut codes);
+            convert::store_u10(Simd::Scalar, scale(depth), values, &mut codes);
             codes.into_iter().map(u32::from).collect()
         }
         Depth::F32 => values.iter().map(|v| v.to_bits()).collect(),
@@ -103,11 +113,16 @@ fn run(
     mode: Mode<'_>,
 ) -> Vec<u32> {
     let (backward, height) = (Backward::new(graph), graph.size.h as usize);
-    let source = Source::new(from, graph.source);
+    let codes = match from {
+        Samples::U8(_) => Depth::U8,
+        Samples::U16(_) => Depth::U10,
+        Samples::F32(_) => Depth::F32,
+    };
+    let source = Source::new(from, graph.source, scale(codes));
     let to = Samples::new(graph.size, depth);
     for y in (0..height).step_by(grain).rev() {
         let rows = y..height.min(y + grain);
-        let mut target = Target::new(&to, rows.clone());
+        let mut target = Target::new(&to, rows.clone(), scale(depth));
         backward.rows(simd, &source, rows, &mut target, scratch, mode);
     }
     bits(&to)
@@ -343,14 +358,14 @@ fn workers_share_one_cache_over_many_units() {
                     for ((unit, to), next) in units.iter().zip(results).zip(next) {
                         cache.clear(worker..worker + 1, WORKERS);
                         barrier.wait();
-                        let source = Source::new(&unit.0, graph.source);
+                        let source = Source::new(&unit.0, graph.source, scale(Depth::U8));
                         // Row by row from one counter: neighbours, which share most, are at work at once.
                         loop {
                             let y = next.fetch_add(1, Ordering::Relaxed) as usize;
                             if y >= graph.size.h as usize {
                                 break;
                             }
-                            let mut target = Target::new(to, y..y + 1);
+                            let mut target = Target::new(to, y..y + 1, scale(Depth::F32));
                             let (simd, mode) = (Simd::detect(), Mode::Cached(cache));
                             backward.rows(simd, &source, y..y + 1, &mut target, &mut scratch, mode);
                         }

@@ -10,10 +10,11 @@ use evener_image::frame::Samples;
 use evener_image::geometry::Rect;
 use evener_image::graph::plane::{Node, PlaneGraph};
 use evener_image::graph::{Graph, Planes};
+use evener_image::kernels::convert::Scale;
 use evener_image::kernels::taps::TapRun;
 use evener_image::lines::Lines;
 use evener_image::stage::{Point, Resample, RowContext, Stage};
-use evener_image::{Chroma, ColourRange, Depth, Format, ops, pipelines};
+use evener_image::{Chroma, Codes, ColourRange, Depth, Format, ops, pipelines};
 use evener_runtime::{Simd, Structure};
 
 /// A stage that counts what is asked of it.
@@ -136,8 +137,16 @@ fn reads(graph: &PlaneGraph, depth: Depth, structure: Structure) -> Vec<(&'stati
         Samples::new(graph.source, depth),
         Samples::new(graph.size, depth),
     );
-    let (source, rows) = (Source::new(&from, graph.source), 0..graph.size.h as usize);
-    let mut target = Target::new(&to, rows.clone());
+    let scale = Scale::new(Codes {
+        depth,
+        range: ColourRange::Full,
+        chroma: false,
+    });
+    let (source, rows) = (
+        Source::new(&from, graph.source, scale),
+        0..graph.size.h as usize,
+    );
+    let mut target = Target::new(&to, rows.clone(), scale);
     let backward = Backward::new(&graph);
     backward.rows(
         Simd::detect(),

@@ -19,8 +19,8 @@ const ABREAST: &[&str] = &[
     "rotate=30",
     "rotate=90",
     "rotate=-160",
-    "resize=37:23",
-    "resize=90:64",
+    "resize=150:60",
+    "resize=170:90",
     "crop=0.7",
     "crop=5:4:1:1",
     "threshold=0.3",
@@ -163,7 +163,7 @@ const FIRST: &[&str] = &[
     "threshold=0.3,rotate=30,binary,",
     "threshold=0.002,rotate=-101,binary,",
     "threshold=0.9,undistort=0.2,binary,",
-    "threshold=0.5,resize=70:90,binary,",
+    "threshold=0.5,resize=150:90,binary,",
 ];
 
 proptest! {

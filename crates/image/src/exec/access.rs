@@ -6,25 +6,26 @@ use evener_runtime::buffer::{RowsMut, RowsRef};
 use crate::format::{Depth, Size};
 use crate::frame::Samples;
 use crate::geometry::Rect;
-use crate::kernels::{convert, prefetch};
+use crate::kernels::convert::{self, Scale};
+use crate::kernels::prefetch;
 use crate::lines::Lines;
 
 /// A plane of the input frame, held for reading.
 pub enum Source<'a> {
     /// 8-bit codes.
-    U8(RowsRef<'a, u8>, Size),
+    U8(RowsRef<'a, u8>, Size, Scale),
     /// 10-bit codes.
-    U10(RowsRef<'a, u16>, Size),
+    U10(RowsRef<'a, u16>, Size, Scale),
     /// Values.
     F32(RowsRef<'a, f32>, Size),
 }
 
 impl<'a> Source<'a> {
-    /// Holds `samples` for reading.
-    pub fn new(samples: &'a Samples, size: Size) -> Self {
+    /// Holds `samples` for reading; `scale` is that of codes.
+    pub fn new(samples: &'a Samples, size: Size, scale: Scale) -> Self {
         match samples {
-            Samples::U8(rows) => Source::U8(rows.read(), size),
-            Samples::U16(rows) => Source::U10(rows.read(), size),
+            Samples::U8(rows) => Source::U8(rows.read(), size, scale),
+            Samples::U16(rows) => Source::U10(rows.read(), size, scale),
             Samples::F32(rows) => Source::F32(rows.read(), size),
         }
     }
@@ -32,7 +33,7 @@ impl<'a> Source<'a> {
     /// Width and height.
     pub fn size(&self) -> Size {
         match self {
-            Source::U8(_, size) | Source::U10(_, size) | Source::F32(_, size) => *size,
+            Source::U8(_, size, _) | Source::U10(_, size, _) | Source::F32(_, size) => *size,
         }
     }
 
@@ -60,8 +61,8 @@ impl<'a> Source<'a> {
         let from = y as usize * self.size().w as usize + x0 as usize;
         let range = from..from + to.len();
         match self {
-            Source::U8(rows, _) => convert::load_u8(simd, &rows[range], to),
-            Source::U10(rows, _) => convert::load_u10(simd, &rows[range], to),
+            Source::U8(rows, _, scale) => convert::load_u8(simd, *scale, &rows[range], to),
+            Source::U10(rows, _, scale) => convert::load_u10(simd, *scale, &rows[range], to),
             Source::F32(rows, _) => to.copy_from_slice(&rows[range]),
         }
     }
@@ -73,8 +74,8 @@ impl<'a> Source<'a> {
             let row = y as usize * width;
             let range = row + rect.x0 as usize..row + rect.x1 as usize;
             match self {
-                Source::U8(rows, _) => prefetch::lines(&rows[range]),
-                Source::U10(rows, _) => prefetch::lines(&rows[range]),
+                Source::U8(rows, ..) => prefetch::lines(&rows[range]),
+                Source::U10(rows, ..) => prefetch::lines(&rows[range]),
                 Source::F32(rows, _) => prefetch::lines(&rows[range]),
             }
         }
@@ -85,8 +86,8 @@ impl<'a> Source<'a> {
     pub fn at(&self, x: i32, y: i32) -> f32 {
         let at = y as usize * self.size().w as usize + x as usize;
         match self {
-            Source::U8(rows, _) => f32::from(rows[at]) / 255.0,
-            Source::U10(rows, _) => f32::from(rows[at]) / 1023.0,
+            Source::U8(rows, _, scale) => scale.value(f32::from(rows[at])),
+            Source::U10(rows, _, scale) => scale.value(f32::from(rows[at])),
             Source::F32(rows, _) => rows[at],
         }
     }
@@ -95,19 +96,19 @@ impl<'a> Source<'a> {
 /// Rows of a plane of the output frame, held for writing.
 pub enum Target<'a> {
     /// 8-bit codes.
-    U8(RowsMut<'a, u8>),
+    U8(RowsMut<'a, u8>, Scale),
     /// 10-bit codes.
-    U10(RowsMut<'a, u16>),
+    U10(RowsMut<'a, u16>, Scale),
     /// Values.
     F32(RowsMut<'a, f32>),
 }
 
 impl<'a> Target<'a> {
-    /// Holds `rows` of `samples` for writing.
-    pub fn new(samples: &'a Samples, rows: std::ops::Range<usize>) -> Self {
+    /// Holds `rows` of `samples` for writing; `scale` is that of codes.
+    pub fn new(samples: &'a Samples, rows: std::ops::Range<usize>, scale: Scale) -> Self {
         match samples {
-            Samples::U8(all) => Target::U8(all.write(rows)),
-            Samples::U16(all) => Target::U10(all.write(rows)),
+            Samples::U8(all) => Target::U8(all.write(rows), scale),
+            Samples::U16(all) => Target::U10(all.write(rows), scale),
             Samples::F32(all) => Target::F32(all.write(rows)),
         }
     }
@@ -115,8 +116,8 @@ impl<'a> Target<'a> {
     /// Sample type.
     pub fn depth(&self) -> Depth {
         match self {
-            Target::U8(_) => Depth::U8,
-            Target::U10(_) => Depth::U10,
+            Target::U8(..) => Depth::U8,
+            Target::U10(..) => Depth::U10,
             Target::F32(_) => Depth::F32,
         }
     }
@@ -125,8 +126,8 @@ impl<'a> Target<'a> {
     pub fn store(&mut self, simd: Simd, at: usize, values: &[f32]) {
         let range = at..at + values.len();
         match self {
-            Target::U8(rows) => convert::store_u8(simd, values, &mut rows[range]),
-            Target::U10(rows) => convert::store_u10(simd, values, &mut rows[range]),
+            Target::U8(rows, scale) => convert::store_u8(simd, *scale, values, &mut rows[range]),
+            Target::U10(rows, scale) => convert::store_u10(simd, *scale, values, &mut rows[range]),
             Target::F32(rows) => rows[range].copy_from_slice(values),
         }
     }
@@ -134,16 +135,8 @@ impl<'a> Target<'a> {
     /// Gives every held sample one value.
     pub fn fill(&mut self, value: f32) {
         match self {
-            Target::U8(rows) => {
-                let mut code = [0];
-                convert::store_u8(Simd::Scalar, &[value], &mut code);
-                rows.fill(code[0]);
-            }
-            Target::U10(rows) => {
-                let mut code = [0];
-                convert::store_u10(Simd::Scalar, &[value], &mut code);
-                rows.fill(code[0]);
-            }
+            Target::U8(rows, scale) => rows.fill(scale.code(value) as u8),
+            Target::U10(rows, scale) => rows.fill(scale.code(value) as u16),
             Target::F32(rows) => rows.fill(value),
         }
     }

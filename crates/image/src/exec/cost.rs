@@ -151,7 +151,7 @@ fn operations(abreast: &Abreast, source: f64) -> f64 {
 }
 
 fn taps(stage: &dyn crate::stage::Stage) -> f64 {
-    stage.offsets().map_or(4.0, |o| o.len() as f64)
+    stage.reads() as f64
 }
 
 /// How a stage gets its input.

@@ -170,7 +170,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
             fused.pop();
             (stage, inputs) = (toned, vec![Input::Source]);
         }
-        if stage.offsets().is_none() {
+        if stage.scattered() {
             for input in &inputs {
                 if let Input::Node(j) = input {
                     fused[*j].scattered = true;

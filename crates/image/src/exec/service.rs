@@ -13,10 +13,11 @@ use super::fuse::fuse;
 use super::sequential::{self, Sequential};
 use super::tiled::{self, Tiled};
 use crate::format::{Depth, Format, Timing};
-use crate::frame::Frame;
+use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::abreast::FRAMES;
+use crate::kernels::convert::Scale;
 
 /// Most bytes that the planes of frames abreast may take: they are to stay in the outer cache.
 const MOST_ABREAST: usize = 16 << 20;
@@ -33,6 +34,8 @@ pub struct Scratch {
 /// The executors of one plane; what a structure alone needs is made when it first runs.
 struct Plane {
     graph: PlaneGraph,
+    /// What codes mean in the frames that are read and in those that are written.
+    scales: (Scale, Scale),
     /// Heights of the passes of `sequential`.
     heights: Vec<u32>,
     tiled: Tiled,
@@ -50,6 +53,14 @@ impl Plane {
             Port::Constant(value) => Some(value),
             Port::Source | Port::Stage(_) => None,
         }
+    }
+
+    fn source<'a>(&self, samples: &'a Samples) -> Source<'a> {
+        Source::new(samples, self.graph.source, self.scales.0)
+    }
+
+    fn target<'a>(&self, samples: &'a Samples, rows: Range<usize>) -> Target<'a> {
+        Target::new(samples, rows, self.scales.1)
     }
 
     fn sequential(&self, values: bool) -> &Sequential {
@@ -93,7 +104,12 @@ impl FilterService {
         let planes = bound
             .planes
             .iter()
-            .map(|graph| Plane {
+            .enumerate()
+            .map(|(p, graph)| Plane {
+                scales: (
+                    Scale::new(bound.input.codes(p)),
+                    Scale::new(bound.output.codes(p)),
+                ),
                 tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
                 abreast: Abreast::new(fuse(graph, false), graph.size, simd),
                 graph: graph.clone(),
@@ -193,8 +209,8 @@ impl FilterService {
             if rows.is_empty() {
                 continue;
             }
-            let mut target = Target::new(output.plane(p), rows.clone());
-            let source = Source::new(input.plane(p), plane.graph.source);
+            let mut target = plane.target(output.plane(p), rows.clone());
+            let source = plane.source(input.plane(p));
             body(plane, &source, rows, &mut target);
         }
     }
@@ -210,10 +226,10 @@ impl FilterService {
                 continue;
             }
             let stages = plane.sequential(self.values());
-            let source = Source::new(input.plane(p), plane.graph.source);
+            let source = plane.source(input.plane(p));
             let mut target = stages
                 .is_last(part.pass)
-                .then(|| Target::new(output.plane(p), rows.clone()));
+                .then(|| plane.target(output.plane(p), rows.clone()));
             let scratch = &mut scratch.sequential;
             stages.rows(
                 self.simd,
@@ -263,7 +279,8 @@ impl Service for FilterService {
         let frame = Frame::new(&self.output);
         for (p, plane) in self.planes.iter().enumerate() {
             if let Some(value) = plane.constant() {
-                Target::new(frame.plane(p), 0..plane.graph.size.h as usize).fill(value);
+                let rows = 0..plane.graph.size.h as usize;
+                plane.target(frame.plane(p), rows).fill(value);
             }
         }
         frame
@@ -375,9 +392,9 @@ impl Service for FilterService {
         let count = self.items_abreast(part.pass).unwrap_or(1);
         for (p, plane) in self.computed() {
             let held = |rows: &Range<usize>| -> Vec<Target<'_>> {
-                let planes = outputs.iter().map(|output| output.plane(p));
-                planes
-                    .map(|plane| Target::new(plane, rows.clone()))
+                let samples = outputs.iter().map(|output| output.plane(p));
+                samples
+                    .map(|samples| plane.target(samples, rows.clone()))
                     .collect()
             };
             let abreast = plane.abreast.as_ref();
@@ -392,9 +409,7 @@ impl Service for FilterService {
             // Sources are read by the first pass, targets written by the last.
             let inputs = if part.pass == 0 { inputs } else { &[] };
             let sources = inputs.iter().map(|input| input.plane(p));
-            let sources: Vec<_> = sources
-                .map(|samples| Source::new(samples, plane.graph.source))
-                .collect();
+            let sources: Vec<_> = sources.map(|samples| plane.source(samples)).collect();
             let mut targets = match abreast.is_last(part.pass) {
                 true => held(&rows),
                 false => Vec::new(),

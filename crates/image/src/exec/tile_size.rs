@@ -79,7 +79,7 @@ const INFERENCE: f64 = 2400.0;
 pub(super) fn scattered(nodes: &[FusedNode]) -> bool {
     nodes
         .iter()
-        .any(|n| matches!(&n.op, Op::Stage(stage) if stage.offsets().is_none()))
+        .any(|n| matches!(&n.op, Op::Stage(stage) if stage.scattered()))
 }
 
 /// Work and memory of a tile of this size, averaged over a few places in the plane.

@@ -58,16 +58,17 @@ struct Kept {
 }
 
 impl Crop {
-    /// Size and offset on luma, before rounding to whole chroma samples.
-    fn wanted(&self, luma: Size) -> Kept {
+    /// Size and offset on luma; offsets are not rounded to whole chroma samples yet.
+    fn wanted(&self, luma: Size, (cx, cy): (u32, u32)) -> Kept {
         match *self {
             Crop::Part { size, x, y } => Kept { size, x, y },
             Crop::Fraction(fraction) => {
                 // A fraction is decimal: 0.29 of 100 is 29, though the nearest binary number gives a little less.
                 let share = |side: u32| (f64::from(side) * fraction + 1e-9).floor() as u32;
+                // Whole chroma samples before the middle is sought, which would be missed by what is cut off later.
                 let size = Size {
-                    w: share(luma.w).min(luma.w),
-                    h: share(luma.h).min(luma.h),
+                    w: share(luma.w).min(luma.w) / cx * cx,
+                    h: share(luma.h).min(luma.h) / cy * cy,
                 };
                 Kept {
                     size,
@@ -80,8 +81,8 @@ impl Crop {
 
     /// Size and offset on a plane.
     fn kept(&self, plane: &Plane) -> Result<Kept, String> {
-        let Kept { size, x, y } = self.wanted(plane.luma);
-        let luma = plane.luma;
+        let (luma, chroma) = (plane.luma, plane.chroma_subsampling);
+        let Kept { size, x, y } = self.wanted(luma, chroma);
         if u64::from(size.w) + u64::from(x) > u64::from(luma.w)
             || u64::from(size.h) + u64::from(y) > u64::from(luma.h)
         {
@@ -89,7 +90,7 @@ impl Crop {
                 "{size} at {x},{y} reaches outside the {luma} it is cut from; make it smaller"
             ));
         }
-        let (cx, cy) = plane.chroma_subsampling;
+        let (cx, cy) = chroma;
         let (sx, sy) = plane.subsampling;
         let on_plane = |v: u32, chroma: u32, own: u32| v / chroma * chroma / own;
         let kept = Kept {

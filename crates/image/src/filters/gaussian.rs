@@ -5,10 +5,10 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use super::{Arg, Entry, Filter, Role};
-use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::weigh::{Along, Down, Gathered, RUN, add, weigh, weighted};
 use crate::lines::Lines;
 use crate::stage::{Plane, RowContext, Stage};
 
@@ -93,104 +93,6 @@ fn padded<'t>(
     temp[..left].fill(first);
     temp[left + count..].fill(end);
     temp
-}
-
-/// The samples that neighbouring outputs read, tap by tap.
-trait Taps {
-    /// Those of tap `k` for the outputs from `at` on.
-    fn tap(&self, k: usize, at: usize) -> &[f32];
-}
-
-/// Taps one below the other.
-struct Down<'a> {
-    lines: Lines<'a>,
-    /// Row of tap 0; it may lie above the plane.
-    top: i32,
-    /// The last row of the plane.
-    bottom: i32,
-    /// Where in a row output 0 lies.
-    first: usize,
-}
-
-impl Taps for Down<'_> {
-    #[inline(always)]
-    fn tap(&self, k: usize, at: usize) -> &[f32] {
-        &self.lines.row((self.top + k as i32).clamp(0, self.bottom))[self.first + at..]
-    }
-}
-
-/// Taps side by side, tap 0 of output 0 first.
-struct Along<'a>(&'a [f32]);
-
-impl Taps for Along<'_> {
-    #[inline(always)]
-    fn tap(&self, k: usize, at: usize) -> &[f32] {
-        &self.0[k + at..]
-    }
-}
-
-/// Taps one below the other, gathered: tap k of the outputs begins at `k * stride`.
-struct Gathered<'a> {
-    samples: &'a [f32],
-    stride: usize,
-}
-
-impl Taps for Gathered<'_> {
-    #[inline(always)]
-    fn tap(&self, k: usize, at: usize) -> &[f32] {
-        &self.samples[k * self.stride + at..]
-    }
-}
-
-/// Outputs computed together, few enough that their sums stay in the first cache.
-const RUN: usize = 512;
-
-#[inline(always)]
-fn weigh_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
-    // Four taps at a time, so that a sum is loaded and stored once for four of them; the order is that of one by one.
-    let (fours, rest) = weights.as_chunks::<4>();
-    for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
-        let n = run.len();
-        run.fill(0.0);
-        for (w, k) in fours.iter().zip((0..).step_by(4)) {
-            let (a, b) = (&from.tap(k, at)[..n], &from.tap(k + 1, at)[..n]);
-            let (c, d) = (&from.tap(k + 2, at)[..n], &from.tap(k + 3, at)[..n]);
-            for ((((sum, a), b), c), d) in run.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                let two = w[1].mul_add(*b, w[0].mul_add(*a, *sum));
-                *sum = w[3].mul_add(*d, w[2].mul_add(*c, two));
-            }
-        }
-        for (w, k) in rest.iter().zip(4 * fours.len()..) {
-            for (sum, s) in run.iter_mut().zip(from.tap(k, at)) {
-                *sum = w.mul_add(*s, *sum);
-            }
-        }
-    }
-}
-
-for_each_level! {
-    /// Sum of weight times sample over the taps, in order.
-    fn weigh<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) = weigh_body;
-}
-
-#[inline(always)]
-fn add_body(weight: f32, samples: &[f32], sums: &mut [f32]) {
-    for (sum, s) in sums.iter_mut().zip(samples) {
-        *sum = weight.mul_add(*s, *sum);
-    }
-}
-
-for_each_level! {
-    /// Adds weight times sample to each sum.
-    fn add(weight: f32, samples: &[f32], sums: &mut [f32]) = add_body;
-}
-
-/// Sum of weight times sample, added in order.
-fn weighted(weights: &[f32], samples: impl Iterator<Item = f32>) -> f32 {
-    weights
-        .iter()
-        .zip(samples)
-        .fold(0.0, |sum, (w, s)| w.mul_add(s, sum))
 }
 
 impl Stage for GaussianStage {

@@ -15,12 +15,14 @@ mod point;
 mod posterize;
 mod resize;
 mod rotate;
+mod shrink;
 mod sobel;
 mod sobel_x;
 mod sobel_y;
 mod square;
 mod threshold;
 pub mod tone;
+mod triangle;
 mod undistort;
 mod warp;
 

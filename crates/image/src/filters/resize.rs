@@ -1,5 +1,7 @@
-//! `resize`: another size, bilinear, pixel centres aligned: output x reads (x + ½)·scale − ½.
+//! `resize`: another size, bilinear, pixel centres aligned: output x reads at (x + ½)·scale − ½. What shrinks is
+//! filtered: see [`shrink`](super::shrink).
 
+use super::shrink::{self, Direction};
 use super::warp::{Affine, Warp};
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
@@ -13,7 +15,7 @@ const MOST: u32 = 65536;
 pub const ENTRY: Entry = Entry {
     name: "resize",
     aliases: &[],
-    about: "change the size to w:h luma samples, bilinear",
+    about: "change the size to w:h luma samples, bilinear, smoothed where it shrinks",
     args: &[
         Arg::required("w", "the new width"),
         Arg::required("h", "the new height"),
@@ -43,6 +45,21 @@ impl Filter for Resize {
     }
 
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+        let from = plane.size;
+        let shrinks = (size.w < from.w, size.h < from.h);
+        if shrinks != (false, false) {
+            let columns = (Direction::Along, (from.w, size.w));
+            let rows = (Direction::Down, (from.h, size.h));
+            // What shrinks comes first, so that the other has less to do; rows, which cost less, before columns.
+            let order = if shrinks.1 {
+                [rows, columns]
+            } else {
+                [columns, rows]
+            };
+            return order.into_iter().fold(input, |input, (direction, sides)| {
+                shrink::push(direction, sides, input, graph)
+            });
+        }
         let scale = |from: u32, to: u32| (f64::from(from) / f64::from(to)) as f32;
         // (x + ½)·scale − ½ is scale·(x − centre of the output) + centre of the input.
         let centre = |size: Size| ((size.w - 1) as f32 / 2.0, (size.h - 1) as f32 / 2.0);

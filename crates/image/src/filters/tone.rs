@@ -137,7 +137,7 @@ mod tests {
             "threshold=-0.5,binary",
             "posterize=8,binary",
             "posterize=7,threshold=0.3,binary",
-            "posterize=1,threshold=3,binary",
+            "posterize=2,threshold=3,binary",
         ] {
             let mut stages = stages(text);
             let chain = stages.clone();
@@ -156,6 +156,7 @@ mod tests {
                 2.0 / 7.0,
                 3.0 / 7.0,
                 1.0 / 8.0,
+                1.0 / 6.0,
                 -0.5,
             ];
             let values = near

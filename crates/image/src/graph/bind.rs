@@ -20,7 +20,7 @@ pub enum Planes {
     /// of edges or tones on.
     #[default]
     Auto,
-    /// Every filter on every plane, fill 0.
+    /// Every filter on every plane, fill 0.5 on chroma.
     Each,
     /// Luma alone; the output has no chroma.
     Luma,
@@ -96,7 +96,7 @@ impl Graph {
             luma: input.plane_size(0),
             subsampling: if is_luma { (1, 1) } else { chroma_subsampling },
             chroma_subsampling,
-            fill: if grey { GREY } else { 0.0 },
+            fill: if is_luma { 0.0 } else { GREY },
         };
         let mut graph = PlaneGraph::new(plane.size);
         let mut port = Port::Source;

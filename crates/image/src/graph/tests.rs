@@ -230,6 +230,7 @@ fn values_that_are_impossible() {
         "gaussian=-1",
         "gaussian=50.1",
         "posterize=0",
+        "posterize=1",
         "posterize=2.5",
         "posterize=-3",
         "posterize=65537",
@@ -255,7 +256,7 @@ fn values_that_are_impossible() {
     }
     for text in [
         "gaussian=50",
-        "posterize=1",
+        "posterize=2",
         "posterize=65536",
         "crop=1",
         "resize=65536:1",
@@ -268,7 +269,7 @@ fn values_that_are_impossible() {
     );
     assert_eq!(
         refused("posterize=2.5").to_string(),
-        "posterize, column 11: `levels` is 2.5; it must be a whole number from 1 to 65536"
+        "posterize, column 11: `levels` is 2.5; it must be a whole number from 2 to 65536"
     );
 }
 

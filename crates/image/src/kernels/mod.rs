@@ -12,6 +12,7 @@ pub mod prefetch;
 pub mod square;
 pub mod taps;
 pub mod tones;
+pub mod weigh;
 
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
 #[macro_export]

@@ -23,6 +23,7 @@ pub const FILTERS: &[&str] = &[
     "rotate=-60",
     "resize=37:23",
     "resize=90:64",
+    "resize=5:3",
     "posterize=5",
     "binary",
     "flip=h",

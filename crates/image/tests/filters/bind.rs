@@ -82,7 +82,7 @@ fn crop_keeps_whole_chroma_samples() {
         (output.width, output.height)
     };
     assert_eq!(size("crop", 1920, 1080, Chroma::C420), (1536, 864));
-    // 0.75 of 10 is 7, at offset 1: with halved chroma 6 at offset 0.
+    // 0.75 of 10 is 7, with halved chroma 6.
     assert_eq!(size("crop=0.75", 10, 10, Chroma::C444), (7, 7));
     assert_eq!(size("crop=0.75", 10, 10, Chroma::C422), (6, 7));
     assert_eq!(size("crop=0.75", 10, 10, Chroma::C420), (6, 6));
@@ -94,6 +94,20 @@ fn crop_keeps_whole_chroma_samples() {
         (node.size, node.stage.translation().unwrap())
     };
     let of = |w, h| Size { w, h };
+    // 0.8 of 352 x 288 is 281 x 230: with halved chroma 280, whose middle is 36 from the left, and 29 from the top,
+    // rounded down.
+    assert_eq!(
+        offsets("crop=0.8", Chroma::C444, 0),
+        (of(281, 230), (35, 29))
+    );
+    assert_eq!(
+        offsets("crop=0.8", Chroma::C420, 0),
+        (of(280, 230), (36, 28))
+    );
+    assert_eq!(
+        offsets("crop=0.8", Chroma::C420, 1),
+        (of(140, 115), (18, 14))
+    );
     assert_eq!(
         offsets("crop=101:51:7:9", Chroma::C444, 0),
         (of(101, 51), (7, 9))
@@ -141,6 +155,7 @@ fn chroma_is_grey_after_edges_and_tones() {
             "sobel_y",
             "magnitude",
             "rotate",
+            "resize",
             "resize"
         ]
     );
@@ -167,10 +182,10 @@ fn fill(bound: &Bound, plane: usize) -> f32 {
 fn fill_is_black_on_luma_and_grey_on_chroma() {
     let input = format(64, 48, Chroma::C420);
     for text in ["rotate=45", "undistort=0.5"] {
-        let bound = bind(text, input, Planes::Auto);
-        assert_eq!([0, 1, 2].map(|p| fill(&bound, p)), [0.0, 0.5, 0.5]);
-        let bound = bind(text, input, Planes::Each);
-        assert_eq!([0, 1, 2].map(|p| fill(&bound, p)), [0.0, 0.0, 0.0]);
+        for planes in [Planes::Auto, Planes::Each] {
+            let bound = bind(text, input, planes);
+            assert_eq!([0, 1, 2].map(|p| fill(&bound, p)), [0.0, 0.5, 0.5]);
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 use evener_image::graph::{Graph, Planes};
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 
-/// Where the light of a plane is on average, in luma samples.
-fn centroid(bytes: &[u8], width: usize, (sx, sy): (u32, u32)) -> (f64, f64) {
+/// Where the light of a plane is on average, in luma samples; `dark` is the code of none.
+fn centroid(bytes: &[u8], dark: u8, width: usize, (sx, sy): (u32, u32)) -> (f64, f64) {
     let (mut x, mut y, mut sum) = (0.0, 0.0, 0.0);
     for (row, samples) in bytes.chunks_exact(width).enumerate() {
         for (column, &v) in samples.iter().enumerate() {
-            let v = f64::from(v);
+            let v = f64::from(v) - f64::from(dark);
             x += v * column as f64;
             y += v * row as f64;
             sum += v;
@@ -18,6 +18,9 @@ fn centroid(bytes: &[u8], width: usize, (sx, sy): (u32, u32)) -> (f64, f64) {
     let place = |v: f64, s: u32| v / sum * f64::from(s) + f64::from(s - 1) / 2.0;
     (place(x, sx), place(y, sy))
 }
+
+/// The codes of the fill of luma and of chroma.
+const DARK: [u8; 2] = [0, 128];
 
 /// Where a block of luma and one of U, both in columns `x` on and rows `y` on, are after `filter`.
 fn moved(filter: &str, chroma: Chroma, (x, y): (usize, usize)) -> [(f64, f64); 2] {
@@ -34,7 +37,7 @@ fn moved(filter: &str, chroma: Chroma, (x, y): (usize, usize)) -> [(f64, f64); 2
         let (sx, sy) = subsampling[p.min(1)];
         let width = format.plane_size(p).w as usize;
         let plane = frame.plane_bytes_mut(p);
-        plane.fill(0);
+        plane.fill(DARK[p.min(1)]);
         if p == 2 {
             continue;
         }
@@ -51,7 +54,7 @@ fn moved(filter: &str, chroma: Chroma, (x, y): (usize, usize)) -> [(f64, f64); 2
     let planes = reference::frame(&bound, &frame);
     [0, 1].map(|p| {
         let width = bound.output.plane_size(p).w as usize;
-        centroid(&planes[p], width, subsampling[p])
+        centroid(&planes[p], DARK[p], width, subsampling[p])
     })
 }
 

@@ -2,5 +2,7 @@
 
 mod bind;
 mod chroma;
+mod codes;
+mod peers;
 mod regions;
 mod values;

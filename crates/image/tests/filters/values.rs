@@ -156,10 +156,18 @@ fn threshold() {
 
 #[test]
 fn posterize_and_binary() {
-    let row = [[0.0, 0.3, 0.5, 0.99, 1.0]];
-    assert_eq!(run("posterize=4", &row), [[0.0, 0.25, 0.5, 0.75, 1.0]]);
-    assert_eq!(run("discrete=1", &row), [[0.0, 0.0, 0.0, 0.0, 1.0]]);
-    assert_eq!(run("posterize", &[[0.124, 0.126]]), [[0.0, 0.125]]);
+    // Four levels are 0, 1/3, 2/3 and 1, of a quarter of the scale each.
+    let row = [[-0.5, 0.0, 0.24, 0.25, 0.5, 0.75, 0.99, 1.0, 1.5]];
+    let (third, two) = (1.0 / 3.0, 2.0 / 3.0);
+    assert_eq!(
+        run("posterize=4", &row),
+        [[0.0, 0.0, 0.0, third, two, 1.0, 1.0, 1.0, 1.0]]
+    );
+    assert_eq!(
+        run("discrete=2", &row),
+        [[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
+    );
+    assert_eq!(run("posterize", &[[0.124, 0.126]]), [[0.0, 1.0 / 7.0]]);
     assert_eq!(
         run("binary", &[[-1.0, 0.0, 1e-9, 1.0]]),
         [[0.0, 0.0, 1.0, 1.0]]
@@ -247,16 +255,31 @@ fn rotate() {
 fn resize() {
     // Twice as wide: positions -1/4 (repeated: 0), 1/4, 3/4, 5/4 (repeated: 1).
     assert_eq!(run("resize=4:1", &[[0.0, 10.0]]), [[0.0, 2.5, 7.5, 10.0]]);
-    // Half as wide: positions 1/2 and 5/2.
-    assert_eq!(run("resize=2:1", &[[0.0, 10.0, 20.0, 30.0]]), [[5.0, 25.0]]);
+    // Half as wide: positions 1/2 and 5/2, weights 1 3 3 1 of 8, ends repeated: (4·0 + 3·10 + 20)/8.
+    assert_eq!(
+        run("resize=2:1", &[[0.0, 10.0, 20.0, 30.0]]),
+        [[6.25, 23.75]]
+    );
+    // Stripes of one sample are grey, but for the ends.
+    assert_eq!(
+        run("resize=4:1", &[[0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]]),
+        [[0.375, 0.5, 0.5, 0.625]]
+    );
     assert_eq!(
         run("resize=w=1:h=4", &[[0.0], [10.0]]),
         [[0.0], [2.5], [7.5], [10.0]]
     );
-    // A third: positions 1 and 4, and nothing between them is read.
-    assert_eq!(
-        run("resize=2:1", &[[9.0, 1.0, 9.0, 9.0, 4.0, 9.0]]),
-        [[1.0, 4.0]]
+    // A third: positions 1 and 4, weights 1 2 3 2 1 of 9, ends repeated.
+    near(
+        &run("resize=2:1", &[[9.0, 0.0, 0.0, 0.0, 0.0, 18.0]]),
+        &[[3.0, 6.0]],
+    );
+    // Both ways, and one way where the other grows.
+    let plane = [[0.0, 0.0, 8.0, 8.0], [8.0, 8.0, 16.0, 16.0]];
+    near(&run("resize=2:1", &plane), &[[5.0, 11.0]]);
+    near(
+        &run("resize=2:4", &plane),
+        &[[1.0, 7.0], [3.0, 9.0], [7.0, 13.0], [9.0, 15.0]],
     );
     let plane = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
     assert_eq!(run("resize=3:2", &plane), plane);

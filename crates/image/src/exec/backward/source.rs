@@ -1,20 +1,13 @@
 //! Reading the source: rows as they lie, samples here and there, and boxes as values.
 
-use std::sync::LazyLock;
-
 use evener_runtime::Simd;
 
 use super::super::access::Source;
 use super::pull::{Run, sized};
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::kernels::convert::Scale;
 use crate::lines::Lines;
-
-/// The values of codes: a look-up is faster than a division where samples are read one by one.
-static OF_8_BITS: LazyLock<[f32; 256]> =
-    LazyLock::new(|| std::array::from_fn(|code| code as f32 / 255.0));
-static OF_10_BITS: LazyLock<[f32; 1024]> =
-    LazyLock::new(|| std::array::from_fn(|code| code as f32 / 1023.0));
 
 /// The samples of a run.
 pub(super) fn read(simd: Simd, source: &Source<'_>, run: Run<'_>, out: &mut [f32]) {
@@ -24,13 +17,15 @@ pub(super) fn read(simd: Simd, source: &Source<'_>, run: Run<'_>, out: &mut [f32
     };
     let width = source.size().w as usize;
     match source {
-        Source::U8(rows, _) => {
-            let (rows, values) = (&rows[..], &*OF_8_BITS);
+        Source::U8(rows, _, scale) => {
+            let (rows, values) = (&rows[..], of_8_bits(*scale));
             list(width, xs, ys, out, |at| values[usize::from(rows[at])]);
         }
-        Source::U10(rows, _) => {
-            let (rows, values) = (&rows[..], &*OF_10_BITS);
-            list(width, xs, ys, out, |at| of_10_bits(values, rows[at]));
+        Source::U10(rows, _, scale) => {
+            let (rows, values) = (&rows[..], scale.table());
+            list(width, xs, ys, out, |at| {
+                of_10_bits(*scale, values, rows[at])
+            });
         }
         Source::F32(rows, _) => {
             let rows = &rows[..];
@@ -39,13 +34,16 @@ pub(super) fn read(simd: Simd, source: &Source<'_>, run: Run<'_>, out: &mut [f32
     }
 }
 
-/// Codes above the maximum have values above 1, as in conversion by division.
+/// The values of codes of 8 bits, as many as there are such codes.
+fn of_8_bits(scale: Scale) -> &'static [f32; 256] {
+    scale.table().try_into().expect("256 codes of 8 bits")
+}
+
+/// Codes above the maximum have values above those of the table.
 #[inline(always)]
-fn of_10_bits(values: &[f32; 1024], code: u16) -> f32 {
-    values
-        .get(usize::from(code))
-        .copied()
-        .unwrap_or_else(|| f32::from(code) / 1023.0)
+fn of_10_bits(scale: Scale, values: &[f32], code: u16) -> f32 {
+    let value = values.get(usize::from(code)).copied();
+    value.unwrap_or_else(|| scale.value(f32::from(code)))
 }
 
 #[inline(always)]
@@ -59,13 +57,14 @@ fn list(width: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(us
 pub(super) fn squares(source: &Source<'_>, xs: &[i32], ys: &[i32], out: &mut [f32]) {
     let size = source.size();
     match source {
-        Source::U8(rows, _) => {
-            let values = &*OF_8_BITS;
+        Source::U8(rows, _, scale) => {
+            let values = of_8_bits(*scale);
             each_square(rows, size, xs, ys, out, |code| values[usize::from(code)]);
         }
-        Source::U10(rows, _) => {
-            let values = &*OF_10_BITS;
-            each_square(rows, size, xs, ys, out, |code| of_10_bits(values, code));
+        Source::U10(rows, _, scale) => {
+            let values = scale.table();
+            let value = |code| of_10_bits(*scale, values, code);
+            each_square(rows, size, xs, ys, out, value);
         }
         Source::F32(rows, _) => each_square(rows, size, xs, ys, out, |value| value),
     }

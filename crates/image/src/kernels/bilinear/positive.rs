@@ -4,10 +4,10 @@
 //! warp and `binary` after it might as well be a step before it. Rounding keeps that but for two things: a product may
 //! be too small for any number above 0, and of a sum of very unequal terms only the larger may remain.
 //!
-//! Along a row the weights are 1-f and f, the blend is a + f(b-a), rounded twice. For a, b of at most 1, each 0 or at
+//! Along a row the weights are 1-f and f, the blend is a + f(b-a), rounded twice. For a, b up to 1.25, each 0 or at
 //! least [`LEAST`]: rounding keeps order, so b-a is not below -a, and f < 1 leaves at least a(1-f), of which no f near
-//! 1 makes less than 2⁻²⁴ a; f = 1 gives more than 0 if b is, since a(1-2⁻²³) is a number and b is larger than the
-//! rest. a = 0 leaves fb. So it is above 0 as it should be if f is 0 or no less than `SMALL`. Between the two rows that
+//! 1 makes less than 2⁻²⁴ a; f = 1 gives more than 0 if b is, since what b-a loses to rounding is less than b.
+//! a = 0 leaves fb. So it is above 0 as it should be if f is 0 or no less than `SMALL`. Between the two rows that
 //! are blended so, the same holds, but that one may be as small as f or 1-f makes it: where the lower one's weight is
 //! 1, what it has must not vanish beside the upper one, so no f may be so near 0 or 1 that it does.
 
@@ -19,7 +19,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
 
-/// The least sample above 0 that [`as_if_whole`] speaks of; the largest is 1.
+/// The least sample above 0 that [`as_if_whole`] speaks of; the largest is 1.25, more than any code means.
 pub const LEAST: f32 = 1.0 / 1024.0;
 
 /// Weights below this, but not 0, make products that may vanish.
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn blends_of_other_weights_are_above_0_as_they_should_be() {
         let least = LEAST.next_up();
-        let samples = [0.0, least, 2.0 * least, 0.3, 0.5, 1.0f32.next_down(), 1.0];
+        let samples = [0.0, least, 2.0 * least, 0.3, 1.0f32.next_down(), 1.0, 1.25];
         let below = 1.0f32.next_down();
         let weights = [0.0, SMALL, 1e-7, NEAR, 0.5, 1.0 - NEAR, below, 1.0];
         let of = |n: usize| (n / 343, n / 49 % 7, n / 7 % 7, n % 7);

@@ -2,19 +2,21 @@
 
 use std::arch::x86_64::*;
 
+use super::Scale;
+
 /// Values of a step.
 const STEP: usize = 32;
 
 /// Stores as many values as make whole steps; how many those are.
-#[target_feature(enable = "avx2")]
-pub(super) fn store_u8(values: &[f32], codes: &mut [u8]) -> usize {
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn store_u8(scale: Scale, values: &[f32], codes: &mut [u8]) -> usize {
     let mut done = 0;
     for (values, codes) in values.chunks_exact(STEP).zip(codes.chunks_exact_mut(STEP)) {
         let at = values.as_ptr();
         // SAFETY: there are `STEP` values, four times what is loaded.
         let words = unsafe {
-            let (a, b) = (code(at), code(at.add(8)));
-            let (c, d) = (code(at.add(16)), code(at.add(24)));
+            let (a, b) = (code(scale, at), code(scale, at.add(8)));
+            let (c, d) = (code(scale, at.add(16)), code(scale, at.add(24)));
             [_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d)]
         };
         // Packing takes turns between the halves of its registers; what is below 0 becomes 0.
@@ -33,11 +35,11 @@ pub(super) fn store_u8(values: &[f32], codes: &mut [u8]) -> usize {
 /// # Safety
 /// 8 values from `at` on can be read.
 #[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn code(at: *const f32) -> __m256i {
+#[target_feature(enable = "avx2,fma")]
+unsafe fn code(scale: Scale, at: *const f32) -> __m256i {
     // SAFETY: promised by the caller.
     let values = unsafe { _mm256_loadu_ps(at) };
+    let [span, zero, most] = [scale.span, scale.zero, scale.maximum].map(|v| _mm256_set1_ps(v));
     // A NaN is taken from the second operand.
-    let values = _mm256_min_ps(_mm256_set1_ps(1.0), values);
-    _mm256_cvtps_epi32(_mm256_mul_ps(values, _mm256_set1_ps(255.0)))
+    _mm256_cvtps_epi32(_mm256_min_ps(most, _mm256_fmadd_ps(values, span, zero)))
 }

@@ -1,0 +1,139 @@
+//! A plane made smaller in one direction, as FFmpeg's bilinear scaler does it: each output is the mean of the samples
+//! around its place, weighed by a triangle that is as wide as the ratio of the sizes on either side. Where the plane
+//! becomes larger the triangle reaches the next sample, which is linear interpolation.
+
+use std::sync::Arc;
+
+use super::triangle::Triangle;
+use crate::format::Size;
+use crate::geometry::Rect;
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::weigh::{Down, Windows, weigh, weigh_windows, weighted};
+use crate::lines::Lines;
+use crate::stage::{RowContext, Stage};
+
+/// Which side of a plane changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// The width: outputs read samples side by side.
+    Along,
+    /// The height: outputs read samples one below the other.
+    Down,
+}
+
+/// Adds the stage that makes a side of `from` samples one of `to` samples, if that changes anything.
+pub(super) fn push(
+    direction: Direction,
+    (from, to): (u32, u32),
+    input: Port,
+    graph: &mut PlaneGraph,
+) -> Port {
+    if from == to {
+        return input;
+    }
+    let before = graph.size_of(input);
+    let size = match direction {
+        Direction::Along => Size { w: to, ..before },
+        Direction::Down => Size { h: to, ..before },
+    };
+    let triangle = Triangle::new(from, to);
+    graph.push(
+        Arc::new(Shrink {
+            direction,
+            triangle,
+        }),
+        &[input],
+        size,
+    )
+}
+
+/// Sums are added from left to right or from the upper to the lower sample.
+#[derive(Debug)]
+struct Shrink {
+    direction: Direction,
+    triangle: Triangle,
+}
+
+impl Stage for Shrink {
+    fn name(&self) -> &'static str {
+        "resize"
+    }
+
+    fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
+        match self.direction {
+            Direction::Along => taps.extend(self.triangle.reads(x..x + 1).map(|x| (x, y))),
+            Direction::Down => taps.extend(self.triangle.reads(y..y + 1).map(|y| (x, y))),
+        }
+    }
+
+    fn reads(&self) -> usize {
+        self.triangle.taps()
+    }
+
+    /// Rows are read in order, each from its beginning to its end.
+    fn scattered(&self) -> bool {
+        false
+    }
+
+    fn combine(&self, x: i32, y: i32, samples: &[f32]) -> f32 {
+        let at = match self.direction {
+            Direction::Along => x,
+            Direction::Down => y,
+        };
+        weighted(self.triangle.weights(at), samples.iter().copied())
+    }
+
+    fn source(&self, out: Rect) -> Rect {
+        if out.is_empty() {
+            return Rect::default();
+        }
+        match self.direction {
+            Direction::Along => {
+                let columns = self.triangle.reads(out.x0..out.x1);
+                Rect {
+                    x0: columns.start,
+                    x1: columns.end,
+                    ..out
+                }
+            }
+            Direction::Down => {
+                let rows = self.triangle.reads(out.y0..out.y1);
+                Rect {
+                    y0: rows.start,
+                    y1: rows.end,
+                    ..out
+                }
+            }
+        }
+    }
+
+    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+        let lines = input[0];
+        let left = lines.rect().x0;
+        match self.direction {
+            Direction::Along => {
+                let windows: Windows<'_> = self.triangle.windows(x0 as usize);
+                weigh_windows(cx.simd, &windows, lines.row(y), left as usize, out);
+            }
+            Direction::Down => {
+                let rows = self.triangle.reads(y..y + 1);
+                let down = Down {
+                    lines,
+                    top: rows.start,
+                    bottom: rows.end - 1,
+                    first: (x0 - left) as usize,
+                };
+                weigh(cx.simd, self.triangle.weights(y), &down, out);
+            }
+        }
+    }
+
+    fn weight(&self) -> f64 {
+        // Side by side, outputs do not lie in the lanes of a register.
+        let each = match self.direction {
+            Direction::Along => 4.0,
+            Direction::Down => 1.0,
+        };
+        each * self.triangle.taps() as f64
+    }
+}

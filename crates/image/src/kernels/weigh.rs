@@ -1,0 +1,131 @@
+//! Weighted sums of samples: what smoothing and shrinking are made of.
+
+use crate::for_each_level;
+use crate::lines::Lines;
+
+/// The samples that neighbouring outputs read, tap by tap.
+pub trait Taps {
+    /// Those of tap `k` for the outputs from `at` on.
+    fn tap(&self, k: usize, at: usize) -> &[f32];
+}
+
+/// Taps one below the other.
+pub struct Down<'a> {
+    /// The samples.
+    pub lines: Lines<'a>,
+    /// Row of tap 0; it may lie above the plane.
+    pub top: i32,
+    /// The last row of the plane.
+    pub bottom: i32,
+    /// Where in a row output 0 lies.
+    pub first: usize,
+}
+
+impl Taps for Down<'_> {
+    #[inline(always)]
+    fn tap(&self, k: usize, at: usize) -> &[f32] {
+        &self.lines.row((self.top + k as i32).clamp(0, self.bottom))[self.first + at..]
+    }
+}
+
+/// Taps side by side, tap 0 of output 0 first.
+pub struct Along<'a>(pub &'a [f32]);
+
+impl Taps for Along<'_> {
+    #[inline(always)]
+    fn tap(&self, k: usize, at: usize) -> &[f32] {
+        &self.0[k + at..]
+    }
+}
+
+/// Taps one below the other, gathered: tap k of the outputs begins at `k * stride`.
+pub struct Gathered<'a> {
+    /// The samples.
+    pub samples: &'a [f32],
+    /// From one tap to the next.
+    pub stride: usize,
+}
+
+impl Taps for Gathered<'_> {
+    #[inline(always)]
+    fn tap(&self, k: usize, at: usize) -> &[f32] {
+        &self.samples[k * self.stride + at..]
+    }
+}
+
+/// Outputs computed together, few enough that their sums stay in the first cache.
+pub const RUN: usize = 512;
+
+#[inline(always)]
+fn weigh_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
+    // Four taps at a time, so that a sum is loaded and stored once for four of them; the order is that of one by one.
+    let (fours, rest) = weights.as_chunks::<4>();
+    for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
+        let n = run.len();
+        run.fill(0.0);
+        for (w, k) in fours.iter().zip((0..).step_by(4)) {
+            let (a, b) = (&from.tap(k, at)[..n], &from.tap(k + 1, at)[..n]);
+            let (c, d) = (&from.tap(k + 2, at)[..n], &from.tap(k + 3, at)[..n]);
+            for ((((sum, a), b), c), d) in run.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                let two = w[1].mul_add(*b, w[0].mul_add(*a, *sum));
+                *sum = w[3].mul_add(*d, w[2].mul_add(*c, two));
+            }
+        }
+        for (w, k) in rest.iter().zip(4 * fours.len()..) {
+            for (sum, s) in run.iter_mut().zip(from.tap(k, at)) {
+                *sum = w.mul_add(*s, *sum);
+            }
+        }
+    }
+}
+
+for_each_level! {
+    /// Sum of weight times sample over the taps, in order.
+    pub fn weigh<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) = weigh_body;
+}
+
+#[inline(always)]
+fn add_body(weight: f32, samples: &[f32], sums: &mut [f32]) {
+    for (sum, s) in sums.iter_mut().zip(samples) {
+        *sum = weight.mul_add(*s, *sum);
+    }
+}
+
+for_each_level! {
+    /// Adds weight times sample to each sum.
+    pub fn add(weight: f32, samples: &[f32], sums: &mut [f32]) = add_body;
+}
+
+/// Sum of weight times sample, added in order.
+#[inline(always)]
+pub fn weighted(weights: &[f32], samples: impl Iterator<Item = f32>) -> f32 {
+    weights
+        .iter()
+        .zip(samples)
+        .fold(0.0, |sum, (w, s)| w.mul_add(s, sum))
+}
+
+/// What each of neighbouring outputs weighs: as many samples side by side for each, from wherever it says.
+pub struct Windows<'a> {
+    /// Where in a row the samples of each output begin.
+    pub first: &'a [u32],
+    /// The weights of each output, one after the other.
+    pub weights: &'a [f32],
+    /// How many each output has.
+    pub taps: usize,
+}
+
+#[inline(always)]
+fn weigh_windows_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
+    let weights = windows.weights.chunks_exact(windows.taps);
+    for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
+        let samples = &samples[first as usize - origin..][..weights.len()];
+        *o = weighted(weights, samples.iter().copied());
+    }
+}
+
+for_each_level! {
+    /// Sum of weight times sample over the window of each output, in order; `samples` begins at place `origin` of the
+    /// row. Outputs are computed one by one, but many are under way at once: two loads and a multiply-add a tap.
+    pub fn weigh_windows(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) = weigh_windows_body;
+}
