@@ -5,7 +5,8 @@ Usage: run.sh check [--peers-only] [--plan tiled] [--size 318x203]
 All planes are 8-bit codes. Away from discontinuities every sample must be within one code of the
 model, and every sample of evener within one code of each peer's; at them (see `model.py`) at most
 `MARKED_SHARE` of a plane may be marked, and marked samples may differ. OpenCV blends the border of
-a warp with the fill where the definition cuts: that band, one sample wide, is marked for OpenCV alone.
+a warp with the fill where the definition cuts: that band, one sample wide, is marked for OpenCV alone. Neither smooths what it
+shrinks as the definition does, so such graphs are compared with the model alone.
 """
 
 import argparse
@@ -96,7 +97,8 @@ def main():
         if not options.peers_only:
             own = by_evener(frames, graph, options.plan, options.simd)
         for number, frame in enumerate(frames):
-            for peer in ("evener", "Halide", "OpenCV"):
+            peers = () if pipelines.shrinks(graph, width, height) else ("Halide", "OpenCV")
+            for peer in ("evener", *peers):
                 if peer == "evener":
                     found = own[number]
                 else:

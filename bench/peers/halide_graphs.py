@@ -117,7 +117,8 @@ def threshold(src, t=pipelines.THRESHOLD):
 
 
 def posterize(src, levels=pipelines.POSTERIZE_LEVELS):
-    value = hl.floor(src[X, Y] * hl.f32(levels)) * hl.f32(1 / levels)
+    level = hl.clamp(hl.floor(src[X, Y] * hl.f32(levels)), hl.f32(0), hl.f32(levels - 1))
+    value = level * hl.f32(1 / (levels - 1))
     return pointwise(src, "posterize", value)
 
 

@@ -71,7 +71,7 @@ def threshold(plane, argument):
 
 def posterize(plane, argument):
     levels = int(argument or pipelines.POSTERIZE_LEVELS)
-    return np.floor(plane * levels) / levels
+    return np.clip(np.floor(plane * levels), 0, levels - 1) / (levels - 1)
 
 
 def binary(plane, _):
@@ -119,11 +119,24 @@ def warp(name):
     return filter_
 
 
+def triangles(old, new):
+    """Weights of `old` samples for each of `new` ones, (new, old): a triangle around the place of
+    each, as wide as the ratio where the line shrinks, edge samples repeated outwards."""
+    ratio = old / new
+    reach = max(ratio, 1)
+    centre = (np.arange(new)[:, None] + 0.5) * ratio - 0.5
+    beyond = math.ceil(reach) + 1
+    at = np.arange(-beyond, old + beyond)
+    weights = np.maximum(0, 1 - np.abs(at[None, :] - centre) / reach)
+    found = np.zeros((new, old))
+    np.add.at(found, (slice(None), np.clip(at, 0, old - 1)), weights)
+    return found / found.sum(axis=1, keepdims=True)
+
+
 def resize(plane, argument):
     w, h = (int(n) for n in argument.split(":"))
     height, width = plane.shape
-    x, y = grid(w, h)
-    return bilinear(plane, (x + 0.5) * (width / w) - 0.5, (y + 0.5) * (height / h) - 0.5)
+    return triangles(height, h) @ plane @ triangles(width, w).T
 
 
 FILTERS = {

@@ -104,16 +104,22 @@ def posterize_variants(src, argument):
     levels = int(argument or pipelines.POSTERIZE_LEVELS)
     dst, scaled = np.empty_like(src), np.empty_like(src)
     codes = np.empty(src.shape, np.uint8)
-    table = (np.arange(256) / levels).astype(np.float32)
+    last = levels - 1
+    table = (np.minimum(np.arange(256), last) / last).astype(np.float32)
     # Half a level less, rounded, is the floor; the small term decides samples exactly on a level.
     shift = -0.5 + 1e-5
 
     def with_numpy():
         cv2.multiply(src, levels, scaled)
         np.floor(scaled, scaled)
-        cv2.multiply(scaled, 1 / levels, dst)
+        np.clip(scaled, 0, last, scaled)
+        cv2.multiply(scaled, 1 / last, dst)
 
-    yield "multiply, numpy floor, multiply", with_numpy, dst
+    yield "multiply, numpy floor and clip, multiply", with_numpy, dst
+
+    def multiplied():
+        cv2.min(codes, last, codes)
+        cv2.multiply(codes, 1 / last, dst, dtype=cv2.CV_32F)
 
     to_codes = {
         "addWeighted": lambda: cv2.addWeighted(src, levels, src, 0, shift, codes, cv2.CV_8U),
@@ -121,7 +127,7 @@ def posterize_variants(src, argument):
         "convertScaleAbs": lambda: cv2.convertScaleAbs(src, codes, levels, shift),
     }
     to_levels = {
-        "multiply": lambda: cv2.multiply(codes, 1 / levels, dst, dtype=cv2.CV_32F),
+        "min and multiply": multiplied,
         "LUT": lambda: cv2.LUT(codes, table, dst),
     }
     for first, there in to_codes.items():

@@ -57,6 +57,19 @@ def crop_box(width, height, fraction):
     return w, h, (width - w) // 2, (height - h) // 2
 
 
+def shrinks(graph, width, height):
+    """Whether some `resize` makes a side of the plane shorter, which no library does alike."""
+    for name, argument in parse(graph):
+        if name == "crop":
+            width, height, _, _ = crop_box(width, height, float(argument or 0.8))
+        if name == "resize":
+            w, h = (int(n) for n in argument.split(":"))
+            if w < width or h < height:
+                return True
+            width, height = w, h
+    return False
+
+
 def test_codes(width, height):
     """A fixed 8-bit plane: slow shading, hard edges, a fine grating and noise, (height, width)."""
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)

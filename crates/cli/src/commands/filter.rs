@@ -25,7 +25,7 @@ Examples:
 Inputs:
   FILE.y4m, or - for y4m on the standard input
   any file or address that ffmpeg can read, if ffmpeg is installed
-  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene
+  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene; of limited range, mono of full range
 
 Outputs:
   FILE.y4m, or - for y4m on the standard output

@@ -1,6 +1,7 @@
 //! The real binary, as its users and their scripts run it.
 
 mod bench;
+mod codes;
 mod crypt;
 mod ends;
 mod errors;

@@ -61,8 +61,8 @@ impl<'a> Source<'a> {
         let from = y as usize * self.size().w as usize + x0 as usize;
         let range = from..from + to.len();
         match self {
-            Source::U8(rows, _, scale) => convert::load_u8(simd, *scale, &rows[range], to),
-            Source::U10(rows, _, scale) => convert::load_u10(simd, *scale, &rows[range], to),
+            Source::U8(rows, _, scale) => convert::load_u8(simd, scale, &rows[range], to),
+            Source::U10(rows, _, scale) => convert::load_u10(simd, scale, &rows[range], to),
             Source::F32(rows, _) => to.copy_from_slice(&rows[range]),
         }
     }
@@ -126,8 +126,8 @@ impl<'a> Target<'a> {
     pub fn store(&mut self, simd: Simd, at: usize, values: &[f32]) {
         let range = at..at + values.len();
         match self {
-            Target::U8(rows, scale) => convert::store_u8(simd, *scale, values, &mut rows[range]),
-            Target::U10(rows, scale) => convert::store_u10(simd, *scale, values, &mut rows[range]),
+            Target::U8(rows, scale) => convert::store_u8(simd, scale, values, &mut rows[range]),
+            Target::U10(rows, scale) => convert::store_u10(simd, scale, values, &mut rows[range]),
             Target::F32(rows) => rows[range].copy_from_slice(values),
         }
     }

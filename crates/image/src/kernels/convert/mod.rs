@@ -11,28 +11,28 @@ use evener_runtime::Simd;
 use crate::for_each_level;
 
 #[inline(always)]
-fn load_u8_body(scale: Scale, codes: &[u8], values: &mut [f32]) {
+fn load_u8_body(scale: &Scale, codes: &[u8], values: &mut [f32]) {
     for (v, &c) in values.iter_mut().zip(codes) {
         *v = scale.value(f32::from(c));
     }
 }
 
 #[inline(always)]
-fn load_u10_body(scale: Scale, codes: &[u16], values: &mut [f32]) {
+fn load_u10_body(scale: &Scale, codes: &[u16], values: &mut [f32]) {
     for (v, &c) in values.iter_mut().zip(codes) {
         *v = scale.value(f32::from(c));
     }
 }
 
 #[inline(always)]
-fn store_u8_body(scale: Scale, values: &[f32], codes: &mut [u8]) {
+fn store_u8_body(scale: &Scale, values: &[f32], codes: &mut [u8]) {
     for (c, &v) in codes.iter_mut().zip(values) {
         *c = scale.code(v) as u8;
     }
 }
 
 #[inline(always)]
-fn store_u10_body(scale: Scale, values: &[f32], codes: &mut [u16]) {
+fn store_u10_body(scale: &Scale, values: &[f32], codes: &mut [u16]) {
     for (c, &v) in codes.iter_mut().zip(values) {
         *c = scale.code(v) as u16;
     }
@@ -40,17 +40,17 @@ fn store_u10_body(scale: Scale, values: &[f32], codes: &mut [u16]) {
 
 for_each_level! {
     /// 8-bit codes to values; stops at the shorter slice.
-    pub fn load_u8(scale: Scale, codes: &[u8], values: &mut [f32]) = load_u8_body;
+    pub fn load_u8(scale: &Scale, codes: &[u8], values: &mut [f32]) = load_u8_body;
 }
 for_each_level! {
     /// 10-bit codes to values; stops at the shorter slice.
-    pub fn load_u10(scale: Scale, codes: &[u16], values: &mut [f32]) = load_u10_body;
+    pub fn load_u10(scale: &Scale, codes: &[u16], values: &mut [f32]) = load_u10_body;
 }
 for_each_level! {
-    fn store_u8_rest(scale: Scale, values: &[f32], codes: &mut [u8]) = store_u8_body;
+    fn store_u8_rest(scale: &Scale, values: &[f32], codes: &mut [u8]) = store_u8_body;
 }
 /// Values to 8-bit codes; stops at the shorter slice.
-pub fn store_u8(simd: Simd, scale: Scale, values: &[f32], codes: &mut [u8]) {
+pub fn store_u8(simd: Simd, scale: &Scale, values: &[f32], codes: &mut [u8]) {
     let done = 0;
     #[cfg(target_arch = "x86_64")]
     let done = match crate::kernels::has_avx2(simd) {
@@ -62,7 +62,7 @@ pub fn store_u8(simd: Simd, scale: Scale, values: &[f32], codes: &mut [u8]) {
 }
 for_each_level! {
     /// Values to 10-bit codes; stops at the shorter slice.
-    pub fn store_u10(scale: Scale, values: &[f32], codes: &mut [u16]) = store_u10_body;
+    pub fn store_u10(scale: &Scale, values: &[f32], codes: &mut [u16]) = store_u10_body;
 }
 
 #[cfg(test)]
@@ -90,9 +90,9 @@ mod tests {
         match of.depth {
             Depth::U8 => {
                 let codes: Vec<u8> = codes.iter().map(|&c| c as u8).collect();
-                load_u8(simd, scale, &codes, &mut values);
+                load_u8(simd, &scale, &codes, &mut values);
             }
-            _ => load_u10(simd, scale, codes, &mut values),
+            _ => load_u10(simd, &scale, codes, &mut values),
         }
         values
     }
@@ -102,10 +102,10 @@ mod tests {
         match of.depth {
             Depth::U8 => {
                 let mut bytes = vec![9; values.len()];
-                store_u8(simd, scale, values, &mut bytes);
+                store_u8(simd, &scale, values, &mut bytes);
                 codes = bytes.into_iter().map(u16::from).collect();
             }
-            _ => store_u10(simd, scale, values, &mut codes),
+            _ => store_u10(simd, &scale, values, &mut codes),
         }
         codes
     }
