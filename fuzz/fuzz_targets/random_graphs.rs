@@ -142,7 +142,7 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         7 => format!("crop={}", 0.3 + f64::from(bytes.next() % 64) / 91.0),
         8 => format!("rotate={}", bytes.signed() * 2.0 + bytes.signed() / 64.0),
         9 => format!("resize={}:{}", 1 + bytes.next() % 60, 1 + bytes.next() % 60),
-        10 => format!("posterize={}", 1 + bytes.next() % 40),
+        10 => format!("posterize={}", 2 + bytes.next() % 40),
         11 => "binary".into(),
         _ => format!("flip={}", if bytes.next() % 2 == 0 { "h" } else { "v" }),
     }

@@ -426,35 +426,36 @@ fn the_range_of_what_ffmpeg_wrote_is_found() {
         return;
     }
     let scratch = Scratch::new();
-    for extension in ["y4m", "mkv", "mp4"] {
-        for (tag, pixels, range, black) in [
-            ("pc", "yuv420p", ColourRange::Full, 0),
-            ("tv", "yuv420p", ColourRange::Limited, 16),
-            ("pc", "yuv422p10le", ColourRange::Full, 0),
-            ("tv", "yuv444p10le", ColourRange::Limited, 64),
-        ] {
-            let path = scratch.path(&format!("{tag}-{pixels}.{extension}"));
-            let codec = match extension {
-                "y4m" => "-strict -1",
-                "mkv" => "-c:v ffv1",
-                _ => "-c:v libx264 -qp 0",
-            };
-            let words = format!(
-                "-f lavfi -i color=black:s=32x32:r=1:d=1,format=rgb24,scale=out_range={tag},format={pixels} \
-                 -color_range {tag} {codec}"
-            );
-            ffmpeg(&words, &[text(&path)]);
-            let mut input = open_input(&path).unwrap();
-            assert_eq!(input.format().range, range, "{}", text(&path));
-            let mut frame = Frame::new(input.format());
-            assert!(input.read(&mut frame).unwrap());
-            let bytes = frame.plane_bytes(0);
-            let code = match input.format().depth {
-                Depth::U8 => u16::from(bytes[0]),
-                _ => u16::from_ne_bytes([bytes[0], bytes[1]]),
-            };
-            assert_eq!(code, black, "{}", text(&path));
-        }
+    let (full, limited) = (ColourRange::Full, ColourRange::Limited);
+    for (extension, tag, pixels, range, black) in [
+        ("y4m", "pc", "yuv420p", full, 0),
+        ("y4m", "tv", "yuv420p", limited, 16),
+        ("y4m", "tv", "yuv444p10le", limited, 64),
+        ("mkv", "pc", "yuv422p10le", full, 0),
+        ("mkv", "tv", "yuv420p", limited, 16),
+        ("mp4", "pc", "yuv420p", full, 0),
+    ] {
+        let path = scratch.path(&format!("{tag}-{pixels}.{extension}"));
+        let codec = match extension {
+            "y4m" => "-strict -1",
+            "mkv" => "-c:v ffv1",
+            _ => "-c:v libx264 -qp 0",
+        };
+        let words = format!(
+            "-f lavfi -i color=black:s=32x32:r=1:d=1,format=rgb24,scale=out_range={tag},format={pixels} \
+             -color_range {tag} {codec}"
+        );
+        ffmpeg(&words, &[text(&path)]);
+        let mut input = open_input(&path).unwrap();
+        assert_eq!(input.format().range, range, "{}", text(&path));
+        let mut frame = Frame::new(input.format());
+        assert!(input.read(&mut frame).unwrap());
+        let bytes = frame.plane_bytes(0);
+        let code = match input.format().depth {
+            Depth::U8 => u16::from(bytes[0]),
+            _ => u16::from_ne_bytes([bytes[0], bytes[1]]),
+        };
+        assert_eq!(code, black, "{}", text(&path));
     }
 }
 

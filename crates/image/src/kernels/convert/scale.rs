@@ -42,9 +42,8 @@ impl Scale {
 
     /// The code nearest to a value, ties to even; that of the end for values beyond, 0 for a NaN.
     #[inline(always)]
-    #[expect(clippy::manual_clamp, reason = "clamp keeps a NaN")]
     pub fn code(self, value: f32) -> u32 {
-        // `max` first, so that a NaN becomes 0.
+        // No `clamp`, which keeps a NaN; `max` makes it 0.
         let code = value.mul_add(self.span, self.zero).max(0.0);
         (code.min(self.maximum) + ROUND).to_bits() & 0xffff
     }
