@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_image::graph::{Graph, Planes};
-use evener_image::session::{self, Options, Session};
+use evener_image::session::{self, Options, Session, Sound};
 use evener_runtime::Topology;
 
 use crate::failure::{Ended, Failure};
@@ -29,7 +29,8 @@ Inputs:
 
 Outputs:
   FILE.y4m, or - for y4m on the standard output
-  any file that ffmpeg can encode, by its extension; it has the video only, no sound
+  any file that ffmpeg can encode, by its extension; sound, subtitles, titles and chapters are
+  copied from an input file that ffmpeg reads, as far as the output can hold them
   null:, nothing
 
 A file appears when it is complete, a new one not more readable than the input; a run that fails
@@ -57,6 +58,10 @@ pub struct Args {
     #[arg(long, default_value = "auto", value_parser = planes())]
     planes: Planes,
 
+    /// Leave the sound out; otherwise it is copied from file to file
+    #[arg(long)]
+    no_audio: bool,
+
     /// When a run fails, keep the frames before the failure
     #[arg(long)]
     keep_partial: bool,
@@ -78,12 +83,19 @@ pub fn run(args: Args) -> Ended {
     args.stream.check_apart(None, &args.output)?;
 
     let signals = Signals::take()?;
-    let session = Session::open(&graph, args.planes, &args.input, &args.output)?;
+    let sound = match args.no_audio {
+        true => Sound::LeftOut,
+        false => Sound::Copied,
+    };
+    let session = Session::open(&graph, args.planes, &args.input, &args.output, sound)?;
     args.stream
         .check_apart(session.input().id(), &args.output)?;
     let started = args.stream.start(&signals)?;
     let old = file_id(&args.output);
 
+    for note in session.notes() {
+        tell(&format!("evener: note: {}: {note}", session.input().name()));
+    }
     if args.stream.explain {
         let private_cache = Topology::detect().private_cache();
         tell(&session.explain(private_cache).to_string());

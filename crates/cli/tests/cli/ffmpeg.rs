@@ -210,7 +210,8 @@ fn programs_that_wait_for_their_input_end_with_evener() {
         return;
     }
     let stalls = "echo $$ > pid.new; mv pid.new pid; exec sleep 300\n";
-    let probed = "#!/bin/sh\necho pix_fmt=gray\n";
+    let probed =
+        "#!/bin/sh\necho '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'\n";
     let header = "#!/bin/sh\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\nFRAME\\nabcd'\n";
     for (ffprobe, ffmpeg) in [
         (format!("#!/bin/sh\n{stalls}"), "#!/bin/sh\n".to_owned()),

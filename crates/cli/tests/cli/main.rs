@@ -19,3 +19,4 @@ mod requests;
 mod run;
 mod signals;
 mod terminal;
+mod video;

@@ -166,9 +166,47 @@ pub enum Error {
         program: String,
         /// Whole frames passed before it failed.
         frames: u64,
-        /// Its last words, or its exit status where it said nothing.
+        /// Its words, or its exit status where it said nothing.
         said: String,
     },
+    /// A file of which FFmpeg could decode only a part.
+    #[error("{name}: is cut or damaged: ffmpeg {}", of_damage(*frames, *expected, said))]
+    Damaged {
+        /// The input.
+        name: String,
+        /// Frames that were read.
+        frames: u64,
+        /// Frames there should be, where that is known.
+        expected: Option<u64>,
+        /// FFmpeg's words.
+        said: String,
+    },
+    /// FFmpeg cannot write files with that extension.
+    #[error(
+        "{name}: ffmpeg has no format or encoder for it: {said}; use .mkv, .mp4, .y4m or another"
+    )]
+    NoEncoder {
+        /// The output.
+        name: String,
+        /// FFmpeg's words.
+        said: String,
+    },
+}
+
+fn of_damage(frames: u64, expected: Option<u64>, said: &str) -> String {
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!(" ({said})")
+    };
+    match expected {
+        Some(expected) if frames < expected => {
+            format!(
+                "read {frames} of {expected} frames{words}; fetch or make it again for the rest"
+            )
+        }
+        _ => format!("read {frames} frames, not all of them whole{words}; fetch or make it again"),
+    }
 }
 
 impl Error {

@@ -15,5 +15,5 @@ pub mod y4m;
 
 pub use error::Error;
 pub use null::Null;
-pub use open::{Input, Output, create_output, open_input};
+pub use open::{Input, Output, Planned, create_output, open_input, plan_output};
 pub use testsrc::TestSource;

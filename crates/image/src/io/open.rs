@@ -1,6 +1,6 @@
 //! Inputs and outputs by their text, as a command line gives them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use evener_files::{
 use crate::format::{Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Decoder, Encoder, Tools, is_address};
+use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Tools, is_address};
 use crate::io::null::Null;
 use crate::io::testsrc::TestSource;
 use crate::io::y4m;
@@ -62,6 +62,14 @@ impl Input {
             Input::Y4m(reader) => reader.name(),
             Input::Ffmpeg(decoder, ..) => decoder.name(),
             Input::Test(source) => source.name(),
+        }
+    }
+
+    /// What a file that FFmpeg reads holds beside the frames.
+    pub fn origin(&self) -> Option<&Origin> {
+        match self {
+            Input::Ffmpeg(decoder, ..) => Some(decoder.origin()),
+            Input::Y4m(_) | Input::Test(_) => None,
         }
     }
 
@@ -186,6 +194,26 @@ impl Output {
         }
     }
 
+    /// What of `origin` an output of this kind cannot hold, each as a part of a sentence.
+    pub fn lost(&self, origin: Option<&Origin>) -> Vec<String> {
+        match (self, origin) {
+            (Output::Null(_), _) | (Output::Y4m(_), None) => Vec::new(),
+            (Output::Ffmpeg(encoder), _) => encoder.lost().to_vec(),
+            (Output::Y4m(writer), Some(origin)) => {
+                let height = writer.format().map_or(0, |format| format.height);
+                let colour = origin.unusual_colour(height);
+                let (beside, mut lost) = (origin.beside(), Vec::new());
+                if !beside.is_empty() {
+                    lost.push(format!("{beside} left out, as y4m holds frames alone"));
+                }
+                if !colour.is_empty() {
+                    lost.push(format!("colour tags ({colour}) are not kept in y4m"));
+                }
+                lost
+            }
+        }
+    }
+
     /// Writes a frame.
     ///
     /// # Errors
@@ -217,32 +245,36 @@ impl Output {
     pub fn abort(self) {}
 }
 
-/// Creates an output for frames of `format`: `-` is the standard output (y4m), `null:` drops frames; a file is written
-/// as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and `./null:` are files.
-///
-/// A new file is not more readable than its `source`. It is not waited for until it is on the disk: a video is large, and
-/// can be made again from what it was made from.
+/// An output that can be made, as far as its name tells.
+pub struct Planned {
+    text: OsString,
+    way: Way,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Null,
+    Stdout,
+    Y4m,
+    Ffmpeg(Kind),
+}
+
+/// Looks at the name of an output before an input is read: `-` is the standard output (y4m), `null:` drops frames; a
+/// file is written as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and
+/// `./null:` are files.
 ///
 /// # Errors
-/// The output is its source or cannot be created.
-pub fn create_output(
-    text: impl AsRef<OsStr>,
-    format: &Format,
-    timing: &Timing,
-    source: &SourceFile,
-) -> Result<Output, Error> {
+/// No file of that name can be made.
+pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
-    let y4m = |writer: y4m::Writer<OutputFile>| {
-        Output::Y4m(writer.with_format(format).with_timing(timing))
+    let planned = |way| {
+        let text = text.to_owned();
+        Ok(Planned { text, way })
     };
     match text.to_str() {
-        Some("null:") => return Ok(Output::Null(Null::new())),
-        Some("-" | "/dev/stdout") => {
-            let writer = y4m::Writer::stdout()?;
-            source.exclude(writer.get_ref().id(), writer.name())?;
-            return Ok(y4m(writer));
-        }
+        Some("null:") => return planned(Way::Null),
+        Some("-" | "/dev/stdout") => return planned(Way::Stdout),
         _ => {}
     }
     let name = one_line(&text.to_string_lossy());
@@ -250,17 +282,69 @@ pub fn create_output(
         let reason = "is an address; write to a file or a pipe";
         return Err(FileError::Unfit { name, reason }.into());
     }
-    let old = fs::metadata(path);
-    if old.as_ref().is_ok_and(fs::Metadata::is_dir) {
+    if fs::metadata(path).is_ok_and(|old| old.is_dir()) {
         let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         return Err(FileError::Create { name, reason }.into());
     }
-    source.exclude(old.ok().as_ref().and_then(FileId::of), &name)?;
     let special = matches!(Place::of(path), Ok(Place::InPlace));
     if has_y4m_name(path) || special {
-        let out = OutputFile::create(path, source)?;
-        return Ok(y4m(y4m::Writer::new(out, name)));
+        return planned(Way::Y4m);
     }
-    let encoder = Encoder::create(&Tools::default(), path, format, timing, source)?;
-    Ok(Output::Ffmpeg(Box::new(encoder)))
+    planned(Way::Ffmpeg(Kind::of(&Tools::default(), path)?))
+}
+
+impl Planned {
+    /// Creates the output for frames of `format`. `source` is the file being read, which may not be the output; `origin`
+    /// is what the frames come from, of which is kept what the output can hold.
+    ///
+    /// A new file is not more readable than its source. It is not waited for until it is on the disk: a video is large,
+    /// and can be made again from what it was made from.
+    ///
+    /// # Errors
+    /// The output is its source or cannot be created.
+    pub fn create(
+        &self,
+        format: &Format,
+        timing: &Timing,
+        source: &SourceFile,
+        origin: Option<&Origin>,
+    ) -> Result<Output, Error> {
+        let path = Path::new(&self.text);
+        let y4m = |writer: y4m::Writer<OutputFile>| {
+            Output::Y4m(writer.with_format(format).with_timing(timing))
+        };
+        let old = || fs::metadata(path).ok().as_ref().and_then(FileId::of);
+        let name = one_line(&self.text.to_string_lossy());
+        match self.way {
+            Way::Null => Ok(Output::Null(Null::new())),
+            Way::Stdout => {
+                let writer = y4m::Writer::stdout()?;
+                source.exclude(writer.get_ref().id(), writer.name())?;
+                Ok(y4m(writer))
+            }
+            Way::Ffmpeg(kind) => {
+                source.exclude(old(), &name)?;
+                let tools = Tools::default();
+                let encoder = Encoder::of_kind(kind, &tools, path, format, timing, source, origin)?;
+                Ok(Output::Ffmpeg(Box::new(encoder)))
+            }
+            Way::Y4m => {
+                let out = OutputFile::create(path, source)?;
+                Ok(y4m(y4m::Writer::new(out, name)))
+            }
+        }
+    }
+}
+
+/// [Plans](plan_output) an output and creates it.
+///
+/// # Errors
+/// Those of both.
+pub fn create_output(
+    text: impl AsRef<OsStr>,
+    format: &Format,
+    timing: &Timing,
+    source: &SourceFile,
+) -> Result<Output, Error> {
+    plan_output(text)?.create(format, timing, source, None)
 }

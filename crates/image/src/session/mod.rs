@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use evener_image::graph::{Graph, Planes};
-//! use evener_image::session::{Options, Session};
+//! use evener_image::session::{Options, Session, Sound};
 //! use evener_runtime::Runtime;
 //!
 //! let graph = Graph::parse("undistort,rotate=6,crop=0.8")?;
-//! let session = Session::open(&graph, Planes::Auto, "in.y4m", "out.mkv")?;
+//! let session = Session::open(&graph, Planes::Auto, "in.y4m", "out.mkv", Sound::Copied)?;
 //! println!("{}", session.run(&Runtime::new()?, Options::default())?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -14,6 +14,7 @@
 
 mod error;
 mod explain;
+mod fields;
 #[cfg(debug_assertions)]
 mod panic_at;
 
@@ -26,7 +27,7 @@ use crate::exec::service::FilterService;
 use crate::format::{Chroma, ColourRange, Depth, Format};
 use crate::frame::Frame;
 use crate::graph::{Bound, Graph, Planes};
-use crate::io::{Input, Output, create_output, open_input};
+use crate::io::{Input, Output, open_input, plan_output};
 
 pub use error::Error;
 pub use explain::Explanation;
@@ -40,6 +41,16 @@ pub struct Session {
     service: FilterService,
     input: Input,
     output: Output,
+    notes: Vec<String>,
+}
+
+/// What becomes of the sound of a file, where both ends go through FFmpeg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sound {
+    /// It is copied.
+    Copied,
+    /// It is left out.
+    LeftOut,
 }
 
 /// What can be chosen about a run; everything has a default.
@@ -65,27 +76,56 @@ pub struct Options<'a> {
 pub use evener_runtime::stream::OnProgress;
 
 impl Session {
-    /// Opens `input` and creates `output`, both named as [`open_input`] and [`create_output`] take them.
+    /// Opens `input` and creates `output`, both named as [`open_input`] and [`plan_output`] take them.
     /// An input that is a pipe is waited for.
     ///
     /// # Errors
-    /// The input cannot be read, the graph does not fit its frames, or the output cannot be written.
+    /// The output cannot be written, which is known before anything is read as far as its name tells, the input cannot
+    /// be read, or the graph does not fit its frames.
     pub fn open(
         graph: &Graph,
         planes: Planes,
         input: impl AsRef<OsStr>,
         output: impl AsRef<OsStr>,
+        sound: Sound,
     ) -> Result<Session, Error> {
+        let planned = plan_output(output)?;
         let input = open_input(input)?;
         let bound = graph.bind(input.format(), planes)?;
-        let output = create_output(output, &bound.output, input.timing(), &input.source_file())?;
+        let source = input.source_file();
+        let origin = input.origin().cloned().map(|origin| match sound {
+            Sound::Copied => origin,
+            Sound::LeftOut => origin.without_sound(),
+        });
+        let mut timing = *input.timing();
+        let mixes = fields::mixed_by(&timing, &bound);
+        if mixes.is_some() {
+            timing.interlace = 'p';
+        }
+        let output = planned.create(&bound.output, &timing, &source, origin.as_ref())?;
+        let mut notes = Vec::new();
+        if !matches!(output, Output::Null(_)) {
+            let lost = origin.as_ref().map_or(&[][..], |origin| origin.lost());
+            notes.extend(
+                lost.iter()
+                    .cloned()
+                    .chain(output.lost(origin.as_ref()))
+                    .chain(mixes),
+            );
+        }
         Ok(Session {
             service: graph.serve(&bound, planes, &Topology::detect()),
             graph: graph.clone(),
             bound,
             input,
             output,
+            notes,
         })
+    }
+
+    /// What of the input the output will not have, each as a part of a sentence about the input.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// What is read.

@@ -236,8 +236,7 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
             ..Timing::default()
         };
         let path = scratch.path(&format!("-out:{name}.{extension}"));
-        let mut output =
-            create_output(&path, &expected, &timing, &SourceFile::default()).unwrap();
+        let mut output = create_output(&path, &expected, &timing, &SourceFile::default()).unwrap();
         let raw = scene(&format!("testsrc:64x48:30:{name}"), |frame| {
             output
                 .write(&frame_of(&expected, &bytes_of(frame)))
@@ -306,6 +305,7 @@ fn awkward_names_are_taken_literally() {
             &format,
             &Timing::default(),
             &SourceFile::default(),
+            None,
         )
         .unwrap();
         encoder.write(&Frame::new(&format)).unwrap();
@@ -371,29 +371,24 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     let scratch = Scratch::new();
     let format = format("420jpeg", 64, 48);
     let path = scratch.path("out.unheardof");
-    let mut encoder = Encoder::create(
+    let made = Encoder::create(
         &Tools::default(),
         &path,
         &format,
         &Timing::default(),
         &SourceFile::default(),
-    )
-    .unwrap();
-    let frame = Frame::new(&format);
-    let error = (0..1000)
-        .find_map(|_| encoder.write(&frame).err())
-        .or_else(|| encoder.finish().err());
-    let message = error.unwrap().to_string();
+        None,
+    );
+    let message = made.err().unwrap().to_string();
     assert!(
-        message.contains("Unable to find a suitable output format"),
+        message.contains("Unable to find a suitable output format for '")
+            && message.matches("out.unheardof").count() == 2
+            && !message.contains("part")
+            && !message.contains("0x"),
         "{message}"
     );
-    assert!(
-        encoder.write(&frame).is_err() && encoder.finish().is_err(),
-        "and stays so"
-    );
-    drop(encoder);
     assert_eq!(scratch.names(), [""; 0]);
+    let frame = Frame::new(&format);
 
     let path = scratch.path("empty.mkv");
     let mut encoder = Encoder::create(
@@ -402,6 +397,7 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
         &format,
         &Timing::default(),
         &SourceFile::default(),
+        None,
     )
     .unwrap();
     assert!(matches!(encoder.finish(), Err(Error::NoFrames { .. })));
@@ -412,6 +408,7 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
         &format,
         &Timing::default(),
         &SourceFile::default(),
+        None,
     )
     .unwrap();
     encoder.write(&frame).unwrap();

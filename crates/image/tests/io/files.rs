@@ -195,7 +195,7 @@ fn what_cannot_be_opened_is_told_in_a_line_with_its_path() {
         "file.y4m/out.y4m",
         "new/",
         "noextension",
-        "%d.png",
+        "list.m3u8",
     ];
     let messages = inputs
         .iter()

@@ -32,6 +32,7 @@ fn missing_programs_are_named_with_their_package() {
         &format,
         &Timing::default(),
         &SourceFile::default(),
+        None,
     );
     for error in [decode, encode.err().unwrap()] {
         assert!(matches!(error, Error::NoProgram { .. }));
@@ -69,7 +70,10 @@ fn fake(scratch: &Scratch, script: &str) -> Tools {
     };
     Tools {
         ffmpeg: program("ffmpeg", script),
-        ffprobe: program("ffprobe", "echo pix_fmt=gray; echo nb_frames=2"),
+        ffprobe: program(
+            "ffprobe",
+            r#"echo '{"streams": [{"codec_type": "video", "pix_fmt": "gray", "nb_frames": "2"}]}'"#,
+        ),
     }
 }
 
@@ -132,6 +136,7 @@ fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
             &format,
             &Timing::default(),
             &SourceFile::default(),
+            None,
         )
         .unwrap();
         let error = (0..frames).find_map(|_| encoder.write(&frame).err());
@@ -180,6 +185,7 @@ fn programs_end_when_they_are_dropped() {
         &format,
         &Timing::default(),
         &SourceFile::default(),
+        None,
     )
     .unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);

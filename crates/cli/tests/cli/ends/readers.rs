@@ -84,7 +84,10 @@ fn programs_end_with_evener() {
     let endless = "#!/bin/sh\necho $$ > pid\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\n'\n\
         while printf 'FRAME\\nabcd'; do :; done 2> /dev/null\nexec sleep 300\n";
     for (name, script) in [
-        ("bin/ffprobe", "#!/bin/sh\necho pix_fmt=gray\n"),
+        (
+            "bin/ffprobe",
+            "#!/bin/sh\necho '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'\n",
+        ),
         ("bin/ffmpeg", endless),
     ] {
         let script = folder.file(name, script);

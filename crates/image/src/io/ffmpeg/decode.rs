@@ -1,6 +1,6 @@
 //! Decoding through FFmpeg.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::process::{ChildStdout, Stdio};
 
 use evener_files::{Error as FileError, one_line};
@@ -8,17 +8,25 @@ use evener_files::{Error as FileError, one_line};
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Process, Tools, file_argument, probe};
+use crate::io::ffmpeg::damage::{Whole, evened_out, varies};
+use crate::io::ffmpeg::origin::{Origin, matrix_for};
+use crate::io::ffmpeg::pixels::{closest, is_rgb, range};
+use crate::io::ffmpeg::probe::{self, Probed};
+use crate::io::ffmpeg::{FileArgument, Process, Tools, words};
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file FFmpeg can decode: `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
 ///
 /// Frames come in the supported format closest to the file's own, at a constant rate. (10 bits with subsampled chroma
-/// and an odd width come as 4:4:4.)
+/// and an odd width come as 4:4:4.) RGB is converted to what players take YUV of its height for: BT.709 from 720 rows
+/// on, BT.601 below, in limited range.
 pub struct Decoder {
     process: Process,
     reader: y4m::Reader<ChildStdout>,
-    frames: Option<u64>,
+    whole: Whole,
+    origin: Origin,
+    /// It is known, and told, that the file's own rate is not constant.
+    varies: bool,
     read: u64,
     over: bool,
 }
@@ -32,21 +40,39 @@ impl Decoder {
         let input = input.as_ref();
         let name = one_line(&input.to_string_lossy());
         let probed = probe::probe(tools, &name, input)?;
-        let (mut process, mut reader) = start(tools, &name, input, probed.pixels)?;
+        let mut origin = Origin::new(input, &name, &probed);
+        let pixels = probed.video().and_then(|video| closest(&video.pix_fmt));
+        let pixels = pixels.unwrap_or("yuv420p");
+        let (mut process, mut reader) = start(tools, &origin, &probed, pixels)?;
         let format = reader.format();
         if has_half_a_column(format) {
             // FFmpeg's y4m writer rounds the chroma width of these down to half a sample; without subsampling it is
             // right. Known only now, because FFmpeg turns pictures upright.
-            (process, reader) = start(tools, &name, input, "yuv444p10le")?;
+            (process, reader) = start(tools, &origin, &probed, "yuv444p10le")?;
+        }
+        let rate = reader.timing().rate;
+        let rate = f64::from(rate.num) / f64::from(rate.den);
+        let average = probed.video().and_then(|video| varies(video, rate));
+        if let Some(average) = average {
+            origin.lost.push(format!(
+                "its frame rate varies ({} on average) and is made {}",
+                short(average),
+                short(rate),
+            ));
         }
         // What FFmpeg says of the frames it writes is right even where it has converted them.
-        if let Some(range) = probed.range {
+        let tag = probed
+            .video()
+            .and_then(|video| range(&video.pix_fmt, &video.color_range));
+        if let Some(range) = tag {
             reader.assume_range(range);
         }
         Ok(Decoder {
             process,
             reader,
-            frames: probed.frames,
+            whole: Whole::of(&probed, rate),
+            origin,
+            varies: average.is_some(),
             read: 0,
             over: false,
         })
@@ -62,10 +88,15 @@ impl Decoder {
         self.reader.timing()
     }
 
-    /// Frames as the container counts them, where it does. Good for progress; making the rate constant can drop and
-    /// repeat frames, and a damaged file has fewer.
+    /// Frames to expect, where the file tells how many or how long it is. Good for progress; it may be a few more or
+    /// less.
     pub fn frames(&self) -> Option<u64> {
-        self.frames
+        self.whole.expected()
+    }
+
+    /// What the file holds beside the frames.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// What messages call the input.
@@ -76,7 +107,7 @@ impl Decoder {
     /// Reads the next frame; `false` at the end of the stream, and after an error.
     ///
     /// # Errors
-    /// `frame` is not of [`Decoder::format`], or FFmpeg failed, with its words.
+    /// `frame` is not of [`Decoder::format`], FFmpeg failed, or the file was cut or damaged, with FFmpeg's words.
     pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
         if self.over {
             return Ok(false);
@@ -91,7 +122,24 @@ impl Decoder {
             }
             Ok(false) => {
                 self.over = true;
-                self.process.wait(self.read)?;
+                let said = self.process.wait(self.read)?;
+                if let Some((said, expected)) = self.whole.missing(self.read, &said) {
+                    return Err(Error::Damaged {
+                        name: self.reader.name().to_owned(),
+                        frames: self.read,
+                        expected,
+                        said,
+                    });
+                }
+                self.process.warn(&said);
+                // Some containers tell of a constant rate what is none.
+                if let Some((repeated, left_out)) = evened_out(&said).filter(|_| !self.varies) {
+                    tracing::warn!(
+                        "{}: its frame rate varies; {repeated} frames were repeated and {left_out} left out",
+                        self.reader.name()
+                    );
+                }
+                self.origin.ended();
                 Ok(false)
             }
             Err(error @ Error::FrameFormat { .. }) => Err(error),
@@ -113,28 +161,47 @@ fn has_half_a_column(format: &Format) -> bool {
     format.depth == Depth::U10 && !format.width.is_multiple_of(format.chroma.subsampling().0)
 }
 
+/// A rate with no more digits than it needs.
+fn short(rate: f64) -> String {
+    let text = format!("{rate:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Starts FFmpeg and reads the header.
 fn start(
     tools: &Tools,
-    name: &str,
-    input: &OsStr,
+    origin: &Origin,
+    probed: &Probed,
     pixels: &str,
 ) -> Result<(Process, y4m::Reader<ChildStdout>), Error> {
-    let file = file_argument(input);
-    let arguments: Vec<&OsStr> = ["-v", "error", "-nostdin", "-i"]
-        .into_iter()
-        .map(OsStr::new)
-        .chain([file.as_os_str()])
-        .chain(["-map", "0:V:0", "-f", "yuv4mpegpipe", "-strict", "-1"].map(OsStr::new))
-        .chain(["-pix_fmt", pixels, "pipe:1"].map(OsStr::new))
-        .collect();
-    let pipes = (Stdio::null(), Stdio::piped());
+    let name = &origin.name;
+    let file = FileArgument::of(name, &origin.file)?;
+    let video = probed.video();
+    // Level `info` says when the output begins: what was said before is about how the file begins.
+    let mut arguments = words("-v level+info -hide_banner -nostats -nostdin");
+    if origin.lead != 0.0 {
+        // Or else the first frame would be repeated from the start of the file on.
+        arguments.extend(words(&format!("-itsoffset {:.6}", -origin.lead)));
+    }
+    arguments.extend(["-i".into(), file.argument, "-map".into()]);
+    let stream = video.filter(|video| !video.codec_name.is_empty());
+    arguments.push(stream.map_or("0:V:0".into(), |video| format!("0:{}", video.index).into()));
+    if let Some(video) = video.filter(|video| is_rgb(&video.pix_fmt)) {
+        let matrix = matrix_for(video.height);
+        let convert = format!("scale=out_color_matrix={matrix}:out_range=tv,format={pixels}");
+        arguments.extend(["-vf".into(), convert.into()]);
+    }
+    arguments.extend(words(&format!(
+        "-f yuv4mpegpipe -strict -1 -pix_fmt {pixels} pipe:1"
+    )));
+    let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
+    let pipes = (file.stdin, Stdio::piped());
     let mut process = Process::start(name, &tools.ffmpeg, &arguments, pipes)?;
     let Some(pipe) = process.stdout() else {
         return Err(process.failed(0, None));
     };
     evener_files::widen_pipe(&pipe);
-    match y4m::Reader::new(pipe, name) {
+    match y4m::Reader::new(pipe, name.as_str()) {
         Ok(reader) => Ok((process, reader)),
         Err(Error::Header {
             name,

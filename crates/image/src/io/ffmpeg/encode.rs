@@ -1,115 +1,98 @@
 //! Encoding through FFmpeg.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Stdio};
 
 use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
 
-use crate::format::{Depth, Format, Timing};
+use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Process, Tools, file_argument};
+use crate::io::ffmpeg::mux::Mux;
+use crate::io::ffmpeg::{Kind, Origin, Process, Tools, file_argument, words};
 use crate::io::y4m;
 
 /// Writes any file FFmpeg can encode, codec and container chosen by FFmpeg from the extension: `ffmpeg` encodes in a
 /// process of its own, which is killed when this is dropped.
 ///
-/// Frame rate, aspect and range are kept. The file appears under its name with [`Encoder::finish`]; an encoder that is
-/// dropped or aborted leaves none.
+/// Frame rate, aspect, range and interlacing are kept, and of the [`Origin`] of the frames all that the file can hold.
+/// The file appears under its name with [`Encoder::finish`]; an encoder that is dropped or aborted leaves none.
 pub struct Encoder {
     // Dropped in this order: a killed program cannot write to the file that is then removed.
     process: Process,
     /// `None` once the pipe is closed.
     writer: Option<y4m::Writer<ChildStdin>>,
     staged: Staged,
+    /// Where the file will be, its rights if it is new, and the file that is there now.
+    path: PathBuf,
+    mode: u32,
+    old: Option<Metadata>,
+    rate: Ratio,
+    tools: Tools,
+    kind: Kind,
+    origin: Option<Origin>,
     name: String,
+    lost: Vec<String>,
     frames: u64,
     finished: bool,
 }
 
-/// Extensions of pictures, where FFmpeg takes a `%` in the name for a number.
-const PICTURES: [&str; 25] = [
-    "bmp", "dpx", "exr", "j2c", "j2k", "jls", "jp2", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx",
-    "pfm", "pgm", "png", "ppm", "qoi", "ras", "sgi", "tga", "tif", "tiff", "xbm", "xwd",
-];
-
-/// Extensions of lists, whose parts FFmpeg writes to files of their own.
-const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
-
 impl Encoder {
     /// Starts encoding frames of `format` into the file `path`, which if new is not more readable than its `source`.
+    /// `origin` is what the frames were read from.
     ///
     /// # Errors
-    /// The name has no extension or stands for several files, as a series of pictures or a playlist does, the file
-    /// cannot be created there, `ffmpeg` is not installed, or frames are of floats.
+    /// FFmpeg can make no file of that name, the file cannot be created there, `ffmpeg` is not installed, or frames are
+    /// of floats.
     pub fn create(
         tools: &Tools,
         path: impl AsRef<Path>,
         format: &Format,
         timing: &Timing,
         source: &SourceFile,
+        origin: Option<&Origin>,
     ) -> Result<Encoder, Error> {
         let path = path.as_ref();
+        let kind = Kind::of(tools, path)?;
+        Encoder::of_kind(kind, tools, path, format, timing, source, origin)
+    }
+
+    /// The same for a name whose [`Kind`] is known.
+    pub(crate) fn of_kind(
+        kind: Kind,
+        tools: &Tools,
+        path: &Path,
+        format: &Format,
+        timing: &Timing,
+        source: &SourceFile,
+        origin: Option<&Origin>,
+    ) -> Result<Encoder, Error> {
         let name = one_line(&path.to_string_lossy());
-        let unfit = |reason| {
-            Err(Error::from(FileError::Unfit {
-                name: name.clone(),
-                reason,
-            }))
-        };
-        match path.extension().and_then(OsStr::to_str) {
-            None => {
-                return unfit(
-                    "has no extension to choose a format by; use .y4m, .mkv, .mp4 or another",
-                );
-            }
-            Some(extension)
-                if name.contains('%')
-                    && PICTURES.contains(&extension.to_ascii_lowercase().as_str()) =>
-            {
-                return unfit(
-                    "series of pictures are not written; \
-                     write a .y4m, then: ffmpeg -i FILE.y4m PICTURE-%04d.png",
-                );
-            }
-            Some(extension) if LISTS.contains(&extension.to_ascii_lowercase().as_str()) => {
-                return unfit(
-                    "lists of several files are not written; \
-                     write a .mp4, then: ffmpeg -i FILE.mp4 -c copy LIST",
-                );
-            }
-            Some(_) => {}
-        }
         if format.depth == Depth::F32 {
             return Err(Error::FloatFrames { name });
         }
-        let staged = match Place::of(path).map_err(|reason| FileError::Create {
+        let place = Place::of(path).map_err(|reason| FileError::Create {
             name: name.clone(),
             reason,
-        })? {
-            Place::File { path, old } => Staged::named(&path, source.mode(), old.as_ref())?,
-            Place::InPlace => {
-                return unfit("is a pipe or a device, which only y4m can be written to");
-            }
+        })?;
+        let Place::File { path, old } = place else {
+            let reason = "is a pipe or a device, which only y4m can be written to";
+            return Err(FileError::Unfit { name, reason }.into());
         };
-        let file = file_argument(staged.temporary().unwrap_or(path).as_os_str());
-        let arguments: Vec<&OsStr> = [
-            "-v",
-            "error",
-            "-nostdin",
-            "-y",
-            "-f",
-            "yuv4mpegpipe",
-            "-i",
-            "pipe:0",
-        ]
-        .into_iter()
-        .map(OsStr::new)
-        .chain([file.as_os_str()])
-        .collect();
+        let mode = source.mode();
+        let staged = Staged::named(&path, mode, old.as_ref())?;
+        let (options, lost) = options(kind, &path, format, timing, origin);
+        let mut arguments =
+            words("-v level+error -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0");
+        arguments.extend(options);
+        let temporary = staged.temporary().unwrap_or(&path).to_owned();
+        arguments.push(file_argument(temporary.as_os_str()));
+        let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
         let pipes = (Stdio::piped(), Stdio::null());
         let mut process = Process::start(&name, &tools.ffmpeg, &arguments, pipes)?;
+        process.hide(&temporary);
         let Some(pipe) = process.running.child.stdin.take() else {
             return Err(process.failed(0, None));
         };
@@ -121,10 +104,23 @@ impl Encoder {
             writer: Some(writer),
             process,
             staged,
+            path,
+            mode,
+            old,
+            rate: timing.rate,
+            tools: tools.clone(),
+            kind,
+            origin: origin.cloned(),
             name,
+            lost,
             frames: 0,
             finished: false,
         })
+    }
+
+    /// What of the origin the file cannot hold, as far as is known before it is finished, each as a part of a sentence.
+    pub fn lost(&self) -> &[String] {
+        &self.lost
     }
 
     /// Whole frames passed to FFmpeg.
@@ -143,6 +139,12 @@ impl Encoder {
     /// The frame is not of the stream's format, or FFmpeg failed, with its words. FFmpeg encodes behind: its failure
     /// shows a few frames later, or in [`Encoder::finish`].
     pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
+        if self.kind == Kind::Picture && self.frames == 1 {
+            let name = self.name.clone();
+            let reason = "is one picture, and there are more frames; \
+                          write a .y4m, then: ffmpeg -i FILE.y4m PICTURE-%04d.png";
+            return Err(FileError::Unfit { name, reason }.into());
+        }
         let Some(writer) = &mut self.writer else {
             return Err(self.process.failed(self.frames, None));
         };
@@ -177,7 +179,11 @@ impl Encoder {
             });
         }
         self.writer = None;
-        self.process.wait(self.frames)?;
+        let said = self.process.wait(self.frames)?;
+        self.process.warn(&said);
+        if let Some(joined) = self.join()? {
+            self.staged = joined;
+        }
         self.staged.commit().map_err(|reason| FileError::Commit {
             name: self.name.clone(),
             reason,
@@ -186,6 +192,127 @@ impl Encoder {
         Ok(())
     }
 
+    /// Puts what goes with the video into a second file; `None` where there is nothing.
+    fn join(&self) -> Result<Option<Staged>, Error> {
+        let Some(origin) = self.origin.as_ref().filter(|origin| has_others(origin)) else {
+            return Ok(None);
+        };
+        if self.kind == Kind::Picture {
+            return Ok(None);
+        }
+        let joined = Staged::named(&self.path, self.mode, self.old.as_ref())?;
+        let left_out = Mux {
+            tools: &self.tools,
+            name: &self.name,
+            origin,
+            video: self.staged.temporary().unwrap_or(&self.path),
+            target: joined.temporary().unwrap_or(&self.path),
+            seconds: (!origin.is_whole())
+                .then(|| self.frames as f64 * f64::from(self.rate.den) / f64::from(self.rate.num)),
+        }
+        .run()?;
+        for line in left_out {
+            tracing::warn!("{}: {line}", self.name);
+        }
+        Ok(Some(joined))
+    }
+
     /// Stops FFmpeg and leaves no file behind. The same as dropping the encoder.
     pub fn abort(self) {}
+}
+
+/// Whether a second pass is needed for what goes with the video.
+fn has_others(origin: &Origin) -> bool {
+    !origin.streams.is_empty() || origin.has_chapters
+}
+
+/// Options for what frames as y4m do not tell, and what of it cannot be kept.
+fn options(
+    kind: Kind,
+    path: &Path,
+    format: &Format,
+    timing: &Timing,
+    origin: Option<&Origin>,
+) -> (Vec<OsString>, Vec<String>) {
+    let mut options = Vec::new();
+    let mut lost = Vec::new();
+    let mut filters = Vec::new();
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    if kind == Kind::Picture {
+        // The name is a name, even with a `%`.
+        options.extend(words("-update 1"));
+    }
+    if ['t', 'b'].contains(&timing.interlace) {
+        if kind.keeps_fields(format.height) {
+            let first = if timing.interlace == 't' {
+                "tff"
+            } else {
+                "bff"
+            };
+            filters.push(format!("setfield={first}"));
+            options.extend(words("-flags +ilme+ildct"));
+        } else {
+            lost.push(format!(
+                "interlaced frames are written as whole ones to .{extension} of this size"
+            ));
+        }
+    }
+    let Some(origin) = origin else {
+        return (with_filters(options, &filters), lost);
+    };
+    // Pictures and other encoders that convert need to know the matrix, too.
+    let colour = &origin.colour;
+    let tags = [
+        ("color_primaries", &colour.primaries),
+        ("color_trc", &colour.transfer),
+        ("colorspace", &colour.space),
+    ];
+    let tags: Vec<String> = tags
+        .into_iter()
+        .filter_map(|(key, word)| Some(format!("{key}={}", word.as_ref()?)))
+        .collect();
+    if !tags.is_empty() {
+        filters.push(format!("setparams={}", tags.join(":")));
+    }
+    let unusual = origin.unusual_colour(format.height);
+    if !kind.keeps_colour() && kind != Kind::Picture && !unusual.is_empty() {
+        lost.push(format!(
+            "colour tags ({unusual}) are not kept in .{extension}"
+        ));
+    }
+    if format.chroma == Chroma::C420 {
+        let siting = colour.siting.as_deref().unwrap_or("unspecified");
+        options.extend(words(&format!("-chroma_sample_location {siting}")));
+    }
+    match &origin.mastering {
+        Some(mastering) if kind == Kind::H264 => {
+            options.extend(["-x264-params".into(), mastering.into()]);
+        }
+        Some(_) => lost.push(format!(
+            "how the picture was mastered (HDR metadata) is not kept in .{extension}"
+        )),
+        None => {}
+    }
+    match kind {
+        Kind::Picture if !origin.streams.is_empty() => {
+            lost.push(format!(
+                "{} left out, as a picture holds none",
+                origin.beside()
+            ));
+        }
+        _ if !has_others(origin) => {
+            for (key, value) in &origin.tags {
+                options.extend(["-metadata".into(), format!("{key}={value}").into()]);
+            }
+        }
+        _ => {}
+    }
+    (with_filters(options, &filters), lost)
+}
+
+fn with_filters(mut options: Vec<OsString>, filters: &[String]) -> Vec<OsString> {
+    if !filters.is_empty() {
+        options.extend(["-vf".into(), filters.join(",").into()]);
+    }
+    options
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
-use evener_files::one_line;
+use super::speech::Line;
 
 /// What a child process says on its standard error, kept in an unnamed file: the child never waits for somebody to
 /// read it, and no thread is needed.
@@ -48,40 +48,20 @@ impl Log {
         }
     }
 
-    /// All that was said and not given back.
-    pub(crate) fn all(&self) -> io::Result<Vec<u8>> {
-        let length = self.file.metadata()?.len();
-        let mut bytes = vec![0; length.saturating_sub(self.dropped) as usize];
-        self.file.read_exact_at(&mut bytes, self.dropped)?;
-        Ok(bytes)
-    }
-
-    /// The last three lines as one, at most about 400 characters; empty if nothing was said.
-    pub(crate) fn last_words(&self) -> String {
-        let mut bytes = [0; 2048];
+    /// Its lines, of a long one those at the end.
+    pub(super) fn lines(&self) -> Vec<Line> {
         let length = self.file.metadata().map_or(0, |m| m.len());
-        // A short read shortens the message; the child, which shares the position, is not disturbed.
-        let got = self
-            .file
-            .read_at(&mut bytes, length.saturating_sub(2048))
-            .unwrap_or(0);
+        let from = self.dropped.max(length.saturating_sub(LOG_KEPT));
+        let mut bytes = vec![0; length.saturating_sub(from) as usize];
+        // What cannot be read shortens a message; the child, which shares the position, is not disturbed.
+        let got = self.file.read_at(&mut bytes, from).unwrap_or(0);
         let text = String::from_utf8_lossy(&bytes[..got]);
-        let text = match text.split_once('\n') {
+        let whole = match text.split_once('\n') {
             // The window began inside a line; keep that only if there is nothing else.
-            Some((_, rest)) if length > 2048 && !rest.trim().is_empty() => rest,
+            Some((_, rest)) if from > 0 && !rest.trim().is_empty() => rest,
             _ => &text,
         };
-        let mut lines: Vec<String> = text
-            .lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty())
-            .map(one_line)
-            .collect();
-        lines.dedup();
-        let kept = lines.split_off(lines.len().saturating_sub(3));
-        let said = kept.join("; ");
-        let skipped = said.chars().count().saturating_sub(400);
-        said.chars().skip(skipped).collect()
+        whole.lines().filter_map(Line::read).collect()
     }
 }
 
@@ -112,18 +92,16 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::MetadataExt;
 
+    fn shown(log: &Log) -> Vec<String> {
+        log.lines().iter().map(Line::shown).collect()
+    }
+
     #[test]
-    fn last_words_are_the_last_three_lines_and_short() {
+    fn lines_are_what_was_said_without_empty_ones() {
         let mut log = Log::new().unwrap();
-        assert_eq!(log.last_words(), "");
-        log.file
-            .write_all(b"one\n\ntwo\nthree\nthree\n four\x1b \n")
-            .unwrap();
-        assert_eq!(log.last_words(), "two; three; four\\u{1b}");
-        log.file
-            .write_all("\u{e9}".repeat(5000).as_bytes())
-            .unwrap();
-        assert!(log.last_words().chars().count() <= 400);
+        assert!(log.lines().is_empty());
+        log.file.write_all(b"one\n\ntwo\n four\x1b \n").unwrap();
+        assert_eq!(shown(&log), ["one", "two", "four\\u{1b}"]);
     }
 
     #[cfg(target_os = "linux")]
@@ -137,6 +115,6 @@ mod tests {
         log.file.write_all(b"\nthe end\n").unwrap();
         let held = log.file.metadata().unwrap().blocks() * 512;
         assert!(held <= 3 * LOG_KEPT, "{held} bytes held");
-        assert_eq!(log.last_words(), "the end");
+        assert_eq!(shown(&log), ["the end"]);
     }
 }

@@ -1,26 +1,36 @@
 //! Every other format, through the `ffmpeg` program: y4m over pipes, one process an input or output.
 
+mod damage;
 mod decode;
 mod encode;
+mod kind;
 mod log;
+mod mux;
+mod origin;
+mod pixels;
 mod probe;
 mod running;
+mod speech;
 
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub(crate) use kind::Kind;
+pub use origin::Origin;
 pub use running::kill_programs;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
 
-use evener_files::one_line;
+use evener_files::{Error as FileError, one_line};
 
 use crate::io::error::Error;
 use log::Log;
 use running::Running;
+use speech::{Level, Line, summary};
 
 /// The programs that decode and encode.
 #[derive(Clone, Debug)]
@@ -40,8 +50,34 @@ impl Default for Tools {
     }
 }
 
-/// A file name as FFmpeg takes it literally: without the prefix, a leading `-` is an option and `a:b` a protocol.
-/// Addresses (`rtsp://…`) stay as they are.
+/// A file to read, as FFmpeg takes it literally.
+struct FileArgument {
+    argument: OsString,
+    stdin: Stdio,
+}
+
+impl FileArgument {
+    /// A name with a `%` may be a pattern to FFmpeg, and it would read other files: such a file is passed open.
+    fn of(name: &str, input: &OsStr) -> Result<FileArgument, Error> {
+        if !input.as_encoded_bytes().contains(&b'%') || is_address(input) {
+            return Ok(FileArgument {
+                argument: file_argument(input),
+                stdin: Stdio::null(),
+            });
+        }
+        let opened = File::open(input).map_err(|reason| FileError::Open {
+            name: name.to_owned(),
+            reason,
+        })?;
+        Ok(FileArgument {
+            argument: "file:/dev/stdin".into(),
+            stdin: opened.into(),
+        })
+    }
+}
+
+/// A file name as FFmpeg takes it: without the prefix, a leading `-` is an option and `a:b` a protocol. Addresses
+/// (`rtsp://…`) stay as they are.
 fn file_argument(name: &OsStr) -> OsString {
     if is_address(name) {
         return name.to_owned();
@@ -49,6 +85,11 @@ fn file_argument(name: &OsStr) -> OsString {
     let mut argument = OsString::from("file:");
     argument.push(name);
     argument
+}
+
+/// Arguments without white space in them.
+fn words(text: &str) -> Vec<OsString> {
+    text.split_whitespace().map(OsString::from).collect()
 }
 
 /// Whether a name is an address such as `https://…`.
@@ -72,10 +113,25 @@ fn command(program: &Path, arguments: &[&OsStr]) -> Command {
     command
 }
 
-/// Runs a program to its end with its standard output and error kept; `None` if it is not installed.
-fn output(name: &str, program: &Path, arguments: &[&OsStr]) -> Result<Option<Output>, Error> {
-    let pipes = (Stdio::null(), Stdio::piped());
-    let mut process = match Process::start(name, program, arguments, pipes) {
+/// Whether a program can be found: named with a slash, or in `PATH`.
+fn is_installed(program: &Path) -> bool {
+    let is_there = |path: &Path| path.is_file();
+    match program.components().count() {
+        0 | 1 => std::env::var_os("PATH").is_some_and(|path| {
+            std::env::split_paths(&path).any(|folder| is_there(&folder.join(program)))
+        }),
+        _ => is_there(program),
+    }
+}
+
+/// Runs a program to its end with its standard output and what it said kept; `None` if it is not installed.
+fn output(
+    name: &str,
+    program: &Path,
+    arguments: &[&OsStr],
+    stdin: Stdio,
+) -> Result<Option<(Output, Vec<Line>)>, Error> {
+    let mut process = match Process::start(name, program, arguments, (stdin, Stdio::piped())) {
         Ok(process) => process,
         Err(Error::NoProgram { .. }) => return Ok(None),
         Err(error) => return Err(error),
@@ -88,11 +144,11 @@ fn output(name: &str, program: &Path, arguments: &[&OsStr]) -> Result<Option<Out
         Ok(Output {
             status: process.running.wait()?,
             stdout,
-            stderr: process.log.all()?,
+            stderr: Vec::new(),
         })
     };
     read(&mut process)
-        .map(Some)
+        .map(|output| Some((output, process.log.lines())))
         .map_err(|reason| not_started(name, program, reason))
 }
 
@@ -118,6 +174,8 @@ struct Process {
     log: Log,
     program: String,
     name: String,
+    /// The name of a temporary file, which messages do not show.
+    temporary: Option<String>,
 }
 
 impl Process {
@@ -144,6 +202,7 @@ impl Process {
                 log,
                 program: shown,
                 name: name.to_owned(),
+                temporary: None,
             }),
             Err(reason) => Err(not_started(name, program, reason)),
         }
@@ -154,17 +213,16 @@ impl Process {
         self.running.child.stdout.take()
     }
 
-    /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded.
-    /// What a program that succeeded had to say is logged as a warning.
-    fn wait(&mut self, frames: u64) -> Result<(), Error> {
+    /// Says that what it calls `file` is what messages call by its name.
+    fn hide(&mut self, file: &Path) {
+        self.temporary = Some(file.to_string_lossy().into_owned());
+    }
+
+    /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded. What it
+    /// said all the same.
+    fn wait(&mut self, frames: u64) -> Result<Vec<Line>, Error> {
         match self.running.wait() {
-            Ok(status) if status.success() => {
-                let said = self.log.last_words();
-                if !said.is_empty() {
-                    tracing::warn!("{}: {}: {said}", self.name, self.program);
-                }
-                Ok(())
-            }
+            Ok(status) if status.success() => Ok(self.lines()),
             Ok(status) => Err(self.failed(frames, Some(status))),
             Err(reason) => {
                 let (name, program) = (self.name.clone(), self.program.clone());
@@ -177,9 +235,16 @@ impl Process {
         }
     }
 
+    /// Logs what a program that succeeded had to complain about as a warning.
+    fn warn(&self, said: &[Line]) {
+        if said.iter().any(|line| line.level == Level::Error) {
+            tracing::warn!("{}: {}: {}", self.name, self.program, summary(said));
+        }
+    }
+
     /// The error of a program that has failed.
     fn failed(&mut self, frames: u64, status: Option<ExitStatus>) -> Error {
-        let mut said = self.log.last_words();
+        let mut said = summary(&self.lines());
         if said.is_empty() {
             said = status.map_or_else(|| "it closed its pipe".to_owned(), |s| s.to_string());
         }
@@ -190,6 +255,20 @@ impl Process {
             frames,
             said,
         }
+    }
+
+    /// What it said so far.
+    fn lines(&self) -> Vec<Line> {
+        let mut lines = self.log.lines();
+        if let Some(temporary) = &self.temporary {
+            for line in &mut lines {
+                line.text = line
+                    .text
+                    .replace(&format!("file:{temporary}"), &self.name)
+                    .replace(temporary.as_str(), &self.name);
+            }
+        }
+        lines
     }
 
     /// Gives back room in the log; call it now and then.

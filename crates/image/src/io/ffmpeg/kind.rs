@@ -1,0 +1,152 @@
+//! What an output is by its extension, known before anything is read.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Stdio;
+
+use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
+
+use crate::io::error::Error;
+use crate::io::ffmpeg::speech::summary;
+use crate::io::ffmpeg::{Tools, file_argument, is_installed, output, words};
+
+/// What a file of some extension can hold, as FFmpeg chooses the format and the encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// H.264 by x264: colours, how the picture was mastered, interlacing.
+    H264,
+    /// MPEG-2: colours and interlacing.
+    Mpeg2,
+    /// Colours, but no interlacing.
+    Tagged,
+    /// The frames, and nothing of what they mean.
+    Plain,
+    /// One picture.
+    Picture,
+}
+
+const KINDS: [(Kind, &[&str]); 4] = [
+    (Kind::H264, &["mkv", "mp4", "mov", "m4v"]),
+    (Kind::Mpeg2, &["ts", "mts", "m2ts", "mxf", "vob"]),
+    (Kind::Tagged, &["webm"]),
+    (
+        Kind::Plain,
+        &["avi", "mpg", "mpeg", "ogv", "flv", "wmv", "gif"],
+    ),
+];
+
+/// Extensions of pictures, where FFmpeg takes a `%` in the name for a number.
+const PICTURES: [&str; 25] = [
+    "bmp", "dpx", "exr", "j2c", "j2k", "jls", "jp2", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx",
+    "pfm", "pgm", "png", "ppm", "qoi", "ras", "sgi", "tga", "tif", "tiff", "xbm", "xwd",
+];
+
+/// Extensions of lists, whose parts FFmpeg writes to files of their own.
+const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
+
+impl Kind {
+    /// What a file of that name will be.
+    ///
+    /// # Errors
+    /// The name has no extension, FFmpeg knows no format by it or has no encoder for it, the name stands for a list of
+    /// files, or FFmpeg is not installed.
+    pub(crate) fn of(tools: &Tools, path: &Path) -> Result<Kind, Error> {
+        let name = one_line(&path.to_string_lossy());
+        let unfit = |reason| {
+            let name = name.clone();
+            Err(FileError::Unfit { name, reason }.into())
+        };
+        let Some(extension) = path.extension().and_then(OsStr::to_str) else {
+            return unfit(
+                "has no extension to choose a format by; use .y4m, .mkv, .mp4 or another",
+            );
+        };
+        let extension = extension.to_ascii_lowercase();
+        if LISTS.contains(&extension.as_str()) {
+            return unfit(
+                "lists of several files are not written; \
+                 write a .mp4, then: ffmpeg -i FILE.mp4 -c copy LIST",
+            );
+        }
+        if !is_installed(&tools.ffmpeg) {
+            return Err(Error::NoProgram {
+                name,
+                program: one_line(&tools.ffmpeg.to_string_lossy()),
+            });
+        }
+        if PICTURES.contains(&extension.as_str()) {
+            return Ok(Kind::Picture);
+        }
+        let mut known = KINDS
+            .iter()
+            .filter(|(_, all)| all.contains(&extension.as_str()));
+        if let Some((kind, _)) = known.next() {
+            return Ok(*kind);
+        }
+        try_out(tools, path, &name)?;
+        Ok(Kind::Plain)
+    }
+
+    /// Whether colour tags are kept.
+    pub(super) fn keeps_colour(self) -> bool {
+        matches!(self, Kind::H264 | Kind::Mpeg2 | Kind::Tagged)
+    }
+
+    /// Whether fields of frames of this height can be kept apart.
+    pub(super) fn keeps_fields(self, height: u32) -> bool {
+        matches!(self, Kind::H264 | Kind::Mpeg2) && height.is_multiple_of(4)
+    }
+}
+
+/// Encodes a black frame, which shows whether FFmpeg knows the extension.
+fn try_out(tools: &Tools, path: &Path, name: &str) -> Result<(), Error> {
+    let create = |reason| FileError::Create {
+        name: name.to_owned(),
+        reason,
+    };
+    let Place::File { path, .. } = Place::of(path).map_err(create)? else {
+        return Ok(());
+    };
+    let staged = Staged::named(&path, SourceFile::default().mode(), None)?;
+    let temporary = staged.temporary().unwrap_or(&path);
+    let mut arguments = words(
+        "-v level+error -nostdin -y -f rawvideo -pixel_format yuv420p -video_size 352x288 -framerate 25 \
+         -i file:/dev/zero -frames:v 1",
+    );
+    arguments.push(file_argument(temporary.as_os_str()));
+    let arguments: Vec<&OsStr> = arguments.iter().map(|a| a.as_os_str()).collect();
+    let Some((ended, log)) = output(name, &tools.ffmpeg, &arguments, Stdio::null())? else {
+        return Ok(());
+    };
+    if ended.status.success() {
+        return Ok(());
+    }
+    let temporary = temporary.to_string_lossy();
+    let said = summary(log.first()).replace(&format!("file:{temporary}"), name);
+    Err(Error::NoEncoder {
+        name: name.to_owned(),
+        said,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_several_files_or_nothing_is_refused() {
+        let tools = Tools {
+            ffmpeg: "/bin/sh".into(),
+            ..Tools::default()
+        };
+        let of = |name: &str| Kind::of(&tools, Path::new(name));
+        assert_eq!(of("a.MP4").unwrap(), Kind::H264);
+        assert_eq!(of("100%d.jpg").unwrap(), Kind::Picture);
+        for name in ["film", "film.m3u8"] {
+            assert!(matches!(
+                of(name),
+                Err(Error::File(FileError::Unfit { .. }))
+            ));
+        }
+    }
+}

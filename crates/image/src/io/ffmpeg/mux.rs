@@ -1,0 +1,163 @@
+//! The other streams of a file put beside video that was made from it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::io::error::Error;
+use crate::io::ffmpeg::origin::{Beside, Origin, Other};
+use crate::io::ffmpeg::speech::{Line, summary};
+use crate::io::ffmpeg::{FileArgument, Process, Tools, file_argument, words};
+
+/// Puts encoded video and what goes with it into one file, without encoding anything again.
+pub(super) struct Mux<'a> {
+    pub(super) tools: &'a Tools,
+    /// What messages call the output.
+    pub(super) name: &'a str,
+    pub(super) origin: &'a Origin,
+    /// The encoded video.
+    pub(super) video: &'a Path,
+    /// Where the result goes; its extension chooses the format.
+    pub(super) target: &'a Path,
+    /// Where the video ends, if it ends before that it was made from: the other streams end there too.
+    pub(super) seconds: Option<f64>,
+}
+
+impl Mux<'_> {
+    /// Writes the target with as many of the streams as its format can hold, and says which are left out and why.
+    ///
+    /// # Errors
+    /// FFmpeg failed, though the format can hold what it was given.
+    pub(super) fn run(&self) -> Result<Vec<String>, Error> {
+        let all = self.origin.streams.iter();
+        let (mut fit, unknown): (Vec<&Other>, Vec<&Other>) =
+            all.partition(|stream| self.is_understood(stream));
+        let unknown = unknown.into_iter().map(|stream| self.left_out(stream, ""));
+        let mut left_out: Vec<String> = unknown.collect();
+        let mut failed = match self.join(&fit) {
+            Ok(said) => return self.done(&said, left_out),
+            Err(error) => error,
+        };
+        // Which ones it was is asked one by one: a format that refuses one does so before it reads anything.
+        let asked = fit.len();
+        fit.retain(|stream| {
+            let refused = self.try_alone(stream).err();
+            left_out.extend(refused.iter().map(|words| self.left_out(stream, words)));
+            refused.is_none()
+        });
+        if fit.len() < asked {
+            failed = match self.join(&fit) {
+                Ok(said) => return self.done(&said, left_out),
+                Err(error) => error,
+            };
+        }
+        // Or the format holds one of a kind.
+        let asked = fit.len();
+        let mut kinds = Vec::new();
+        fit.retain(|stream| {
+            let is_first = !kinds.contains(&stream.kind);
+            kinds.push(stream.kind);
+            if !is_first {
+                left_out.push(self.left_out(stream, ""));
+            }
+            is_first
+        });
+        if fit.len() == asked {
+            return Err(failed);
+        }
+        let said = self.join(&fit)?;
+        self.done(&said, left_out)
+    }
+
+    fn done(&self, said: &[Line], left_out: Vec<String>) -> Result<Vec<String>, Error> {
+        let words = summary(said);
+        // That a file is cut was told when its video ended early.
+        if !words.is_empty() && self.seconds.is_none() {
+            tracing::warn!("{}: {}: {words}", self.name, self.tools.ffmpeg.display());
+        }
+        Ok(left_out)
+    }
+
+    fn left_out(&self, stream: &Other, words: &str) -> String {
+        let quoted = |text: &str| {
+            if text.is_empty() {
+                String::new()
+            } else {
+                format!(" ({text})")
+            }
+        };
+        format!(
+            "{}{} of {} left out, as .{} cannot hold that{}",
+            stream.kind.name(),
+            quoted(&stream.codec),
+            self.origin.name,
+            self.extension(),
+            quoted(words),
+        )
+    }
+
+    fn extension(&self) -> String {
+        let extension = self.target.extension().unwrap_or_default();
+        extension.to_string_lossy().to_ascii_lowercase()
+    }
+
+    /// Whether readers would find the stream: MPEG's transport streams take everything, and name little of it; a cover
+    /// would be one more video to most.
+    fn is_understood(&self, stream: &Other) -> bool {
+        let extension = self.extension();
+        let transport = ["ts", "mts", "m2ts"].contains(&extension.as_str());
+        let codec = stream.codec.as_str();
+        match stream.kind {
+            Beside::Cover => ["mp4", "m4v", "mov"].contains(&extension.as_str()),
+            Beside::Attachment => !transport,
+            Beside::Sound if transport => {
+                ["aac", "ac3", "dts", "eac3", "mp2", "mp3", "opus", "truehd"].contains(&codec)
+            }
+            Beside::Subtitles if transport => ["dvb_subtitle", "dvb_teletext"].contains(&codec),
+            Beside::Sound | Beside::Subtitles => true,
+        }
+    }
+
+    /// Begins a file with that stream alone; FFmpeg's words if that fails.
+    fn try_alone(&self, stream: &Other) -> Result<(), String> {
+        let started = || -> Result<(), Error> {
+            let file = FileArgument::of(self.name, &self.origin.file)?;
+            let mut arguments = words("-v level+error -nostdin -y -i");
+            arguments.push(file.argument);
+            arguments.extend(words(&format!("-map 0:{} -c copy -t 0", stream.index)));
+            self.start(arguments, file.stdin).map(drop)
+        };
+        started().map_err(|error| match error {
+            Error::Ffmpeg { said, .. } => said.split("; ").next().unwrap_or_default().to_owned(),
+            other => other.to_string(),
+        })
+    }
+
+    fn join(&self, streams: &[&Other]) -> Result<Vec<Line>, Error> {
+        let file = FileArgument::of(self.name, &self.origin.file)?;
+        let lead = self.origin.lead;
+        let mut arguments = words(&format!(
+            "-v level+error -nostdin -y -itsoffset {lead:.6} -i"
+        ));
+        arguments.push(file_argument(self.video.as_os_str()));
+        arguments.extend(["-i".into(), file.argument]);
+        arguments.extend(words("-map 0:v -map_metadata 1 -map_chapters 1 -c copy"));
+        for stream in streams {
+            arguments.extend(words(&format!("-map 1:{}", stream.index)));
+        }
+        if let Some(seconds) = self.seconds {
+            arguments.extend(words(&format!("-t {:.6}", lead + seconds)));
+        }
+        self.start(arguments, file.stdin)
+    }
+
+    /// Runs FFmpeg to its end with the target as its output.
+    fn start(&self, mut arguments: Vec<OsString>, stdin: Stdio) -> Result<Vec<Line>, Error> {
+        arguments.push(file_argument(self.target.as_os_str()));
+        let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
+        let pipes = (stdin, Stdio::null());
+        let mut process = Process::start(self.name, &self.tools.ffmpeg, &arguments, pipes)?;
+        process.hide(self.target);
+        process.wait(0)
+    }
+}

@@ -1,0 +1,427 @@
+//! What a file holds beside the frames of its video, so that a file made from them can have it too.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::format::Ratio;
+use crate::io::ffmpeg::is_address;
+use crate::io::ffmpeg::pixels::{has_alpha, is_rgb, too_deep};
+use crate::io::ffmpeg::probe::{Probed, SideData, Stream, named, seconds};
+
+/// What a file that FFmpeg reads holds beside the frames: other streams, titles and chapters, the colours that codes
+/// stand for. [`create_output`](crate::io::create_output) keeps of it what the output can hold.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The file as it was named.
+    pub(super) file: OsString,
+    /// What messages call it.
+    pub(super) name: String,
+    pub(super) colour: Colour,
+    /// Parameters of x264 for how the picture was mastered.
+    pub(super) mastering: Option<String>,
+    /// Streams to copy.
+    pub(super) streams: Vec<Other>,
+    /// Title, artist and the like.
+    pub(super) tags: BTreeMap<String, String>,
+    pub(super) has_chapters: bool,
+    /// Seconds from the start of the file to the first frame.
+    pub(super) lead: f64,
+    /// What is lost by decoding, whatever the output can hold.
+    pub(super) lost: Vec<String>,
+    /// Whether the video was read to its end.
+    whole: Arc<AtomicBool>,
+}
+
+/// Tags that say what colours codes stand for, by FFmpeg's names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Colour {
+    pub(super) space: Option<String>,
+    pub(super) primaries: Option<String>,
+    pub(super) transfer: Option<String>,
+    /// Where chroma samples sit.
+    pub(super) siting: Option<String>,
+}
+
+/// A stream that is not the video.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    pub(super) index: u32,
+    pub(super) kind: Beside,
+    pub(super) codec: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Sound,
+    Subtitles,
+    Attachment,
+    Cover,
+}
+
+impl Beside {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Beside::Sound => "sound",
+            Beside::Subtitles => "subtitles",
+            Beside::Attachment => "attachment",
+            Beside::Cover => "cover picture",
+        }
+    }
+}
+
+/// Tags that are about the file they stand in.
+const OWN_TAGS: [&str; 6] = [
+    "encoder",
+    "major_brand",
+    "minor_version",
+    "compatible_brands",
+    "duration",
+    "creation_time",
+];
+
+/// Side data that is kept, goes with the stream it describes, or says nothing of the picture.
+const UNDERSTOOD: [&str; 7] = [
+    MASTERING,
+    LIGHT,
+    "Display Matrix",
+    "CPB properties",
+    "H.26[45] User Data Unregistered SEI message",
+    "Active format description",
+    "GOP timecode",
+];
+const MASTERING: &str = "Mastering display metadata";
+const LIGHT: &str = "Content light level metadata";
+
+impl Origin {
+    pub(super) fn new(file: &OsStr, name: &str, probed: &Probed) -> Origin {
+        let none = Stream::default();
+        let video = probed.video().unwrap_or(&none);
+        let mut lost = Vec::new();
+        let streams = if is_address(file) {
+            if probed.streams.iter().any(|s| s.codec_type == "audio") {
+                lost.push("the sound is left out, as it is only copied from files".to_owned());
+            }
+            Vec::new()
+        } else {
+            others(probed, video, &mut lost)
+        };
+        let pixels = video.pix_fmt.as_str();
+        let alpha_beside = video
+            .tags
+            .get("alpha_mode")
+            .or_else(|| video.tags.get("ALPHA_MODE"));
+        if has_alpha(pixels) || alpha_beside.is_some_and(|mode| mode == "1") {
+            lost.push("alpha is left out".to_owned());
+        }
+        match too_deep(pixels) {
+            Some(32) => lost.push("its floats are reduced to 10 bits".to_owned()),
+            Some(bits) => lost.push(format!("its {bits} bits are reduced to 10")),
+            None => {}
+        }
+        let start = seconds(&probed.format.start_time).unwrap_or(0.0);
+        let begins = seconds(&video.start_time).unwrap_or(start);
+        if begins.abs() > 1.0 / video.average_rate().unwrap_or(25.0) && start != 0.0 {
+            lost.push(format!(
+                "its time begins at {begins:.3} s, and that of the output at 0"
+            ));
+        }
+        let mut unknown: Vec<&str> = video.side_data_list.iter().filter_map(kind_of).collect();
+        unknown.retain(|kind| !UNDERSTOOD.contains(kind));
+        unknown.dedup();
+        if !unknown.is_empty() {
+            lost.push(format!("not kept: {}", unknown.join(", ")));
+        }
+        let mut tags = probed.format.tags.clone();
+        tags.retain(|key, _| !OWN_TAGS.contains(&key.to_ascii_lowercase().as_str()));
+        Origin {
+            file: file.to_owned(),
+            name: name.to_owned(),
+            colour: Colour::of(video),
+            mastering: mastering(&video.side_data_list),
+            streams,
+            tags,
+            has_chapters: !probed.chapters.is_empty() && !is_address(file),
+            lead: begins - start,
+            lost,
+            whole: Arc::default(),
+        }
+    }
+
+    /// The same without its sound.
+    #[must_use]
+    pub fn without_sound(mut self) -> Origin {
+        self.streams.retain(|s| s.kind != Beside::Sound);
+        self
+    }
+
+    /// What messages call the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is lost of it whatever the output is, each as a part of a sentence.
+    pub fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// The streams that an output of frames alone leaves out, as `sound, subtitles`; empty if there are none.
+    pub fn beside(&self) -> String {
+        let mut names: Vec<&str> = self.streams.iter().map(|s| s.kind.name()).collect();
+        names.dedup();
+        names.join(", ")
+    }
+
+    /// The colour tags that readers would not take for granted, by FFmpeg's names.
+    pub(crate) fn unusual_colour(&self, height: u32) -> String {
+        let usual = ["bt709", "smpte170m", "bt470bg"];
+        let words = [
+            &self.colour.space,
+            &self.colour.primaries,
+            &self.colour.transfer,
+        ];
+        let words = words.into_iter().flatten().map(String::as_str);
+        let is_usual = |word: &&str| usual.contains(word) && (*word == "bt709") == (height >= HD);
+        let mut unusual: Vec<&str> = words.filter(|w| !is_usual(w)).collect();
+        unusual.dedup();
+        unusual.join(", ")
+    }
+
+    /// Notes that the video was read to its end.
+    pub(super) fn ended(&self) {
+        self.whole.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole.load(Ordering::Relaxed)
+    }
+}
+
+/// Streams to copy; what is not copied is lost.
+fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<Other> {
+    let mut copied = Vec::new();
+    let mut left_out = Vec::new();
+    for stream in probed.streams.iter().filter(|s| s.index != video.index) {
+        let kind = match stream.codec_type.as_str() {
+            "audio" => Beside::Sound,
+            "subtitle" => Beside::Subtitles,
+            "attachment" => Beside::Attachment,
+            "video" if stream.is_attached() => Beside::Cover,
+            "video" => {
+                left_out.push("further streams of video".to_owned());
+                continue;
+            }
+            _ => {
+                left_out.push("streams of data".to_owned());
+                continue;
+            }
+        };
+        copied.push(Other {
+            index: stream.index,
+            kind,
+            codec: stream.codec_name.clone(),
+        });
+    }
+    left_out.dedup();
+    if !left_out.is_empty() {
+        lost.push(format!("left out: {}", left_out.join(", ")));
+    }
+    copied
+}
+
+/// Rows from which players take video without tags for BT.709.
+const HD: u32 = 720;
+
+/// The matrix that turns RGB of this height into what players take it for.
+pub(super) fn matrix_for(height: u32) -> &'static str {
+    if height >= HD { "bt709" } else { "smpte170m" }
+}
+
+impl Colour {
+    fn of(video: &Stream) -> Colour {
+        let word = |word| named(word).map(str::to_owned);
+        let space = match is_rgb(&video.pix_fmt) {
+            // They are converted.
+            true => Some(matrix_for(video.height).to_owned()),
+            false => word(&video.color_space),
+        };
+        Colour {
+            space,
+            primaries: word(&video.color_primaries),
+            transfer: word(&video.color_transfer),
+            siting: word(&video.chroma_location),
+        }
+    }
+}
+
+fn kind_of(data: &SideData) -> Option<&str> {
+    data.get("side_data_type")?.as_str()
+}
+
+/// How the picture was mastered, as parameters of x264.
+fn mastering(all: &[SideData]) -> Option<String> {
+    let find = |kind| all.iter().find(|data| kind_of(data) == Some(kind));
+    let display = find(MASTERING).and_then(|data| {
+        // In steps of 0.00002 and of 0.0001 candela for each square metre.
+        let value = |key: &str, steps: f64| {
+            let ratio = ratio(data.get(key)?)?;
+            Some((f64::from(ratio.num) / f64::from(ratio.den) * steps).round() as u64)
+        };
+        let point = |name: &str| {
+            let at = |axis: &str| value(&format!("{name}_{axis}"), 50000.0);
+            Some(format!("({},{})", at("x")?, at("y")?))
+        };
+        let light = |key| value(key, 10000.0);
+        Some(format!(
+            "mastering-display=G{}B{}R{}WP{}L({},{})",
+            point("green")?,
+            point("blue")?,
+            point("red")?,
+            point("white_point")?,
+            light("max_luminance")?,
+            light("min_luminance")?,
+        ))
+    });
+    let light = find(LIGHT).and_then(|data| {
+        let value = |key| data.get(key)?.as_u64();
+        Some(format!(
+            "cll={},{}",
+            value("max_content")?,
+            value("max_average")?
+        ))
+    });
+    let both: Vec<String> = [display, light].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(":"))
+}
+
+fn ratio(value: &Value) -> Option<Ratio> {
+    let (num, den) = value.as_str()?.split_once('/')?;
+    let ratio = Ratio {
+        num: num.parse().ok()?,
+        den: den.parse().ok()?,
+    };
+    (ratio.den > 0).then_some(ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(json: &str) -> Origin {
+        Origin::new(
+            OsStr::new("in.mkv"),
+            "in.mkv",
+            &serde_json::from_str(json).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_is_lost_is_said_and_what_is_not_is_not() {
+        let of = |stream: &str| {
+            origin(&format!(
+                r#"{{"streams": [{{"codec_type": "video", {stream}}}]}}"#
+            ))
+            .lost
+        };
+        assert_eq!(of(r#""pix_fmt": "yuva420p""#), ["alpha is left out"]);
+        assert_eq!(
+            of(r#""pix_fmt": "yuv420p", "tags": {"alpha_mode": "1"}"#),
+            ["alpha is left out"]
+        );
+        assert_eq!(
+            of(r#""pix_fmt": "yuv420p12le""#),
+            ["its 12 bits are reduced to 10"]
+        );
+        assert_eq!(
+            of(r#""pix_fmt": "gbrpf32le""#),
+            ["its floats are reduced to 10 bits"]
+        );
+        let side_data = r#""side_data_list": [{"side_data_type": "Stereo 3D"}, {"side_data_type": "Display Matrix"}]"#;
+        assert_eq!(of(side_data), ["not kept: Stereo 3D"]);
+        assert_eq!(
+            of(r#""pix_fmt": "yuv420p10le", "start_time": "0.000""#),
+            [""; 0]
+        );
+
+        let late = r#"{"streams": [{"codec_type": "video", "start_time": "1.48", "avg_frame_rate": "25/1"}],
+                       "format": {"start_time": "1.4"}}"#;
+        assert_eq!(
+            origin(late).lost,
+            ["its time begins at 1.480 s, and that of the output at 0"]
+        );
+        let late = origin(&late.replace(r#""1.4""#, r#""0""#));
+        assert!(
+            late.lost.is_empty() && (late.lead - 1.48).abs() < 1e-9,
+            "{late:?}"
+        );
+    }
+
+    #[test]
+    fn streams_are_told_apart() {
+        let json = r#"{"streams": [
+            {"index": 0, "codec_type": "audio", "codec_name": "aac"},
+            {"index": 1, "codec_type": "video"},
+            {"index": 2, "codec_type": "video"},
+            {"index": 3, "codec_type": "video", "disposition": {"attached_pic": 1}},
+            {"index": 4, "codec_type": "subtitle"},
+            {"index": 5, "codec_type": "data"}]}"#;
+        let all = origin(json);
+        let indices = |of: &Origin| of.streams.iter().map(|s| s.index).collect::<Vec<_>>();
+        assert_eq!(indices(&all), [0, 3, 4]);
+        assert_eq!(all.beside(), "sound, cover picture, subtitles");
+        assert_eq!(
+            all.lost,
+            ["left out: further streams of video, streams of data"]
+        );
+        assert_eq!(indices(&all.without_sound()), [3, 4]);
+    }
+
+    #[test]
+    fn mastering_is_in_the_units_of_x264() {
+        let json = r#"{"streams": [{"codec_type": "video", "side_data_list": [
+            {"side_data_type": "Mastering display metadata",
+             "red_x": "34000/50000", "red_y": "16000/50000", "green_x": "13250/50000", "green_y": "34500/50000",
+             "blue_x": "7500/50000", "blue_y": "3000/50000", "white_point_x": "15635/50000",
+             "white_point_y": "16450/50000", "min_luminance": "1/10000", "max_luminance": "1000/1"},
+            {"side_data_type": "Content light level metadata", "max_content": 1000, "max_average": 400}]}]}"#;
+        assert_eq!(
+            origin(json).mastering.as_deref(),
+            Some(
+                "mastering-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):cll=1000,400"
+            )
+        );
+    }
+
+    #[test]
+    fn rgb_is_tagged_as_it_is_converted() {
+        for (pixels, height, space) in [("gbrp", 720, "bt709"), ("rgb24", 576, "smpte170m")] {
+            let json = format!(
+                r#"{{"streams": [{{"codec_type": "video", "pix_fmt": "{pixels}", "height": {height},
+                    "color_space": "gbr", "color_transfer": "iec61966-2-1", "color_primaries": "unknown"}}]}}"#
+            );
+            let expected = Colour {
+                space: Some(space.to_owned()),
+                transfer: Some("iec61966-2-1".to_owned()),
+                ..Colour::default()
+            };
+            assert_eq!(origin(&json).colour, expected);
+        }
+    }
+
+    #[test]
+    fn colours_that_readers_assume_are_usual() {
+        let of = |space: &str, height| {
+            let json =
+                format!(r#"{{"streams": [{{"codec_type": "video", "color_space": "{space}"}}]}}"#);
+            origin(&json).unusual_colour(height)
+        };
+        assert_eq!(of("bt709", 1080), "");
+        assert_eq!(of("smpte170m", 480), "");
+        assert_eq!(of("bt709", 480), "bt709");
+        assert_eq!(of("bt2020nc", 2160), "bt2020nc");
+    }
+}
