@@ -11,6 +11,7 @@ pub mod dispatch;
 pub mod error;
 pub mod io;
 pub mod plan;
+pub mod quantity;
 pub mod rates;
 pub mod replay;
 pub mod rounds;

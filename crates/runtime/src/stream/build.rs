@@ -6,7 +6,7 @@ use super::ports::{Sink, Source, Through};
 use super::report::{Names, Report};
 use super::run;
 use super::schedule::Schedule;
-use super::tally::{OnProgress, Progress};
+use super::tally::{ByteCount, OnProgress, Progress};
 use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::Service;
@@ -52,6 +52,7 @@ pub(super) struct Options<'a> {
     pub(super) in_flight: Option<usize>,
     pub(super) cancel: CancelToken,
     pub(super) on_progress: Option<OnProgress<'a>>,
+    pub(super) bytes: Option<ByteCount>,
     pub(super) keep_partial: bool,
     pub(super) names: Names,
     pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
@@ -121,9 +122,15 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     }
 
     /// Calls `f` now and then, at most ten times a second, with how far the stream is; from whichever thread has
-    /// completed a unit. It should be quick: it takes computing time.
+    /// completed a unit, or has waited a second for one to be read. It should be quick: it takes computing time.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.options.on_progress = Some(Box::new(f));
+        self
+    }
+
+    /// Tells in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to it.
+    pub fn counting(mut self, bytes: &ByteCount) -> Self {
+        self.options.bytes = Some(bytes.clone());
         self
     }
 

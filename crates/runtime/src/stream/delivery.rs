@@ -144,6 +144,12 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> Delivery<'e, 'a, 'p, S, K> {
         self.tally.progress(plan, units, end, || in_link.dropped());
     }
 
+    /// Tells that the next unit is waited for.
+    fn waiting(&mut self, plan: &Plan, dropped: u64) {
+        let units = self.tally.units() + self.done;
+        self.tally.waiting(plan, units, dropped);
+    }
+
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
     fn bring(&mut self, number: u64, output: Box<S::Output>) -> bool {
         let place = (number - self.next) as usize;
@@ -179,7 +185,8 @@ pub(super) struct Job<S: Service> {
 ///
 /// The output comes first, so whoever has the oldest unit in work can finish it, and waiting for an output cannot be
 /// for ever.
-pub(super) fn take<S: Service, Src: Source<S>, K>(
+pub(super) fn take<S: Service, Src: Source<S>, K: Sink<S>>(
+    plan: &Plan,
     out_link: &OutLink<S>,
     turns: &Turns<'_, S, Src>,
     delivery: &Mutex<Delivery<'_, '_, '_, S, K>>,
@@ -190,7 +197,13 @@ pub(super) fn take<S: Service, Src: Source<S>, K>(
         claims.stop(delivery, Stop::Stopped);
         return None;
     };
-    let next = turns.take(|| out_link.flush());
+    // A job that delivers now will tell itself how far the stream is, unless it waits for the output.
+    let waiting = |dropped| {
+        if let Ok(mut delivery) = delivery.try_lock() {
+            delivery.waiting(plan, dropped);
+        }
+    };
+    let next = turns.take(|| out_link.flush(), waiting);
     let why = match next {
         Next::Unit(unit) => {
             return Some(Job {

@@ -295,7 +295,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             {
                 return None;
             }
-            let unit = match self.intake.take(|| out_link.flush()) {
+            let tally = &mut self.tally;
+            let waiting = |dropped| tally.waiting(plan, tally.units(), dropped);
+            let unit = match self.intake.take(|| out_link.flush(), waiting) {
                 Next::Unit(unit) => unit,
                 Next::End => return Some(Stop::End),
                 Next::Failed((unit, cause)) => return Some(Stop::Source { unit, cause }),

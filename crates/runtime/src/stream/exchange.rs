@@ -19,6 +19,9 @@ pub(super) struct Numbered<T> {
 /// Room for so many buffers is there from the start; for more it is made when they are.
 const ROOM_AT_ONCE: usize = 256;
 
+/// Whoever waits so long for a unit says so.
+const LONG: Duration = Duration::from_secs(1);
+
 /// What the consumer finds.
 pub(super) enum Taken<T, E> {
     /// The next unit.
@@ -235,6 +238,15 @@ impl<T, E> Exchange<T, E> {
 
     /// The next unit in order, waiting for it; `before_waiting` is called first.
     pub(super) fn take(&self, before_waiting: impl Fn()) -> Taken<T, E> {
+        self.take_or_tell(before_waiting, || ())
+    }
+
+    /// As [`Exchange::take`]; `waiting` is called each second that it takes.
+    pub(super) fn take_or_tell(
+        &self,
+        before_waiting: impl Fn(),
+        mut waiting: impl FnMut(),
+    ) -> Taken<T, E> {
         let mut state = self.lock();
         state.mark_for_producers();
         state.consuming = false;
@@ -257,12 +269,18 @@ impl<T, E> Exchange<T, E> {
             before_waiting();
             state.consumers_waiting += 1;
             let begin = Instant::now();
-            state = self
+            let timeout;
+            (state, timeout) = self
                 .filled
-                .wait(state)
+                .wait_timeout(state, LONG)
                 .unwrap_or_else(PoisonError::into_inner);
             add(&self.consumers_slept, begin.elapsed());
             state.consumers_waiting -= 1;
+            if timeout.timed_out() && state.full.is_empty() && state.end.is_none() {
+                drop(state);
+                waiting();
+                state = self.lock();
+            }
         }
     }
 

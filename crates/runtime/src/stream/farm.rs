@@ -83,7 +83,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             unit,
             output,
             stalled,
-        }) = take(out_link, &turns, &delivery, &claims)
+        }) = take(&plan, out_link, &turns, &delivery, &claims)
         else {
             return false;
         };

@@ -84,13 +84,21 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         self.over || self.inline.is_some() || self.link.is_filled_by(until, before_waiting)
     }
 
-    /// The next unit, waiting for it; `before_waiting` is called first.
-    pub(super) fn take(&mut self, before_waiting: impl Fn()) -> Next<Box<S::Input>> {
+    /// The next unit, waiting for it; `before_waiting` is called first, and `waiting` each second that it takes,
+    /// with how many units were dropped so far.
+    pub(super) fn take(
+        &mut self,
+        before_waiting: impl Fn(),
+        mut waiting: impl FnMut(u64),
+    ) -> Next<Box<S::Input>> {
         if self.over {
             return Next::End;
         }
         let next = match &mut self.inline {
-            None => match self.link.take(before_waiting) {
+            None => match self
+                .link
+                .take_or_tell(before_waiting, || waiting(self.link.dropped()))
+            {
                 Taken::Unit(unit) => Next::Unit(unit),
                 Taken::End(None) => Next::End,
                 Taken::End(Some(failure)) => Next::Failed(failure),
@@ -139,8 +147,12 @@ impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
     }
 
     /// As [`Intake::take`].
-    pub(super) fn take(&self, before_waiting: impl Fn()) -> Next<Box<S::Input>> {
-        self.lock().take(before_waiting)
+    pub(super) fn take(
+        &self,
+        before_waiting: impl Fn(),
+        waiting: impl FnMut(u64),
+    ) -> Next<Box<S::Input>> {
+        self.lock().take(before_waiting, waiting)
     }
 
     /// How long workers have waited for units to come, all together. Not what they waited while others read in line.

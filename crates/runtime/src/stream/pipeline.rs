@@ -235,7 +235,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             unit,
             output,
             stalled,
-        } = take(out_link, &turns, &delivery, &claims)?;
+        } = take(&plan, out_link, &turns, &delivery, &claims)?;
         wait(asked.elapsed().saturating_sub(stalled), pipe.stages());
         Some(Travel {
             number: unit.number,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::samples::Times;
 use crate::plan::{Placement, Plan, Structure};
+use crate::quantity::counted;
 use crate::tuner;
 
 /// What a stream did. `Display` is one line for people, `Serialize` is for programs; times are in seconds.
@@ -17,6 +18,8 @@ pub struct Report {
     pub names: Names,
     /// Units written.
     pub units: u64,
+    /// Bytes done, where the service counts them; see [`Stream::counting`](super::Stream::counting).
+    pub bytes: Option<u64>,
     /// Units a live stream lost because it was too slow.
     pub dropped: u64,
     /// The stream was cancelled before its source ended.
@@ -138,13 +141,31 @@ impl Names {
     }
 }
 
-fn counted(n: u64, plural: &str) -> String {
-    let name = if n == 1 {
-        plural.strip_suffix('s').unwrap_or(plural)
-    } else {
-        plural
-    };
-    format!("{n} {name}")
+/// How a stream ran, in the words of the tuner; made by [`Report::how`].
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a>(&'a Report);
+
+impl Report {
+    /// The plan and what it gained, in one line; `None` if no unit was computed.
+    pub fn how(&self) -> Option<How<'_>> {
+        self.plan.map(|_| How(self))
+    }
+}
+
+impl fmt::Display for How<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report {
+            names, plan, gain, ..
+        } = self.0;
+        if let Some(plan) = plan {
+            f.write_str(&names.of(plan))?;
+        }
+        match gain {
+            Some(gain) if gain.measured => write!(f, ", {:.1}x sequential", gain.factor),
+            Some(gain) => write!(f, ", {:.1}x sequential as predicted", gain.factor),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Report {
@@ -157,13 +178,8 @@ impl fmt::Display for Report {
             let digits = if self.units_per_s < 10.0 { 2 } else { 0 };
             write!(f, ", {:.digits$} {}", self.units_per_s, self.names.rate)?;
         }
-        if let Some(plan) = &self.plan {
-            write!(f, ", {}", self.names.of(plan))?;
-        }
-        match self.gain {
-            Some(gain) if gain.measured => write!(f, ", {:.1}x sequential", gain.factor)?,
-            Some(gain) => write!(f, ", {:.1}x sequential as predicted", gain.factor)?,
-            None => {}
+        if let Some(how) = self.how() {
+            write!(f, ", {how}")?;
         }
         if self.cancelled {
             f.write_str(", cancelled")?;
@@ -215,6 +231,7 @@ mod tests {
                 rate: "fps".into(),
             },
             units: 300,
+            bytes: None,
             dropped: 0,
             cancelled: false,
             wall_s: 0.728,

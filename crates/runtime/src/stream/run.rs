@@ -15,7 +15,7 @@ use super::pipeline::ROOM;
 use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
-use super::tally::Tally;
+use super::tally::{ByteCount, Tally};
 use crate::error::Error;
 use crate::plan::Choice;
 use crate::runtime::{Runtime, Seats};
@@ -84,7 +84,11 @@ where
     };
     let seats = runtime.seat()?;
 
-    let mut tally = Tally::new(source.units(), options.on_progress.take());
+    let mut tally = Tally::new(
+        source.units(),
+        options.on_progress.take(),
+        options.bytes.clone(),
+    );
     let started = guarded(|| {
         source.start(&service);
         Ok::<(), BoxError>(())
@@ -137,6 +141,7 @@ where
         service: service.key(),
         names: options.names,
         units: written.units,
+        bytes: options.bytes.as_ref().map(ByteCount::get),
         dropped,
         cancelled,
         wall_s,

@@ -1,5 +1,7 @@
 //! Keeps count while a stream runs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -15,6 +17,10 @@ pub struct Progress {
     pub units: u64,
     /// Units there will be, if the source knows.
     pub total: Option<u64>,
+    /// Bytes done so far, where the service counts them; see [`Stream::counting`](super::Stream::counting).
+    pub bytes: Option<u64>,
+    /// Nothing was computed for a second, since nothing was read.
+    pub waiting: bool,
     /// Units dropped so far; in live streams only.
     pub dropped: u64,
     /// Time since the stream began, in seconds.
@@ -23,6 +29,22 @@ pub struct Progress {
     pub rate: f64,
     /// The plan of the last unit.
     pub plan: Plan,
+}
+
+/// Bytes done, counted by the end of a stream that knows them. Clones are the same count.
+#[derive(Clone, Debug, Default)]
+pub struct ByteCount(Arc<AtomicU64>);
+
+impl ByteCount {
+    /// Counts some more.
+    pub fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// How many there are.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What is called with the progress of a run.
@@ -48,11 +70,16 @@ pub(super) struct Tally<'a> {
     /// The plan of the last unit, as an index.
     last: usize,
     on_progress: Option<OnProgress<'a>>,
+    bytes: Option<ByteCount>,
     reported: (Instant, u64),
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(total: Option<u64>, on_progress: Option<OnProgress<'a>>) -> Self {
+    pub(super) fn new(
+        total: Option<u64>,
+        on_progress: Option<OnProgress<'a>>,
+        bytes: Option<ByteCount>,
+    ) -> Self {
         let began = Instant::now();
         let limit = total.map_or(STREAM_SAMPLES, |t| t.min(STREAM_SAMPLES as u64) as usize);
         Tally {
@@ -62,6 +89,7 @@ impl<'a> Tally<'a> {
             plans: Vec::new(),
             last: 0,
             on_progress,
+            bytes,
             reported: (began, 0),
         }
     }
@@ -98,19 +126,29 @@ impl<'a> Tally<'a> {
         now: Instant,
         dropped: impl FnOnce() -> u64,
     ) {
+        if now.saturating_duration_since(self.reported.0) >= PROGRESS_EVERY {
+            self.report(plan, units, now, dropped(), false);
+        }
+    }
+
+    /// Reports that `units` units are done and the next is waited for.
+    pub(super) fn waiting(&mut self, plan: &Plan, units: u64, dropped: u64) {
+        self.report(plan, units, Instant::now(), dropped, true);
+    }
+
+    fn report(&mut self, plan: &Plan, units: u64, now: Instant, dropped: u64, waiting: bool) {
         let Some(on_progress) = &mut self.on_progress else {
             return;
         };
         let since = now.saturating_duration_since(self.reported.0);
-        if since < PROGRESS_EVERY {
-            return;
-        }
         on_progress(&Progress {
             units,
             total: self.total,
-            dropped: dropped(),
+            bytes: self.bytes.as_ref().map(ByteCount::get),
+            waiting,
+            dropped,
             elapsed_s: now.saturating_duration_since(self.began).as_secs_f64(),
-            rate: (units - self.reported.1) as f64 / since.as_secs_f64(),
+            rate: (units - self.reported.1) as f64 / since.as_secs_f64().max(1e-9),
             plan: *plan,
         });
         self.reported = (now, units);

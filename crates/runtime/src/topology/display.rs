@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::cpulist::{format_list, format_size};
+use super::cpulist::format_list;
 use super::{CacheKind, CoreClass, Topology};
+use crate::quantity::Size;
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +23,7 @@ impl fmt::Display for Topology {
                 format_list(&node.cpus)
             )?;
             match node.memory {
-                Some(bytes) => writeln!(f, ", {}", format_size(bytes))?,
+                Some(bytes) => writeln!(f, ", {}", Size(bytes))?,
                 None => writeln!(f)?,
             }
         }
@@ -31,7 +32,7 @@ impl fmt::Display for Topology {
             "{:<9} {}, {} of private cache each",
             "workers",
             self.workers(),
-            format_size(self.private_cache() as u64)
+            Size(self.private_cache() as u64)
         )
     }
 }
@@ -84,7 +85,7 @@ impl Topology {
                     CacheKind::Instruction => "i",
                     CacheKind::Unified => "",
                 };
-                let mut text = format!("{count} \u{d7} {}", format_size(bytes as u64));
+                let mut text = format!("{count} \u{d7} {}", Size(bytes as u64));
                 if sharers > 1 {
                     text.push_str(&format!(", shared by {sharers} cpus"));
                 }
