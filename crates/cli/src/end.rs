@@ -6,6 +6,7 @@ use evener_files::remove_unfinished;
 use evener_image::io::ffmpeg::kill_programs;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::progress;
 use crate::terminal::show_again;
 
 /// What whoever waits for the process sees.
@@ -21,8 +22,10 @@ pub enum Status {
 pub const DONE: Status = Status::Exit(0);
 
 impl Status {
-    /// Ends the process. Neither a program it started nor an unfinished file stays, and the terminal is as it was.
+    /// Ends the process. Neither a program it started, an unfinished file nor a progress bar stays, and the terminal is as
+    /// it was.
     pub fn end(self) -> ! {
+        progress::leave();
         // A thread that was left inside a read still owns the program it reads from.
         kill_programs();
         remove_unfinished();

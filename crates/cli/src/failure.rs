@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use clap::error::{ContextKind, ContextValue};
 use signal_hook::consts::SIGPIPE;
 
 pub use crate::end::{DONE, Status};
@@ -71,33 +70,6 @@ impl fmt::Display for Failure {
         lines
             .filter(|line| !line.is_empty())
             .try_for_each(|line| write!(f, "; {line}"))
-    }
-}
-
-/// Arguments whose values no message repeats, or may be given one by mistake.
-const SECRET: [&str; 3] = ["--key", "--iv", "--passphrase"];
-
-impl From<clap::Error> for Failure {
-    /// What clap says in several lines, without its repetition of the usage.
-    fn from(mut error: clap::Error) -> Failure {
-        let argument = error.get(ContextKind::InvalidArg);
-        let argument = argument.map(ContextValue::to_string).unwrap_or_default();
-        if SECRET.iter().any(|secret| argument.starts_with(secret)) {
-            let nothing = ContextValue::String("...".to_owned());
-            error.insert(ContextKind::InvalidValue, nothing);
-        }
-        let text = error.render().to_string();
-        let said = text
-            .lines()
-            .map(str::trim)
-            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-            .filter(|line| !line.is_empty());
-        let message = said.fold(String::new(), |all, line| match all.as_str() {
-            "" => line.trim_start_matches("error: ").to_owned(),
-            list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
-            _ => all + "; " + line.trim_start_matches("tip: "),
-        });
-        Failure::request(message).and("see --help")
     }
 }
 

@@ -12,9 +12,10 @@ use evener_files::FileId;
 use evener_runtime::stream::RunOptions;
 use evener_runtime::{Report, Runtime};
 
+use crate::closing::{Amount, Output, done, interrupted};
 use crate::failure::{Ended, Failure};
 use crate::output::tell;
-use crate::progress::Bar;
+use crate::progress::{Bar, Of};
 use crate::signals::Signals;
 use crate::stream::{Started, StreamArgs};
 
@@ -24,11 +25,9 @@ pub trait Job: Sized {
     type Outcome;
     /// Why it did not run to its end.
     type Error: Into<Failure>;
-    /// What units and units a second are called.
-    const NAMES: (&'static str, &'static str);
 
-    /// Units that will be read, about, where that is known.
-    fn units(&self) -> Option<u64>;
+    /// Bytes of the job, where their number is known.
+    fn bytes(&self) -> Option<u64>;
 
     /// The identity of what is read, where it is a file that could be overwritten.
     fn input_id(&self) -> Option<FileId>;
@@ -36,14 +35,31 @@ pub trait Job: Sized {
     fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<Self::Outcome, Self::Error>;
 }
 
-/// Opens a session that writes `output`, runs it and tells what it did; `report` makes that of what it came to.
+/// What a run came to: the report, what was done where it is more than bytes written, and a line with more of it.
+pub struct Came {
+    pub report: Report,
+    pub what: Option<String>,
+    pub more: Option<String>,
+}
+
+impl From<Report> for Came {
+    fn from(report: Report) -> Came {
+        Came {
+            report,
+            what: None,
+            more: None,
+        }
+    }
+}
+
+/// Opens a session that writes `output`, runs it and tells what it did, which `came` makes of its outcome.
 /// `complete` says what is well even if no report can be written.
 pub fn convert<J: Job + Display>(
     args: &StreamArgs,
     output: &OsStr,
     complete: &str,
     open: impl FnOnce() -> Result<J, Failure>,
-    report: impl FnOnce(J::Outcome) -> Report,
+    came: impl FnOnce(J::Outcome) -> Came,
 ) -> Ended {
     args.check_apart(None, output)?;
     let signals = Signals::take()?;
@@ -53,8 +69,19 @@ pub fn convert<J: Job + Display>(
     if args.explain {
         tell(&session.to_string());
     }
+    let (all, output) = (session.bytes().map(Amount::Bytes), Output::named(output));
     let outcome = run(session, args, &started, &signals)?;
-    started.done(&report(outcome), &signals, complete)
+    let Came { report, what, more } = came(outcome);
+    let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
+    let lines = match report.cancelled {
+        true => vec![interrupted(&output, bytes, all)],
+        false => {
+            let what = what.unwrap_or_else(|| bytes.to_string());
+            let line = done(output.name().as_deref(), &what, bytes, &report);
+            std::iter::once(line).chain(more).collect()
+        }
+    };
+    started.done(&report, &lines, &signals, complete)
 }
 
 /// Runs a session behind a progress bar.
@@ -64,7 +91,7 @@ pub fn run<J: Job>(
     started: &Started,
     signals: &Signals,
 ) -> Result<J::Outcome, Failure> {
-    let bar = Bar::start(session.units(), J::NAMES.0, J::NAMES.1);
+    let bar = Bar::start(Of::Bytes(session.bytes()));
     let options = RunOptions {
         plan: args.plan,
         workers: args.workers,
@@ -77,14 +104,13 @@ pub fn run<J: Job>(
 }
 
 macro_rules! job {
-    ([$($of:tt)*] $session:ty, $error:ty => $outcome:ty, $names:expr, $input_id:expr) => {
+    ([$($of:tt)*] $session:ty, $error:ty => $outcome:ty, $input_id:expr) => {
         impl $($of)* Job for $session {
             type Outcome = $outcome;
             type Error = $error;
-            const NAMES: (&'static str, &'static str) = $names;
 
-            fn units(&self) -> Option<u64> {
-                self.units().into()
+            fn bytes(&self) -> Option<u64> {
+                self.bytes().into()
             }
 
             fn input_id(&self) -> Option<FileId> {
@@ -98,11 +124,8 @@ macro_rules! job {
     };
 }
 
-const MIB: (&str, &str) = ("MiB", "MiB/s");
-const UNITS: (&str, &str) = ("units", "units/s");
-
-job!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, MIB, Self::input_id);
-job!([] product::Session, product::Error => Report, UNITS, Self::input_id);
-job!([] block::PackSession, block::SessionError => (Packed, Report), UNITS, Self::input_id);
-job!([] block::UnpackSession, block::SessionError => Report, UNITS, Self::input_id);
-job!([] block::VerifySession, block::SessionError => (block::Verified, Report), UNITS, |_| None);
+job!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, Self::input_id);
+job!([] product::Session, product::Error => Report, Self::input_id);
+job!([] block::PackSession, block::SessionError => (Packed, Report), Self::input_id);
+job!([] block::UnpackSession, block::SessionError => Report, Self::input_id);
+job!([] block::VerifySession, block::SessionError => (block::Verified, Report), |_| None);

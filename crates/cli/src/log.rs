@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::Failure;
-use crate::{output, progress};
+use crate::{output, progress, quiet};
 
 const VARIABLE: &str = "EVENER_LOG";
 
@@ -27,6 +27,10 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         (1, _) => LevelFilter::INFO,
         (2, _) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
+    };
+    let level = match quiet::is_set() {
+        true => level.min(LevelFilter::WARN),
+        false => level,
     };
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)

@@ -5,6 +5,7 @@
 //! is SIGPIPE, without a word.
 #![forbid(unsafe_code)]
 
+mod closing;
 mod commands;
 mod end;
 mod failure;
@@ -13,12 +14,15 @@ mod log;
 mod output;
 mod panics;
 mod progress;
+mod quiet;
 mod signals;
 mod stream;
 mod terminal;
+mod usage;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, Parser};
+use clap::parser::ValueSource;
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 use evener_runtime::Simd;
 
 use crate::commands::Command;
@@ -53,6 +57,49 @@ struct Cli {
     /// Log more; twice for details
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
+
+    /// Say nothing beside results, warnings and errors
+    #[arg(short, long, global = true, display_order = 101)]
+    quiet: bool,
+}
+
+/// What contradicts `--quiet`.
+const LOUD: [&str; 2] = ["verbose", "explain"];
+
+impl Cli {
+    fn command_for_all() -> clap::Command {
+        // `-5` is a wrong number where one is wanted, and no unknown flag.
+        fn with_negative_numbers(command: clap::Command) -> clap::Command {
+            let negative = |arg: clap::Arg| match arg.get_action().takes_values() {
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            };
+            command
+                .mut_args(negative)
+                .mut_subcommands(with_negative_numbers)
+        }
+        with_negative_numbers(Cli::command())
+    }
+
+    fn parse() -> Result<Cli, clap::Error> {
+        let matches = Cli::command_for_all().try_get_matches()?;
+        let cli = Cli::from_arg_matches(&matches)?;
+        if cli.quiet {
+            let mut leaf = &matches;
+            while let Some((_, below)) = leaf.subcommand() {
+                leaf = below;
+            }
+            let given = |name: &&str| {
+                let known = leaf.try_contains_id(name).unwrap_or(false);
+                known && leaf.value_source(name) == Some(ValueSource::CommandLine)
+            };
+            if let Some(other) = LOUD.into_iter().find(given) {
+                let text = format!("--quiet and --{other} contradict each other; leave one out");
+                return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
+            }
+        }
+        Ok(cli)
+    }
 }
 
 fn main() {
@@ -67,7 +114,7 @@ fn main() {
 }
 
 fn run() -> Ended {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::parse() {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
             output::printed(|_| error.print())?;
@@ -80,6 +127,7 @@ fn run() -> Ended {
         }
         Err(error) => return Err(error.into()),
     };
+    quiet::set(cli.quiet);
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
     cli.command.run()
@@ -87,10 +135,8 @@ fn run() -> Ended {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        super::Cli::command_for_all().debug_assert();
     }
 }

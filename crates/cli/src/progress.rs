@@ -1,17 +1,26 @@
-//! The progress bar: units, rate, time left and the plan, on a terminal only.
+//! The progress bar: what is done, how fast, and the time left, on a terminal only.
 
 use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use console::Term;
+use evener_runtime::quantity::Seconds;
 use evener_runtime::stream::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Columns before the text: the bar and the percentage.
-const BEFORE: usize = 32;
+use crate::closing::Amount;
+use crate::quiet;
 
 /// The bar of this process, for those who print beside it.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
+
+/// Steps of a bar that shows the share of all work.
+const STEPS: u64 = 1000;
+
+/// How long a terminal may take to clear a line.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Calls `print` while no bar is on the terminal.
 pub fn beside(print: impl FnOnce()) {
@@ -21,35 +30,94 @@ pub fn beside(print: impl FnOnce()) {
     }
 }
 
+/// Takes the bar off the terminal before the process ends in the middle of its work. A terminal that takes nothing, as
+/// after Ctrl-S, is not waited for.
+pub fn leave() {
+    let Some(bar) = BAR.get() else {
+        return;
+    };
+    let (done, cleared) = mpsc::channel();
+    let clear = move || {
+        if !bar.is_finished() {
+            bar.finish_and_clear();
+        }
+        let _ = done.send(());
+    };
+    if thread::Builder::new().spawn(clear).is_ok() {
+        let _ = cleared.recv_timeout(PATIENCE);
+    }
+}
+
+/// What a bar is of.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    /// Frames, and how many there are.
+    Frames(Option<u64>),
+    /// Bytes, and how many there are.
+    Bytes(Option<u64>),
+    /// Work that can only be told as a share of all.
+    Work,
+    /// Lines of somebody else's.
+    Lines,
+}
+
+impl Of {
+    fn length(self) -> Option<u64> {
+        match self {
+            Of::Frames(all) | Of::Bytes(all) => all,
+            Of::Work => Some(STEPS),
+            Of::Lines => None,
+        }
+    }
+
+    /// How much is done.
+    fn amount(self, progress: &Progress) -> Option<Amount> {
+        match self {
+            Of::Frames(_) => Some(Amount::Frames(progress.units)),
+            Of::Bytes(_) => progress.bytes.map(Amount::Bytes),
+            Of::Work | Of::Lines => None,
+        }
+    }
+
+    /// How much there is.
+    fn all(self) -> Option<Amount> {
+        match self {
+            Of::Frames(all) => all.map(Amount::Frames),
+            Of::Bytes(all) => all.map(Amount::Bytes),
+            Of::Work | Of::Lines => None,
+        }
+    }
+}
+
 /// A bar on the standard error.
 pub struct Bar {
     bar: &'static ProgressBar,
-    units: &'static str,
-    rate: &'static str,
+    of: Of,
+    /// Columns before the text.
+    before: usize,
 }
 
 impl Bar {
-    /// A bar for `count` units, if their number is known; units and units a second are called `units` and `rate`.
-    /// `None` where the standard error is no terminal that can draw one.
-    pub fn start(count: Option<u64>, units: &'static str, rate: &'static str) -> Option<Bar> {
+    /// `None` where the standard error is no terminal that can draw one, or nobody wants it.
+    pub fn start(of: Of) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        if dumb || !io::stderr().is_terminal() {
+        if dumb || quiet::is_set() || !io::stderr().is_terminal() {
             return None;
         }
-        let template = match count {
-            Some(_) => "{bar:24} {percent:>3} %  {msg}",
-            None => "{spinner} {msg}",
+        let width = if columns() < 80 { 12 } else { 24 };
+        let (template, before) = match of.length() {
+            Some(_) => (
+                format!("{{bar:{width}}} {{percent:>3}} %  {{msg}}"),
+                width + 8,
+            ),
+            None => ("{spinner} {msg}".to_owned(), 2),
         };
-        let target = ProgressDrawTarget::stderr();
-        let bar = ProgressBar::with_draw_target(count, target);
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let bar = ProgressBar::with_draw_target(of.length(), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("\u{2501}\u{2578}\u{2500}"));
         }
-        Some(Bar {
-            bar: BAR.get_or_init(|| bar),
-            units,
-            rate,
-        })
+        let bar = BAR.get_or_init(|| bar);
+        Some(Bar { bar, of, before })
     }
 
     /// What a stream calls with its progress.
@@ -61,55 +129,50 @@ impl Bar {
     /// What a stream calls whose units differ in size: with its progress, and with the share of all work that is done,
     /// by earlier runs too, and of what was left for this one.
     pub fn updater_of_shares(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
-        let &Bar { bar, units, rate } = self;
-        let mut smooth = Rate::default();
+        let &Bar { bar, of, before } = self;
+        let mut rate = Rate::default();
         move |progress, shares| {
-            let now = smooth.smooth(progress.rate);
-            let mut text = match progress.total {
-                Some(total) => format!("{}/{total} {units}, {now:.0} {rate}, ", progress.units),
-                None => format!("{} {units}, {now:.0} {rate}, ", progress.units),
+            let done = of.amount(progress);
+            let share = |done: Amount| {
+                let all = of.all()?.number().max(1);
+                Some([(done.number() as f64 / all as f64).min(1.0); 2])
             };
-            let of_units = progress.total.map(|total| {
-                let share = progress.units as f64 / total.max(1) as f64;
-                [share.min(1.0); 2]
-            });
-            if let Some([_, run]) = shares.or(of_units)
-                && run > 0.0
-            {
-                let left = progress.elapsed_s / run * (1.0 - run);
-                text.push_str(&format!("{} left, ", Seconds(left)));
+            let mut said: Vec<String> = done.iter().map(|done| done.of(of.all())).collect();
+            if progress.waiting {
+                said.push("waiting for input".to_owned());
+            } else {
+                if let Some(done) = done {
+                    said.push(done.rate(rate.at(progress.elapsed_s, done.number())));
+                }
+                if let Some([_, run]) = shares.or_else(|| share(done?))
+                    && run > 0.0
+                {
+                    let left = (progress.elapsed_s / run * (1.0 - run)).ceil();
+                    said.push(format!("{} left", Seconds(left)));
+                }
             }
             if progress.dropped > 0 {
-                text.push_str(&format!("{} dropped, ", progress.dropped));
+                said.push(format!("{} dropped", progress.dropped));
             }
-            text.push_str(&progress.plan.to_string());
-            // Room is left for the ^C that a terminal shows: a line that wraps cannot be cleared.
-            let columns = usize::from(Term::stderr().size().1);
-            let text: String = text
-                .chars()
-                .take(columns.saturating_sub(BEFORE + 4))
-                .collect();
-            let position = match (shares, bar.length()) {
-                (Some([all, _]), Some(length)) => (all * length as f64) as u64,
-                _ => progress.units,
+            let position = match (shares, done) {
+                (Some([all, _]), _) => (all * STEPS as f64) as u64,
+                (None, done) => done.map_or(0, Amount::number),
             };
             if bar.length().is_some_and(|length| length < position) {
                 // Containers count frames wrongly now and then.
                 bar.set_length(position);
             }
             bar.set_position(position);
-            bar.set_message(text);
+            bar.set_message(fitted(&said, room(before)));
         }
     }
 
-    /// What shows anything that is a line.
+    /// What shows anything that is a line of parts with commas between them.
     pub fn teller<T: std::fmt::Display>(&self) -> impl FnMut(&T) + Send + use<T> {
-        let bar = self.bar;
+        let &Bar { bar, before, .. } = self;
         move |line| {
-            let columns = usize::from(Term::stderr().size().1);
-            let text = line.to_string();
-            let text: String = text.chars().take(columns.saturating_sub(6)).collect();
-            bar.set_message(text);
+            let parts: Vec<String> = line.to_string().split(", ").map(str::to_owned).collect();
+            bar.set_message(fitted(&parts, room(before)));
             bar.tick();
         }
     }
@@ -122,29 +185,39 @@ impl Drop for Bar {
     }
 }
 
-/// A rate that can be read while it changes.
-#[derive(Default)]
-struct Rate(Option<f64>);
-
-impl Rate {
-    fn smooth(&mut self, latest: f64) -> f64 {
-        let smooth = self.0.map_or(latest, |old| 0.8 * old + 0.2 * latest);
-        self.0 = Some(smooth);
-        smooth
-    }
+fn columns() -> usize {
+    usize::from(Term::stderr().size().1)
 }
 
-/// `4 s`, `2 min 5 s`, `3 h 20 min`
-struct Seconds(f64);
+/// Columns for the text. Some are left for the ^C that a terminal shows: a line that wraps cannot be cleared.
+fn room(before: usize) -> usize {
+    columns().saturating_sub(before + 4)
+}
 
-impl std::fmt::Display for Seconds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let s = self.0.ceil() as u64;
-        match s {
-            0..60 => write!(f, "{s} s"),
-            60..3600 => write!(f, "{} min {} s", s / 60, s % 60),
-            _ => write!(f, "{} h {} min", s / 3600, s % 3600 / 60),
-        }
+/// As many of the parts as there is room for, or of the first as many words.
+fn fitted(parts: &[String], room: usize) -> String {
+    let fits = |text: &String| text.chars().count() <= room;
+    let all = (1..=parts.len()).rev().map(|n| parts[..n].join(", "));
+    let words: Vec<&str> = parts.first().map_or(Vec::new(), |p| p.split(' ').collect());
+    let some = (0..words.len()).rev().map(|n| words[..n].join(" "));
+    all.chain(some).find(fits).unwrap_or_default()
+}
+
+/// A rate that can be read while it changes.
+#[derive(Default)]
+struct Rate {
+    last: (f64, u64),
+    smooth: Option<f64>,
+}
+
+impl Rate {
+    /// The rate when `done` are done after so many seconds.
+    fn at(&mut self, seconds: f64, done: u64) -> f64 {
+        let (before, had) = std::mem::replace(&mut self.last, (seconds, done));
+        let latest = done.saturating_sub(had) as f64 / (seconds - before).max(1e-3);
+        let smooth = self.smooth.map_or(latest, |old| 0.8 * old + 0.2 * latest);
+        self.smooth = Some(smooth);
+        smooth
     }
 }
 
@@ -153,21 +226,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_left_read_well() {
-        for (s, text) in [
-            (0.0, "0 s"),
-            (3.2, "4 s"),
-            (125.0, "2 min 5 s"),
-            (12_000.0, "3 h 20 min"),
-        ] {
-            assert_eq!(Seconds(s).to_string(), text);
-        }
+    fn the_rate_follows_slowly() {
+        let mut rate = Rate::default();
+        assert!((rate.at(1.0, 100) - 100.0).abs() < 1e-9);
+        assert!((rate.at(2.0, 300) - 120.0).abs() < 1e-9);
     }
 
     #[test]
-    fn the_rate_follows_slowly() {
-        let mut rate = Rate::default();
-        assert_eq!(rate.smooth(100.0), 100.0);
-        assert_eq!(rate.smooth(200.0), 120.0);
+    fn a_line_is_cut_between_its_parts_and_then_between_words() {
+        let parts = ["120 of 300 frames", "27.8 fps", "7 s left"].map(str::to_owned);
+        for (room, text) in [
+            (40, "120 of 300 frames, 27.8 fps, 7 s left"),
+            (37, "120 of 300 frames, 27.8 fps, 7 s left"),
+            (36, "120 of 300 frames, 27.8 fps"),
+            (17, "120 of 300 frames"),
+            (16, "120 of 300"),
+            (2, ""),
+        ] {
+            assert_eq!(fitted(&parts, room), text, "{room}");
+        }
+        assert_eq!(fitted(&[], 10), "");
     }
 }

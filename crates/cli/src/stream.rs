@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{Side, check_apart, tell};
+use crate::quiet::note;
 use crate::signals::Signals;
 
 /// How a stream is run, and what is told of it.
@@ -105,9 +106,16 @@ impl Started {
         self.json.as_ref().is_some_and(Side::is_stdout)
     }
 
-    /// Writes and tells what the stream did. `complete` says what is well even if that fails, unless it was cancelled.
-    pub fn done(self, report: &Report, signals: &Signals, complete: &str) -> Ended {
-        self.done_with(report, report, signals, complete)
+    /// Writes what the stream did, and tells it in `lines`. `complete` says what is well even if that fails, unless it
+    /// was cancelled.
+    pub fn done(
+        self,
+        report: &Report,
+        lines: &[String],
+        signals: &Signals,
+        complete: &str,
+    ) -> Ended {
+        self.done_with(report, report, lines, signals, complete)
     }
 
     /// The same with `json` for programs in place of the report.
@@ -115,6 +123,7 @@ impl Started {
         self,
         report: &Report,
         json: &impl Serialize,
+        lines: &[String],
         signals: &Signals,
         complete: &str,
     ) -> Ended {
@@ -130,11 +139,14 @@ impl Started {
         })?;
         if self.explain {
             report.decisions.iter().for_each(|decision| tell(decision));
+            if let Some(how) = report.how() {
+                tell(&format!("ran     {how}"));
+            }
         }
-        if let Some(note) = &report.placement_note {
-            tell(&format!("evener: note: {note}"));
+        if let Some(text) = &report.placement_note {
+            note(&format!("evener: note: {text}"));
         }
-        tell(&report.to_string());
+        lines.iter().for_each(|line| note(line));
         Ok(match signals.status() {
             Some(status) if report.cancelled => status,
             _ => DONE,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Bytes: `10 bytes`, `64 KiB`, `1.02 GiB`.
+/// Bytes: `10 bytes`, `64 KiB`, `1.02 GiB`; rounded down, so that what is less than a MiB is never called one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
@@ -10,19 +10,18 @@ const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut number = self.0 as f64;
-        if number < 1024.0 {
+        let shift = self.0.checked_ilog2().unwrap_or(0) / 10 * 10;
+        let Some(unit) = (shift / 10).checked_sub(1) else {
             return f.write_str(&counted(self.0, "bytes"));
-        }
-        let mut unit = "";
-        for next in UNITS {
-            (number, unit) = (number / 1024.0, next);
-            // What would round to 1024 is one of the next unit.
-            if number < 1023.5 {
-                break;
-            }
-        }
-        write!(f, "{} {unit}", Figures(number))
+        };
+        let hundredths = ((u128::from(self.0) * 100) >> shift) as u64;
+        let step = match hundredths {
+            10_000.. => 100,
+            1000.. => 10,
+            _ => 1,
+        };
+        let down = (hundredths / step * step) as f64 / 100.0;
+        write!(f, "{} {}", Figures(down), UNITS[unit as usize])
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `source.rs` | units of an image; workers read their bytes |
 //! | `service.rs` | decoding and comparing |
 //! | `findings.rs` | what was found |
-//! | `sink.rs` | unpacked units to a file or a pipe |
+//! | `sink.rs` | unpacked units to a file or a pipe, and those that are only looked at |
 
 mod findings;
 mod service;
@@ -16,6 +16,6 @@ mod unit;
 
 pub use findings::{Bad, Findings, Kind};
 pub use service::{Decode, Purpose};
-pub use sink::UnpackSink;
+pub use sink::{CheckSink, UnpackSink};
 pub use source::BlockSource;
 pub use unit::{UnitIn, UnitOut};

@@ -1,9 +1,11 @@
 //! Unpacked units to a file or a pipe.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use evener_files::{OutputFile, Target};
+use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
@@ -19,6 +21,7 @@ pub struct UnpackSink {
     bytes: u64,
     /// Zeros that are not written yet.
     zeros: u64,
+    count: ByteCount,
     complete: bool,
 }
 
@@ -33,6 +36,7 @@ impl UnpackSink {
             output,
             bytes: 0,
             zeros: 0,
+            count: ByteCount::default(),
             complete: false,
         }
     }
@@ -40,6 +44,11 @@ impl UnpackSink {
     /// What messages call the output.
     pub fn name(&self) -> &str {
         self.output.name()
+    }
+
+    /// Bytes of the image that are written, as they are.
+    pub(crate) fn count(&self) -> ByteCount {
+        self.count.clone()
     }
 
     fn done(&self, result: io::Result<()>) -> Result<(), Error> {
@@ -88,6 +97,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
                 true => self.zeros += piece.len,
                 false => self.put(&rows[row * unit.width()..][..piece.len as usize])?,
             }
+            self.count.add(piece.len);
         }
         self.complete |= last;
         Ok(())
@@ -105,5 +115,29 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
             .and_then(|()| self.output.commit(self.bytes));
         let name = self.output.name().to_owned();
         Ok(done.map_err(|reason| evener_files::Error::Commit { name, reason })?)
+    }
+}
+
+/// Counts the bytes that were looked at.
+#[derive(Default)]
+pub struct CheckSink {
+    pub(crate) count: ByteCount,
+}
+
+impl<S: Service<Output = UnitOut>> Sink<S> for CheckSink {
+    type Error = Infallible;
+
+    fn write(&mut self, unit: &UnitOut) -> Result<(), Infallible> {
+        let bytes = unit.pieces().0.iter().map(|piece| piece.len).sum();
+        self.count.add(bytes);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn inline(&self) -> bool {
+        true
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evener_files::OutputFile;
+use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
 use super::container::{self, Container, Out, Packed, Packing, check_entries};
@@ -25,6 +26,7 @@ pub struct PackSink {
     zeros: u64,
     packed: Packed,
     told: Arc<Mutex<Packed>>,
+    count: ByteCount,
     complete: bool,
 }
 
@@ -44,6 +46,7 @@ impl PackSink {
             zeros: 0,
             packed: Packed::default(),
             told: Arc::default(),
+            count: ByteCount::default(),
             complete: false,
         }
     }
@@ -57,6 +60,11 @@ impl PackSink {
     pub(crate) fn told(&self) -> impl Fn() -> Packed + use<> {
         let told = Arc::clone(&self.told);
         move || *told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the image that are packed, as they are.
+    pub(crate) fn count(&self) -> ByteCount {
+        self.count.clone()
     }
 
     fn zero(&mut self, bytes: u64) {
@@ -88,6 +96,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         let span = unit.span();
         self.complete |= span.last;
         self.packed.size += span.len;
+        self.count.add(span.len);
         self.packed.blocks += span.len.div_ceil(self.block);
         let blocks = match span.zero {
             true => {

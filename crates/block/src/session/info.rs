@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 
+use evener_runtime::quantity::Size;
 use serde::Serialize;
 
 use super::overlay::{OverlayInfo, overlay_info};
@@ -126,34 +127,16 @@ pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, Sess
     })
 }
 
-/// `1.50 GiB`, never more than there is: 1 MiB less a byte is 1023.99 KiB.
-pub(super) struct Bytes(pub(super) u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-        let shift = self.0.checked_ilog2().unwrap_or(0) / 10 * 10;
-        match (shift / 10).checked_sub(1) {
-            None => write!(f, "{} bytes", self.0),
-            Some(unit) => {
-                let hundredths = (u128::from(self.0) * 100) >> shift;
-                let (whole, part) = (hundredths / 100, hundredths % 100);
-                write!(f, "{whole}.{part:02} {}", units[unit as usize])
-            }
-        }
-    }
-}
-
 impl fmt::Display for Info {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.name)?;
         writeln!(f, "  format    {}", self.format)?;
-        writeln!(f, "  size      {} ({} bytes)", Bytes(self.size), self.size)?;
-        let packed = Bytes(self.packed_size);
+        writeln!(f, "  size      {} ({} bytes)", Size(self.size), self.size)?;
+        let packed = Size(self.packed_size);
         writeln!(f, "  file      {packed}, {:.2} times smaller", self.ratio)?;
-        writeln!(f, "  block     {}", Bytes(self.block_size.into()))?;
+        writeln!(f, "  block     {}", Size(self.block_size.into()))?;
         for (codec, used) in &self.codecs {
-            let (bytes, packed) = (Bytes(used.bytes), Bytes(used.packed));
+            let (bytes, packed) = (Size(used.bytes), Size(used.packed));
             writeln!(
                 f,
                 "  {codec:<9} {} blocks, {bytes} in {packed}",
@@ -164,7 +147,7 @@ impl fmt::Display for Info {
             f,
             "  zero      {} blocks, {}",
             self.zero_blocks,
-            Bytes(self.zero_bytes)
+            Size(self.zero_bytes)
         )?;
         if let Some(root) = self.root {
             write!(f, "\n  root      {root}")?;
@@ -176,7 +159,7 @@ impl fmt::Display for Info {
 impl fmt::Display for Packed {
     /// A line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (size, packed) = (Bytes(self.size), Bytes(self.packed_size));
+        let (size, packed) = (Size(self.size), Size(self.packed_size));
         let ratio = self.size as f64 / self.packed_size.max(1) as f64;
         write!(f, "{size} in {packed}, {ratio:.2} times smaller, ")?;
         write!(f, "{} of {} blocks zero", self.zero_blocks, self.blocks)?;
@@ -184,25 +167,5 @@ impl fmt::Display for Packed {
             write!(f, ", root {root}")?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_read_well() {
-        for (bytes, text) in [
-            (0, "0 bytes"),
-            (1023, "1023 bytes"),
-            (1024, "1.00 KiB"),
-            ((1 << 20) - 1, "1023.99 KiB"),
-            ((2 << 20) - 1, "1.99 MiB"),
-            (u64::MAX, "15.99 EiB"),
-            (3 << 29, "1.50 GiB"),
-        ] {
-            assert_eq!(Bytes(bytes).to_string(), text);
-        }
     }
 }

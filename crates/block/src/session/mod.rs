@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use evener_files::{InputFile, OutputFile, SourceFile};
-use evener_runtime::stream::{Report, StreamError};
+use evener_runtime::stream::{ByteCount, Report, StreamError};
 use evener_runtime::{Runtime, Service, Sink, Source};
 
 use crate::error::Error;
@@ -49,7 +49,7 @@ pub use verify::{Verified, VerifySession, verify};
 fn stream<S, Src, Snk>(
     runtime: &Runtime,
     options: Options<'_>,
-    trouble: &Trouble,
+    (trouble, count): (&Trouble, &ByteCount),
     (source, service, sink): (Src, S, Snk),
 ) -> Result<Report, SessionError>
 where
@@ -62,6 +62,7 @@ where
         .through(service)
         .options(options)
         .named("units", "blocks")
+        .counting(count)
         .into(sink)
         .map_err(|error| match (&error, trouble.take()) {
             (StreamError::Unit { .. }, Some(cause)) => cause.into(),

@@ -5,10 +5,10 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 
 use evener_files::one_line;
+use evener_runtime::quantity::Size;
 use serde::Serialize;
 
 use super::SessionError;
-use super::info::Bytes;
 use crate::overlay::{About, is_overlay};
 use crate::tree::Hash;
 
@@ -67,8 +67,8 @@ impl fmt::Display for OverlayInfo {
         writeln!(f, "{}", self.name)?;
         writeln!(f, "  format    {}", self.format)?;
         writeln!(f, "  of        {}, {}", self.base, self.base_format)?;
-        writeln!(f, "  size      {} ({} bytes)", Bytes(self.size), self.size)?;
-        let (bytes, file) = (Bytes(self.bytes), Bytes(self.file_bytes));
+        writeln!(f, "  size      {} ({} bytes)", Size(self.size), self.size)?;
+        let (bytes, file) = (Size(self.bytes), Size(self.file_bytes));
         write!(f, "  written   {bytes}, the file takes {file}")
     }
 }

@@ -131,9 +131,9 @@ fn level(codec: &Codec, asked: Option<i32>) -> Result<i32, SessionError> {
 }
 
 impl PackSession {
-    /// Units that will be read, about, where that is known.
-    pub fn units(&self) -> Option<u64> {
-        self.source.count()
+    /// Bytes of the image, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.source.as_image()?.image().size())
     }
 
     /// The identity of the input, where it is a file.
@@ -151,8 +151,9 @@ impl PackSession {
         options: Options<'_>,
     ) -> Result<(Packed, Report), SessionError> {
         let (trouble, told) = (self.service.trouble(), self.sink.told());
+        let count = self.sink.count();
         let parts = (self.source, self.service, self.sink);
-        let report = stream(runtime, options, &trouble, parts)?;
+        let report = stream(runtime, options, (&trouble, &count), parts)?;
         Ok((told(), report))
     }
 }

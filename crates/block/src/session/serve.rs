@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use evener_runtime::quantity::Size;
 use evener_runtime::rounds::LoadReport;
 use evener_runtime::stream::CancelToken;
 use evener_runtime::{Choice, Rounds, Runtime};
 
-use super::info::Bytes;
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
@@ -249,11 +249,11 @@ impl fmt::Display for ServeSession {
     /// A line: what is served, where, and how to connect.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let image = self.site.store.image();
-        let (name, size) = (image.file().name(), Bytes(image.size()));
+        let (name, size) = (image.file().name(), Size(image.size()));
         let address = self.address();
         write!(f, "{name}: {size} at {address}; ")?;
         if let Some(overlay) = self.site.store.overlay() {
-            let (name, bytes) = (overlay.name(), Bytes(overlay.bytes()));
+            let (name, bytes) = (overlay.name(), Size(overlay.bytes()));
             write!(f, "written into {name}, which has {bytes} of it; ")?;
         }
         if let Some(metrics) = self.metrics_address() {
@@ -265,7 +265,7 @@ impl fmt::Display for ServeSession {
 
 impl fmt::Display for Served {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (bytes, requests) = (Bytes(self.bytes), self.requests);
+        let (bytes, requests) = (Size(self.bytes), self.requests);
         match self.clients {
             0 => write!(f, "{bytes} in {requests} requests")?,
             1 => write!(f, "{bytes} to 1 client, {requests} requests")?,
@@ -273,7 +273,7 @@ impl fmt::Display for Served {
         }
         match self.written {
             0 => Ok(()),
-            written => write!(f, ", {} written", Bytes(written)),
+            written => write!(f, ", {} written", Size(written)),
         }
     }
 }

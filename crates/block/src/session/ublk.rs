@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
+use evener_runtime::quantity::Size;
 use evener_runtime::stream::CancelToken;
 use evener_runtime::{Choice, Runtime};
 
-use super::info::Bytes;
 use super::serve::{ReadAhead, Served, store};
 use super::{SessionError, open};
 use crate::format::Format;
@@ -121,7 +121,7 @@ impl DiskSession {
 
 impl fmt::Display for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, size, id) = (&self.name, Bytes(self.size), self.id);
+        let (name, size, id) = (&self.name, Size(self.size), self.id);
         let taken = if self.taken { ", taken over" } else { "" };
         write!(f, "{name}: {size} at /dev/ublkb{id}{taken}")
     }

@@ -46,9 +46,9 @@ pub fn unpack(
 }
 
 impl UnpackSession {
-    /// Units that will be read, about.
-    pub fn units(&self) -> u64 {
-        self.source.count()
+    /// Bytes of the image.
+    pub fn bytes(&self) -> u64 {
+        self.merged.image().size()
     }
 
     /// The identity of the input.
@@ -61,9 +61,9 @@ impl UnpackSession {
     /// # Errors
     /// What could not be read, decoded or written; above all a block that is not what was packed.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, SessionError> {
-        let trouble = self.service.trouble();
+        let (trouble, count) = (self.service.trouble(), self.sink.count());
         let parts = (self.source, self.service, self.sink);
-        stream(runtime, options, &trouble, parts)
+        stream(runtime, options, (&trouble, &count), parts)
     }
 }
 

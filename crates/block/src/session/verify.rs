@@ -6,11 +6,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use evener_runtime::Runtime;
-use evener_runtime::stream::{Discard, Report};
+use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use super::{Options, SessionError, open, stream};
-use crate::check::{Bad, BlockSource, Decode, Kind, Purpose};
+use crate::check::{Bad, BlockSource, CheckSink, Decode, Kind, Purpose};
 use crate::error::Error;
 use crate::format::Format;
 use crate::image::{Check, Image};
@@ -66,9 +66,9 @@ pub fn verify(
 }
 
 impl VerifySession {
-    /// Units that will be read, about.
-    pub fn units(&self) -> u64 {
-        self.source.count()
+    /// Bytes of the image.
+    pub fn bytes(&self) -> u64 {
+        self.image.size()
     }
 
     /// Runs until every block was looked at, or is cancelled.
@@ -81,8 +81,10 @@ impl VerifySession {
         options: Options<'_>,
     ) -> Result<(Verified, Report), SessionError> {
         let (trouble, findings) = (self.service.trouble(), self.service.findings());
-        let parts = (self.source, self.service, Discard);
-        let report = stream(runtime, options, &trouble, parts)?;
+        let sink = CheckSink::default();
+        let count = sink.count.clone();
+        let parts = (self.source, self.service, sink);
+        let report = stream(runtime, options, (&trouble, &count), parts)?;
         self.image.file().unchanged()?;
         let root = self.image.root();
         let computed = match report.cancelled {

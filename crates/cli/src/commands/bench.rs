@@ -22,7 +22,7 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
 use crate::failure::{Ended, Failure};
-use crate::output::tell;
+use crate::quiet::note;
 use crate::stream::placement;
 use results::Results;
 
@@ -185,7 +185,7 @@ fn filters(args: FiltersArgs) -> Ended {
 fn progress() -> impl FnMut(&str) {
     let watched = io::stderr().is_terminal();
     move |what| match watched {
-        true => tell(what),
+        true => note(what),
         false => tracing::info!("{what}"),
     }
 }

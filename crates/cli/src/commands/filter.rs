@@ -7,9 +7,10 @@ use evener_image::graph::{Graph, Planes};
 use evener_image::session::{self, Options, Session, Sound};
 use evener_runtime::Topology;
 
+use crate::closing::{self, Amount, Output};
 use crate::failure::{Ended, Failure};
-use crate::output::{file_id, tell};
-use crate::progress::Bar;
+use crate::output::tell;
+use crate::progress::{Bar, Of};
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -91,7 +92,8 @@ pub fn run(args: Args) -> Ended {
     args.stream
         .check_apart(session.input().id(), &args.output)?;
     let started = args.stream.start(&signals)?;
-    let old = file_id(&args.output);
+    let output = Output::named(&args.output);
+    let all = session.input().frames();
 
     for note in session.notes() {
         tell(&format!("evener: note: {}: {note}", session.input().name()));
@@ -100,7 +102,7 @@ pub fn run(args: Args) -> Ended {
         let private_cache = Topology::detect().private_cache();
         tell(&session.explain(private_cache).to_string());
     }
-    let bar = Bar::start(session.input().frames(), "frames", "fps");
+    let bar = Bar::start(Of::Frames(all));
     let options = Options {
         plan: args.stream.plan,
         workers: args.stream.workers,
@@ -114,15 +116,25 @@ pub fn run(args: Args) -> Ended {
     let result = session.run(&started.runtime, options);
     drop(bar);
     match result {
-        Ok(report) => started.done(&report, &signals, "the video itself is complete"),
+        Ok(report) => {
+            let frames = Amount::Frames(report.units);
+            let line = match report.cancelled {
+                true => closing::interrupted(&output, frames, all.map(Amount::Frames)),
+                false => {
+                    let name = output.name();
+                    closing::done(name.as_deref(), &frames.to_string(), frames, &report)
+                }
+            };
+            started.done(&report, &[line], &signals, "the video itself is complete")
+        }
         Err(error) => {
-            let written = error.written();
+            let written = Amount::Frames(error.written());
             let mut failure = Failure::from(error);
-            // What is there now and was not before.
-            let new = file_id(&args.output);
-            if args.keep_partial && new.is_some() && new != old {
-                let name = args.output.to_string_lossy();
-                failure = failure.and(format_args!("{written} frames kept in {name}"));
+            if args.keep_partial
+                && output.is_new()
+                && let Some(name) = output.name()
+            {
+                failure = failure.and(format_args!("{written} kept in {name}"));
             }
             Err(signals.failed(failure))
         }

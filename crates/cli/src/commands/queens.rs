@@ -1,19 +1,20 @@
 //! `evener queens`
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use evener_queens::{LARGEST, Outcome, Session, board, fundamental};
+use evener_queens::{LARGEST, Session, board, fundamental};
 use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
 
+use crate::closing;
 use crate::failure::{Ended, Failure};
 use crate::output::{
     Side, can_print, check_apart, check_apart_from_stdout, print, print_each, tell,
 };
-use crate::progress::{Bar, beside};
+use crate::progress::{Bar, Of, beside};
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -111,7 +112,8 @@ pub fn run(args: &Args) -> Ended {
     if args.stream.explain {
         tell(&session.to_string());
     }
-    let bar = Bar::start(Some(1000), "units", "units/s");
+    let before = session.far().board;
+    let bar = Bar::start(Of::Work);
     let options = evener_queens::Options {
         plan: args.stream.plan,
         workers: args.stream.workers,
@@ -153,10 +155,12 @@ pub fn run(args: &Args) -> Ended {
         finished_starts: outcome.checkpoint.done(),
         report,
     };
-    let status = started.done_with(report, &json, &signals, "the count itself is complete")?;
-    if outcome.total.is_none() {
-        tell(&how_to_go_on(args, checkpoint, &outcome));
-    }
+    let line = match outcome.total {
+        Some(_) => closing::counted_board(args.n, before, report),
+        None => closing::interrupted_board(args.n, outcome.far.board, checkpoint),
+    };
+    let complete = "the count itself is complete";
+    let status = started.done_with(report, &json, &[line], &signals, complete)?;
     match outcome.problem {
         Some(problem) => {
             let text = format!("the last checkpoint was not written: {problem}");
@@ -175,20 +179,6 @@ fn sentence(n: u32, total: u128, different: Option<u128>) -> String {
     let plural = if total == 1 { "" } else { "s" };
     let different = different.map_or(String::new(), |d| format!(", {d} fundamental"));
     format!("N = {n}: {total} solution{plural}{different}")
-}
-
-fn how_to_go_on(args: &Args, checkpoint: Option<&OsStr>, outcome: &Outcome) -> String {
-    let percent = 100.0 * outcome.far.board;
-    let n = args.n;
-    match checkpoint {
-        Some(file) => format!(
-            "N = {n}: {percent:.1} % done and kept; to go on: evener queens {n} --checkpoint {}",
-            evener_files::one_line(&file.to_string_lossy())
-        ),
-        None => format!(
-            "N = {n}: {percent:.1} % done and not kept; with --checkpoint FILE a run can be gone on with"
-        ),
-    }
 }
 
 fn show(args: &Args) -> Ended {

@@ -115,13 +115,14 @@ fn an_encoded_file_is_whole_after_an_interruption() {
     let status = child.wait().unwrap();
     let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
     assert_eq!(status_of(status), Some(130), "{said}");
-    let frames = said.split(' ').next().unwrap();
+    let first = said.strip_prefix("interrupted: out.mkv has the first ");
+    let frames = first.and_then(|rest| rest.split(' ').next()).unwrap();
     let again = folder.line("filter flip=h -i out.mkv -o back.y4m");
     assert!(
         again
             .succeeded()
             .stderr
-            .starts_with(&format!("{frames} frame")),
+            .starts_with(&format!("back.y4m: {frames} frame")),
         "{said}"
     );
     assert_eq!(folder.names(), ["back.y4m", "out.mkv"]);
@@ -141,7 +142,7 @@ fn foreman_is_filtered() {
         "filter undistort,rotate=6,crop=0.8 -i {foreman} -o out.y4m"
     ));
     assert!(
-        done.succeeded().stderr.starts_with("300 frames, "),
+        done.succeeded().stderr.contains("300 frames in "),
         "{}",
         done.stderr
     );
@@ -176,7 +177,7 @@ fn the_street_is_encoded() {
         "filter blur,sobel -i {street} -o out.mkv --plan tiled"
     ));
     assert!(
-        done.succeeded().stderr.starts_with("54 frames, "),
+        done.succeeded().stderr.contains("54 frames"),
         "{}",
         done.stderr
     );

@@ -21,6 +21,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--no-memory",
             "--keep-partial",
             "--verbose",
+            "--quiet",
             "auto, each, luma",
             "none, io-same, io-diff, module-diff",
             "Examples:",

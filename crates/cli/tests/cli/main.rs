@@ -10,6 +10,7 @@ mod files;
 mod help;
 mod image;
 mod lists;
+mod messages;
 mod pipes;
 mod plans;
 mod product;

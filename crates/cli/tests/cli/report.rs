@@ -20,11 +20,7 @@ fn one_line_at_the_end() {
     let done = folder.line(line);
     let said = done.succeeded().stderr.trim_end();
     assert!(
-        said.starts_with("30 frames, ") && said.contains(" fps, "),
-        "{said}"
-    );
-    assert!(
-        said.ends_with("tiled \u{b7} steal \u{b7} 12 rows \u{b7} 1 worker"),
+        said.starts_with("out.y4m: 30 frames") && !said.contains('\u{b7}'),
         "{said}"
     );
     assert!(!said.contains('\n') && done.stdout.is_empty());
@@ -33,15 +29,13 @@ fn one_line_at_the_end() {
 #[test]
 fn the_gain_over_sequential_is_measured_or_said_to_be_predicted() {
     let folder = Folder::new();
-    let line = "filter blur,sobel -i testsrc:320x240:300 -o null: --json - --no-memory";
+    let line = "filter blur,sobel -i testsrc:320x240:300 -o null: --json - --no-memory --explain";
     let done = folder.line(line);
     let report = json(&done.succeeded().stdout);
     let gain = &report["gain"];
     assert!(gain["factor"].as_f64().unwrap() > 0.0, "{report}");
-    let predicted = done
-        .stderr
-        .trim_end()
-        .ends_with("x sequential as predicted");
+    let ran = done.stderr.lines().find(|line| line.starts_with("ran  "));
+    let predicted = ran.unwrap().ends_with("x sequential as predicted");
     assert_eq!(
         gain["measured"].as_bool(),
         Some(!predicted),
@@ -92,7 +86,7 @@ fn explanations_say_what_is_computed_and_why() {
         "private cache",
         "chroma  160x120 of 0.5 everywhere",
         "start: ",
-        "40 frames, ",
+        "\n40 frames",
     ] {
         assert!(said.contains(part), "no '{part}' in:\n{said}");
     }

@@ -126,7 +126,7 @@ fn values_that_flags_do_not_take() {
         ("--plan tiled/lifo", "unknown dispatch 'lifo'; one of: fifo"),
         ("--plan tiled/fifo/0", "unknown grain '0'"),
         ("--workers 0", "0 is not in 1..="),
-        ("--workers two", "invalid digit"),
+        ("--workers two", "not a whole number"),
         ("--planes all", "auto, each, luma"),
     ] {
         let done = folder.line(&format!("filter blur {IN} -o out.y4m {flags}"));

@@ -46,19 +46,13 @@ pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
 fn a_terminal_shows_progress_and_then_the_line() {
     let line = "filter gaussian=6 -i testsrc:1280x720:60 -o null: --plan backward --workers 1";
     let seen = on_terminal(line, "xterm", 120);
-    for part in [
-        "/60 frames, ",
-        " fps, ",
-        " s left, ",
-        "backward \u{b7} fifo",
-        " %",
-    ] {
+    for part in [" of 60 frames, ", " fps, ", " left", " %"] {
         assert!(seen.contains(part), "no '{part}' in {seen:?}");
     }
     // The bar is cleared and the line stands alone.
     let last = seen.rsplit("\u{1b}[2K").next().unwrap();
     assert!(
-        last.trim_start_matches('\r').starts_with("60 frames, "),
+        last.trim_start_matches('\r').starts_with("60 frames in "),
         "{last:?}"
     );
     assert_eq!(last.lines().count(), 1, "{last:?}");
@@ -80,6 +74,6 @@ fn a_narrow_terminal_keeps_the_bar_on_one_line() {
 fn a_terminal_that_cannot_draw_gets_the_line_only() {
     let line = "filter blur -i testsrc:320x240:50 -o null:";
     let seen = on_terminal(line, "dumb", 120);
-    assert!(seen.starts_with("50 frames, "), "{seen:?}");
+    assert!(seen.starts_with("50 frames"), "{seen:?}");
     assert!(!seen.contains('\u{1b}'), "{seen:?}");
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use evener_files::{Error, OutputFile, Target};
+use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
@@ -17,6 +18,7 @@ pub struct BulkSink {
     skip: u64,
     take: Option<u64>,
     bytes: u64,
+    count: ByteCount,
     /// All was written.
     complete: bool,
 }
@@ -30,6 +32,7 @@ impl BulkSink {
             skip: 0,
             take: None,
             bytes: 0,
+            count: ByteCount::default(),
             complete: false,
         }
     }
@@ -48,10 +51,22 @@ impl BulkSink {
         self.output.name()
     }
 
+    /// Bytes written, as they are.
+    pub fn count(&self) -> ByteCount {
+        self.count.clone()
+    }
+
+    /// Bytes there will be if the units have `bytes`.
+    pub fn bytes_of(&self, bytes: u64) -> u64 {
+        let all = (self.header.len() as u64 + bytes).saturating_sub(self.skip);
+        self.take.map_or(all, |take| take.min(all))
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let written = self.output.write_all(bytes);
         written.map_err(|reason| self.failed(reason))?;
         self.bytes += bytes.len() as u64;
+        self.count.add(bytes.len() as u64);
         Ok(())
     }
 

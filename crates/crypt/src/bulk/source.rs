@@ -62,6 +62,19 @@ impl BulkSource {
         self.input.id()
     }
 
+    /// Bytes there will be, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        match self.left {
+            Some((left, _)) => Some(left),
+            None => self.input.remaining(),
+        }
+    }
+
+    /// Whether the file ends with them.
+    pub fn is_whole(&self) -> bool {
+        self.left.is_none_or(|(_, last)| last)
+    }
+
     /// Units there will be, where that is known.
     pub fn count(&self) -> Option<u64> {
         self.units

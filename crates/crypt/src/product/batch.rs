@@ -120,8 +120,8 @@ impl BatchSource {
         self.bytes.id()
     }
 
-    pub(super) fn count(&self) -> Option<u64> {
-        self.bytes.count()
+    pub(super) fn bytes(&self) -> Option<u64> {
+        self.bytes.bytes()
     }
 }
 
@@ -147,7 +147,7 @@ impl Source<Batches> for BatchSource {
     }
 
     fn units(&self) -> Option<u64> {
-        self.count()
+        self.bytes.count()
     }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 
 use evener_files::{FileId, OutputFile};
+use evener_runtime::quantity::Size;
 use evener_runtime::stream::{Report, StreamError};
 use evener_runtime::{Runtime, Service, Topology};
 
@@ -107,9 +108,9 @@ fn open(
 }
 
 impl Session {
-    /// Batches that will be read, where that is known.
-    pub fn units(&self) -> Option<u64> {
-        self.source.count()
+    /// Bytes that will be read, and as many written, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        self.source.bytes()
     }
 
     /// The identity of the input, where it is a file.
@@ -128,6 +129,7 @@ impl Session {
             .through(self.service)
             .options(options)
             .named("units", "items")
+            .counting(&self.sink.count())
             .into(self.sink)
             .map_err(of_stream)
     }
@@ -158,8 +160,8 @@ impl fmt::Display for Session {
     /// A few lines: what is read, done and written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
-        if let Some(units) = self.units() {
-            write!(f, ", {units} units of 16 KiB or a little less")?;
+        if let Some(bytes) = self.bytes() {
+            write!(f, ", {}", Size(bytes))?;
         }
         writeln!(f, "\nkernel  {}", self.service.key())?;
         write!(f, "output  {}", self.sink.name())

@@ -21,6 +21,7 @@ mod secret;
 use std::fmt;
 
 use evener_files::{FileId, InputFile};
+use evener_runtime::quantity::Size;
 use evener_runtime::stream::{Report, StreamError};
 use evener_runtime::{Runtime, Service};
 
@@ -43,9 +44,11 @@ pub struct Session<O> {
 }
 
 impl<O: Operation> Session<O> {
-    /// Units of a MiB that will be read, where that is known.
-    pub fn units(&self) -> Option<u64> {
-        self.source.count()
+    /// Bytes that will be written, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        let read = usize::try_from(self.source.bytes()?).ok()?;
+        let written = O::written(read, self.source.is_whole());
+        Some(self.sink.bytes_of(written as u64))
     }
 
     /// The identity of the input, where it is a file.
@@ -73,6 +76,7 @@ impl<O: Operation> Session<O> {
             .options(options)
             .named("MiB", "chunks")
             .rate_named("MiB/s")
+            .counting(&sink.count())
             .into(sink)
             .map_err(|error| match (&error, fault.get()) {
                 (StreamError::Unit { .. }, Some(cause)) => Error::Refused { name, cause },
@@ -85,8 +89,8 @@ impl<O: Operation> fmt::Display for Session<O> {
     /// A few lines: what is read, done and written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
-        if let Some(units) = self.units() {
-            write!(f, ", {units} MiB or a little less")?;
+        if let Some(bytes) = self.source.bytes() {
+            write!(f, ", {}", Size(bytes))?;
         }
         writeln!(f, "\nkernel  {}", self.service.key())?;
         write!(f, "output  {}", self.sink.name())

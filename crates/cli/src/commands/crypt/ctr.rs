@@ -7,7 +7,7 @@ use evener_crypt::session::counter;
 
 use super::Files;
 use crate::failure::{Ended, Failure};
-use crate::output::tell;
+use crate::quiet::note;
 use crate::stream::StreamArgs;
 
 /// Encrypt or decrypt with AES in counter mode, as `openssl enc -aes-256-ctr` does; nothing is authenticated
@@ -43,7 +43,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Ended {
     if io::stderr().is_terminal() {
-        tell(
+        note(
             "evener: note: counter mode does not show whether anybody changed the data; evener encrypt does",
         );
     }

@@ -15,7 +15,7 @@ use evener_crypt::session::{self, Secret, Session};
 use evener_runtime::Report;
 
 use crate::failure::{Ended, Failure};
-use crate::job::{Job, convert};
+use crate::job::{Came, Job, convert};
 use crate::stream::StreamArgs;
 use secret::SecretArgs;
 
@@ -87,6 +87,6 @@ fn run<J: Job<Outcome = Report> + Display>(
         &files.output,
         "the output itself is complete",
         open,
-        |report| report,
+        Came::from,
     )
 }

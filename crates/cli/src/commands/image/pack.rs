@@ -8,9 +8,9 @@ use evener_block::codec::Codec;
 use evener_block::format::Format;
 use evener_block::session::{PackOptions, block_size, pack};
 
+use crate::closing;
 use crate::failure::Ended;
-use crate::job::convert;
-use crate::output::tell;
+use crate::job::{Came, convert};
 use crate::stream::StreamArgs;
 
 /// Pack a disk image so that any block of it can be read by itself
@@ -87,10 +87,12 @@ pub fn run(args: &Args) -> Ended {
         super::COMPLETE,
         open,
         |(packed, report)| {
-            if !report.cancelled {
-                tell(&packed.to_string());
+            let (what, more) = closing::packed(&packed);
+            Came {
+                report,
+                what: Some(what),
+                more: Some(more),
             }
-            report
         },
     )
 }

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use evener_block::format::Format;
 use evener_block::nbd::{Address, OnStatus};
 use evener_block::session::{ReadAhead, ServeOptions, Served, bytes, serve};
+use evener_files::one_line;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
 
 use crate::failure::Ended;
 use crate::output::tell;
-use crate::progress::Bar;
+use crate::progress::{Bar, Of};
+use crate::quiet::note;
 use crate::signals::Signals;
 
 /// Serve an image to NBD clients or as a disk of this machine
@@ -106,7 +108,10 @@ fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
 
 /// Says what was served.
 fn told(args: &Args, served: &Served) {
-    tell(&served.to_string());
+    note(&format!(
+        "{}: {served}",
+        one_line(&args.image.to_string_lossy())
+    ));
     if args.explain {
         served.explained().iter().for_each(|line| tell(line));
     }
@@ -131,7 +136,7 @@ pub fn run(args: &Args) -> Ended {
     signals.streaming();
     let session = serve(&args.image, &options, &runtime, signals.token())?;
     tell(&session.to_string());
-    let bar = Bar::start(None, "", "");
+    let bar = Bar::start(Of::Lines);
     let mut show = bar.as_ref().map(|bar| bar.teller());
     let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
     let served = session.run(&runtime, on_status);

@@ -7,7 +7,7 @@ use evener_block::format::Format;
 use evener_block::session::unpack;
 
 use crate::failure::Ended;
-use crate::job::convert;
+use crate::job::{Came, convert};
 use crate::stream::StreamArgs;
 
 /// Unpack an image into a raw one
@@ -54,6 +54,6 @@ pub fn run(args: &Args) -> Ended {
         &args.output,
         super::COMPLETE,
         open,
-        |report| report,
+        Came::from,
     )
 }

@@ -7,9 +7,11 @@ use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
+use crate::closing::{self, Amount};
 use crate::failure::{DONE, Ended, Status};
 use crate::job;
 use crate::output::{can_print, print, print_json};
+use crate::quiet::note;
 use crate::signals::Signals;
 use crate::stream::StreamArgs;
 
@@ -59,12 +61,16 @@ pub fn run(args: &Args) -> Ended {
         no_memory: false,
     };
     let started = stream.start(&signals)?;
-    let (verified, _) = job::run(session, &stream, &started, &signals)?;
+    let all = Amount::Bytes(session.bytes());
+    let (verified, report) = job::run(session, &stream, &started, &signals)?;
     let good = verified.good;
+    let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
+    let line = closing::checked(&verified.name, bytes, all, &report);
     match args.json {
         true => print_json(&verified)?,
         false => print(verified)?,
     }
+    note(&line);
     let found = if good { DONE } else { Status::Exit(1) };
     Ok(signals.status().unwrap_or(found))
 }

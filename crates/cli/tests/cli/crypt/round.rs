@@ -29,7 +29,10 @@ fn files_and_pipes_of_any_size_come_back() {
         folder.file("plain", text);
         let done = folder.line("encrypt -k key plain -o sealed");
         let said = &done.succeeded().stderr;
-        assert!(said.contains("MiB") && said.lines().count() == 1, "{said}");
+        assert!(
+            said.starts_with("sealed: ") && said.lines().count() == 1,
+            "{said}"
+        );
         assert_eq!(done.stdout, b"");
         let sealed = content(&folder, "sealed");
         assert_eq!(sealed.len(), HEADER + size + TAG * (size / CHUNK + 1));

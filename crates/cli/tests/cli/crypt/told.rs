@@ -16,14 +16,7 @@ fn one_line_at_the_end() {
     folder.file("plain", text(3 * MIB));
     let done = folder.line("encrypt -k key plain -o out --plan sequential/steal/4 --workers 1");
     let said = done.succeeded().stderr.trim_end();
-    assert!(
-        said.contains(" MiB, ") && said.contains(" MiB/s, "),
-        "{said}"
-    );
-    assert!(
-        said.ends_with("sequential \u{b7} steal \u{b7} 4 chunks \u{b7} 1 worker"),
-        "{said}"
-    );
+    assert!(said.starts_with("out: 3 MiB"), "{said}");
     assert_eq!(said.lines().count(), 1);
 }
 

@@ -16,7 +16,7 @@ fn images_come_back_under_every_codec_and_plan() {
             let done = folder.line(&format!("{line} --block 16K --workers 2 --no-memory"));
             let said = &done.succeeded().stderr;
             assert!(
-                said.contains("times smaller") && said.lines().count() == 2,
+                said.starts_with("packed: 3 MiB packed into ") && said.lines().count() == 2,
                 "{said}"
             );
             assert_eq!(done.stdout, b"");
@@ -57,8 +57,8 @@ fn images_are_described() {
     let text = folder.line("image info packed").succeeded().text();
     for part in [
         "format    zstd",
-        "3.00 MiB (3146505 bytes)",
-        "64.00 KiB",
+        "3 MiB (3146505 bytes)",
+        "64 KiB",
         "zero      16 blocks",
         "root ",
     ] {

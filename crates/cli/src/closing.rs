@@ -1,0 +1,210 @@
+//! The sentences that runs end with, for all commands: what was done, how long it took, and only then how it ran.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+
+use evener_block::pack::Packed;
+use evener_files::{FileId, one_line};
+use evener_runtime::Report;
+use evener_runtime::quantity::{Figures, Seconds, Size, counted};
+
+use crate::output::{file_id, is_stdout};
+
+/// Seconds below which a rate is that of starting and ending.
+const RATE: f64 = 0.01;
+/// Seconds below which it does not matter how a stream ran.
+const HOW: f64 = 0.1;
+
+/// How much was done, or is to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    Frames(u64),
+    Bytes(u64),
+}
+
+impl Amount {
+    /// `120 of 300 frames`, or without `all` as `Display`.
+    pub fn of(self, all: Option<Amount>) -> String {
+        match (self, all) {
+            // Containers count frames wrongly now and then.
+            (Amount::Frames(done), Some(Amount::Frames(all))) if done <= all => {
+                format!("{done} of {}", counted(all, "frames"))
+            }
+            (Amount::Bytes(_), Some(all)) => format!("{self} of {all}"),
+            _ => self.to_string(),
+        }
+    }
+
+    /// The number, of whatever it is.
+    pub fn number(self) -> u64 {
+        match self {
+            Amount::Frames(n) | Amount::Bytes(n) => n,
+        }
+    }
+
+    /// So many of the same a second.
+    pub fn rate(self, per_second: f64) -> String {
+        match self {
+            Amount::Frames(_) => format!("{} fps", Figures(per_second)),
+            Amount::Bytes(_) => format!("{}/s", Size(per_second.round() as u64)),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Amount::Frames(frames) => f.write_str(&counted(frames, "frames")),
+            Amount::Bytes(bytes) => Size(bytes).fmt(f),
+        }
+    }
+}
+
+/// An output by its name, as it was before the run.
+pub struct Output<'a> {
+    name: &'a OsStr,
+    before: Option<FileId>,
+}
+
+impl<'a> Output<'a> {
+    /// Remembers what is there now.
+    pub fn named(name: &'a OsStr) -> Output<'a> {
+        let before = file_id(name);
+        Output { name, before }
+    }
+
+    /// Its name in messages; the standard output and `null:` have none.
+    pub fn name(&self) -> Option<String> {
+        let shown = !is_stdout(self.name) && self.name != "null:";
+        shown.then(|| one_line(&self.name.to_string_lossy()))
+    }
+
+    /// Whether there is a file now that was not there before.
+    pub fn is_new(&self) -> bool {
+        let now = file_id(self.name);
+        now.is_some() && now != self.before
+    }
+
+    /// Whether it is written where it is, as a named pipe or a device.
+    fn is_in_place(&self) -> bool {
+        fs::metadata(self.name).is_ok_and(|found| !found.is_file())
+    }
+}
+
+/// Of a run that came to its end: `disk.sealed: 1.02 GiB in 0.7 s, 1.5 GiB/s, on 2 workers`. `subject` is what it is
+/// said of, `what` what was done to it, and `amount` what the rate is of.
+pub fn done(subject: Option<&str>, what: &str, amount: Amount, report: &Report) -> String {
+    let mut line = subject.map_or(String::new(), |name| format!("{name}: "));
+    line.push_str(what);
+    if report.dropped > 0 {
+        line.push_str(&format!(" ({} dropped)", report.dropped));
+    }
+    if report.wall_s >= RATE {
+        let rate = amount.rate(amount.number() as f64 / report.wall_s);
+        line.push_str(&format!(" in {}, {rate}", Seconds(report.wall_s)));
+    }
+    line + &on_workers(report)
+}
+
+/// `, on 2 workers`, where that says something.
+fn on_workers(report: &Report) -> String {
+    match report.plan {
+        Some(plan) if report.workers > 1 && report.wall_s >= HOW => {
+            format!(", on {}", counted(plan.workers.into(), "workers"))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Of a run that was ended early, after `done` of `all`: what became of the output.
+pub fn interrupted(output: &Output<'_>, done: Amount, all: Option<Amount>) -> String {
+    let far = done.of(all);
+    match (output.name(), done) {
+        (None, _) => format!("interrupted: {far} done"),
+        (Some(name), Amount::Frames(_)) if output.is_new() => {
+            format!("interrupted: {name} has the first {far}")
+        }
+        (Some(name), Amount::Bytes(_)) if output.is_new() => {
+            format!("interrupted at the very end: {name} is complete")
+        }
+        (Some(name), _) if output.is_in_place() => {
+            format!("interrupted: {far} written to {name}")
+        }
+        (Some(name), _) => format!("interrupted: {far} done, {name} was not written"),
+    }
+}
+
+/// What packing did, and a line with the rest of what there is to know.
+pub fn packed(packed: &Packed) -> (String, String) {
+    let (size, into) = (Size(packed.size), Size(packed.packed_size));
+    let mut rest = format!("{} of {} blocks zero", packed.zero_blocks, packed.blocks);
+    if let Some(root) = packed.root {
+        rest.push_str(&format!(", root {root}"));
+    }
+    (format!("{size} packed into {into}"), rest)
+}
+
+/// Of an image that was looked at, or of which `bytes` of `all` were.
+pub fn checked(name: &str, bytes: Amount, all: Amount, report: &Report) -> String {
+    match report.cancelled {
+        true => format!("interrupted: {} of {name} checked", bytes.of(Some(all))),
+        false => done(Some(name), &format!("{bytes} checked"), bytes, report),
+    }
+}
+
+/// Of a count of boards that came to its end. `resumed` is what earlier runs had done of it, from 0 to 1.
+pub fn counted_board(n: u32, resumed: f64, report: &Report) -> String {
+    let what = match resumed {
+        0.0 => "counted".to_owned(),
+        1.0.. => return format!("N = {n}: counted by an earlier run"),
+        done => format!("the remaining {} % counted", Figures(100.0 * (1.0 - done))),
+    };
+    let time = match report.wall_s >= RATE {
+        true => format!(" in {}", Seconds(report.wall_s)),
+        false => String::new(),
+    };
+    format!("N = {n}: {what}{time}{}", on_workers(report))
+}
+
+/// Of a count that was ended early, with `share` of the board done: what is kept, and how to go on.
+pub fn interrupted_board(n: u32, share: f64, checkpoint: Option<&OsStr>) -> String {
+    let percent = 100.0 * share;
+    let begin = format!("interrupted: N = {n} is {percent:.1} % done");
+    match checkpoint {
+        Some(file) => format!(
+            "{begin} and kept; to go on: evener queens {n} --checkpoint {}",
+            one_line(&file.to_string_lossy())
+        ),
+        None => format!("{begin} and not kept; with --checkpoint FILE a run can be gone on with"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_say_how_much_of_what() {
+        let (frames, bytes) = (Amount::Frames, |mib: u64| Amount::Bytes(mib << 20));
+        for (text, expected) in [
+            (frames(1).of(None), "1 frame"),
+            (frames(120).of(Some(frames(300))), "120 of 300 frames"),
+            (frames(301).of(Some(frames(300))), "301 frames"),
+            (bytes(300).of(Some(bytes(1024))), "300 MiB of 1 GiB"),
+            (bytes(300).of(None), "300 MiB"),
+            (frames(1).rate(27.84), "27.8 fps"),
+            (bytes(1).rate(526.0 * 1048576.0), "526 MiB/s"),
+        ] {
+            assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn only_what_is_a_file_has_a_name() {
+        let name = |text: &str| Output::named(text.as_ref()).name();
+        assert_eq!(name("-"), None);
+        assert_eq!(name("null:"), None);
+        assert_eq!(name("out.y4m").as_deref(), Some("out.y4m"));
+    }
+}

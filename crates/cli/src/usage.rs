@@ -1,0 +1,194 @@
+//! What is wrong with a command line, in one line, and hints that work.
+
+use std::env;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+
+use crate::Cli;
+use crate::failure::Failure;
+
+/// Arguments whose values no message repeats, or may be given one by mistake.
+const SECRET: [&str; 3] = ["--key", "--iv", "--passphrase"];
+
+impl From<clap::Error> for Failure {
+    /// What clap says in several lines, without its repetition of the usage.
+    fn from(mut error: clap::Error) -> Failure {
+        let argument = error.get(ContextKind::InvalidArg);
+        let argument = argument.map(ContextValue::to_string).unwrap_or_default();
+        if SECRET.iter().any(|secret| argument.starts_with(secret)) {
+            let nothing = ContextValue::String("...".to_owned());
+            error.insert(ContextKind::InvalidValue, nothing);
+        }
+        // `-- -f` is no way to give `-f` to a flag, nor to the filters.
+        error.remove(ContextKind::Suggested);
+        let hint = match error.kind() {
+            ErrorKind::UnknownArgument => of_argument(&mut error),
+            ErrorKind::InvalidSubcommand => of_command(&mut error),
+            _ => None,
+        };
+        let text = error.render().to_string();
+        let said = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+            .filter(|line| !line.is_empty());
+        let message = said.fold(String::new(), |all, line| match all.as_str() {
+            "" => line.trim_start_matches("error: ").to_owned(),
+            list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
+            _ => all + "; " + line.trim_start_matches("tip: "),
+        });
+        let message = message.replace("invalid digit found in string", "not a whole number");
+        let failure = Failure::request(message);
+        match hint {
+            Some(hint) => failure.and(hint),
+            None => failure,
+        }
+        .and("see --help")
+    }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+/// Names an unknown argument as it was given, and says how a value is given that looks like one.
+fn of_argument(error: &mut clap::Error) -> Option<String> {
+    let invalid = text(error, ContextKind::InvalidArg)?;
+    if let Some(similar) = text(error, ContextKind::SuggestedArg)
+        && !is_close(&invalid, &similar)
+    {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    let args: Vec<String> = env::args_os()
+        .skip(1)
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let at = args.iter().position(|arg| is_of(arg, &invalid))?;
+    let given = args[at].clone();
+    let before = at.checked_sub(1).map(|at| args[at].as_str());
+    let hint = hint(&given, before.filter(|flag| takes_value(flag)));
+    // `--passphrase=X`, which some other program may take, is not repeated either.
+    let shown = match SECRET.iter().any(|secret| given.starts_with(secret)) {
+        true => invalid,
+        false => given,
+    };
+    error.insert(ContextKind::InvalidArg, ContextValue::String(shown));
+    hint
+}
+
+/// What `given` was meant to be, if it is a value: of the flag `before`, if that takes one.
+fn hint(given: &str, before: Option<&str>) -> Option<String> {
+    if !given.starts_with('-') {
+        return None;
+    }
+    match before {
+        Some(flag) if flag.starts_with("--") => Some(format!(
+            "a value that begins with - is written {flag}={given}"
+        )),
+        Some(_) => Some(format!("a file of that name is written ./{given}")),
+        None if given.contains(['.', '/']) => {
+            Some(format!("a file of that name is written ./{given}"))
+        }
+        None => None,
+    }
+}
+
+/// Whether `invalid` is what is unknown of the argument `arg`, which may be several short flags in one.
+fn is_of(arg: &str, invalid: &str) -> bool {
+    let short = invalid
+        .strip_prefix('-')
+        .filter(|name| name.chars().count() == 1);
+    match short {
+        Some(flag) => arg.starts_with('-') && !arg.starts_with("--") && arg.contains(flag),
+        None => {
+            arg == invalid
+                || arg
+                    .strip_prefix(invalid)
+                    .is_some_and(|r| r.starts_with('='))
+        }
+    }
+}
+
+/// Whether two flags or commands may be meant for one another.
+fn is_close(a: &str, b: &str) -> bool {
+    let name = |text: &str| -> Vec<char> { text.trim_start_matches('-').chars().collect() };
+    let (a, b) = (name(a), name(b));
+    let alike = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    alike >= 4 || distance(&a, &b) <= 2
+}
+
+/// How many characters have to be changed, left out or put in.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let least = row[j].min(row[j + 1]) + 1;
+            let new = least.min(diagonal + usize::from(x != y));
+            diagonal = std::mem::replace(&mut row[j + 1], new);
+        }
+    }
+    row[b.len()]
+}
+
+/// Whether some command has a flag of that name with a value.
+fn takes_value(flag: &str) -> bool {
+    fn of(command: &Command, flag: &str) -> bool {
+        let is = |arg: &clap::Arg| match flag.strip_prefix("--") {
+            Some(long) => arg.get_long() == Some(long),
+            None => arg
+                .get_short()
+                .is_some_and(|short| flag == format!("-{short}")),
+        };
+        let mut args = command.get_arguments();
+        args.any(|arg| is(arg) && arg.get_action().takes_values())
+            || command.get_subcommands().any(|below| of(below, flag))
+    }
+    of(&Cli::command(), flag)
+}
+
+/// Where a command is that was looked for elsewhere.
+fn of_command(error: &mut clap::Error) -> Option<String> {
+    let invalid = text(error, ContextKind::InvalidSubcommand)?;
+    fn path(command: &Command, name: &str) -> Option<String> {
+        command.get_subcommands().find_map(|below| {
+            let here = below.get_name();
+            match here == name {
+                true => Some(here.to_owned()),
+                false => path(below, name).map(|rest| format!("{here} {rest}")),
+            }
+        })
+    }
+    let found = path(&Cli::command(), &invalid)?;
+    error.remove(ContextKind::SuggestedSubcommand);
+    Some(format!("there is: evener {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_close_can_be_meant() {
+        for (a, b, close) in [
+            ("--plans", "--planes", true),
+            ("--worker", "--workers", true),
+            ("--pass", "--passphrase", true),
+            ("--password", "--passphrase", true),
+            ("--threads", "--trace", false),
+        ] {
+            assert_eq!(is_close(a, b), close, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn an_argument_is_told_as_it_was_given() {
+        assert!(is_of("-vf", "-f") && is_of("-dash.mp4", "-d"));
+        assert!(is_of("--frames=3", "--frames") && !is_of("--flag", "-f"));
+    }
+}
