@@ -72,11 +72,11 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let given = args[at].clone();
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
-    // `--passphrase=X`, which some other program may take, is not repeated either.
-    let shown = match SECRET.iter().any(|secret| given.starts_with(secret)) {
-        true => invalid,
-        false => given,
-    };
+    // The value of an unknown flag may be a secret.
+    let flag = given
+        .strip_prefix("--")
+        .and_then(|_| given.split('=').next());
+    let shown = flag.unwrap_or(&given).to_owned();
     error.insert(ContextKind::InvalidArg, ContextValue::String(shown));
     hint
 }

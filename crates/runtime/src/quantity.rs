@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_exact_or_rounded() {
+    fn sizes_are_exact_or_rounded_down() {
         for (bytes, text) in [
             (0, "0 bytes"),
             (1, "1 byte"),
@@ -82,12 +82,12 @@ mod tests {
             (1024, "1 KiB"),
             (48 << 10, "48 KiB"),
             (1280 << 10, "1.25 MiB"),
-            ((1 << 20) - 1, "1 MiB"),
+            ((1 << 20) - 1, "1023 KiB"),
             ((1 << 20) + 1, "1 MiB"),
             (1000 << 20, "1000 MiB"),
             (3 << 29, "1.5 GiB"),
-            (1_095_216_660, "1.02 GiB"),
-            (u64::MAX, "16 EiB"),
+            (1_095_216_661, "1.02 GiB"),
+            (u64::MAX, "15.9 EiB"),
         ] {
             assert_eq!(Size(bytes).to_string(), text);
         }
