@@ -51,10 +51,10 @@ impl Merged {
         }
     }
 
-    /// See [`extent`].
+    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most.
     ///
     /// # Errors
-    /// As there.
+    /// There is no byte `at`.
     pub fn extent(&self, at: u64, end: u64) -> Result<Extent, Error> {
         extent(&self.image, self.overlay(), at, end, &mut { usize::MAX })
     }
