@@ -7,12 +7,16 @@ cd "$(dirname "$0")"
 
 fmt() { cargo fmt --all --check && cargo fmt --manifest-path fuzz/Cargo.toml --check; }
 
-lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
+# Users build the command without its benchmarks; all of it is checked, and the command is tested as they build it too.
+lint() {
+    cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+    cargo clippy -p evener --all-targets --locked -- -D warnings
+}
 
-# The README's test command.
-test() { cargo test --workspace; }
+# The README's test command, with the benchmarks.
+test() { cargo test --workspace --all-features; }
 
-doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked; }
+doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked; }
 
 # Every interleaving of the rings and of parking, on the code that runs. About a minute.
 loom() {
@@ -39,14 +43,17 @@ fuzz() {
     done
 }
 
+# The command as it is released, with its benchmarks.
+release() { cargo run --release --locked -q --features bench -- "$@"; }
+
 # Whether the benchmarks still run and write what they say; no figure is judged.
 bench-smoke() {
     local out file
     out=$(mktemp -d)
-    cargo run --release --locked -q -- bench filters --graph A --graph B --graph D --graph "rotate=12" \
+    release bench filters --graph A --graph B --graph D --graph "rotate=12" \
         --size 352x288 --plan auto --plan all --workers 1,2 --frames 30 --no-memory --ops \
         --json "$out/filters.json" --report "$out/filters.html"
-    cargo run --release --locked -q -- bench filters --graph B --size 352x288 --plan sequential --workers 1,2 \
+    release bench filters --graph B --size 352x288 --plan sequential --workers 1,2 \
         --affinity none,io-same --frames 30 --no-memory --json "$out/placed.json" --report "$out/placed.html"
     python3 - "$out/filters.json" <<'PY'
 import json, sys
@@ -62,15 +69,15 @@ PY
         grep -q "$figure" "$out/filters.html" || { echo "the report has no $figure" >&2; return 1; }
     done
     grep -q "figure 7" "$out/placed.html" || { echo "the report has no figure 7" >&2; return 1; }
-    cargo run --release --locked -q -- bench dispatch --rounds 2 --json "$out/dispatch.json"
-    cargo run --release --locked -q -- bench crypt --bytes 64M --rounds 1 \
+    release bench dispatch --rounds 2 --json "$out/dispatch.json"
+    release bench crypt --bytes 64M --rounds 1 \
         --json "$out/crypt.json" --report "$out/crypt.html"
-    cargo run --release --locked -q -- bench product --blocks 22,5632 --workers 2 --rounds 1 \
+    release bench product --blocks 22,5632 --workers 2 --rounds 1 \
         --json "$out/product.json" --report "$out/product.html"
-    cargo run --release --locked -q -- bench queens --n 9,12 --workers 2 --rounds 2 \
+    release bench queens --n 9,12 --workers 2 --rounds 2 \
         --json "$out/queens.json" --report "$out/queens.html"
-    cargo run --release --locked -q -- bench block --rounds 1 --json "$out/block.json"
-    cargo run --release --locked -q -- bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
+    release bench block --rounds 1 --json "$out/block.json"
+    release bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
     python3 - "$out/tuner.json" <<'PY'
 import json, sys
@@ -99,10 +106,9 @@ interop() {
 # What takes too long without optimisation: n-queens of 16 to 18 rows beside OEIS A000170 and A002562.
 long() {
     local n plans totals plan
-    cargo build --release --locked -q
     while IFS=: read -r n plans totals; do
         for plan in $plans; do
-            cargo run --release --locked -q -- queens "$n" --fundamental --plan "$plan" |
+            release queens "$n" --fundamental --plan "$plan" |
                 diff - <(echo "N = $n: $totals fundamental")
         done
     done <<'TOTALS'
@@ -110,7 +116,7 @@ long() {
 17:auto:95815104 solutions, 11977939
 18:auto:666090624 solutions, 83263591
 TOTALS
-    cargo run --release --locked -q -- bench queens --n 16 --rounds 1 --json - |
+    release bench queens --n 16 --rounds 1 --json - |
         python3 -c 'import json, sys; assert {r["total"] for r in json.load(sys.stdin)["results"]} == {14772512}'
     echo "16 to 18 rows, every plan and every split of 16"
 }

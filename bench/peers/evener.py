@@ -18,7 +18,7 @@ def cargo(*what):
 
 def build():
     """Build the binary; its path."""
-    cargo("-p", "evener")
+    cargo("-p", "evener", "--features", "bench")
     return TARGET / "release/evener"
 
 

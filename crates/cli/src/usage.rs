@@ -155,6 +155,11 @@ fn takes_value(flag: &str) -> bool {
 /// Where a command is that was looked for elsewhere.
 fn of_command(error: &mut clap::Error) -> Option<String> {
     let invalid = text(error, ContextKind::InvalidSubcommand)?;
+    if invalid == "bench" && cfg!(not(feature = "bench")) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let how = "this build has no benchmarks; build it with --features bench";
+        return Some(how.to_owned());
+    }
     fn path(command: &Command, name: &str) -> Option<String> {
         command.get_subcommands().find_map(|below| {
             let here = below.get_name();

@@ -39,7 +39,7 @@ linux=$(echo "$cache"/kernel/boot/vmlinuz-*)
 say "kernel: ${linux##*/vmlinuz-}"
 
 if [ -z "${EVENER:-}" ]; then
-    cargo build --locked --quiet --bin evener
+    cargo build --locked --quiet --bin evener --all-features
     EVENER=$target/debug/evener
 fi
 

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod crypt;
 mod filter;
@@ -27,6 +28,7 @@ pub enum Command {
     Queens(queens::Args),
     Plans(plans::Args),
     Topology(topology::Args),
+    #[cfg(feature = "bench")]
     Bench(bench::Args),
 }
 
@@ -45,6 +47,7 @@ impl Command {
             Command::Queens(args) => queens::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
+            #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),
         }
     }

@@ -1,5 +1,6 @@
 //! The real binary, as its users and their scripts run it.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod codes;
 mod crypt;

@@ -100,6 +100,11 @@ pub fn status_of(status: ExitStatus) -> Option<i32> {
     status.code().or(status.signal().map(|signal| 128 + signal))
 }
 
+/// Whether a command line is one that this build has.
+pub fn is_built(line: &str) -> bool {
+    cfg!(feature = "bench") || line.split(' ').next() != Some("bench")
+}
+
 /// A process that has ended.
 #[derive(Debug)]
 pub struct Done {

@@ -221,6 +221,7 @@ fn the_second_signal_ends_at_once_and_leaves_nothing() {
     assert_eq!(folder.names(), ["out.fifo"]);
 }
 
+#[cfg(feature = "bench")]
 #[test]
 fn a_measurement_that_is_ended_leaves_no_file() {
     if is_ignored(Signal::INT) {

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::needs;
-use crate::run::{Done, Folder};
+use crate::run::{Done, Folder, is_built};
 
 const CTR: &str =
     "ctr --key 000102030405060708090a0b0c0d0e0f --iv 000102030405060708090a0b0c0d0e0f";
@@ -52,7 +52,10 @@ fn a_closed_output_is_an_error() {
         "filter blur -i testsrc:64x48:3 -o null: --json -",
         "filter blur -i testsrc:64x48:3 -o null: --trace /dev/stdout",
         "bench filters",
-    ] {
+    ]
+    .into_iter()
+    .filter(|line| is_built(line))
+    {
         let done = redirected(&folder, line, ">&-");
         done.failed(1, &["standard output: is closed"]);
         let done = redirected(&folder, line, "1< /dev/null");

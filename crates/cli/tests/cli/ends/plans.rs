@@ -25,6 +25,7 @@ fn sixteen_runs_at_once_lose_no_plan() {
     assert_eq!(keys.len(), 16, "{keys:#?}");
 }
 
+#[cfg(feature = "bench")]
 #[test]
 fn plans_that_cannot_be_kept_are_told_once() {
     let folder = Folder::new();

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{STREAMS, needs};
-use crate::run::{Done, Folder};
+use crate::run::{Done, Folder, is_built};
 
 #[test]
 fn streams_end_as_other_programs_do() {
@@ -67,7 +67,10 @@ fn what_is_printed_ends_alike() {
         "filter blur -i testsrc:64x48:3 -o null: --json -",
         "filter blur -i testsrc:64x48:3 -o null: --trace -",
         "bench filters --graph A --size 64x48 --frames 9 --workers 1",
-    ] {
+    ]
+    .into_iter()
+    .filter(|line| is_built(line))
+    {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = folder.evener(line.split(' '));
