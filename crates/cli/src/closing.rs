@@ -167,13 +167,13 @@ pub fn counted_board(n: u32, resumed: f64, report: &Report) -> String {
     format!("N = {n}: {what}{time}{}", on_workers(report))
 }
 
-/// Of a count that was ended early, with `share` of the board done: what is kept, and how to go on.
-pub fn interrupted_board(n: u32, share: f64, checkpoint: Option<&OsStr>) -> String {
+/// Of a count that was ended early, with `share` of the board done: what is kept, and how to go on with the same `flags`.
+pub fn interrupted_board(n: u32, share: f64, flags: &str, checkpoint: Option<&OsStr>) -> String {
     let percent = 100.0 * share;
     let begin = format!("interrupted: N = {n} is {percent:.1} % done");
     match checkpoint {
         Some(file) => format!(
-            "{begin} and kept; to go on: evener queens {n} --checkpoint {}",
+            "{begin} and kept; to go on: evener queens {n}{flags} --checkpoint {}",
             one_line(&file.to_string_lossy())
         ),
         None => format!("{begin} and not kept; with --checkpoint FILE a run can be gone on with"),

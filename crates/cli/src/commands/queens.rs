@@ -157,7 +157,14 @@ pub fn run(args: &Args) -> Ended {
     };
     let line = match outcome.total {
         Some(_) => closing::counted_board(args.n, before, report),
-        None => closing::interrupted_board(args.n, outcome.far.board, checkpoint),
+        None => {
+            let flags = if args.fundamental {
+                " --fundamental"
+            } else {
+                ""
+            };
+            closing::interrupted_board(args.n, outcome.far.board, flags, checkpoint)
+        }
     };
     let complete = "the count itself is complete";
     let status = started.done_with(report, &json, &[line], &signals, complete)?;

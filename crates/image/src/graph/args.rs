@@ -29,7 +29,7 @@ pub enum Problem {
     },
     #[error("argument `{name}` is given twice; remove one")]
     Repeated { name: &'static str },
-    #[error("one argument too many; at most {most} can be given without a name")]
+    #[error("{}", too_many(*most))]
     TooMany { most: usize },
     #[error("there is no value here; give one or remove the separator")]
     Empty,
@@ -311,5 +311,12 @@ impl<'a> Args<'a> {
             }
         }
         parts.join(":")
+    }
+}
+
+fn too_many(most: usize) -> String {
+    match most {
+        0 => "takes no argument; leave it out".to_owned(),
+        most => format!("one argument too many; at most {most} can be given without a name"),
     }
 }

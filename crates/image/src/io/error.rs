@@ -158,7 +158,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// A program failed.
-    #[error("{name}: {program} failed after {frames} frames: {said}")]
+    #[error("{name}: {program} failed{}: {said}", after(*frames))]
     Ffmpeg {
         /// The input or output.
         name: String,
@@ -191,6 +191,14 @@ pub enum Error {
         /// FFmpeg's words.
         said: String,
     },
+}
+
+/// How far a program came, if it began.
+fn after(frames: u64) -> String {
+    match frames {
+        0 => String::new(),
+        frames => format!(" after {frames} frames"),
+    }
 }
 
 fn of_damage(frames: u64, expected: Option<u64>, said: &str) -> String {

@@ -39,7 +39,7 @@ pub enum HeaderError {
     #[error("the header is longer than {MAX_LINE} bytes; the file is damaged or not YUV4MPEG2")]
     TooLong,
     /// The input ends inside the header.
-    #[error("ends inside the header, after {0} bytes; the file is cut off or not YUV4MPEG2")]
+    #[error("{}", ends(.0))]
     Ends(usize),
     /// Width or height is missing.
     #[error("the header has no {0} tag; the file is damaged")]
@@ -260,6 +260,15 @@ impl Tags {
                 interlace: self.interlace.unwrap_or('?'),
             },
         })
+    }
+}
+
+fn ends(bytes: &usize) -> String {
+    match bytes {
+        0 => "is empty; look at the program that it comes from".to_owned(),
+        n => {
+            format!("ends inside the header, after {n} bytes; the file is cut off or not YUV4MPEG2")
+        }
     }
 }
 
