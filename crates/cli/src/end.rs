@@ -9,7 +9,7 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::progress;
 use crate::terminal::show_again;
 
-/// What whoever waits for the process sees.
+/// What the parent of the process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// An exit status.

@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// Nobody reads what is written any more, as behind `head`: not a word, and the end that other programs come to.
+    /// The reader of the output went away, as `head` does: not a word, and the end that other programs come to.
     pub fn closed_pipe() -> Failure {
         Failure {
             message: String::new(),
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Errors of sessions, which say whether it was the command line that was wrong, or nobody reads the output any more.
+/// Errors of sessions, which say whether it was the command line that was wrong, or that the reader of the output went away.
 macro_rules! of_sessions {
     ($($error:ty),+ $(,)?) => {$(
         impl From<$error> for Failure {

@@ -57,7 +57,7 @@ pub enum Of {
     Bytes(Option<u64>),
     /// Work that can only be told as a share of all.
     Work,
-    /// Lines of somebody else's.
+    /// Lines that a service makes.
     Lines,
 }
 
@@ -98,7 +98,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// `None` where the standard error is no terminal that can draw one, or nobody wants it.
+    /// `None` where the standard error is no terminal that can draw one, or `--quiet` is set.
     pub fn start(of: Of) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || quiet::is_set() || !io::stderr().is_terminal() {

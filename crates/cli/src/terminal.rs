@@ -1,6 +1,6 @@
 //! Questions on the terminal whose answers it does not show.
 //!
-//! Only the echo is turned off: Ctrl-C, Ctrl-\ and Ctrl-Z are signals as ever. Whoever ends the process calls
+//! Only the echo is turned off: Ctrl-C, Ctrl-\ and Ctrl-Z are signals as ever. What ends the process calls
 //! [`show_again`] before; a process that is stopped shows the terminal as it was meanwhile, since it is the shell's then.
 
 use std::fs::File;

@@ -116,24 +116,9 @@ fn is_of(arg: &str, invalid: &str) -> bool {
 
 /// Whether two flags or commands may be meant for one another.
 fn is_close(a: &str, b: &str) -> bool {
-    let name = |text: &str| -> Vec<char> { text.trim_start_matches('-').chars().collect() };
-    let (a, b) = (name(a), name(b));
-    let alike = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    alike >= 4 || distance(&a, &b) <= 2
-}
-
-/// How many characters have to be changed, left out or put in.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let least = row[j].min(row[j + 1]) + 1;
-            let new = least.min(diagonal + usize::from(x != y));
-            diagonal = std::mem::replace(&mut row[j + 1], new);
-        }
-    }
-    row[b.len()]
+    let (a, b) = (a.trim_start_matches('-'), b.trim_start_matches('-'));
+    let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    alike >= 4 || strsim::levenshtein(a, b) <= 2
 }
 
 /// Whether some command has a flag of that name with a value.

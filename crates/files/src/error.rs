@@ -70,7 +70,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Whoever read the output went away (`EPIPE`), as `head` does: a reason to end quietly, by `SIGPIPE`.
+    /// The reader of the output went away (`EPIPE`), as `head` does: a reason to end quietly, by `SIGPIPE`.
     #[error("{name}: the reader closed the pipe after {bytes} bytes")]
     ClosedPipe {
         /// The output.

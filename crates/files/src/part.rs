@@ -88,7 +88,7 @@ fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(P
     for number in 1..=MOST {
         let name = path.with_file_name(part_name(path, number));
         for _ in 0..TRIES {
-            // In one step for whoever removes what is unfinished.
+            // In one step, so that `remove_unfinished` misses none.
             let made: io::Result<File> = unfinished(|all| {
                 let made = make(&name)?;
                 all.push(name.clone());

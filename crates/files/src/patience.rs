@@ -1,6 +1,6 @@
 //! Writes that may never end, since those who should read do not.
 //!
-//! A thread inside such a write cannot be woken. So they are counted, and whoever wants to end the process sees
+//! A thread inside such a write cannot be woken. So they are counted, and what wants to end the process sees
 //! whether one of them goes on and on.
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use crate::system::FileId;
 
 /// The rights that a new file has before the process's umask takes some away.
 const ALL: u32 = 0o666;
-/// Those that whoever makes a file needs.
+/// Those that the process needs that makes a file.
 const OWNER: u32 = 0o600;
 
 /// The file that an output is made from, or two of them: none may be the output, which is not more readable than they
@@ -33,7 +33,7 @@ impl Default for SourceFile {
 }
 
 impl SourceFile {
-    /// An open file; pipes and terminals are read by whoever has them, so they say nothing.
+    /// An open file; pipes and terminals have no rights of their own, so they say nothing.
     pub fn of(metadata: &Metadata) -> SourceFile {
         let id = FileId::of(metadata);
         let mode = id.map_or(ALL, |_| OWNER | ALL & metadata.mode());
@@ -100,6 +100,16 @@ mod tests {
             let source = SourceFile::of(&fs::metadata(&path).unwrap());
             assert_eq!(source.mode(), output, "{mode:o}");
         }
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "").unwrap();
+        let of = |mode| {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            SourceFile::of(&fs::metadata(&path).unwrap())
+        };
+        let both = of(0o664).and(of(0o640));
+        assert_eq!(both.mode(), 0o640);
+        let image = SourceFile::of(&fs::metadata("/").unwrap());
+        assert!(image.and(both).exclude(both.id(), "out").is_err());
         fs::remove_file(&path).unwrap();
         let null = SourceFile::of(&fs::metadata("/dev/null").unwrap());
         assert_eq!(null, SourceFile::default());

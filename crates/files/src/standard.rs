@@ -1,4 +1,4 @@
-//! The standard streams, also where whoever started the process closed them or opened them the other way round.
+//! The standard streams, also where the parent of the process closed them or opened them the other way round.
 //!
 //! Rust's library opens `/dev/null` for a standard stream that is closed, before `main`, and takes a write to one that
 //! is open for reading only as done: all that was printed would be lost without a word. Afterwards a stream that was

@@ -1,4 +1,4 @@
-//! Formats that are not read and that nobody means to be taken for a disk, told by their magic numbers.
+//! Formats that are not read and are no disks, told by their magic numbers.
 //!
 //! File systems, ISO images and archives such as tar are not among them: their bytes are what is wanted.
 

@@ -10,11 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::run::{Done, Folder, status_of};
 use crate::signals::{ended, is_ignored, send, wait_for_output};
+use crate::terminal::pair;
 
 const KEY: &str = "--key 30313233343536373839616263646566";
 const CTR: &str = "--key 30313233343536373839616263646566 --iv 30313233343536373839616263646566";
@@ -219,18 +218,7 @@ struct Terminal {
 
 impl Terminal {
     fn start(mut command: Command, columns: u16) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let slave = File::options().read(true).write(true).open(name).unwrap();
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&slave, size).unwrap();
+        let (master, slave) = pair(columns);
         command.env("TERM", "xterm");
         command.stdout(Stdio::from(slave.try_clone().unwrap()));
         let child = command.stderr(Stdio::from(slave)).spawn().unwrap();

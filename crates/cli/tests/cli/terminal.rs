@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -9,9 +10,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::run::Folder;
 
-/// What `evener` writes to a terminal of `columns`.
-pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
-    let folder = Folder::new();
+/// Both ends of a terminal of `columns`: what a person has, and what a program is given.
+pub fn pair(columns: u16) -> (OwnedFd, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -24,6 +24,13 @@ pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
         ws_ypixel: 0,
     };
     tcsetwinsize(&slave, size).unwrap();
+    (master, slave)
+}
+
+/// What `evener` writes to a terminal of `columns`.
+pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
+    let folder = Folder::new();
+    let (master, slave) = pair(columns);
     let mut command = folder.evener(line.split(' '));
     let mut child = command
         .env("TERM", term)

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use evener_files::SourceFile;
-use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
+use evener_image::io::ffmpeg::{Decoder, Tools};
 use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, TestSource, create_output, open_input};
 use evener_image::{ColourRange, Depth, Format, Frame, Ratio, Timing};
 
-use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, frame_of, text};
+use crate::{FORMATS, Scratch, bytes_of, encode_to, format, frame_bytes, frame_of, text};
 
 /// Whether the test can run; says so where it cannot.
 fn has_ffmpeg() -> bool {
@@ -299,15 +299,7 @@ fn awkward_names_are_taken_literally() {
         );
 
         let out = scratch.path(&format!("out{name}"));
-        let mut encoder = Encoder::create(
-            &Tools::default(),
-            &out,
-            &format,
-            &Timing::default(),
-            &SourceFile::default(),
-            None,
-        )
-        .unwrap();
+        let mut encoder = encode_to(&Tools::default(), &out, &format).unwrap();
         encoder.write(&Frame::new(&format)).unwrap();
         encoder.finish().unwrap();
         assert_eq!(ffprobe("stream=nb_read_frames", &out), "1", "{name:?}");
@@ -371,14 +363,7 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     let scratch = Scratch::new();
     let format = format("420jpeg", 64, 48);
     let path = scratch.path("out.unheardof");
-    let made = Encoder::create(
-        &Tools::default(),
-        &path,
-        &format,
-        &Timing::default(),
-        &SourceFile::default(),
-        None,
-    );
+    let made = encode_to(&Tools::default(), &path, &format);
     let message = made.err().unwrap().to_string();
     assert!(
         message.contains("Unable to find a suitable output format for '")
@@ -391,26 +376,10 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     let frame = Frame::new(&format);
 
     let path = scratch.path("empty.mkv");
-    let mut encoder = Encoder::create(
-        &Tools::default(),
-        &path,
-        &format,
-        &Timing::default(),
-        &SourceFile::default(),
-        None,
-    )
-    .unwrap();
+    let mut encoder = encode_to(&Tools::default(), &path, &format).unwrap();
     assert!(matches!(encoder.finish(), Err(Error::NoFrames { .. })));
     drop(encoder);
-    let mut encoder = Encoder::create(
-        &Tools::default(),
-        &path,
-        &format,
-        &Timing::default(),
-        &SourceFile::default(),
-        None,
-    )
-    .unwrap();
+    let mut encoder = encode_to(&Tools::default(), &path, &format).unwrap();
     encoder.write(&frame).unwrap();
     encoder.abort();
     assert_eq!(scratch.names(), [""; 0]);

@@ -9,7 +9,10 @@ mod y4m;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evener_image::{Chroma, Depth, Format, Frame};
+use evener_files::SourceFile;
+use evener_image::io::Error;
+use evener_image::io::ffmpeg::{Encoder, Tools};
+use evener_image::{Chroma, Depth, Format, Frame, Timing};
 
 /// Every format that files can have, by y4m's name and FFmpeg's.
 const FORMATS: [(&str, &str); 8] = [
@@ -43,6 +46,12 @@ fn format(name: &str, width: u32, height: u32) -> Format {
         depth,
         range: chroma.usual_range(),
     }
+}
+
+/// An encoder of frames that come from no file.
+fn encode_to(tools: &Tools, path: impl AsRef<Path>, format: &Format) -> Result<Encoder, Error> {
+    let (timing, source) = (Timing::default(), SourceFile::default());
+    Encoder::create(tools, path, format, &timing, &source, None)
 }
 
 /// Bytes of a frame of a y4m file, by the definition of the layouts.

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use evener_files::SourceFile;
+use evener_image::Frame;
 use evener_image::io::Error;
-use evener_image::io::ffmpeg::{Decoder, Encoder, Tools};
-use evener_image::{Frame, Timing};
+use evener_image::io::ffmpeg::{Decoder, Tools};
 
-use crate::{Scratch, bytes_of, format};
+use crate::{Scratch, bytes_of, encode_to, format};
 
 #[test]
 fn missing_programs_are_named_with_their_package() {
@@ -26,14 +25,7 @@ fn missing_programs_are_named_with_their_package() {
     fs::write(&path, "").unwrap();
     let format = format("mono", 4, 4);
     let decode = Decoder::open(&tools, &path).err().unwrap();
-    let encode = Encoder::create(
-        &tools,
-        scratch.path("out.mp4"),
-        &format,
-        &Timing::default(),
-        &SourceFile::default(),
-        None,
-    );
+    let encode = encode_to(&tools, scratch.path("out.mp4"), &format);
     for error in [decode, encode.err().unwrap()] {
         assert!(matches!(error, Error::NoProgram { .. }));
         let message = error.to_string();
@@ -130,15 +122,7 @@ fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
     for (script, frames) in [(late, 20), (early, 100)] {
         let tools = fake(&scratch, &script);
         let path = scratch.path("out.mkv");
-        let mut encoder = Encoder::create(
-            &tools,
-            &path,
-            &format,
-            &Timing::default(),
-            &SourceFile::default(),
-            None,
-        )
-        .unwrap();
+        let mut encoder = encode_to(&tools, &path, &format).unwrap();
         let error = (0..frames).find_map(|_| encoder.write(&frame).err());
         assert_eq!(error.is_some(), frames == 100);
         match error.or_else(|| encoder.finish().err()) {
@@ -179,15 +163,7 @@ fn programs_end_when_they_are_dropped() {
     let tools = fake(&scratch, &format!("{note}; exec sleep 600"));
     let format = format("mono", 4, 4);
     let path = scratch.path("out.mkv");
-    let encoder = Encoder::create(
-        &tools,
-        &path,
-        &format,
-        &Timing::default(),
-        &SourceFile::default(),
-        None,
-    )
-    .unwrap();
+    let encoder = encode_to(&tools, &path, &format).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while !pid.exists() {
         assert!(Instant::now() < deadline, "the program does not start");
