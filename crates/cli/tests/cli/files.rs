@@ -254,10 +254,8 @@ fn calls(folder: &Folder, line: &str) -> Option<Vec<String>> {
     let within = within.to_str().unwrap();
     let text = fs::read_to_string(folder.path("calls")).unwrap();
     fs::remove_file(folder.path("calls")).unwrap();
-    // Where threads come between, the first half of a call's line has its arguments.
-    let begins = |line: &str| line.contains(" = 0") || line.contains("<unfinished");
-    let own = |line: &&str| begins(line) && !line.contains("resumed>") && !line.contains("/cache/");
-    let kinds = text.lines().filter(own).map(|line| {
+    let done = |line: &String| line.contains(" = 0") && !line.contains("/cache/");
+    let kinds = whole_calls(&text).into_iter().filter(done).map(|line| {
         let is_sync = line.contains("sync(");
         match (is_sync, line.contains(&format!("<{within}>"))) {
             (true, true) => "sync FOLDER",
@@ -266,6 +264,35 @@ fn calls(folder: &Folder, line: &str) -> Option<Vec<String>> {
         }
     });
     Some(kinds.map(str::to_owned).collect())
+}
+
+/// The calls of a trace in the order they ended: where threads come between, a call has two lines.
+fn whole_calls(trace: &str) -> Vec<String> {
+    let mut begun = std::collections::HashMap::new();
+    let mut calls = Vec::new();
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(' ') else {
+            continue;
+        };
+        if let Some((first, _)) = call.split_once("<unfinished ...>") {
+            begun.insert(thread, first);
+        } else if let Some((_, rest)) = call.split_once(" resumed>") {
+            let first = begun.remove(thread).unwrap_or_default();
+            calls.push(format!("{first}{rest}"));
+        } else {
+            calls.push(call.to_owned());
+        }
+    }
+    calls
+}
+
+#[test]
+fn calls_that_threads_part_are_put_together() {
+    let trace = "7 linkat(a) <unfinished ...>\n8 fsync(3) = 0\n7 <... linkat resumed>) = -1 EEXIST";
+    assert_eq!(
+        whole_calls(trace),
+        ["fsync(3) = 0", "linkat(a) ) = -1 EEXIST"]
+    );
 }
 
 #[test]
