@@ -3,6 +3,7 @@
 //! Computation only, as Espeland et al. measured: frames of f32 planes lie in memory and stay there; nothing is read,
 //! converted or written. The same frame goes through again and again, so that what fits in a cache is found there.
 
+use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 use std::time::{Duration, Instant};
 
 use evener_image::exec::service::FilterService;
@@ -46,7 +47,7 @@ pub struct Options {
 }
 
 /// Plans to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plans {
     /// Every structure with every dispatch flavour.
     All,
@@ -78,7 +79,7 @@ pub struct FilterResult {
     /// The plan as asked for.
     pub plan: String,
     /// Structure in force at the end.
-    pub structure: Structure,
+    pub structure: &'static Structure,
     /// Dispatch flavour in force at the end.
     pub dispatch: Dispatch,
     /// Rows of a job at the end.
@@ -121,7 +122,7 @@ pub struct OpsRow {
     /// Width x height.
     pub size: String,
     /// Structure counted.
-    pub structure: Structure,
+    pub structure: &'static Structure,
     /// Stage.
     pub stage: &'static str,
     /// Samples read per sample of the input.
@@ -189,12 +190,12 @@ fn choices(options: &Options, subject: &Subject) -> Vec<Choice> {
     let mut choices = Vec::new();
     for plan in &options.plans {
         match plan {
-            Plans::One(choice) => choices.push(*choice),
+            Plans::One(choice) => choices.push(choice.clone()),
             Plans::All => {
                 for shape in subject.service().shapes(subject.private_cache) {
                     for dispatch in Dispatch::ALL {
                         choices.push(Choice::Fixed {
-                            structure: shape.structure,
+                            structure: shape.structure.to_string(),
                             dispatch: Some(dispatch),
                             grain: None,
                         });
@@ -283,7 +284,7 @@ fn fixed_plan(
         return Ok(None);
     }
     let shapes = service.shapes(subject.private_cache);
-    let plan = named::plan(runtime, &shapes, choice, workers);
+    let plan = named::plan(runtime, &shapes, choice.clone(), workers);
     plan.map(Some)
         .map_err(|e| subject.failed(&plan_name(&choice), e))
 }
@@ -424,12 +425,7 @@ fn digest(subject: &Subject, plan: &str, verify: &Verify) -> Result<String, Erro
 }
 
 /// Structures whose operations can be counted, those of Table III first.
-const COUNTED: [Structure; 4] = [
-    Structure::Sequential,
-    Structure::Backward,
-    Structure::BackwardCached,
-    Structure::BackwardStore,
-];
+const COUNTED: [&Structure; 4] = [&SEQUENTIAL, &BACKWARD, &BACKWARD_CACHED, &BACKWARD_STORE];
 
 fn operations(graph: &str, size: Size, each: bool) -> Result<Vec<OpsRow>, Error> {
     let bound = bind(graph, size, each)?;

@@ -24,7 +24,8 @@ pub(crate) fn plan(
 #[cfg(test)]
 mod tests {
     use evener_image::Size;
-    use evener_runtime::{Dispatch, Service, Structure};
+    use evener_image::structures::TILED;
+    use evener_runtime::{Dispatch, Service};
 
     use super::*;
     use crate::subject::Subject;
@@ -36,14 +37,11 @@ mod tests {
             let subject = Subject::new("threshold=0.5", Size { w, h }, false, &runtime).unwrap();
             let shapes = subject.service().shapes(subject.private_cache);
             let choice = Choice::Fixed {
-                structure: Structure::Tiled,
+                structure: TILED.to_string(),
                 dispatch: Some(Dispatch::Mailbox),
                 grain: None,
             };
-            let of = shapes
-                .iter()
-                .find(|s| s.structure == Structure::Tiled)
-                .unwrap();
+            let of = shapes.iter().find(|s| s.structure == &TILED).unwrap();
             let plan = plan(&runtime, &shapes, choice, 2).unwrap();
             assert_eq!((plan.dispatch, plan.workers), (Dispatch::Mailbox, 2));
             plan.grain / of.default_grain

@@ -1,7 +1,5 @@
 //! Operations as Espeland et al. print them in Table III: those of frames of 16:9, though they do not say so.
 
-use evener_runtime::Structure;
-
 use crate::filters::OpsRow;
 
 /// Pipeline, stage, then sequential, backward and backward-cached.
@@ -33,10 +31,10 @@ const PRINTED: &[(&str, &str, [f64; 3])] = &[
 
 /// The printed figure for a row of ours, where there is one.
 pub fn printed(row: &OpsRow) -> Option<f64> {
-    let column = match row.structure {
-        Structure::Sequential => 0,
-        Structure::Backward => 1,
-        Structure::BackwardCached => 2,
+    let column = match row.structure.name {
+        "sequential" => 0,
+        "backward" => 1,
+        "backward-cached" => 2,
         _ => return None,
     };
     let (.., values) = PRINTED

@@ -4,6 +4,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_crypt::bulk::{Bulk, Open, UNIT_ROWS};
 use evener_crypt::chunked::{CHUNK, FileKey, HEADER, SALT, SEALED_CHUNK, Scheme, sealed_len};
 use evener_crypt::keys::{PASSPHRASE_HEADER, PassphraseHeader};
@@ -49,7 +50,7 @@ fn sealed(text: &[u8], salt: u8) -> Vec<u8> {
 }
 
 /// What the service makes of a file, unit by unit as a stream does: its text, and whether it was whole.
-fn opened(file: &[u8], structure: Structure, grain: usize) -> (Vec<u8>, bool) {
+fn opened(file: &[u8], structure: &'static Structure, grain: usize) -> (Vec<u8>, bool) {
     let Ok(key) = FileKey::open(Scheme::Cobblestone256, &KEY, b"", file, Simd::detect()) else {
         return (Vec::new(), false);
     };
@@ -64,7 +65,7 @@ fn opened(file: &[u8], structure: Structure, grain: usize) -> (Vec<u8>, bool) {
         let last = now.len() < room.len();
         input.keep(now.len());
         (input.first, input.last, rest) = (unit * UNIT_ROWS as u64, last, later);
-        let items = if structure == Structure::Farm {
+        let items = if structure == &FARM {
             1
         } else {
             UNIT_ROWS
@@ -134,7 +135,7 @@ fuzz_target!(|data: &[u8]| {
         false => same(&real).max(same(&other)).saturating_sub(HEADER) / SEALED_CHUNK * CHUNK,
     };
     let grain = 1 + bytes.next() % UNIT_ROWS;
-    for structure in [Structure::Sequential, Structure::Farm] {
+    for structure in [&SEQUENTIAL, &FARM] {
         let (got, whole) = opened(&file, structure, grain);
         assert_eq!(whole, unaltered);
         assert!(
@@ -144,6 +145,6 @@ fuzz_target!(|data: &[u8]| {
         );
         assert!(!whole || got.len() == text.len());
     }
-    let (got, whole) = opened(data, Structure::Farm, 1);
+    let (got, whole) = opened(data, &FARM, 1);
     assert!(got.is_empty() && !whole, "a forgery");
 });

@@ -1,6 +1,7 @@
 //! A service whose steps are fewer and larger: a pipeline divided by hand.
 
-use evener_runtime::{Part, Service, Shape, Structure};
+use evener_crypt::product::PIPELINE;
+use evener_runtime::{Part, Service, Shape};
 
 /// A service that runs in pipelines only, whose steps end where they are told to, and are said to cost the same.
 pub(super) struct Divided<S> {
@@ -40,7 +41,7 @@ impl<S: Service> Service for Divided<S> {
     fn shapes(&self, private_cache: usize) -> Vec<Shape> {
         let shapes = self.inner.shapes(private_cache).into_iter();
         shapes
-            .filter(|shape| shape.structure == Structure::Pipeline)
+            .filter(|shape| shape.structure == &PIPELINE)
             .map(|shape| Shape {
                 passes: vec![self.ends.len() as u32],
                 steps: Vec::new(),

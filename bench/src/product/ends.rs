@@ -1,12 +1,13 @@
 //! Both ends of a stream of blocks in memory, and the time between them.
 
+use evener_runtime::structure::FARM;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{Batch, Block, BlockSource};
-use evener_runtime::{Part, Service, Sink, Source, Structure};
+use evener_runtime::{Part, Service, Sink, Source};
 
 use crate::error::Error;
 
@@ -71,7 +72,7 @@ impl Ends {
         }
         let take = begin.elapsed().as_secs_f64() / units.max(1) as f64;
         let part = Part {
-            structure: Structure::Farm,
+            structure: &FARM,
             pass: 0,
             items: 0..1,
         };

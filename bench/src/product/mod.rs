@@ -11,6 +11,8 @@ mod ends;
 mod predict;
 mod tables;
 
+use evener_crypt::product::PIPELINE;
+use evener_runtime::structure::FARM;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evener_crypt::bulk::UnitOut;
@@ -201,7 +203,7 @@ fn systems(workers: &[u32], stream: &Stream) -> Vec<ProductResult> {
         processor_seconds: Vec::new(),
         predicted_seconds: Vec::new(),
         plan: Plan {
-            structure: Structure::Farm,
+            structure: &FARM,
             dispatch: Dispatch::Fifo,
             grain: 1,
             workers,
@@ -332,15 +334,15 @@ impl Bench<'_> {
     /// Runs a stream once and adds what it took.
     fn once(&self, stream: &Stream, result: &mut ProductResult) -> Result<(), Error> {
         let service = self.service();
-        let fixed = |structure| Choice::Fixed {
-            structure,
+        let fixed = |structure: &Structure| Choice::Fixed {
+            structure: structure.to_string(),
             dispatch: None,
             grain: None,
         };
         let choice = match result.system {
             System::Auto => Choice::Auto,
-            System::Single | System::Farm => fixed(Structure::Farm),
-            System::Equal | System::Balanced => fixed(Structure::Pipeline),
+            System::Single | System::Farm => fixed(&FARM),
+            System::Equal | System::Balanced => fixed(&PIPELINE),
         };
         match result.system {
             System::Equal => {

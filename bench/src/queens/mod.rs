@@ -10,12 +10,13 @@
 
 mod tables;
 
+use evener_runtime::structure::FARM;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use evener_queens::{Found, Jobs, Options as RunOptions, Searcher, Session, Split};
 use evener_runtime::dispatch::Caller;
-use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, Structure, replay};
+use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -225,7 +226,7 @@ impl Bench<'_> {
         let session = Session::open(n, None).map_err(failed)?;
         let options = RunOptions {
             plan: Choice::Fixed {
-                structure: Structure::Farm,
+                structure: FARM.to_string(),
                 dispatch: None,
                 grain: None,
             },

@@ -1,5 +1,8 @@
 //! The sections of the report; each is one figure or table of Espeland et al. for this machine.
 
+use evener_image::structures::{
+    self, ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+};
 use std::fmt::Write;
 
 use evener_runtime::{Placement, Structure};
@@ -62,7 +65,7 @@ impl Data<'_> {
     }
 
     /// The best median of a structure named as the plan, over its dispatch flavours, without placement.
-    fn time(&self, graph: &str, structure: Structure, workers: u32) -> Option<f64> {
+    fn time(&self, graph: &str, structure: &'static Structure, workers: u32) -> Option<f64> {
         self.results()
             .filter(|r| r.graph == graph && r.workers == workers && r.affinity.is_none())
             .filter(|r| r.plan != "auto" && r.structure == structure)
@@ -79,7 +82,7 @@ impl Data<'_> {
     }
 
     fn best(&self, graph: &str, workers: u32) -> Option<f64> {
-        Structure::ALL
+        structures::ALL
             .into_iter()
             .filter_map(|s| self.time(graph, s, workers))
             .min_by(f64::total_cmp)
@@ -111,22 +114,20 @@ impl Data<'_> {
         let (first, last) = (*self.workers().first()?, *self.workers().last()?);
         let graphs = self.graphs();
         let shown = [
-            Structure::Sequential,
-            Structure::Backward,
-            Structure::BackwardCached,
-            Structure::Tiled,
-            Structure::Farm,
-            Structure::Abreast,
+            &SEQUENTIAL,
+            &BACKWARD,
+            &BACKWARD_CACHED,
+            &TILED,
+            &FARM,
+            &ABREAST,
         ];
         let series: Vec<Series> = shown
             .iter()
             .map(|&s| Series {
-                name: s.name().into(),
+                name: s.name.into(),
                 values: graphs
                     .iter()
-                    .map(|g| {
-                        Some(self.time(g, s, last)? / self.time(g, Structure::Sequential, first)?)
-                    })
+                    .map(|g| Some(self.time(g, s, last)? / self.time(g, &SEQUENTIAL, first)?))
                     .collect(),
             })
             .filter(|s| s.values.iter().any(Option::is_some))
@@ -145,10 +146,10 @@ impl Data<'_> {
     fn scaling(&self) -> Option<Section> {
         let workers = self.workers();
         let graph = "B";
-        let series: Vec<Series> = [Structure::Sequential, Structure::Backward, Structure::Tiled]
+        let series: Vec<Series> = [&SEQUENTIAL, &BACKWARD, &TILED]
             .iter()
             .map(|&s| Series {
-                name: s.name().into(),
+                name: s.name.into(),
                 values: workers
                     .iter()
                     .map(|&w| Some(self.time(graph, s, workers[0])? / self.time(graph, s, w)?))
@@ -172,11 +173,7 @@ impl Data<'_> {
 
     fn store(&self) -> Option<Section> {
         let workers = self.workers();
-        let shown = [
-            Structure::Sequential,
-            Structure::Backward,
-            Structure::BackwardStore,
-        ];
+        let shown = [&SEQUENTIAL, &BACKWARD, &BACKWARD_STORE];
         let groups: Vec<(String, &str, u32)> = ["D", "G"]
             .into_iter()
             .flat_map(|g| {
@@ -188,7 +185,7 @@ impl Data<'_> {
         let series: Vec<Series> = shown
             .iter()
             .map(|&s| Series {
-                name: s.name().into(),
+                name: s.name.into(),
                 values: groups.iter().map(|(_, g, w)| self.time(g, s, *w)).collect(),
             })
             .collect();
@@ -215,7 +212,7 @@ impl Data<'_> {
                                 r.graph == "B"
                                     && r.workers == w
                                     && r.affinity == Some(p)
-                                    && r.structure == Structure::Sequential
+                                    && r.structure == &SEQUENTIAL
                             })
                             .map(|r| r.ms.median)
                             .min_by(f64::total_cmp)
@@ -319,7 +316,7 @@ mod tests {
     fn result(
         graph: &str,
         plan: &str,
-        structure: Structure,
+        structure: &'static Structure,
         workers: u32,
         ms: f64,
     ) -> FilterResult {
@@ -353,7 +350,7 @@ mod tests {
             ops: vec![OpsRow {
                 graph: "B".into(),
                 size: "352x288".into(),
-                structure: Structure::Backward,
+                structure: &BACKWARD,
                 stage: "undistort",
                 ops: 10.752,
             }],
@@ -370,21 +367,17 @@ mod tests {
         let mut results = Vec::new();
         for graph in ["B", "D"] {
             for (workers, times) in [(1, [8.0, 4.0, 6.0]), (2, [4.0, 2.5, 3.0])] {
-                let structures = [
-                    Structure::Sequential,
-                    Structure::Backward,
-                    Structure::BackwardStore,
-                ];
+                let structures = [&SEQUENTIAL, &BACKWARD, &BACKWARD_STORE];
                 for (structure, ms) in structures.into_iter().zip(times) {
-                    results.push(result(graph, structure.name(), structure, workers, ms));
+                    results.push(result(graph, structure.name, structure, workers, ms));
                 }
-                results.push(result(graph, "auto", Structure::Backward, workers, 5.0));
+                results.push(result(graph, "auto", &BACKWARD, workers, 5.0));
             }
         }
         for (i, placement) in Placement::ALL.into_iter().enumerate() {
             results.push(FilterResult {
                 affinity: Some(placement),
-                ..result("B", "sequential", Structure::Sequential, 2, 7.0 + i as f64)
+                ..result("B", "sequential", &SEQUENTIAL, 2, 7.0 + i as f64)
             });
         }
         let sections = all(&report(results));
@@ -407,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_drawn() {
-        let mut report = report(vec![result("A", "tiled", Structure::Tiled, 2, 1.0)]);
+        let mut report = report(vec![result("A", "tiled", &TILED, 2, 1.0)]);
         report.ops.clear();
         let titles: Vec<String> = all(&report).into_iter().map(|s| s.title).collect();
         assert_eq!(titles, ["All measurements"]);

@@ -265,14 +265,15 @@ pub(super) fn table(results: &[AutoResult]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use evener_runtime::{Dispatch, Structure};
+    use evener_image::structures::TILED;
+    use evener_runtime::Dispatch;
 
     use super::*;
 
     fn fixed(grain: u32, whole: &[f64], last: &[f64]) -> FixedTimes {
         FixedTimes {
             plan: Plan {
-                structure: Structure::Tiled,
+                structure: &TILED,
                 dispatch: Dispatch::Fifo,
                 grain,
                 workers: 2,

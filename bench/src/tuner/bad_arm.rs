@@ -5,6 +5,7 @@
 //! units cannot be cut off, so the tuner does not begin with it, and with `backward` as the only other structure it
 //! would have nothing else to begin with.
 
+use evener_image::structures::{BACKWARD, FARM};
 use evener_runtime::tuner::TunerSetup;
 use evener_runtime::{Dispatch, Plan, Runtime, Shape, Structure, Work};
 use serde::Serialize;
@@ -19,7 +20,7 @@ use crate::table::Table;
 /// Most of a stream's time that may be lost.
 pub const TARGET: f64 = 0.05;
 /// The structure that is slow.
-const BAD: Structure = Structure::Backward;
+const BAD: &Structure = &BACKWARD;
 /// Frames that show how slow.
 const FEW: u64 = 3;
 
@@ -46,7 +47,7 @@ impl Candidates {
         }
     }
 
-    fn shapes(self, shapes: &[Shape], best: Structure) -> Vec<Shape> {
+    fn shapes(self, shapes: &[Shape], best: &'static Structure) -> Vec<Shape> {
         let work = shapes.iter().find(|s| s.structure == best).map(|s| s.work);
         let among = |s: &&Shape| match self {
             Candidates::All => true,
@@ -130,13 +131,13 @@ fn measure(
     progress("screening");
     let others = candidates(bench, &[bench.workers()])
         .into_iter()
-        .filter(|plan| ![BAD, Structure::Farm].contains(&plan.structure))
+        .filter(|plan| ![BAD, &FARM].contains(&plan.structure))
         .collect();
     let screened = screen(bench, others, frames)?;
     let &best = screened.near.first().ok_or_else(|| none("fixed"))?;
     let bad = bench
         .plan(BAD, Dispatch::Fifo, bench.workers())
-        .ok_or_else(|| none(BAD.name()))?;
+        .ok_or_else(|| none(BAD.name))?;
     let few = bench.fixed(&bad, FEW.min(frames))?.seconds;
     let times_the_best = few.into_iter().fold(f64::INFINITY, f64::min) / screened.best_s;
 
@@ -234,12 +235,13 @@ pub(super) fn table(results: &[BadArmResult]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use evener_image::structures::{SEQUENTIAL, TILED};
     use evener_runtime::stream::Search;
 
     use super::super::stream::Ran;
     use super::*;
 
-    fn plan(structure: Structure) -> Plan {
+    fn plan(structure: &'static Structure) -> Plan {
         Plan {
             structure,
             dispatch: Dispatch::Fifo,
@@ -257,13 +259,9 @@ mod tests {
         };
         let run = Run {
             seconds: vec![1.0, 1.0, 5.0, 1.0, 1.0, 1.0],
-            epochs: vec![
-                ran(0, 2, Structure::Tiled),
-                ran(2, 1, BAD),
-                ran(3, 3, Structure::Tiled),
-            ],
+            epochs: vec![ran(0, 2, &TILED), ran(2, 1, BAD), ran(3, 3, &TILED)],
             told_s: 10.0,
-            plan: plan(Structure::Tiled),
+            plan: plan(&TILED),
             search: Search {
                 epochs: 3,
                 plans_tried: 2,
@@ -293,15 +291,15 @@ mod tests {
             },
         };
         let shapes = [
-            shape(Structure::Sequential, 30.0),
+            shape(&SEQUENTIAL, 30.0),
             shape(BAD, 900.0),
-            shape(Structure::Tiled, 10.0),
+            shape(&TILED, 10.0),
         ];
-        let two = Candidates::Two.shapes(&shapes, Structure::Tiled);
+        let two = Candidates::Two.shapes(&shapes, &TILED);
         assert_eq!(two, shapes[1..]);
-        let misled = Candidates::Misled.shapes(&shapes, Structure::Tiled);
+        let misled = Candidates::Misled.shapes(&shapes, &TILED);
         assert_eq!((misled[0].work.ops, misled[0].work.bytes), (5.0, 4.0));
         assert_eq!(misled[1], shapes[2]);
-        assert_eq!(Candidates::All.shapes(&shapes, Structure::Tiled), shapes);
+        assert_eq!(Candidates::All.shapes(&shapes, &TILED), shapes);
     }
 }

@@ -315,13 +315,14 @@ fn epochs_text(epochs: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evener_runtime::{Dispatch, Structure};
+    use evener_image::structures::TILED;
+    use evener_runtime::Dispatch;
 
     use super::*;
 
     fn plan(workers: u32) -> Plan {
         Plan {
-            structure: Structure::Tiled,
+            structure: &TILED,
             dispatch: Dispatch::Fifo,
             grain: 8,
             workers,

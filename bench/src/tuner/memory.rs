@@ -3,6 +3,7 @@
 //! A process of its own filters test frames under plan `tiled` to nowhere. What counts is its anonymous memory while
 //! the stream runs, beyond what it had when the source was open, and without the frames in flight.
 
+use evener_image::structures::TILED;
 use std::convert::Infallible;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +14,7 @@ use evener_image::graph::Graph;
 use evener_image::io::TestSource;
 use evener_image::{Size, pipelines};
 use evener_runtime::stream::Sink;
-use evener_runtime::{Choice, Runtime, Structure};
+use evener_runtime::{Choice, Runtime};
 use serde::{Deserialize, Serialize};
 
 use super::{ALL_PIPELINES, FULL_HD, Options, pairs};
@@ -111,7 +112,7 @@ pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error>
     let wrong = |e: &dyn std::fmt::Display| Error::Run {
         graph: graph.to_owned(),
         size: size.to_string(),
-        plan: Structure::Tiled.to_string(),
+        plan: TILED.to_string(),
         reason: e.to_string(),
     };
     let text = pipelines::find(graph).map_or(graph, |p| p.text);
@@ -131,7 +132,7 @@ pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error>
         .map_or(0, |s| s.output_format().frame_bytes() as u64);
     let report = stream
         .plan(Choice::Fixed {
-            structure: Structure::Tiled,
+            structure: TILED.to_string(),
             dispatch: None,
             grain: None,
         })

@@ -259,7 +259,8 @@ fn counted(plans: impl IntoIterator<Item = Plan>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use evener_runtime::{Dispatch, Structure};
+    use evener_image::structures::TILED;
+    use evener_runtime::Dispatch;
 
     use super::*;
 
@@ -278,7 +279,7 @@ mod tests {
     #[test]
     fn plans_are_counted() {
         let plan = |grain| Plan {
-            structure: Structure::Tiled,
+            structure: &TILED,
             dispatch: Dispatch::Steal,
             grain,
             workers: 2,

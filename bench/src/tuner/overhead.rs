@@ -6,6 +6,7 @@
 //! turns with loops: where the speed of a shared processor changes from one tenth of a second to the next, two long
 //! ones would differ by that.
 
+use evener_image::structures::TILED;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -182,7 +183,7 @@ fn processor(spent: &[Spent]) -> Option<Vec<f64>> {
 /// A plan whose parts a loop can run as well, and the items it divides: one job after the other on one worker, on
 /// several one job for each.
 fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
-    let structure = Structure::Tiled;
+    let structure = &TILED;
     let shape = bench.shapes.iter().find(|s| s.structure == structure)?;
     let items = shape.passes.first().copied()?;
     let plan = if workers == 1 {
@@ -200,7 +201,7 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
 
 /// Time of a stream, from the first unit that counts to its end.
 fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
-    let failed = |reason: String| bench.subject.failed(plan.structure.name(), reason);
+    let failed = |reason: String| bench.subject.failed(plan.structure.name, reason);
     let gauge: Arc<Gauge> = Arc::default();
     let (tell, told) = mpsc::channel();
     let warm = warm(frames);
@@ -214,7 +215,7 @@ fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
         .stream(Still::new(Arc::clone(&gauge), frames, Some(on_take)))
         .through(bench.service(gauge))
         .plan(Choice::Fixed {
-            structure: plan.structure,
+            structure: plan.structure.to_string(),
             dispatch: Some(plan.dispatch),
             grain: Some(plan.grain),
         })
@@ -238,7 +239,7 @@ fn by_hand(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Result<Sp
 }
 
 /// The items of a unit in jobs of `grain`.
-fn parts(structure: Structure, items: u32, grain: u32) -> Vec<Part> {
+fn parts(structure: &'static Structure, items: u32, grain: u32) -> Vec<Part> {
     let starts = (0..items).step_by(grain.max(1) as usize);
     let part = |start: u32| Part {
         structure,
@@ -398,7 +399,7 @@ mod tests {
     #[test]
     fn parts_cover_a_unit() {
         let items = |grain| -> Vec<Range<u32>> {
-            let parts = parts(Structure::Tiled, 10, grain);
+            let parts = parts(&TILED, 10, grain);
             parts.into_iter().map(|part| part.items).collect()
         };
         assert_eq!(items(4), [0..4, 4..8, 8..10]);

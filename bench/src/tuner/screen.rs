@@ -1,6 +1,7 @@
 //! Which fixed plans are worth whole streams: the others are far slower.
 
-use evener_runtime::{Dispatch, Plan, Structure};
+use evener_runtime::structure::FARM;
+use evener_runtime::{Dispatch, Plan};
 use serde::Serialize;
 
 use super::stream::Bench;
@@ -42,7 +43,7 @@ pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
         for shape in &bench.shapes {
             // One worker alone is handed nothing, and a farm of one is `tiled`.
             let dispatches = match workers {
-                1 if shape.structure == Structure::Farm => &[],
+                1 if shape.structure == &FARM => &[],
                 1 => &Dispatch::ALL[..1],
                 _ => &Dispatch::ALL[..],
             };
@@ -101,11 +102,12 @@ impl Screened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evener_image::structures::TILED;
 
     #[test]
     fn plans_far_from_the_best_are_left_out_and_named() {
         let plan = |grain| Plan {
-            structure: Structure::Tiled,
+            structure: &TILED,
             dispatch: Dispatch::Fifo,
             grain,
             workers: 2,

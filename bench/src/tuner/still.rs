@@ -83,7 +83,7 @@ impl Service for Prepared {
         self.service.scratch()
     }
 
-    fn prepare(&self, structure: Structure) {
+    fn prepare(&self, structure: &'static Structure) {
         self.service.prepare(structure);
     }
 
@@ -101,7 +101,7 @@ impl Service for Prepared {
         self.service.run(part, input, output, scratch)
     }
 
-    fn run_abreast(
+    fn run_group(
         &self,
         part: &Part,
         inputs: &[&Lent],
@@ -109,7 +109,7 @@ impl Service for Prepared {
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         let (inputs, outputs) = (frames(inputs), frames(outputs));
-        self.service.run_abreast(part, &inputs, &outputs, scratch)
+        self.service.run_group(part, &inputs, &outputs, scratch)
     }
 }
 

@@ -88,12 +88,12 @@ impl<'a> Bench<'a> {
     /// The plan a user gets who names structure and dispatch only.
     pub(super) fn plan(
         &self,
-        structure: Structure,
+        structure: &'static Structure,
         dispatch: Dispatch,
         workers: u32,
     ) -> Option<Plan> {
         let choice = Choice::Fixed {
-            structure,
+            structure: structure.to_string(),
             dispatch: Some(dispatch),
             grain: None,
         };
@@ -129,7 +129,7 @@ impl<'a> Bench<'a> {
     pub(super) fn setup_fixed(&self, plan: &Plan, frames: u64) -> TunerSetup {
         TunerSetup {
             choice: Choice::Fixed {
-                structure: plan.structure,
+                structure: plan.structure.to_string(),
                 dispatch: Some(plan.dispatch),
                 grain: Some(plan.grain),
             },
@@ -145,11 +145,11 @@ impl<'a> Bench<'a> {
         frames: u64,
         on_take: Option<OnTake>,
     ) -> Result<Run, Error> {
-        let name = match setup.choice {
-            Choice::Auto => "auto",
-            Choice::Fixed { structure, .. } => structure.name(),
+        let name = match &setup.choice {
+            Choice::Auto => "auto".to_owned(),
+            Choice::Fixed { structure, .. } => structure.clone(),
         };
-        let failed = |reason: String| self.subject.failed(name, reason);
+        let failed = |reason: String| self.subject.failed(&name, reason);
         let tuner = Tuner::new(setup).map_err(|e| failed(e.to_string()))?;
         let gauge: Arc<Gauge> = Arc::default();
         let mut recorder = Recorder::new(tuner, Arc::clone(&gauge));
@@ -262,6 +262,7 @@ fn unit_seconds(measured: Measured<'_>, units: usize, time: Duration) -> Vec<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evener_image::structures::TILED;
 
     const S: Duration = Duration::from_secs(1);
 
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn the_last_quarter_is_rounded_up() {
         let plan = Plan {
-            structure: Structure::Tiled,
+            structure: &TILED,
             dispatch: Dispatch::Fifo,
             grain: 1,
             workers: 1,

@@ -53,7 +53,8 @@ pub(super) fn speed_after(windows: &[Window], passed: usize, best: f64) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use evener_runtime::{Dispatch, Plan, Structure};
+    use evener_image::structures::TILED;
+    use evener_runtime::{Dispatch, Plan};
 
     use super::*;
 
@@ -69,7 +70,7 @@ mod tests {
             first,
             units,
             plan: Plan {
-                structure: Structure::Tiled,
+                structure: &TILED,
                 dispatch: Dispatch::Fifo,
                 grain: 1,
                 workers: 1,

@@ -58,6 +58,7 @@ pub use file::ImageFile;
 pub use image::{Block, Check, Extent, Image, PackedSum, Place};
 pub use merged::Merged;
 pub use tree::{Hash, Root};
+pub use units::STRUCTURES;
 
 /// The smallest block that is written or taken from an index of blocks of one size, in bytes.
 pub const MIN_BLOCK: u32 = 512;

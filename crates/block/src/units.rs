@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Shape, Structure, Work};
 
 use crate::error::Error;
@@ -10,6 +11,9 @@ use crate::error::Error;
 pub(crate) fn unit_blocks(block: u32) -> usize {
     ((1 << 20) / block.max(1) as usize).clamp(4, 256)
 }
+
+/// The structures that images are packed and unpacked in.
+pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// Operations on an element that decoding a byte takes, about.
 pub(crate) const DECODING: f64 = 30.0;
@@ -28,10 +32,7 @@ pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
     let blocks = unit_blocks(block);
     let work = work(blocks as f64 * f64::from(block), ops);
     let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
-    vec![
-        shape(Structure::Sequential, blocks as u32),
-        shape(Structure::Farm, 1),
-    ]
+    vec![shape(&SEQUENTIAL, blocks as u32), shape(&FARM, 1)]
 }
 
 /// Why the first block that failed did so, for whoever ran the stream: the stream itself knows only text.

@@ -93,7 +93,7 @@ pub fn run<J: Job>(
 ) -> Result<J::Outcome, Failure> {
     let bar = Bar::start(Of::Bytes(session.bytes()));
     let options = RunOptions {
-        plan: args.plan,
+        plan: args.plan.clone(),
         workers: args.workers,
         cancel: signals.token(),
         on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),

@@ -11,6 +11,7 @@ mod end;
 mod failure;
 mod job;
 mod log;
+mod offered;
 mod output;
 mod panics;
 mod progress;

@@ -9,6 +9,7 @@ use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
+use crate::offered;
 use crate::output::{Side, check_apart, tell};
 use crate::quiet::note;
 use crate::signals::Signals;
@@ -17,7 +18,7 @@ use crate::signals::Signals;
 #[derive(clap::Args)]
 pub struct StreamArgs {
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = offered::plan)]
     pub plan: Choice,
 
     /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu

@@ -1,5 +1,7 @@
 //! The product cipher as a service: whatever the plan, the same bytes.
 
+use evener_crypt::product::PIPELINE;
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,7 +120,7 @@ fn runs(service: Batches, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -
     fs::read(&output).unwrap()
 }
 
-fn plan(structure: Structure) -> impl Strategy<Value = (Plan, u32)> {
+fn plan(structure: &'static Structure) -> impl Strategy<Value = (Plan, u32)> {
     let dispatch = prop::sample::select(Dispatch::ALL.to_vec());
     (dispatch, 1..70u32, 1..=3u32, 1..6u32).prop_map(move |(dispatch, grain, workers, units)| {
         let plan = Plan {
@@ -133,10 +135,10 @@ fn plan(structure: Structure) -> impl Strategy<Value = (Plan, u32)> {
 
 fn plans() -> impl Strategy<Value = Vec<(Plan, u32)>> {
     let any = prop_oneof![
-        plan(Structure::Sequential),
-        plan(Structure::Pipeline),
-        plan(Structure::Pipeline),
-        plan(Structure::Farm)
+        plan(&SEQUENTIAL),
+        plan(&PIPELINE),
+        plan(&PIPELINE),
+        plan(&FARM)
     ];
     prop::collection::vec(any, 1..5)
 }
@@ -147,7 +149,7 @@ proptest! {
     fn any_plan_gives_the_same_bytes(
         key: [u8; 16],
         plans in plans(),
-        chained in prop::collection::vec(plan(Structure::Sequential), 1..4),
+        chained in prop::collection::vec(plan(&SEQUENTIAL), 1..4),
         blocks in prop_oneof![0..3 * UNIT, (0..12usize).prop_map(|units| units * UNIT)],
         streams in prop::option::of((0..=11u32).prop_map(|n| 1usize << n)),
     ) {
@@ -168,23 +170,19 @@ proptest! {
 
 #[test]
 fn shapes_are_those_that_chains_allow() {
-    let shapes = |direction, streams: Option<usize>| -> Vec<(Structure, u32)> {
+    let shapes = |direction, streams: Option<usize>| -> Vec<(&'static Structure, u32)> {
         let chain = streams.map(|streams| Chain::new(streams).unwrap());
         let codebook = Codebook::new(&KEY, direction, Simd::Scalar);
         let shapes = Batches::new(codebook, chain).shapes(1 << 20);
         shapes.iter().map(|s| (s.structure, s.passes[0])).collect()
     };
-    let all = [
-        (Structure::Sequential, 64),
-        (Structure::Pipeline, 64),
-        (Structure::Farm, 1),
-    ];
+    let all = [(&SEQUENTIAL, 64), (&PIPELINE, 64), (&FARM, 1)];
     assert_eq!(shapes(Direction::Encrypt, None), all);
     assert_eq!(shapes(Direction::Decrypt, None), all);
     assert_eq!(shapes(Direction::Decrypt, Some(1)), all);
     // One stream cannot be divided; many are, by streams.
     for (streams, items) in [(1, 1), (32, 1), (64, 2), (2048, 64)] {
-        let left = [(Structure::Sequential, items)];
+        let left = [(&SEQUENTIAL, items)];
         assert_eq!(shapes(Direction::Encrypt, Some(streams)), left);
     }
     for bad in [0, 3, 4096, usize::MAX] {
@@ -214,7 +212,7 @@ fn auto_gives_the_same_bytes() {
             ..Options::default()
         };
         let report = session.run(&runtime, options).unwrap();
-        assert_eq!(report.plan.unwrap().structure, Structure::Pipeline);
+        assert_eq!(report.plan.unwrap().structure, &PIPELINE);
         assert!(fs::read(&back).unwrap() == text);
     }
 }

@@ -15,6 +15,7 @@ pub mod pipelines;
 pub mod reference;
 pub mod session;
 pub mod stage;
+pub mod structures;
 pub mod through;
 
 pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};

@@ -9,6 +9,7 @@ use evener_runtime::Structure;
 
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
 /// The structure computes a number of elements that depends on more than the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +18,7 @@ use crate::graph::plane::{PlaneGraph, Port};
 )]
 pub struct Uncountable {
     /// What was asked for.
-    pub structure: Structure,
+    pub structure: &'static Structure,
 }
 
 /// Samples each stage of a plane's graph reads for one frame, in the order of the graph.
@@ -29,19 +30,17 @@ pub struct Uncountable {
 /// Counts that do not fit 64 bits are given as the largest that does.
 ///
 /// # Errors
-/// [`Uncountable`] for `tiled`, `pipeline`, `farm` and `abreast`.
+/// [`Uncountable`] for every other structure.
 pub fn count(
     graph: &PlaneGraph,
-    structure: Structure,
+    structure: &'static Structure,
 ) -> Result<Vec<(&'static str, u64)>, Uncountable> {
     // How often an element is computed that is read `times` times.
     let computed: fn(u64) -> u64 = match structure {
-        Structure::Sequential => |_| 1,
-        Structure::Backward | Structure::BackwardStore => |times| times,
-        Structure::BackwardCached => |times| times.min(1),
-        Structure::Tiled | Structure::Pipeline | Structure::Farm | Structure::Abreast => {
-            return Err(Uncountable { structure });
-        }
+        s if *s == SEQUENTIAL => |_| 1,
+        s if *s == BACKWARD || *s == BACKWARD_STORE => |times| times,
+        s if *s == BACKWARD_CACHED => |times| times.min(1),
+        _ => return Err(Uncountable { structure }),
     };
     // Reads of every element of every stage. A stage is read by later ones only, so going back from the result,
     // all reads of a stage are known when it is its turn.
@@ -87,7 +86,10 @@ pub fn count(
 ///
 /// # Errors
 /// As [`count`].
-pub fn table(graph: &Bound, structure: Structure) -> Result<Vec<(&'static str, f64)>, Uncountable> {
+pub fn table(
+    graph: &Bound,
+    structure: &'static Structure,
+) -> Result<Vec<(&'static str, f64)>, Uncountable> {
     let mut sums: Vec<(&'static str, u64)> = Vec::new();
     let mut samples = 0;
     for plane in &graph.planes {

@@ -1,5 +1,6 @@
 //! The backward structures give what the definition of the stages gives, however the plane is divided.
 
+use evener_image::structures::BACKWARD;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +11,7 @@ use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::kernels::convert::{self, Scale};
 use evener_image::{Chroma, Codes, ColourRange, Depth, Format, Size, ops, pipelines, reference};
-use evener_runtime::{Simd, Structure};
+use evener_runtime::Simd;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -136,7 +137,7 @@ fn check(text: &str, size: Size, depth: Depth, simd: Simd, grain: usize, seed: u
     let cache = Cache::new(&graph);
     let mut scratch = Scratch::default();
     // A chain of wide stencils would be computed for hours.
-    let reads: u64 = ops::count(&graph, Structure::Backward)
+    let reads: u64 = ops::count(&graph, &BACKWARD)
         .unwrap()
         .iter()
         .map(|c| c.1)

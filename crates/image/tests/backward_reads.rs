@@ -1,6 +1,7 @@
 //! The backward executors read as often as [`ops::count`] says: what they need twice they compute twice, and
 //! with a cache once.
 
+use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,7 +110,11 @@ impl Resample for Counted {
 }
 
 /// Reads of each stage while `mode` computes the whole result.
-fn reads(graph: &PlaneGraph, depth: Depth, structure: Structure) -> Vec<(&'static str, u64)> {
+fn reads(
+    graph: &PlaneGraph,
+    depth: Depth,
+    structure: &'static Structure,
+) -> Vec<(&'static str, u64)> {
     let counted: Vec<_> = graph
         .nodes
         .iter()
@@ -128,9 +133,9 @@ fn reads(graph: &PlaneGraph, depth: Depth, structure: Structure) -> Vec<(&'stati
         };
     }
     let cache = Cache::new(&graph);
-    let mode = match structure {
-        Structure::BackwardCached => Mode::Cached(&cache),
-        Structure::BackwardStore => Mode::Store,
+    let mode = match structure.name {
+        "backward-cached" => Mode::Cached(&cache),
+        "backward-store" => Mode::Store,
         _ => Mode::Plain,
     };
     let (from, to) = (
@@ -184,11 +189,7 @@ fn executors_read_as_often_as_counted() {
                 .bind(&format, Planes::Each)
                 .expect(text);
             for depth in [Depth::U8, Depth::F32] {
-                for structure in [
-                    Structure::Backward,
-                    Structure::BackwardStore,
-                    Structure::BackwardCached,
-                ] {
+                for structure in [&BACKWARD, &BACKWARD_STORE, &BACKWARD_CACHED] {
                     let graph = &bound.planes[0];
                     let expected = ops::count(graph, structure).expect("countable");
                     let found = reads(graph, depth, structure);

@@ -1,11 +1,13 @@
 //! Operation counts: against a counting recursion, and against the published table.
 
+use evener_image::structures::{
+    ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+};
 use std::collections::HashSet;
 
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Bound, Graph, Planes};
 use evener_image::{Chroma, ColourRange, Depth, Format, ops, pipelines};
-use evener_runtime::Structure;
 
 fn bind(text: &str, width: u32, height: u32, chroma: Chroma) -> Bound {
     let format = Format {
@@ -84,10 +86,10 @@ fn demand_is_what_a_recursion_reads() {
                     .collect()
             };
             let (plain, cached) = (Naive::count(graph, false), Naive::count(graph, true));
-            assert_eq!(of(Structure::Backward), plain, "{text} {w}x{h}");
-            assert_eq!(of(Structure::BackwardStore), plain, "{text} {w}x{h}");
-            assert_eq!(of(Structure::BackwardCached), cached, "{text} {w}x{h}");
-            let sequential = of(Structure::Sequential);
+            assert_eq!(of(&BACKWARD), plain, "{text} {w}x{h}");
+            assert_eq!(of(&BACKWARD_STORE), plain, "{text} {w}x{h}");
+            assert_eq!(of(&BACKWARD_CACHED), cached, "{text} {w}x{h}");
+            let sequential = of(&SEQUENTIAL);
             assert!(
                 cached.iter().zip(&sequential).all(|(c, s)| c <= s),
                 "{text} {w}x{h}"
@@ -99,10 +101,10 @@ fn demand_is_what_a_recursion_reads() {
 #[test]
 fn structures_that_compute_by_regions_are_refused() {
     let graph = &bind("blur", 8, 8, Chroma::Mono).planes[0];
-    for structure in [Structure::Tiled, Structure::Pipeline, Structure::Farm] {
+    for structure in [&TILED, &ABREAST, &FARM] {
         let refused = ops::count(graph, structure).unwrap_err();
         assert_eq!(refused, ops::Uncountable { structure });
-        assert!(refused.to_string().contains(structure.name()));
+        assert!(refused.to_string().contains(structure.name));
     }
 }
 
@@ -110,9 +112,9 @@ fn structures_that_compute_by_regions_are_refused() {
 fn a_constant_or_a_copy_reads_nothing() {
     let mut graph = bind("blur", 8, 8, Chroma::Mono).planes.remove(0);
     graph.set_constant(0.5);
-    assert_eq!(ops::count(&graph, Structure::Backward), Ok(vec![]));
+    assert_eq!(ops::count(&graph, &BACKWARD), Ok(vec![]));
     let copy = PlaneGraph::new(evener_image::Size { w: 4, h: 4 });
-    assert_eq!(ops::count(&copy, Structure::Sequential), Ok(vec![]));
+    assert_eq!(ops::count(&copy, &SEQUENTIAL), Ok(vec![]));
 }
 
 /// Table III of Espeland et al. ("Low-level Scheduling Implications for Data-intensive Cyclic Workloads on Modern
@@ -228,11 +230,7 @@ fn at_cif(pipeline: &str, stage: &str) -> Option<[f64; 3]> {
 /// Counts every cell at a size and compares it, within 1 %, with what `expected` makes of pipeline, stage and what is
 /// printed.
 fn compare(width: u32, height: u32, expected: impl Fn(&str, &str, [f64; 3]) -> [f64; 3]) {
-    let structures = [
-        Structure::Sequential,
-        Structure::Backward,
-        Structure::BackwardCached,
-    ];
+    let structures = [&SEQUENTIAL, &BACKWARD, &BACKWARD_CACHED];
     for (name, stages) in TABLE_III {
         let pipeline = pipelines::find(name).expect("all seven are there");
         let bound = bind(pipeline.text, width, height, Chroma::C420);

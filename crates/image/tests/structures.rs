@@ -7,12 +7,13 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
 use evener_image::graph::plane::Port;
+use evener_image::structures::{ABREAST, FARM, SEQUENTIAL, TILED};
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
-use evener_runtime::{Part, Service, Shape, Simd, Structure};
+use evener_runtime::{Part, Service, Shape, Simd};
 use proptest::prelude::*;
 
 /// Filters that frames side by side can go through.
-const ABREAST: &[&str] = &[
+const SIDE_BY_SIDE: &[&str] = &[
     "undistort",
     "undistort=k1=0.3:k2=-0.2",
     "rotate=6",
@@ -130,12 +131,10 @@ fn wide_frames_give_the_defined_bytes() {
             fill(&mut input, 7);
             let expected = reference::frame(&bound, &input);
             let shapes = service.shapes(cache);
-            for shape in shapes.iter().filter(|s| {
-                matches!(
-                    s.structure,
-                    Structure::Tiled | Structure::Farm | Structure::Sequential | Structure::Abreast
-                )
-            }) {
+            for shape in shapes
+                .iter()
+                .filter(|s| [&TILED, &FARM, &SEQUENTIAL, &ABREAST].contains(&s.structure))
+            {
                 let output = service.output();
                 run(&service, shape, 90, &input, &output);
                 assert!(
@@ -151,9 +150,7 @@ fn wide_frames_give_the_defined_bytes() {
 /// How frames stand abreast, where they can.
 fn abreast(service: &FilterService) -> Option<Shape> {
     let shapes = service.shapes(1 << 20);
-    shapes
-        .into_iter()
-        .find(|s| s.structure == Structure::Abreast)
+    shapes.into_iter().find(|s| s.structure == &ABREAST)
 }
 
 /// How chains begin: with values, with a step, and with what a step may stand for, so that samples take a bit each.
@@ -172,7 +169,7 @@ proptest! {
     #[test]
     fn frames_side_by_side_come_out_as_each_alone(
         first in prop::sample::select(FIRST),
-        chain in prop::collection::vec(prop::sample::select(ABREAST), 1..5),
+        chain in prop::collection::vec(prop::sample::select(SIDE_BY_SIDE), 1..5),
         format in formats(150, 60),
         frames in 1usize..=8,
         grain in 1u32..40,
@@ -198,8 +195,8 @@ proptest! {
             for (pass, &items) in shape.passes.iter().enumerate() {
                 for start in (0..items).step_by(grain as usize) {
                     let items = start..items.min(start + grain);
-                    let part = Part { structure: Structure::Abreast, pass, items };
-                    service.run_abreast(&part, &ins, &outs, &mut scratch).unwrap();
+                    let part = Part { structure: &ABREAST, pass, items };
+                    service.run_group(&part, &ins, &outs, &mut scratch).unwrap();
                 }
             }
             for (i, (input, output)) in inputs.iter().zip(&outputs).enumerate() {

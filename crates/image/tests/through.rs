@@ -1,11 +1,12 @@
 //! Graphs between readers and writers of video, as the library's users join them.
 
+use evener_image::structures::TILED;
 use std::io::Cursor;
 
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::io::y4m;
 use evener_runtime::stream::StreamError;
-use evener_runtime::{Choice, Runtime, Structure};
+use evener_runtime::{Choice, Runtime};
 
 const HEADER: &str = "YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg\n";
 
@@ -70,7 +71,7 @@ fn services_are_told_apart_by_graph_format_and_planes() {
     let key = |graph: &str, planes| {
         let graph = Graph::parse(graph).unwrap().on(planes);
         let choice = Choice::Fixed {
-            structure: Structure::Tiled,
+            structure: TILED.to_string(),
             dispatch: None,
             grain: None,
         };

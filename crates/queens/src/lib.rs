@@ -39,6 +39,7 @@ pub use border::Border;
 pub use checkpoint::{Checkpoint, Finished, ParseError};
 pub use error::{Error, LARGEST};
 pub use found::Found;
+pub use service::STRUCTURES;
 pub use session::{Far, Options, Outcome, Session, SessionError};
 pub use split::{Jobs, Split};
 pub use starts::{Searcher, Start, Starts};

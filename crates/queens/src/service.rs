@@ -7,10 +7,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
 
 use crate::division::Division;
 use crate::starts::{Searcher, Starts};
+
+/// The structures that counting runs in.
+pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// Parts of a unit that is divided. A unit of fewer starts leaves some of them empty.
 const PARTS: usize = 64;
@@ -123,8 +127,8 @@ impl Service for Search {
             Shape::new(structure, vec![items as u32], grain, work)
         };
         vec![
-            shape(Structure::Sequential, PARTS, 8, UNEVEN * ops),
-            shape(Structure::Farm, 1, 1, ops),
+            shape(&SEQUENTIAL, PARTS, 8, UNEVEN * ops),
+            shape(&FARM, 1, 1, ops),
         ]
     }
 

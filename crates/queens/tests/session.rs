@@ -1,10 +1,11 @@
 //! Boards on a runtime: every plan and number of workers, and checkpoints between.
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use evener_queens::{Options, Session, SessionError, Starts};
-use evener_runtime::{CancelToken, Choice, Dispatch, Runtime, Structure};
+use evener_runtime::{CancelToken, Choice, Dispatch, Runtime};
 
 const TOTALS: [u128; 14] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14_200, 73_712];
 
@@ -36,11 +37,11 @@ fn path(name: &str) -> PathBuf {
 fn every_plan_and_number_of_workers_has_the_same_total() {
     let runtime = runtime(4);
     let mut plans = vec![Choice::Auto];
-    for structure in [Structure::Sequential, Structure::Farm] {
+    for structure in [&SEQUENTIAL, &FARM] {
         for dispatch in Dispatch::ALL {
             for grain in [None, Some(1), Some(1000)] {
                 plans.push(Choice::Fixed {
-                    structure,
+                    structure: structure.to_string(),
                     dispatch: Some(dispatch),
                     grain,
                 });
@@ -48,10 +49,12 @@ fn every_plan_and_number_of_workers_has_the_same_total() {
         }
     }
     for n in [6, 12] {
-        for &plan in &plans {
+        for plan in &plans {
             for workers in [1, 2, 3, 4] {
                 let session = Session::open(n, None).unwrap();
-                let outcome = session.run(&runtime, options(plan, workers)).unwrap();
+                let outcome = session
+                    .run(&runtime, options(plan.clone(), workers))
+                    .unwrap();
                 assert_eq!(
                     outcome.total,
                     Some(TOTALS[n as usize]),
@@ -79,7 +82,8 @@ fn small_boards_and_those_without_solutions() {
 fn a_run_that_was_ended_goes_on_under_another_plan() {
     let file = path("goes-on");
     let runtime = runtime(2);
-    let plans = ["farm", "sequential", "auto", "farm/steal"].map(|p| p.parse().unwrap());
+    let plans: [Choice; 4] =
+        ["farm", "sequential", "auto", "farm/steal"].map(|p| p.parse().unwrap());
     let (mut runs, mut resumed) = (0, 0);
     let total = loop {
         let session = Session::open(13, Some((&file, Duration::ZERO))).unwrap();
@@ -88,7 +92,7 @@ fn a_run_that_was_ended_goes_on_under_another_plan() {
         let outcome = session.run(
             &runtime,
             Options {
-                plan: plans[runs % plans.len()],
+                plan: plans[runs % plans.len()].clone(),
                 cancel,
                 // Progress is told every tenth of a second at most, so a short run may not be ended.
                 on_progress: Some(Box::new(move |_, _| ends.cancel())),

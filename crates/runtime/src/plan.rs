@@ -5,85 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How a graph of stages runs on one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Structure {
-    /// Stage by stage over the whole unit, with a barrier after each stage.
-    Sequential,
-    /// Only the last stage is divided; every element pulls what it needs, recursively.
-    Backward,
-    /// `Backward` with a valid bit per intermediate element, so that nothing is computed twice.
-    BackwardCached,
-    /// `Backward` that also writes intermediates to memory; an experiment, never chosen by the tuner.
-    BackwardStore,
-    /// Regions of output run through all stages in a worker's private memory.
-    Tiled,
-    /// Stages on different workers, joined by rings.
-    Pipeline,
-    /// Whole units on different workers.
-    Farm,
-    /// Several units at once, a sample of each side by side in the lanes of a register.
-    Abreast,
-}
-
-impl Structure {
-    /// Every structure, in the order they are listed to users.
-    pub const ALL: [Structure; 8] = [
-        Structure::Sequential,
-        Structure::Backward,
-        Structure::BackwardCached,
-        Structure::BackwardStore,
-        Structure::Tiled,
-        Structure::Pipeline,
-        Structure::Farm,
-        Structure::Abreast,
-    ];
-
-    /// Whether several units are in work at once, so that one may wait for others that come after it.
-    pub fn overlaps(self) -> bool {
-        self.flows() || self == Structure::Abreast
-    }
-
-    /// Whether units are begun while others are in work, so that none waits for the last job of the one before.
-    pub fn flows(self) -> bool {
-        matches!(self, Structure::Farm | Structure::Pipeline)
-    }
-
-    /// The name used on command lines and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Structure::Sequential => "sequential",
-            Structure::Backward => "backward",
-            Structure::BackwardCached => "backward-cached",
-            Structure::BackwardStore => "backward-store",
-            Structure::Tiled => "tiled",
-            Structure::Pipeline => "pipeline",
-            Structure::Farm => "farm",
-            Structure::Abreast => "abreast",
-        }
-    }
-
-    /// One line for `evener plans`.
-    pub fn about(self) -> &'static str {
-        match self {
-            Structure::Sequential => {
-                "stage by stage over the whole unit, each stage divided, a barrier between"
-            }
-            Structure::Backward => {
-                "the last stage is divided; each output pulls its inputs; nothing is stored"
-            }
-            Structure::BackwardCached => "backward, each intermediate element computed once",
-            Structure::BackwardStore => {
-                "backward, intermediates also written to memory (an experiment)"
-            }
-            Structure::Tiled => "regions of output run through all stages in private cache",
-            Structure::Pipeline => "stages on different workers, joined by rings",
-            Structure::Farm => "whole units on different workers, results put back in order",
-            Structure::Abreast => "several units at once, side by side in the lanes of registers",
-        }
-    }
-}
+use crate::structure::Structure;
 
 /// How jobs reach workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,16 +22,6 @@ pub enum Dispatch {
 impl Dispatch {
     /// Every flavour, in the order they are listed to users.
     pub const ALL: [Dispatch; 3] = [Dispatch::Fifo, Dispatch::Mailbox, Dispatch::Steal];
-
-    /// The flavour a structure is run with where nobody says and nothing is known.
-    pub fn usual(structure: Structure) -> Dispatch {
-        match structure {
-            // Regions side by side read much of the same, and a pass reads about where the one before it wrote, so a
-            // worker had better go from one region to the next, and be at the same ones in each pass.
-            Structure::Tiled | Structure::Abreast => Dispatch::Steal,
-            _ => Dispatch::Fifo,
-        }
-    }
 
     /// The name used on command lines and in results.
     pub fn name(self) -> &'static str {
@@ -167,10 +79,10 @@ impl Placement {
 }
 
 /// A complete plan: what the tuner chooses and what a user can pin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Plan {
-    /// How the graph runs on a unit.
-    pub structure: Structure,
+    /// How the service runs units.
+    pub structure: &'static Structure,
     /// How jobs reach workers.
     pub dispatch: Dispatch,
     /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the
@@ -195,16 +107,16 @@ impl fmt::Display for Plan {
 }
 
 /// What a user asked for: parts that are named are pinned, the rest takes the service's defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The tuner decides and keeps deciding.
     #[default]
     Auto,
     /// This plan for the whole stream: `STRUCTURE[/DISPATCH[/GRAIN]]`.
     Fixed {
-        /// How the graph runs on a unit.
-        structure: Structure,
-        /// How jobs reach workers; `fifo` unless named.
+        /// The name of a structure; which there are, the service says when the stream is set up.
+        structure: String,
+        /// How jobs reach workers; the structure's own unless named.
         dispatch: Option<Dispatch>,
         /// Items in one job; the service's default unless named.
         grain: Option<u32>,
@@ -245,9 +157,29 @@ macro_rules! named {
     };
 }
 
-named!(Structure, "structure");
 named!(Dispatch, "dispatch");
 named!(Placement, "placement");
+
+impl Choice {
+    /// Refuses the name of a structure that is none of `known`: what a user may have mistyped is told before anything
+    /// is opened.
+    ///
+    /// # Errors
+    /// [`ParsePlanError`], which names those that are known.
+    pub fn among(self, known: &[&'static Structure]) -> Result<Choice, ParsePlanError> {
+        match self {
+            Choice::Fixed { structure, .. } if known.iter().all(|s| s.name != structure) => {
+                let names = ["auto"].into_iter().chain(known.iter().map(|s| s.name));
+                Err(ParsePlanError {
+                    what: "plan",
+                    given: structure,
+                    known: names.collect::<Vec<_>>().join(", "),
+                })
+            }
+            choice => Ok(choice),
+        }
+    }
+}
 
 impl FromStr for Choice {
     type Err = ParsePlanError;
@@ -257,15 +189,7 @@ impl FromStr for Choice {
             return Ok(Choice::Auto);
         }
         let mut parts = text.split('/');
-        let structure = parts
-            .next()
-            .unwrap_or_default()
-            .parse()
-            .map_err(|e: ParsePlanError| ParsePlanError {
-                what: "plan",
-                known: format!("auto, {}", e.known),
-                ..e
-            })?;
+        let structure = parts.next().unwrap_or_default().to_owned();
         let dispatch = parts.next().map(str::parse).transpose()?;
         let grain = parts
             .next()

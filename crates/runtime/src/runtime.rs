@@ -151,7 +151,7 @@ impl Runtime {
     ///     fn shapes(&self, _: usize) -> Vec<Shape> {
     ///         let (passes, work) = (vec![8], Work::default());
     ///         vec![Shape {
-    ///             structure: Structure::Sequential, passes, steps: vec![], default_grain: 4, min_grain: 1, units: 1, work,
+    ///             structure: &SEQUENTIAL, passes, steps: vec![], default_grain: 4, min_grain: 1, units: 1, work,
     ///         }]
     ///     }
     ///     fn run(&self, _: &Part, _: &u64, _: &(), _: &mut ()) -> Result<(), String> {
@@ -406,7 +406,7 @@ mod tests {
         let runtime = builder.build().unwrap();
         let rates = |grain| {
             let choice = Choice::Fixed {
-                structure: crate::plan::Structure::Tiled,
+                structure: "tiled".to_owned(),
                 dispatch: None,
                 grain,
             };

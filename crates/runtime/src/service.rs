@@ -1,8 +1,7 @@
 //! What a service gives the runtime so that its units can be divided, dispatched and tuned.
 
+use crate::structure::{Flow, Structure};
 use std::ops::Range;
-
-use crate::plan::Structure;
 
 /// The work one unit costs under a structure, as the service infers it before anything is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,18 +18,18 @@ pub struct Work {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// The structure this is about.
-    pub structure: Structure,
-    /// Items of each pass; passes run in order with a barrier between. `Farm` has one pass of one item. `Pipeline` has
+    pub structure: &'static Structure,
+    /// Items of each pass; passes run in order with a barrier between. A farm has one pass of one item. A pipeline has
     /// one pass whose items are *steps*, which run on a unit in their order.
     pub passes: Vec<u32>,
-    /// What the steps of a `Pipeline` cost beside one another, one figure each; where nobody knows, empty. Only where
+    /// What the steps of a pipeline cost beside one another, one figure each; where nobody knows, empty. Only where
     /// stages begin depends on it, and the stream corrects it by what it measures.
     pub steps: Vec<f64>,
     /// Grain a plan has when nobody names or tunes it.
     pub default_grain: u32,
     /// Smallest grain worth trying.
     pub min_grain: u32,
-    /// Units that a part of `Abreast` is about, as far as there are so many; 1 under every other structure.
+    /// Units that a part is about where they are [grouped](Flow::Grouped), as far as there are so many; 1 otherwise.
     pub units: u32,
     /// Predicted work of a unit.
     pub work: Work,
@@ -38,7 +37,12 @@ pub struct Shape {
 
 impl Shape {
     /// A way whose jobs may be of any size and whose steps, if it has any, cost the same.
-    pub fn new(structure: Structure, passes: Vec<u32>, default_grain: u32, work: Work) -> Shape {
+    pub fn new(
+        structure: &'static Structure,
+        passes: Vec<u32>,
+        default_grain: u32,
+        work: Work,
+    ) -> Shape {
         Shape {
             structure,
             passes,
@@ -55,7 +59,7 @@ impl Shape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The structure in force.
-    pub structure: Structure,
+    pub structure: &'static Structure,
     /// Which pass of the structure.
     pub pass: usize,
     /// Items of that pass.
@@ -66,8 +70,8 @@ impl Part {
     /// Which of a unit's `count` elements the job is about, where an item is an element and the one item of a farm is
     /// all of them. A unit with fewer elements than the pass has items leaves jobs with none.
     pub fn of(&self, count: usize) -> Range<usize> {
-        match self.structure {
-            Structure::Farm => 0..count,
+        match self.structure.flow {
+            Flow::Farm => 0..count,
             _ => {
                 let end = count.min(self.items.end as usize);
                 end.min(self.items.start as usize)..end
@@ -101,14 +105,14 @@ pub trait Service: Send + Sync {
     ///
     /// Buffers that [`Service::input`] and [`Service::output`] make should be touched too, as those of
     /// [`buffer`](crate::buffer) are.
-    fn prepare(&self, structure: Structure) {
+    fn prepare(&self, structure: &'static Structure) {
         let _ = structure;
     }
     /// The structures this service can run, most plain first (`sequential` where there is one).
     /// `private_cache` is the private cache of a worker in bytes.
     fn shapes(&self, private_cache: usize) -> Vec<Shape>;
     /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap, except those of a
-    /// `Pipeline`: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on
+    /// pipeline: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on
     /// whichever workers, so that the one that begins at 0 reads the input and the others go on where it left the
     /// output. A failure (`Err`, or a panic) fails the unit.
     fn run(
@@ -119,8 +123,8 @@ pub trait Service: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), String>;
     /// Computes a part of each of several units: of as many inputs and outputs, at least one and at most
-    /// [`Shape::units`]. Called under `Abreast`, which only a service that has this offers.
-    fn run_abreast(
+    /// [`Shape::units`]. Called where units are [grouped](Flow::Grouped), which only a service that has this offers.
+    fn run_group(
         &self,
         part: &Part,
         inputs: &[&Self::Input],

@@ -94,11 +94,12 @@ pub(crate) fn largest(costs: &[f64], ends: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dispatch, Structure};
+    use crate::plan::Dispatch;
+    use crate::structure::fixtures::PIPELINE;
 
     fn lines(steps: u32, grain: u32, workers: u32) -> Vec<u32> {
         let plan = Plan {
-            structure: Structure::Pipeline,
+            structure: &PIPELINE,
             dispatch: Dispatch::Fifo,
             grain,
             workers,

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use evener_runtime::stream::CancelToken;
-use evener_runtime::{Part, Runtime, Service, Shape, Sink, Source, Structure, Work};
+use evener_runtime::structure::{FARM, SEQUENTIAL};
+use evener_runtime::{Part, Runtime, Service, Shape, Sink, Source, Work};
 
 struct Nothing;
 
@@ -36,7 +37,7 @@ impl Service for Nothing {
             units: 1,
             work: Work::default(),
         };
-        vec![shape(Structure::Sequential, 8), shape(Structure::Farm, 1)]
+        vec![shape(&SEQUENTIAL, 8), shape(&FARM, 1)]
     }
 
     fn run(&self, _: &Part, _: &(), _: &(), _: &mut ()) -> Result<(), String> {

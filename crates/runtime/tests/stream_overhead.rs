@@ -4,9 +4,8 @@
 use std::convert::Infallible;
 use std::time::Instant;
 
-use evener_runtime::{
-    Discard, Dispatch, Part, Plan, Runtime, Service, Shape, Source, Structure, Work,
-};
+use evener_runtime::structure::SEQUENTIAL;
+use evener_runtime::{Discard, Dispatch, Part, Plan, Runtime, Service, Shape, Source, Work};
 
 /// A service without work.
 struct Nothing;
@@ -30,7 +29,7 @@ impl Service for Nothing {
 
     fn shapes(&self, _: usize) -> Vec<Shape> {
         vec![Shape {
-            structure: Structure::Sequential,
+            structure: &SEQUENTIAL,
             passes: vec![1],
             steps: Vec::new(),
             default_grain: 1,
@@ -75,7 +74,7 @@ fn least(units: u64, run: impl Fn(u64)) -> f64 {
 fn a_stream_in_line_costs_next_to_nothing() {
     let rt = Runtime::builder().workers(1).build().unwrap();
     let plan = Plan {
-        structure: Structure::Sequential,
+        structure: &SEQUENTIAL,
         dispatch: Dispatch::Fifo,
         grain: 1,
         workers: 1,

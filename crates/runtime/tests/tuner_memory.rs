@@ -7,10 +7,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_runtime::tuner::Memory;
-use evener_runtime::{Dispatch, Plan, Structure};
+use evener_runtime::{Dispatch, Flow, Plan, Shape, Structure, Work};
+
+static ORIGAMI: Structure = Structure {
+    name: "origami",
+    about: "",
+    flow: Flow::Divided,
+    dispatch: Dispatch::Fifo,
+    automatic: true,
+};
 
 const PLAN: Plan = Plan {
-    structure: Structure::BackwardCached,
+    structure: &ORIGAMI,
     dispatch: Dispatch::Steal,
     grain: 34,
     workers: 2,
@@ -36,6 +44,12 @@ impl Dir {
     fn memory(&self) -> Memory {
         Memory::at(self.0.join("evener").join("plans.json"))
     }
+
+    /// The plan under a key, for a service that folds paper.
+    fn plan(&self, key: &str) -> Option<Plan> {
+        let origami = Shape::new(&ORIGAMI, vec![1], 1, Work::default());
+        self.memory().get(key, &[origami])
+    }
 }
 
 impl Drop for Dir {
@@ -48,17 +62,16 @@ impl Drop for Dir {
 fn a_plan_is_found_again_under_its_key_only() {
     let dir = Dir::new();
     let key = Memory::key("blur 1920x1080", "Zen 3, 2 cores", 2);
-    assert_eq!(dir.memory().get(&key), None);
+    assert_eq!(dir.plan(&key), None);
     dir.memory().put(&key, PLAN, COST);
-    assert_eq!(dir.memory().get(&key), Some(PLAN));
+    assert_eq!(dir.plan(&key), Some(PLAN));
     assert_eq!(
-        dir.memory()
-            .get(&Memory::key("blur 1920x1080", "Zen 3, 2 cores", 1)),
+        dir.plan(&Memory::key("blur 1920x1080", "Zen 3, 2 cores", 1)),
         None
     );
     let other = Plan { grain: 68, ..PLAN };
     dir.memory().put(&key, other, COST);
-    assert_eq!(dir.memory().get(&key), Some(other));
+    assert_eq!(dir.plan(&key), Some(other));
 }
 
 #[test]
@@ -70,23 +83,39 @@ fn damaged_and_foreign_files_are_ignored_and_replaced() {
         "[1, 2, 3]",
         r#"{"version": 1}"#,
         r#"{"version": 99, "plans": {"k": {"plan": {"structure": "tiled", "dispatch": "fifo", "grain": 1, "workers": 1}, "cost_s": 1.0, "written": 0}}}"#,
-        r#"{"version": 1, "plans": {"k": {"plan": {"structure": "origami", "dispatch": "fifo", "grain": 1, "workers": 1}, "cost_s": 1.0, "written": 0}}}"#,
+        r#"{"version": 1, "plans": {"k": {"plan": {"structure": "origami", "dispatch": "lifo", "grain": 1, "workers": 1}, "cost_s": 1.0, "written": 0}}}"#,
     ] {
         let dir = Dir::new();
         let memory = dir.memory();
         fs::create_dir_all(memory.path().parent().expect("a directory")).expect("created");
         fs::write(memory.path(), content).expect("written");
-        assert_eq!(memory.get("k"), None, "{content}");
+        assert_eq!(dir.plan("k"), None, "{content}");
         memory.put("k", PLAN, COST);
-        assert_eq!(memory.get("k"), Some(PLAN), "{content}");
+        assert_eq!(dir.plan("k"), Some(PLAN), "{content}");
     }
+}
+
+#[test]
+fn a_plan_whose_structure_is_no_longer_offered_is_none_and_spares_the_others() {
+    let dir = Dir::new();
+    let plan = |structure: &str| {
+        format!(
+            r#"{{"plan": {{"structure": "{structure}", "dispatch": "steal", "grain": 34, "workers": 2}}, "cost_s": 1.0, "written": 0}}"#
+        )
+    };
+    let plans = format!(r#""k": {}, "l": {}"#, plan("papyrus"), plan("origami"));
+    fs::create_dir_all(dir.0.join("evener")).expect("created");
+    let text = format!(r#"{{"version": 1, "plans": {{{plans}}}}}"#);
+    fs::write(dir.memory().path(), text).expect("written");
+    assert_eq!(dir.plan("k"), None);
+    assert_eq!(dir.plan("l"), Some(PLAN));
 }
 
 #[test]
 fn a_plan_that_cannot_be_run_is_not_handed_out() {
     let dir = Dir::new();
     dir.memory().put("k", Plan { grain: 0, ..PLAN }, COST);
-    assert_eq!(dir.memory().get("k"), None);
+    assert_eq!(dir.plan("k"), None);
 }
 
 #[test]
@@ -94,7 +123,7 @@ fn a_place_that_cannot_be_written_is_no_error() {
     let dir = Dir::new();
     fs::write(dir.0.join("evener"), "a file where a directory should be").expect("written");
     dir.memory().put("k", PLAN, COST);
-    assert_eq!(dir.memory().get("k"), None);
+    assert_eq!(dir.plan("k"), None);
 }
 
 #[test]
@@ -114,7 +143,7 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
         }
     });
     for writer in 0..8 {
-        let lost = (0..25).filter(|i| dir.memory().get(&format!("{writer} {i}")) != Some(PLAN));
+        let lost = (0..25).filter(|i| dir.plan(&format!("{writer} {i}")) != Some(PLAN));
         assert_eq!(lost.count(), 0, "of writer {writer}");
     }
     let left = fs::read_dir(dir.0.join("evener")).expect("a directory");
@@ -132,7 +161,7 @@ fn whoever_hangs_with_the_lock_costs_others_a_moment() {
     let begin = Instant::now();
     dir.memory().put("l", PLAN, COST);
     assert!(begin.elapsed() < Duration::from_secs(5));
-    assert_eq!(dir.memory().get("l"), Some(PLAN));
+    assert_eq!(dir.plan("l"), Some(PLAN));
 }
 
 #[test]

@@ -189,7 +189,12 @@ pub fn serve(
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
     let image = open(input, options.format)?;
-    let mut store = store(Arc::clone(&image), options.cache, runtime, options.plan)?;
+    let mut store = store(
+        Arc::clone(&image),
+        options.cache,
+        runtime,
+        options.plan.clone(),
+    )?;
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),

@@ -99,7 +99,7 @@ impl DiskSession {
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
         let site = Site {
-            store: store(self.image, options.cache, runtime, options.plan)?,
+            store: store(self.image, options.cache, runtime, options.plan.clone())?,
             ahead: options.ahead.limit(options.cache),
             cancel: self.cancel,
         };

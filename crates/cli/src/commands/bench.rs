@@ -18,10 +18,11 @@ use evener_bench::picture::Picture;
 use evener_bench::table::aligned;
 use evener_bench::{dispatch, filters, report};
 use evener_image::{Size, pipelines};
+use evener_runtime::Placement;
 use evener_runtime::dispatch::MAX_WORKERS;
-use evener_runtime::{Choice, Placement};
 
 use crate::failure::{Ended, Failure};
+use crate::offered;
 use crate::quiet::note;
 use crate::stream::placement;
 use results::Results;
@@ -119,10 +120,7 @@ fn size(text: &str) -> Result<Size, String> {
 fn plans(text: &str) -> Result<Plans, String> {
     match text {
         "all" => Ok(Plans::All),
-        name => name
-            .parse::<Choice>()
-            .map(Plans::One)
-            .map_err(|e| e.to_string()),
+        name => offered::plan(name).map(Plans::One),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use evener_image::session::structures;
-use evener_runtime::{Dispatch, Structure};
+use evener_runtime::Dispatch;
 
 use crate::failure::{DONE, Ended};
+use crate::offered;
 use crate::output::print;
 
 /// List the ways a stream can be run
@@ -19,20 +19,23 @@ pub struct Args {}
 
 pub fn run() -> Ended {
     let mut text = String::from("--plan auto, or NAME, NAME/DISPATCH, NAME/DISPATCH/GRAIN\n");
-    let filters = structures();
     text.push_str("\nNAME\n");
     line(
         &mut text,
         "auto",
         "the tuner measures, picks, and keeps watching",
     );
-    for structure in Structure::ALL {
-        let (name, about) = (structure.name(), structure.about());
-        match filters.iter().find(|(s, _)| *s == structure) {
-            Some((_, None)) => line(&mut text, name, about),
-            Some((_, Some(only))) => line(&mut text, name, &format!("{about} ({only})")),
-            None => line(&mut text, name, &format!("{about} (not for filters)")),
-        }
+    for structure in offered::structures() {
+        let by = offered::by(structure);
+        let only = match by.len() == offered::SERVICES.len() {
+            true => String::new(),
+            false => format!(" (only {})", by.join(", ")),
+        };
+        line(
+            &mut text,
+            structure.name,
+            &format!("{}{only}", structure.about),
+        );
     }
     text.push_str("\nDISPATCH\n");
     for dispatch in Dispatch::ALL {

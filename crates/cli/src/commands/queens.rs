@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> Ended {
     let before = session.far().board;
     let bar = Bar::start(Of::Work);
     let options = evener_queens::Options {
-        plan: args.stream.plan,
+        plan: args.stream.plan.clone(),
         workers: args.stream.workers,
         cancel: signals.token(),
         on_progress: bar.as_ref().map(|bar| {

@@ -1,7 +1,9 @@
 //! `filters`, `plans` and `topology`.
 
+use evener_crypt::product;
 use evener_image::filters::TABLE;
-use evener_runtime::{Dispatch, Structure};
+use evener_image::structures::ALL;
+use evener_runtime::Dispatch;
 
 use crate::run::{Done, Folder};
 
@@ -37,15 +39,21 @@ fn a_filter_is_described_by_any_of_its_names() {
 #[test]
 fn plans_names_all_structures_and_dispatches() {
     let text = Folder::new().line("plans").succeeded().text();
-    for structure in Structure::ALL {
-        assert!(text.contains(&format!("  {} ", structure.name())), "{text}");
+    for structure in ALL.into_iter().chain(product::STRUCTURES) {
+        let line = |l: &&str| l.starts_with(&format!("  {} ", structure.name));
+        let lines: Vec<_> = text.lines().filter(line).collect();
+        assert!(
+            matches!(lines[..], [one] if one.contains(structure.about)),
+            "{text}"
+        );
     }
     for dispatch in Dispatch::ALL {
         assert!(text.contains(&format!("  {} ", dispatch.name())), "{text}");
     }
     let line = |name: &str| text.lines().find(|l| l.contains(name)).unwrap().to_owned();
-    assert!(line("  pipeline").contains("not for filters"), "{text}");
-    assert!(!line("  tiled").contains("not for filters"), "{text}");
+    assert!(line("  pipeline").ends_with("(only product)"), "{text}");
+    assert!(line("  tiled").ends_with("(only filter)"), "{text}");
+    assert!(!line("  farm").contains("only"), "{text}");
     assert!(line("  abreast").contains("rotate"), "{text}");
 }
 

@@ -2,10 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Shape, Structure, Work};
 
 use super::operation::{Failure, Operation};
 use super::unit::{UNIT_ROWS, UnitIn, UnitOut};
+
+/// The structures that files are encrypted and decrypted in.
+pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// Why a file cannot go on, for whoever ran the stream: the stream itself knows only text.
 #[derive(Clone, Debug, Default)]
@@ -73,11 +77,10 @@ impl<O: Operation> Service for Bulk<O> {
             bytes: bytes + (UNIT_ROWS * O::WRITTEN) as f64,
             fresh: 0.0,
         };
-        let shape = |structure, items, grain| Shape::new(structure, vec![items], grain, work);
-        vec![
-            shape(Structure::Sequential, UNIT_ROWS as u32, 8),
-            shape(Structure::Farm, 1, 1),
-        ]
+        let shape = |structure: &'static Structure, items, grain| {
+            Shape::new(structure, vec![items], grain, work)
+        };
+        vec![shape(&SEQUENTIAL, UNIT_ROWS as u32, 8), shape(&FARM, 1, 1)]
     }
 
     fn run(

@@ -35,7 +35,7 @@ use evener_runtime::Simd;
 
 pub use batch::{Batch, BatchSource, BlockSource, Chain, ChainError, LengthError, ReadError};
 pub use chain::Stream;
-pub use service::{Batches, Codebook, MOST_STREAMS};
+pub use service::{Batches, Codebook, MOST_STREAMS, PIPELINE, STRUCTURES};
 
 /// 64 bits: what every pass takes and gives.
 pub type Block = [u8; 8];

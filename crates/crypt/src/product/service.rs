@@ -3,12 +3,25 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
+use evener_runtime::structure::{FARM, SEQUENTIAL};
+use evener_runtime::{Dispatch, Flow, Part, Service, Shape, Simd, Structure, Work};
 
 use super::batch::{Batch, Chain};
 use super::chain::xor;
 use super::{Block, Cipher, Direction, KEY_BYTES, PASSES, Product, passes};
 use crate::bulk::{Failure, Operation, UNIT_ROWS, UnitIn, UnitOut};
+
+/// Passes on different workers.
+pub static PIPELINE: Structure = Structure {
+    name: "pipeline",
+    about: "stages on different workers, joined by rings",
+    flow: Flow::Pipeline,
+    dispatch: Dispatch::Fifo,
+    automatic: true,
+};
+
+/// The structures that product ciphers run in.
+pub static STRUCTURES: [&Structure; 3] = [&SEQUENTIAL, &PIPELINE, &FARM];
 
 /// Blocks of a row, the least that is worth a job: half a register of the widest kernels.
 const ROW: usize = 32;
@@ -272,12 +285,12 @@ impl Service for Batches {
         };
         if let Some(chain) = self.serial() {
             let groups = chain.streams().div_ceil(ROW);
-            return vec![shape(Structure::Sequential, groups, (1, 2), Vec::new())];
+            return vec![shape(&SEQUENTIAL, groups, (1, 2), Vec::new())];
         }
         vec![
-            shape(Structure::Sequential, UNIT_ROWS, (4, 8), Vec::new()),
-            shape(Structure::Pipeline, PASSES, (1, 1), self.codebook.costs()),
-            shape(Structure::Farm, 1, (1, 1), Vec::new()),
+            shape(&SEQUENTIAL, UNIT_ROWS, (4, 8), Vec::new()),
+            shape(&PIPELINE, PASSES, (1, 1), self.codebook.costs()),
+            shape(&FARM, 1, (1, 1), Vec::new()),
         ]
     }
 
@@ -300,7 +313,7 @@ impl Service for Batches {
             return Ok(());
         }
         let (rows, steps) = match part.structure {
-            Structure::Pipeline => (0..rows, part.items.clone()),
+            s if *s == PIPELINE => (0..rows, part.items.clone()),
             _ => (part.of(rows), 0..PASSES as u32),
         };
         if rows.is_empty() {

@@ -1,6 +1,7 @@
 //! The service on the runtime: any plan, plans that change in mid-stream, any size and any split of reads give the
 //! bytes of one call over the whole.
 
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -180,7 +181,7 @@ fn check(text: &[u8], plans: &[(Plan, u32)], input: impl Fn(&[u8]) -> InputFile)
     assert!(counting == (counted, Ok(())), "ctr {what}");
 }
 
-fn plan(structure: Structure, dispatch: Dispatch, grain: u32, workers: u32) -> Plan {
+fn plan(structure: &'static Structure, dispatch: Dispatch, grain: u32, workers: u32) -> Plan {
     Plan {
         structure,
         dispatch,
@@ -193,9 +194,9 @@ fn every_plan() -> Vec<Plan> {
     let mut plans = Vec::new();
     for dispatch in Dispatch::ALL {
         for workers in 1..=3 {
-            let sequential = |grain| plan(Structure::Sequential, dispatch, grain, workers);
+            let sequential = |grain| plan(&SEQUENTIAL, dispatch, grain, workers);
             plans.extend([1, 3, 8, 63, 64].map(sequential));
-            plans.push(plan(Structure::Farm, dispatch, 1, workers));
+            plans.push(plan(&FARM, dispatch, 1, workers));
         }
     }
     plans
@@ -215,8 +216,8 @@ fn every_size_gives_the_bytes_of_one_call() {
     for edge in EDGES {
         for length in [edge.saturating_sub(1), edge, edge + 1] {
             for plan in [
-                plan(Structure::Sequential, Dispatch::Steal, 5, 3),
-                plan(Structure::Farm, Dispatch::Fifo, 1, 3),
+                plan(&SEQUENTIAL, Dispatch::Steal, 5, 3),
+                plan(&FARM, Dispatch::Fifo, 1, 3),
             ] {
                 check(&all[..length], &[(plan, 4)], file_with);
                 let pieces = [1, CHUNK, 40_000, 3];

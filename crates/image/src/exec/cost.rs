@@ -6,6 +6,7 @@ use super::abreast::Abreast;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::structures::{self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
 /// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for
 /// each pointwise stage, which `tiled` makes one of; in rows; and in lists of elements here and there, which is how a
@@ -204,14 +205,14 @@ fn multiplicities(graph: &PlaneGraph) -> Vec<(f64, Read)> {
 }
 
 /// The work of a frame: that of its planes together.
-pub fn total(planes: &[Predicted], structure: Structure) -> Work {
+pub fn total(planes: &[Predicted], structure: &Structure) -> Work {
     let of = |p: &Predicted| match structure {
-        Structure::Sequential => p.sequential,
-        Structure::Backward => p.backward,
-        Structure::BackwardCached => p.cached,
-        Structure::BackwardStore => p.store,
-        Structure::Tiled | Structure::Farm | Structure::Pipeline => p.tiled,
-        Structure::Abreast => p.abreast,
+        s if *s == SEQUENTIAL => p.sequential,
+        s if *s == BACKWARD => p.backward,
+        s if *s == BACKWARD_CACHED => p.cached,
+        s if *s == BACKWARD_STORE => p.store,
+        s if *s == structures::ABREAST => p.abreast,
+        _ => p.tiled,
     };
     planes.iter().map(of).fold(Work::default(), |sum, w| Work {
         ops: sum.ops + w.ops,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use evener_runtime::{Part, Service, Shape, Simd, Structure};
+use evener_runtime::{Flow, Part, Service, Shape, Simd, Structure};
 
 use super::abreast::{self, Abreast};
 use super::access::{Source, Target};
@@ -18,6 +18,9 @@ use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::abreast::FRAMES;
 use crate::kernels::convert::Scale;
+use crate::structures::{
+    ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+};
 
 /// Most bytes that the planes of frames abreast may take: they are to stay in the outer cache.
 const MOST_ABREAST: usize = 16 << 20;
@@ -199,7 +202,7 @@ impl FilterService {
         output: &Frame,
         mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
     ) {
-        let count = if part.structure == Structure::Farm {
+        let count = if *part.structure == FARM {
             1
         } else {
             self.items()
@@ -243,7 +246,7 @@ impl FilterService {
     }
 
     fn backward(&self, part: &Part, input: &Frame, output: &Frame, scratch: &mut Scratch) {
-        let cached = part.structure == Structure::BackwardCached;
+        let cached = *part.structure == BACKWARD_CACHED;
         if cached && part.pass == 0 {
             for (_, plane) in self.computed() {
                 plane.cache().clear(part.items.clone(), self.items());
@@ -253,13 +256,17 @@ impl FilterService {
         self.each(part, input, output, |plane, source, rows, target| {
             let executor = plane.backward();
             let mode = match part.structure {
-                Structure::BackwardCached => Mode::Cached(plane.cache()),
-                Structure::BackwardStore => Mode::Store,
+                _ if cached => Mode::Cached(plane.cache()),
+                s if *s == BACKWARD_STORE => Mode::Store,
                 _ => Mode::Plain,
             };
             executor.rows(self.simd, source, rows, target, &mut scratch.backward, mode);
         });
     }
+}
+
+fn is_backward(structure: &Structure) -> bool {
+    [&BACKWARD, &BACKWARD_CACHED, &BACKWARD_STORE].contains(&structure)
 }
 
 impl Service for FilterService {
@@ -290,24 +297,21 @@ impl Service for FilterService {
         Scratch::default()
     }
 
-    fn prepare(&self, structure: Structure) {
+    fn prepare(&self, structure: &'static Structure) {
         for (_, plane) in self.computed() {
-            match structure {
-                Structure::Sequential => {
-                    plane.sequential(self.values());
-                }
-                Structure::Backward | Structure::BackwardCached | Structure::BackwardStore => {
-                    plane.backward();
-                    if structure == Structure::BackwardCached {
-                        plane.cache();
-                    }
-                }
-                Structure::Abreast => {
-                    if let Some(abreast) = &plane.abreast {
-                        abreast.prepare();
-                    }
-                }
-                Structure::Tiled | Structure::Farm | Structure::Pipeline => {}
+            if *structure == SEQUENTIAL {
+                plane.sequential(self.values());
+            }
+            if is_backward(structure) {
+                plane.backward();
+            }
+            if *structure == BACKWARD_CACHED {
+                plane.cache();
+            }
+            if *structure == ABREAST
+                && let Some(abreast) = &plane.abreast
+            {
+                abreast.prepare();
             }
         }
     }
@@ -318,11 +322,11 @@ impl Service for FilterService {
             .computed()
             .map(|(_, p)| Predicted::of(&p.graph, &p.tiled, p.abreast.as_ref(), self.input.depth))
             .collect();
-        let shape = |structure, passes: Vec<u32>| {
-            let grains = match structure {
-                Structure::Farm => (1, 1),
+        let shape = |structure: &'static Structure, passes: Vec<u32>| {
+            let grains = match structure.flow {
+                Flow::Farm => (1, 1),
                 // Eight times as much is in a row.
-                Structure::Abreast => (items.div_ceil(8).max(1), (items / 256).max(1)),
+                Flow::Grouped => (items.div_ceil(8).max(1), (items / 256).max(1)),
                 _ => (items.div_ceil(16).max(1), (items / 256).max(1)),
             };
             Shape {
@@ -331,8 +335,8 @@ impl Service for FilterService {
                 min_grain: grains.1,
                 passes,
                 steps: Vec::new(),
-                units: match structure {
-                    Structure::Abreast => FRAMES as u32,
+                units: match structure.flow {
+                    Flow::Grouped => FRAMES as u32,
                     _ => 1,
                 },
                 work: cost::total(&predicted, structure),
@@ -340,19 +344,19 @@ impl Service for FilterService {
         };
         let mut shapes = vec![
             shape(
-                Structure::Sequential,
+                &SEQUENTIAL,
                 (0..)
                     .map_while(|pass| self.sequential_items(pass))
                     .collect(),
             ),
-            shape(Structure::Backward, vec![items]),
-            shape(Structure::BackwardCached, vec![items, items]),
-            shape(Structure::BackwardStore, vec![items]),
-            shape(Structure::Tiled, vec![items]),
-            shape(Structure::Farm, vec![1]),
+            shape(&BACKWARD, vec![items]),
+            shape(&BACKWARD_CACHED, vec![items, items]),
+            shape(&BACKWARD_STORE, vec![items]),
+            shape(&TILED, vec![items]),
+            shape(&FARM, vec![1]),
         ];
         if let Some(passes) = self.passes_abreast() {
-            shapes.push(shape(Structure::Abreast, passes));
+            shapes.push(shape(&ABREAST, passes));
         }
         shapes
     }
@@ -364,25 +368,26 @@ impl Service for FilterService {
         output: &Frame,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        match part.structure {
-            Structure::Sequential => self.sequential(part, input, output, scratch),
-            Structure::Backward | Structure::BackwardCached | Structure::BackwardStore => {
-                self.backward(part, input, output, scratch);
-            }
-            Structure::Tiled | Structure::Farm => {
-                self.each(part, input, output, |plane, source, rows, target| {
-                    plane
-                        .tiled
-                        .rows(self.simd, source, rows, target, &mut scratch.tiled);
-                });
-            }
-            Structure::Abreast => return self.run_abreast(part, &[input], &[output], scratch),
-            Structure::Pipeline => return Err("filters have no pipeline structure".into()),
+        let structure = part.structure;
+        if *structure == TILED || *structure == FARM {
+            self.each(part, input, output, |plane, source, rows, target| {
+                plane
+                    .tiled
+                    .rows(self.simd, source, rows, target, &mut scratch.tiled);
+            });
+        } else if *structure == SEQUENTIAL {
+            self.sequential(part, input, output, scratch);
+        } else if is_backward(structure) {
+            self.backward(part, input, output, scratch);
+        } else if *structure == ABREAST {
+            return self.run_group(part, &[input], &[output], scratch);
+        } else {
+            return Err(format!("filters have no structure {structure}"));
         }
         Ok(())
     }
 
-    fn run_abreast(
+    fn run_group(
         &self,
         part: &Part,
         inputs: &[&Frame],

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evener_runtime::{Service, Structure};
+use evener_runtime::Service;
 
 use super::Session;
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
@@ -10,6 +10,7 @@ use crate::exec::tiled::Tiled;
 use crate::format::{Depth, Timing};
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::structures::TILED;
 
 /// Formats, stages, tiles and what a tile reads; made by [`Session::explain`]. `Display` is a few lines.
 pub struct Explanation<'a> {
@@ -51,7 +52,7 @@ impl Explanation<'_> {
     /// Rows of a plane in a job of the usual size.
     fn job(&self, graph: &PlaneGraph) -> i32 {
         let shapes = self.session.service.shapes(self.private_cache);
-        let tiled = shapes.iter().find(|s| s.structure == Structure::Tiled);
+        let tiled = shapes.iter().find(|s| *s.structure == TILED);
         tiled.map_or(1, |shape| {
             let items = shape.passes.iter().copied().max().unwrap_or(1);
             (shape.default_grain * graph.size.h / items.max(1)).max(1) as i32

@@ -21,10 +21,9 @@ mod panic_at;
 use std::ffi::OsStr;
 
 use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
-use evener_runtime::{Choice, Runtime, Service, Structure, Topology};
+use evener_runtime::{Choice, Runtime, Service, Topology};
 
 use crate::exec::service::FilterService;
-use crate::format::{Chroma, ColourRange, Depth, Format};
 use crate::frame::Frame;
 use crate::graph::{Bound, Graph, Planes};
 use crate::io::{Input, Output, open_input, plan_output};
@@ -183,28 +182,6 @@ fn room_for(bound: &Bound) -> Result<(), Error> {
             },
             bytes,
         })
-}
-
-/// The structures that filters can run in, and which filters, where not all can.
-pub fn structures() -> Vec<(Structure, Option<&'static str>)> {
-    let format = Format {
-        width: 16,
-        height: 16,
-        chroma: Chroma::Mono,
-        depth: Depth::U8,
-        range: ColourRange::Full,
-    };
-    // What can stand abreast can run in all.
-    let service = Graph::parse("rotate=30").and_then(|graph| graph.service(&format, Planes::Luma));
-    let shapes = service.map(|service| service.shapes(0)).unwrap_or_default();
-    let only = |structure| match structure {
-        Structure::Abreast => {
-            Some("chains of warps such as rotate, crops and tones; small frames, or binary ones")
-        }
-        _ => None,
-    };
-    let structures = shapes.iter().map(|shape| shape.structure);
-    structures.map(|s| (s, only(s))).collect()
 }
 
 fn flow<Src, S, K>(

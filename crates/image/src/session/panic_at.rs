@@ -80,7 +80,7 @@ impl Service for PanicAt {
         self.service.scratch()
     }
 
-    fn prepare(&self, structure: Structure) {
+    fn prepare(&self, structure: &'static Structure) {
         self.service.prepare(structure);
     }
 
@@ -99,7 +99,7 @@ impl Service for PanicAt {
         self.service.run(part, &input.frame, output, scratch)
     }
 
-    fn run_abreast(
+    fn run_group(
         &self,
         part: &Part,
         inputs: &[&Numbered],
@@ -109,6 +109,6 @@ impl Service for PanicAt {
         let bad = inputs.iter().any(|input| input.number == self.frame);
         assert!(!bad, "asked to panic on this frame");
         let inputs: Vec<_> = inputs.iter().map(|input| &input.frame).collect();
-        self.service.run_abreast(part, &inputs, outputs, scratch)
+        self.service.run_group(part, &inputs, outputs, scratch)
     }
 }

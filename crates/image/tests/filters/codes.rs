@@ -3,7 +3,8 @@
 use evener_image::exec::service::FilterService;
 use evener_image::graph::{Graph, Planes};
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
-use evener_runtime::{Part, Service, Simd, Structure};
+use evener_runtime::structure::FARM;
+use evener_runtime::{Part, Service, Simd};
 
 /// The codes of every plane that a graph gives, by its definition; what computes tiles gives the same.
 fn filtered(text: &str, planes: Planes, input: &Frame) -> Vec<Vec<u16>> {
@@ -14,7 +15,7 @@ fn filtered(text: &str, planes: Planes, input: &Frame) -> Vec<Vec<u16>> {
         let service = FilterService::new(&bound, text.to_owned(), 1 << 20, simd);
         let output = service.output();
         let part = Part {
-            structure: Structure::Farm,
+            structure: &FARM,
             pass: 0,
             items: 0..1,
         };

@@ -15,13 +15,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::dispatch::{Batch, Caller, JobPanic, Pool, WorkerId};
-use crate::plan::{Choice, Dispatch, Plan, Structure};
+use crate::plan::{Choice, Dispatch, Plan};
 use crate::runtime::Runtime;
 use crate::service::{Shape, Work};
 use crate::tuner::{SetupError, TunerSetup};
 
 use self::load::Load;
 pub use self::load::LoadReport;
+use crate::structure::SEQUENTIAL;
 
 /// Loads by the most items of a round; larger rounds are one more load.
 const MOST_ITEMS: [u32; 5] = [1, 3, 7, 15, 31];
@@ -50,11 +51,11 @@ impl Rounds {
                 bytes: item.bytes * times,
                 fresh: 0.0,
             };
-            let shapes = vec![Shape::new(Structure::Sequential, vec![items], 1, work)];
+            let shapes = vec![Shape::new(&SEQUENTIAL, vec![items], 1, work)];
             TunerSetup {
                 outer_cache: None,
                 crowded: true,
-                ..runtime.tuner_setup(shapes, choice)
+                ..runtime.tuner_setup(shapes, choice.clone())
             }
         };
         let load = |(least, most): (u32, Option<u32>)| match most.unwrap_or(LARGE) {
@@ -124,7 +125,7 @@ impl Rounds {
 
 fn plain(workers: u32) -> Plan {
     Plan {
-        structure: Structure::Sequential,
+        structure: &SEQUENTIAL,
         dispatch: Dispatch::Fifo,
         grain: 1,
         workers,

@@ -15,9 +15,10 @@ use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use super::tally::Tally;
 use crate::dispatch::Outcome;
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 use crate::runtime::Seats;
 use crate::service::Service;
+use crate::structure::{Flow, Structure};
 use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
 
@@ -97,7 +98,7 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) limits: Limits,
     pub(super) live: bool,
     /// Structures that the service has been told of.
-    pub(super) prepared: Vec<Structure>,
+    pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
     pub(super) balance: Option<Balance>,
 }
@@ -128,10 +129,10 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 }
             }
             costs.clear();
-            let ended = match epoch.plan.structure {
-                Structure::Farm => farm::epochs(self, &epoch, schedule, &mut costs),
-                Structure::Pipeline => pipeline::epochs(self, &epoch, schedule, &mut costs),
-                _ => self.in_turn(&epoch, &mut costs),
+            let ended = match epoch.plan.structure.flow {
+                Flow::Farm => farm::epochs(self, &epoch, schedule, &mut costs),
+                Flow::Pipeline => pipeline::epochs(self, &epoch, schedule, &mut costs),
+                Flow::Divided | Flow::Grouped => self.in_turn(&epoch, &mut costs),
             };
             match ended.cut {
                 Some(Cut { after, redo }) => {
@@ -168,11 +169,11 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.prepared.push(structure);
             self.exec.prepare(structure)?;
         }
-        let inside = match structure {
-            Structure::Farm => plan.workers as usize,
-            Structure::Pipeline => pipeline::inside(plan, self.exec.step_costs().len() as u32),
-            Structure::Abreast => self.exec.shape(structure).map_or(1, |s| s.units) as usize,
-            _ => return Ok(new.then(|| begin.elapsed())),
+        let inside = match structure.flow {
+            Flow::Farm => plan.workers as usize,
+            Flow::Pipeline => pipeline::inside(plan, self.exec.step_costs(structure).len() as u32),
+            Flow::Grouped => self.exec.shape(structure).map_or(1, |s| s.units) as usize,
+            Flow::Divided => return Ok(new.then(|| begin.elapsed())),
         };
         let made = self.ensure_around(inside);
         Ok((new || made).then(|| begin.elapsed()))
@@ -188,8 +189,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         Ok(())
     }
 
-    /// Computes the units of an epoch in turn, each divided over workers: one by one, or as many at a time as stand
-    /// abreast.
+    /// Computes the units of an epoch in turn, each divided over workers: one by one, or in groups.
     fn in_turn(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
         let ended = self.one_after_the_other(epoch, costs);
         self.outlet.settle();
@@ -197,7 +197,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     }
 
     fn one_after_the_other(&mut self, epoch: &Epoch, costs: &mut Vec<Duration>) -> Ended {
-        let mut group = Vec::with_capacity(self.abreast(&epoch.plan));
+        let mut group = Vec::with_capacity(self.at_a_time(&epoch.plan));
         let mut patience = PATIENCE;
         let mut left = epoch.units.max(1);
         // What the tuner is told has taking and bringing in it, which other structures do beside computing, but not
@@ -234,7 +234,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                         return self.failed(plan, group, message);
                     }
                     end = Instant::now();
-                    let runs = group.len().div_ceil(self.abreast(plan)) as u32;
+                    let runs = group.len().div_ceil(self.at_a_time(plan)) as u32;
                     cut = Some(Cut {
                         after: took,
                         redo: (end - again) / (runs * self.at_once(plan)),
@@ -278,7 +278,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         self.intake.link().consumers_slept() + self.outlet.link().producers_slept()
     }
 
-    /// Takes the next unit, and those after it that stand abreast of it and come soon enough, with a buffer for the
+    /// Takes the next unit, and those of its group that come soon enough, with a buffer for the
     /// result of each. What ends the stream behind them.
     fn gather(
         &mut self,
@@ -287,7 +287,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         group: &mut Vec<Work<S>>,
     ) -> Option<Stop> {
         let out_link = self.outlet.link();
-        let most = self.abreast(plan);
+        let most = self.at_a_time(plan);
         let mut until = None;
         while group.len() < most {
             if let Some(until) = until
@@ -316,8 +316,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     }
 
     /// Units that a plan computes at a time.
-    fn abreast(&self, plan: &Plan) -> usize {
-        if plan.structure != Structure::Abreast {
+    fn at_a_time(&self, plan: &Plan) -> usize {
+        if plan.structure.flow != Flow::Grouped {
             return 1;
         }
         let units = self.exec.shape(plan.structure).map_or(1, |s| s.units);
@@ -366,9 +366,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         self.exec.units(plan, unit, &inputs, &outputs, deadline)
     }
 
-    /// Computes units that were given up again, as many at a time as the plan has abreast.
+    /// Computes units that were given up again, as many at a time as the plan does.
     fn redo(&self, plan: &Plan, group: &[Work<S>]) -> Result<(), String> {
-        for part in group.chunks(self.abreast(plan)) {
+        for part in group.chunks(self.at_a_time(plan)) {
             self.compute(plan, part, None)?;
         }
         Ok(())
@@ -378,7 +378,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn at_once(&self, plan: &Plan) -> u32 {
         match plan.structure.flows() {
             true => plan.workers.max(1),
-            false => self.abreast(plan) as u32,
+            false => self.at_a_time(plan) as u32,
         }
     }
 
@@ -469,7 +469,7 @@ pub(super) fn tiny(costs: &[Duration]) -> bool {
     costs.iter().sum::<Duration>() < TINY * costs.len() as u32
 }
 
-pub(super) fn not_live(structure: Structure) -> StreamError {
+pub(super) fn not_live(structure: &'static Structure) -> StreamError {
     StreamError::Unsupported {
         structure,
         why: "in a live stream, where units cannot wait for one another; name another structure",

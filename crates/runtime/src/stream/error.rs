@@ -3,7 +3,8 @@
 use std::error::Error as StdError;
 
 use crate::error::Error;
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
+use crate::structure::Structure;
 use crate::tuner::SetupError;
 
 /// An error of a source, a sink or a service, whatever its type; see [`StreamError::cause`].
@@ -61,15 +62,15 @@ pub enum StreamError {
     #[error("this service cannot run {structure}; it can run {}", names(.known))]
     NoStructure {
         /// The structure that was asked for.
-        structure: Structure,
+        structure: &'static Structure,
         /// Those there are.
-        known: Vec<Structure>,
+        known: Vec<&'static Structure>,
     },
     /// The runtime cannot run this structure, or not in this kind of stream.
     #[error("{structure} is not supported {why}")]
     Unsupported {
         /// The structure.
-        structure: Structure,
+        structure: &'static Structure,
         /// In what circumstances.
         why: &'static str,
     },
@@ -146,12 +147,8 @@ fn what(unit: Option<u64>) -> String {
     unit.map_or_else(|| "the output".to_owned(), |unit| format!("unit {unit}"))
 }
 
-fn names(known: &[Structure]) -> String {
-    known
-        .iter()
-        .map(|s| s.name())
-        .collect::<Vec<_>>()
-        .join(", ")
+fn names(known: &[&'static Structure]) -> String {
+    known.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The text of a panic.

@@ -9,9 +9,10 @@ use std::time::Instant;
 use super::error::{StreamError, panic_text};
 use crate::buffer::per_worker::{Held, HoldError, PerWorker};
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 use crate::service::{Part, Service, Shape};
 use crate::stages;
+use crate::structure::{Flow, Structure};
 use crate::trace::{Trace, Track};
 
 /// Runs units of one service, keeping the private memory of workers between them.
@@ -32,7 +33,7 @@ pub struct Executor<'a, S: Service> {
 /// What a part is computed on.
 enum Units<'u, S: Service> {
     One(&'u S::Input, &'u S::Output),
-    Abreast(&'u [&'u S::Input], &'u [&'u S::Output]),
+    Group(&'u [&'u S::Input], &'u [&'u S::Output]),
 }
 
 /// A worker's private memory, while it runs parts.
@@ -118,7 +119,7 @@ impl<'a, S: Service> Executor<'a, S> {
         Ok(())
     }
 
-    pub(super) fn shape(&self, structure: Structure) -> Option<&Shape> {
+    pub(super) fn shape(&self, structure: &'static Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
     }
 
@@ -145,7 +146,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 
     /// Has the service make what a structure needs. A panic is an error.
-    pub(super) fn prepare(&self, structure: Structure) -> Result<(), String> {
+    pub(super) fn prepare(&self, structure: &'static Structure) -> Result<(), String> {
         catch_unwind(AssertUnwindSafe(|| self.service.prepare(structure)))
             .map_err(|payload| format!("panicked: {}", panic_text(&*payload)))
     }
@@ -160,15 +161,15 @@ impl<'a, S: Service> Executor<'a, S> {
         outputs: &[&S::Output],
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
-        if plan.structure == Structure::Pipeline {
+        if plan.structure.flow == Flow::Pipeline {
             return self.alone(plan, unit, inputs[0], outputs[0]);
         }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
         let structure = plan.structure;
         // Other workers fetch all of this from the caller's cache, so it is what they need and no way to it.
-        let units = match structure {
-            Structure::Abreast => Units::Abreast(inputs, outputs),
+        let units = match structure.flow {
+            Flow::Grouped => Units::Group(inputs, outputs),
             _ => Units::One(inputs[0], outputs[0]),
         };
         for (pass, &items) in passes.iter().enumerate() {
@@ -230,7 +231,7 @@ impl<'a, S: Service> Executor<'a, S> {
             return self.kernel(part, units, scratch);
         };
         let result = self.kernel(part, units, scratch);
-        let name = part.structure.name();
+        let name = part.structure.name;
         self.trace
             .end(Track::Worker(worker.0), name, unit, Some(start));
         result
@@ -245,40 +246,17 @@ impl<'a, S: Service> Executor<'a, S> {
     ) -> Result<(), String> {
         match units {
             Units::One(input, output) => self.service.run(part, input, output, scratch),
-            Units::Abreast(inputs, outputs) => {
-                self.service.run_abreast(part, inputs, outputs, scratch)
-            }
+            Units::Group(inputs, outputs) => self.service.run_group(part, inputs, outputs, scratch),
         }
     }
 
-    /// Runs a whole unit on the worker that calls this. A panic is an error like any other.
-    pub(super) fn whole(
+    /// Runs items of a structure's only pass on the worker that calls this: a whole unit of a farm, or steps of a
+    /// pipeline. A panic is an error like any other.
+    pub(super) fn items(
         &self,
         worker: WorkerId,
         unit: u64,
-        input: &S::Input,
-        output: &S::Output,
-    ) -> Result<(), String> {
-        self.caught(worker, unit, (Structure::Farm, 0..1), input, output)
-    }
-
-    /// Runs some steps of a pipeline on a unit, on the worker that calls this. A panic is an error like any other.
-    pub(super) fn steps(
-        &self,
-        worker: WorkerId,
-        unit: u64,
-        steps: Range<u32>,
-        input: &S::Input,
-        output: &S::Output,
-    ) -> Result<(), String> {
-        self.caught(worker, unit, (Structure::Pipeline, steps), input, output)
-    }
-
-    fn caught(
-        &self,
-        worker: WorkerId,
-        unit: u64,
-        (structure, items): (Structure, Range<u32>),
+        (structure, items): (&'static Structure, Range<u32>),
         input: &S::Input,
         output: &S::Output,
     ) -> Result<(), String> {
@@ -294,9 +272,9 @@ impl<'a, S: Service> Executor<'a, S> {
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
     }
 
-    /// Steps of a unit in a pipeline, and what they cost beside one another.
-    pub(super) fn step_costs(&self) -> Vec<f64> {
-        let shape = self.shape(Structure::Pipeline);
+    /// Steps of a unit in the pipeline of that structure, and what they cost beside one another.
+    pub(super) fn step_costs(&self, structure: &'static Structure) -> Vec<f64> {
+        let shape = self.shape(structure);
         shape.map_or(Vec::new(), |shape| {
             let steps = shape.passes.first().copied().unwrap_or(0);
             stages::costs(&shape.steps, steps)
@@ -312,12 +290,13 @@ impl<'a, S: Service> Executor<'a, S> {
         input: &S::Input,
         output: &S::Output,
     ) -> Result<Outcome, String> {
-        let costs = self.step_costs();
+        let costs = self.step_costs(plan.structure);
         let stages = stages::pipelines(plan, costs.len() as u32)[0];
         let mut begin = 0;
         for end in stages::divide(&costs, stages as usize) {
             if end > begin {
-                self.steps(WorkerId(0), unit, begin..end, input, output)?;
+                let steps = (plan.structure, begin..end);
+                self.items(WorkerId(0), unit, steps, input, output)?;
             }
             begin = end;
         }

@@ -89,7 +89,13 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         };
         let begin = Instant::now();
         claims.begin(worker, begin);
-        let result = exec.whole(worker, unit.number, &unit.value, &output);
+        let result = exec.items(
+            worker,
+            unit.number,
+            (plan.structure, 0..1),
+            &unit.value,
+            &output,
+        );
         let end = Instant::now();
         in_link.give_back(unit.value);
         if let Err(message) = result {

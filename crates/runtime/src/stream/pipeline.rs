@@ -161,7 +161,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
 ) -> Ended {
     let plan = epoch.plan;
     let exec = engine.exec;
-    let known = exec.step_costs();
+    let known = exec.step_costs(plan.structure);
     let steps = known.len() as u32;
     let balance = engine.balance.take();
     let balance = Mutex::new(balance.unwrap_or_else(|| Balance::new(known)));
@@ -269,10 +269,10 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             return Some(unit);
         }
         claims.begin(worker, begin);
-        let result = exec.steps(
+        let result = exec.items(
             worker,
             unit.number,
-            steps.clone(),
+            (plan.structure, steps.clone()),
             &unit.input,
             &unit.output,
         );

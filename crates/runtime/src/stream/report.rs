@@ -5,8 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::samples::Times;
-use crate::plan::{Placement, Plan, Structure};
+use crate::plan::{Placement, Plan};
 use crate::quantity::counted;
+use crate::structure::Flow;
 use crate::tuner;
 
 /// What a stream did. `Display` is one line for people, `Serialize` is for programs; times are in seconds.
@@ -126,10 +127,10 @@ impl Default for Names {
 impl Names {
     fn of(&self, plan: &Plan) -> String {
         // What the grain counts, which is not items everywhere.
-        let grain = match plan.structure {
-            Structure::Farm => self.units.as_str(),
-            Structure::Pipeline => "steps",
-            _ => self.items.as_str(),
+        let grain = match plan.structure.flow {
+            Flow::Farm => self.units.as_str(),
+            Flow::Pipeline => "steps",
+            Flow::Divided | Flow::Grouped => self.items.as_str(),
         };
         format!(
             "{} \u{b7} {} \u{b7} {} \u{b7} {}",
@@ -221,6 +222,8 @@ pub(super) fn peak_resident() -> Option<u64> {
 mod tests {
     use super::*;
     use crate::plan::Dispatch;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::{BACKWARD, PIPELINE, TILED};
 
     fn report() -> Report {
         Report {
@@ -240,7 +243,7 @@ mod tests {
             times: Times::default(),
             last_quarter: Times::default(),
             plan: Some(Plan {
-                structure: Structure::Tiled,
+                structure: &TILED,
                 dispatch: Dispatch::Fifo,
                 grain: 34,
                 workers: 2,
@@ -311,11 +314,11 @@ mod tests {
             report().names.of(&plan.unwrap())
         };
         assert_eq!(
-            says(Structure::Farm),
+            says(&FARM),
             "farm \u{b7} fifo \u{b7} 1 frame \u{b7} 2 workers"
         );
-        assert!(says(Structure::Pipeline).contains("1 step "));
-        assert!(says(Structure::Backward).contains("1 row "));
+        assert!(says(&PIPELINE).contains("1 step "));
+        assert!(says(&BACKWARD).contains("1 row "));
     }
 
     #[test]

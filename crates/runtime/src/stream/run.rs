@@ -189,13 +189,15 @@ fn tuner<'a>(
             have,
         });
     }
-    let auto = match options.choice {
-        Choice::Auto => true,
-        Choice::Fixed { structure, .. } if options.live && structure.overlaps() => {
-            return Err(not_live(structure));
-        }
-        Choice::Fixed { .. } => false,
-    };
+    let offered = |name: &str| shapes.iter().find(|shape| shape.structure.name == name);
+    if let Choice::Fixed { structure, .. } = &options.choice
+        && let Some(shape) = offered(structure)
+        && options.live
+        && shape.structure.overlaps()
+    {
+        return Err(not_live(shape.structure));
+    }
+    let auto = options.choice == Choice::Auto;
     let memory = runtime.memory().filter(|_| auto).map(|memory| {
         (
             memory,
@@ -205,9 +207,11 @@ fn tuner<'a>(
     let tuner = Tuner::new(TunerSetup {
         units,
         live: options.live,
-        remembered: memory.as_ref().and_then(|(memory, key)| memory.get(key)),
+        remembered: memory
+            .as_ref()
+            .and_then(|(memory, key)| memory.get(key, shapes)),
         fixed_workers: options.workers,
-        ..runtime.tuner_setup(shapes.to_vec(), options.choice)
+        ..runtime.tuner_setup(shapes.to_vec(), options.choice.clone())
     })?;
     Ok((tuner, memory))
 }

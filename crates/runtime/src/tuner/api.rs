@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::{Choice, Dispatch, Plan, Structure};
+use crate::plan::{Choice, Dispatch, Plan};
 use crate::rates::Rates;
 use crate::service::Shape;
 
@@ -48,7 +48,7 @@ pub enum SetupError {
     #[error("the service cannot run as '{asked}'; one of: {offered}")]
     NotOffered {
         /// What was asked for.
-        asked: Structure,
+        asked: String,
         /// What there is, comma separated.
         offered: String,
     },

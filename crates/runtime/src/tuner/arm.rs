@@ -248,7 +248,8 @@ impl Arm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dispatch, Structure};
+    use crate::plan::Dispatch;
+    use crate::structure::fixtures::TILED;
 
     const QUIET: Noise = Noise {
         unit: 0.05,
@@ -257,7 +258,7 @@ mod tests {
 
     fn arm() -> Arm {
         let plan = Plan {
-            structure: Structure::Tiled,
+            structure: &TILED,
             dispatch: Dispatch::Fifo,
             grain: 8,
             workers: 2,

@@ -396,10 +396,11 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dispatch, Structure};
+    use crate::plan::Dispatch;
+    use crate::structure::fixtures::TILED;
 
     const PLAN: Plan = Plan {
-        structure: Structure::Tiled,
+        structure: &TILED,
         dispatch: Dispatch::Steal,
         grain: 34,
         workers: 2,

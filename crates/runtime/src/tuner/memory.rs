@@ -13,7 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use crate::plan::Plan;
+use crate::plan::{Dispatch, Plan};
+use crate::service::Shape;
 
 /// Version of the file's layout; a file of another version is not read.
 const VERSION: u32 = 1;
@@ -41,13 +42,44 @@ struct File {
     plans: BTreeMap<String, Entry>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
-    plan: Plan,
+    plan: Named,
     /// Seconds per unit when it was remembered.
     cost_s: f64,
     /// Seconds since 1970 when it was remembered.
     written: u64,
+}
+
+/// A plan whose structure is known by its name alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Named {
+    structure: String,
+    dispatch: Dispatch,
+    grain: u32,
+    workers: u32,
+}
+
+impl Named {
+    fn of(plan: Plan) -> Named {
+        Named {
+            structure: plan.structure.name.to_owned(),
+            dispatch: plan.dispatch,
+            grain: plan.grain,
+            workers: plan.workers,
+        }
+    }
+
+    /// The plan, if its structure is still offered.
+    fn among(&self, offered: &[Shape]) -> Option<Plan> {
+        let mut structures = offered.iter().map(|shape| shape.structure);
+        Some(Plan {
+            structure: structures.find(|s| s.name == self.structure)?,
+            dispatch: self.dispatch,
+            grain: self.grain,
+            workers: self.workers,
+        })
+    }
 }
 
 impl Memory {
@@ -79,10 +111,10 @@ impl Memory {
         format!("{service} | {machine} | {workers} workers")
     }
 
-    /// The plan remembered under `key`.
-    pub fn get(&self, key: &str) -> Option<Plan> {
-        let entry = *self.read()?.plans.get(key)?;
-        (entry.plan.grain > 0 && entry.plan.workers > 0).then_some(entry.plan)
+    /// The plan remembered under `key`, if its structure is one of those `offered`.
+    pub fn get(&self, key: &str, offered: &[Shape]) -> Option<Plan> {
+        let plan = self.read()?.plans.get(key)?.plan.among(offered)?;
+        (plan.grain > 0 && plan.workers > 0).then_some(plan)
     }
 
     /// Remembers `plan`, which takes `cost` per unit, under `key`. What other processes wrote meanwhile stays.
@@ -96,7 +128,7 @@ impl Memory {
         file.plans.insert(
             key.to_owned(),
             Entry {
-                plan,
+                plan: Named::of(plan),
                 cost_s: cost.as_secs_f64(),
                 written,
             },

@@ -90,7 +90,7 @@ impl Tuner {
     /// [`SetupError`] when the service offers no structure, or not the one the user asked for.
     pub fn new(setup: TunerSetup) -> Result<Tuner, SetupError> {
         let mut log = Log::new();
-        let choice = setup.choice;
+        let choice = setup.choice.clone();
         let model = Model::new(&setup)?;
         let mode = match choice {
             Choice::Auto => Mode::Auto(Box::new(Auto::new(model, &setup, &mut log)?)),
@@ -99,7 +99,7 @@ impl Tuner {
                 dispatch,
                 grain,
             } => {
-                let plan = model.fixed(structure, dispatch, grain)?;
+                let plan = model.fixed(&structure, dispatch, grain)?;
                 log.push(0, Reason::Fixed { plan });
                 Mode::Fixed(Fixed {
                     plan,

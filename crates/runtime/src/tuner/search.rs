@@ -248,9 +248,11 @@ pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Choice, Dispatch, Structure};
+    use crate::plan::{Choice, Dispatch};
     use crate::rates::Rates;
     use crate::service::{Shape, Work};
+    use crate::structure::fixtures::{EXPERIMENT, TILED};
+    use crate::structure::{FARM, SEQUENTIAL};
     use crate::tuner::api::TunerSetup;
 
     fn model(workers: u32, fixed_workers: Option<u32>, live: bool) -> Model {
@@ -268,10 +270,10 @@ mod tests {
         };
         Model::new(&TunerSetup {
             shapes: vec![
-                shape(Structure::Sequential, vec![1080; 3], 6e6),
-                shape(Structure::BackwardStore, vec![1080], 1e3),
-                shape(Structure::Tiled, vec![1080], 2e6),
-                shape(Structure::Farm, vec![1], 2e6),
+                shape(&SEQUENTIAL, vec![1080; 3], 6e6),
+                shape(&EXPERIMENT, vec![1080], 1e3),
+                shape(&TILED, vec![1080], 2e6),
+                shape(&FARM, vec![1], 2e6),
             ],
             rates: Rates {
                 ops_per_s: 1e9,
@@ -300,11 +302,7 @@ mod tests {
             mu: 0.0,
             sigma: 0.01,
         };
-        let mut arms = vec![Arm::new(
-            model.best_plan(Structure::Tiled),
-            Step::Start,
-            start,
-        )];
+        let mut arms = vec![Arm::new(model.best_plan(&TILED), Step::Start, start)];
         add_structures(&mut arms, model, STRUCTURE_SIGMA);
         add_neighbours(&mut arms, model, 0, start);
         arms
@@ -318,16 +316,16 @@ mod tests {
                 .map(|a| a.plan.structure)
                 .collect::<Vec<_>>()
         };
-        assert!(!found(false).contains(&Structure::BackwardStore));
-        assert!(found(false).contains(&Structure::Farm));
-        assert!(!found(true).contains(&Structure::Farm));
+        assert!(!found(false).contains(&&EXPERIMENT));
+        assert!(found(false).contains(&&FARM));
+        assert!(!found(true).contains(&&FARM));
     }
 
     #[test]
     fn a_structure_slower_than_predicted_may_be_faster_on_fewer_workers() {
         let fewer = |model: &Model, slower: f64| {
-            let incumbent = model.best_plan(Structure::Farm);
-            let tiled = model.best_plan(Structure::Tiled);
+            let incumbent = model.best_plan(&FARM);
+            let tiled = model.best_plan(&TILED);
             let predicted = (model.seconds(&tiled) / model.seconds(&incumbent)).ln();
             let belief = Belief {
                 mu: predicted + slower,
@@ -358,11 +356,7 @@ mod tests {
         let model = model(4, None, false);
         let arms = arms(&model);
         let base = arms[0].plan;
-        for arm in arms
-            .iter()
-            .filter(|a| a.plan.structure == Structure::Tiled)
-            .skip(1)
-        {
+        for arm in arms.iter().filter(|a| a.plan.structure == &TILED).skip(1) {
             let p = arm.plan;
             let differences = [
                 p.dispatch != base.dispatch,
@@ -400,7 +394,7 @@ mod tests {
             trial: 1,
         };
         let model = model(2, None, false);
-        let plan = model.best_plan(Structure::Sequential);
+        let plan = model.best_plan(&SEQUENTIAL);
         let arm = |mu| {
             Arm::new(
                 plan,
@@ -425,7 +419,7 @@ mod tests {
     #[test]
     fn the_first_run_of_a_structure_is_in_small_jobs() {
         let model = model(2, None, false);
-        let plan = model.best_plan(Structure::Tiled);
+        let plan = model.best_plan(&TILED);
         let probe = probe_plan(&model, plan);
         assert_eq!(probe.grain, 16);
         assert!(model.rounds(&probe) >= 32.0);

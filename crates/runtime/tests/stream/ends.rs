@@ -9,6 +9,7 @@ use evener_runtime::{
     Choice, Discard, Dispatch, Placement, Runtime, Sink, Source, Structure, Trace,
 };
 
+use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
 use crate::toy::*;
 
 #[test]
@@ -82,7 +83,7 @@ fn no_units_make_an_empty_output() {
 fn the_report_is_one_line() {
     let report = within(|| {
         let choice = Choice::Fixed {
-            structure: Structure::Tiled,
+            structure: TILED.to_string(),
             dispatch: Some(Dispatch::Steal),
             grain: Some(34),
         };
@@ -108,7 +109,7 @@ fn the_report_is_one_line() {
 
 #[test]
 fn buffers_are_made_once_and_within_the_limit() {
-    let slow: fn(u64, Structure) -> Duration = |_, _| Duration::from_micros(500);
+    let slow: fn(u64, &'static Structure) -> Duration = |_, _| Duration::from_micros(500);
     for (units, in_flight, delay, inputs, outputs) in [
         (500, None, Some(slow), 4, 3),
         (500, None, None, 32, 32),
@@ -176,8 +177,8 @@ fn input_and_output_overlap_computing() {
 
 #[test]
 fn what_is_computed_is_written_though_the_source_is_silent() {
-    let tiled = (plan(Structure::Tiled, Dispatch::Fifo, 97, 1), 50);
-    let farm = (plan(Structure::Farm, Dispatch::Fifo, 1, 2), 50);
+    let tiled = (plan(&TILED, Dispatch::Fifo, 97, 1), 50);
+    let farm = (plan(&FARM, Dispatch::Fifo, 1, 2), 50);
     for plans in [vec![tiled], vec![farm], vec![tiled, farm]] {
         for units in [1, 50, 99, 137] {
             let plans = plans.clone();
@@ -323,7 +324,7 @@ fn each_worker_keeps_to_a_processor_in_the_epochs_that_say_so() {
         };
         let rt = Runtime::builder().workers(all).build().unwrap();
         let of = |structure| (plan(structure, Dispatch::Fifo, 1, all as u32), 10);
-        let (tiled, farm) = (of(Structure::Tiled), of(Structure::Farm));
+        let (tiled, farm) = (of(&TILED), of(&FARM));
         let mut script = Script::new(&[tiled, tiled, farm, farm, farm]);
         script.spread = vec![false, true, true, false, true];
         let sink = Keep::default();
@@ -384,12 +385,7 @@ fn one_unit_under_one_plan() {
             },
             rt_output(&toy),
         );
-        for structure in [
-            Structure::Sequential,
-            Structure::Backward,
-            Structure::Tiled,
-            Structure::Farm,
-        ] {
+        for structure in [&SEQUENTIAL, &BACKWARD, &TILED, &FARM] {
             for dispatch in Dispatch::ALL {
                 first(&mut input);
                 let plan = plan(structure, dispatch, 8, 3);
@@ -430,7 +426,7 @@ fn plans_that_won_are_remembered() {
         let plan = run().plan.unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(
-            text.contains("toy") && text.contains(plan.structure.name()),
+            text.contains("toy") && text.contains(plan.structure.name),
             "{text}"
         );
         run();

@@ -6,24 +6,20 @@ use std::time::{Duration, Instant};
 use evener_runtime::stream::Panicked;
 use evener_runtime::{Choice, Dispatch, StreamError, Structure, Through, Topology};
 
+use crate::structures::{BACKWARD, FARM, NOWHERE, PIPELINE, SEQUENTIAL, TILED};
 use crate::toy::*;
 
-const STRUCTURES: [Structure; 4] = [
-    Structure::Sequential,
-    Structure::Backward,
-    Structure::Tiled,
-    Structure::Farm,
-];
+const STRUCTURES: [&Structure; 4] = [&SEQUENTIAL, &BACKWARD, &TILED, &FARM];
 
-pub fn fixed(structure: Structure, dispatch: Dispatch) -> Choice {
+pub fn fixed(structure: &'static Structure, dispatch: Dispatch) -> Choice {
     Choice::Fixed {
-        structure,
+        structure: structure.to_string(),
         dispatch: Some(dispatch),
         grain: Some(8),
     }
 }
 
-pub fn each(f: impl Fn(Structure, Dispatch, bool) + Send + Sync + 'static) {
+pub fn each(f: impl Fn(&'static Structure, Dispatch, bool) + Send + Sync + 'static) {
     within(move || {
         for structure in STRUCTURES {
             for dispatch in Dispatch::ALL {
@@ -267,7 +263,7 @@ fn a_closed_sink_ends_a_stream_whose_source_is_silent() {
 #[test]
 fn a_sink_that_fails_wakes_whoever_waits_for_units() {
     within(|| {
-        for structure in [Structure::Farm, Structure::Pipeline] {
+        for structure in [&FARM, &PIPELINE] {
             for inline in [false, true] {
                 let toy = Toy {
                     pipeline: true,
@@ -456,10 +452,7 @@ fn what_cannot_be_run_is_said_before_anything_starts() {
         assert!(
             matches!(
                 error,
-                StreamError::Unsupported {
-                    structure: Structure::Farm,
-                    ..
-                }
+                StreamError::Unsupported { structure, .. } if *structure == FARM
             ),
             "{error}"
         );
@@ -472,10 +465,7 @@ fn what_cannot_be_run_is_said_before_anything_starts() {
         assert!(
             matches!(
                 error,
-                StreamError::Unsupported {
-                    structure: Structure::Pipeline,
-                    ..
-                }
+                StreamError::Unsupported { structure, .. } if *structure == PIPELINE
             ),
             "{error}"
         );
@@ -487,13 +477,13 @@ fn what_cannot_be_run_is_said_before_anything_starts() {
 fn a_plan_from_a_script_that_cannot_be_run_ends_the_stream() {
     within(|| {
         let rt = runtime();
-        let good = (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 3);
+        let good = (plan(&TILED, Dispatch::Fifo, 8, 2), 3);
         for bad in [
-            plan(Structure::Tiled, Dispatch::Fifo, 8, 4),
-            plan(Structure::Tiled, Dispatch::Fifo, 0, 1),
-            plan(Structure::Tiled, Dispatch::Fifo, 1, 0),
-            plan(Structure::BackwardStore, Dispatch::Fifo, 1, 1),
-            plan(Structure::Pipeline, Dispatch::Fifo, 1, 1),
+            plan(&TILED, Dispatch::Fifo, 8, 4),
+            plan(&TILED, Dispatch::Fifo, 0, 1),
+            plan(&TILED, Dispatch::Fifo, 1, 0),
+            plan(&NOWHERE, Dispatch::Fifo, 1, 1),
+            plan(&PIPELINE, Dispatch::Fifo, 1, 1),
         ] {
             let sink = Keep::default();
             let stream = rt.stream(numbers(30)).through(Toy::default());

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use evener_runtime::{Dispatch, Plan, Structure};
 
+use crate::structures::{FARM, TILED};
 use crate::toy::*;
 
 /// A spread of 0 to 3 ms that looks random.
-fn ragged(unit: u64, _: Structure) -> Duration {
+fn ragged(unit: u64, _: &'static Structure) -> Duration {
     Duration::from_micros(unit.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & 0xBFF)
 }
 
@@ -34,7 +35,7 @@ fn order_is_kept_whatever_each_unit_takes() {
                 if in_flight > 0 {
                     stream = stream.in_flight(in_flight);
                 }
-                let plan = plan(Structure::Farm, dispatch, 1, 3);
+                let plan = plan(&FARM, dispatch, 1, 3);
                 let report = stream
                     .scheduled_by(Script::new(&[(plan, 40), (plan, 1), (plan, 7)]))
                     .into(sink.clone())
@@ -54,7 +55,7 @@ fn units_overlap_and_cost_is_a_share_of_their_time() {
             delay: Some(|_, _| Duration::from_millis(6)),
             ..Toy::default()
         };
-        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 3), 30)]);
+        let script = Script::new(&[(plan(&FARM, Dispatch::Fifo, 1, 3), 30)]);
         let log = script.log.clone();
         let rt = runtime();
         let report = rt
@@ -87,7 +88,7 @@ fn the_end_of_an_epoch_stops_nobody_while_the_plan_stays() {
             delay: Some(|unit, _| Duration::from_millis(if unit % 2 == 0 { 9 } else { 1 })),
             ..Toy::default()
         };
-        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 2)]);
+        let script = Script::new(&[(plan(&FARM, Dispatch::Fifo, 1, 2), 2)]);
         let log = script.log.clone();
         let sink = Keep::default();
         let rt = runtime();
@@ -115,7 +116,7 @@ fn waiting_for_an_earlier_unit_is_part_of_the_cost() {
                 delay: Some(|unit, _| Duration::from_millis(if unit % 16 == 0 { 20 } else { 0 })),
                 ..Toy::default()
             };
-            let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 128)]);
+            let script = Script::new(&[(plan(&FARM, Dispatch::Fifo, 1, 2), 128)]);
             let log = script.log.clone();
             let sink = Keep {
                 inline,
@@ -150,8 +151,8 @@ fn units_in_work_when_the_plan_changes_are_told_late() {
             ..Toy::default()
         };
         let (farm, tiled) = (
-            plan(Structure::Farm, Dispatch::Fifo, 1, 2),
-            plan(Structure::Tiled, Dispatch::Fifo, 1, 2),
+            plan(&FARM, Dispatch::Fifo, 1, 2),
+            plan(&TILED, Dispatch::Fifo, 1, 2),
         );
         let script = Script::new(&[(farm, 4), (farm, 3), (tiled, 2)]);
         let log = script.log.clone();
@@ -186,7 +187,7 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
                 delay: Some(|_, _| Duration::from_millis(2)),
                 ..Toy::default()
             };
-            let script = Script::new(&[(plan(Structure::Farm, Dispatch::Fifo, 1, 2), 40)]);
+            let script = Script::new(&[(plan(&FARM, Dispatch::Fifo, 1, 2), 40)]);
             let log = script.log.clone();
             let mut source = numbers(40);
             let mut sink = Keep::default();
@@ -220,7 +221,7 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
 /// Nothing else can be done meanwhile, so plans differ in it.
 #[test]
 fn reading_in_line_is_a_cost() {
-    for structure in [Structure::Farm, Structure::Tiled] {
+    for structure in [&FARM, &TILED] {
         within(move || {
             let script = Script::new(&[(plan(structure, Dispatch::Fifo, 8, 2), 20)]);
             let log = script.log.clone();
@@ -249,7 +250,7 @@ fn reading_in_line_is_a_cost() {
 #[test]
 fn an_end_in_mid_epoch_is_an_end() {
     within(|| {
-        let script = Script::new(&[(plan(Structure::Farm, Dispatch::Steal, 1, 3), 1000)]);
+        let script = Script::new(&[(plan(&FARM, Dispatch::Steal, 1, 3), 1000)]);
         let log = script.log.clone();
         let sink = Keep::default();
         let rt = runtime();
@@ -268,14 +269,14 @@ fn an_end_in_mid_epoch_is_an_end() {
 #[test]
 fn a_hopeless_farm_is_cut_off_and_loses_nothing() {
     within(|| {
-        let farm = plan(Structure::Farm, Dispatch::Fifo, 1, 2);
-        let tiled = plan(Structure::Tiled, Dispatch::Fifo, 8, 2);
+        let farm = plan(&FARM, Dispatch::Fifo, 1, 2);
+        let tiled = plan(&TILED, Dispatch::Fifo, 8, 2);
         let mut script = Script::new(&[(farm, 50), (tiled, 50)]);
         script.cutoff = Some(Duration::from_millis(50));
         script.fallback = Some(tiled);
         let log = script.log.clone();
-        fn slow_farm(_: u64, structure: Structure) -> Duration {
-            Duration::from_millis(if structure == Structure::Farm { 80 } else { 0 })
+        fn slow_farm(_: u64, structure: &'static Structure) -> Duration {
+            Duration::from_millis(if structure == &FARM { 80 } else { 0 })
         }
         let toy = Toy {
             delay: Some(slow_farm),
@@ -308,7 +309,7 @@ fn a_hopeless_farm_is_cut_off_and_loses_nothing() {
 #[test]
 fn no_unit_is_begun_once_one_exceeds_the_cutoff() {
     within(|| {
-        let farm = plan(Structure::Farm, Dispatch::Fifo, 1, 2);
+        let farm = plan(&FARM, Dispatch::Fifo, 1, 2);
         let mut script = Script::new(&[(farm, 1000)]);
         script.cutoff = Some(Duration::from_millis(20));
         let log = script.log.clone();

@@ -4,9 +4,10 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use evener_runtime::Source;
 use evener_runtime::stream::PlanTimes;
-use evener_runtime::{Source, Structure};
 
+use crate::structures::FARM;
 use crate::toy::*;
 
 /// A camera: a unit every millisecond. It adds up how long it was not listened to.
@@ -98,7 +99,7 @@ fn a_fast_service_drops_nothing() {
                 .in_flight(200);
             let report = stream.into(Keep::default()).unwrap();
             assert_eq!(report.units + report.dropped, 200);
-            let farm = |p: &PlanTimes| p.plan.structure == Structure::Farm;
+            let farm = |p: &PlanTimes| p.plan.structure == &FARM;
             assert!(!report.plans.iter().any(farm));
             report.dropped
         })

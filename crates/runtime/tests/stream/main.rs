@@ -9,4 +9,5 @@ mod farm;
 mod live;
 mod pipeline;
 mod plans;
+mod structures;
 mod toy;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use evener_runtime::{CancelToken, Dispatch, Plan, Runtime, Service, StreamError, Structure};
+use evener_runtime::{CancelToken, Dispatch, Plan, Runtime, Service, StreamError};
 
+use crate::structures::{FARM, PIPELINE, SEQUENTIAL, TILED};
 use crate::toy::*;
 
 fn pipe(grain: u32, workers: u32) -> Plan {
-    plan(Structure::Pipeline, Dispatch::Fifo, grain, workers)
+    plan(&PIPELINE, Dispatch::Fifo, grain, workers)
 }
 
 fn toy() -> Toy {
@@ -52,7 +53,7 @@ fn order_is_kept_whatever_each_step_takes() {
                     if in_flight > 0 {
                         stream = stream.in_flight(in_flight);
                     }
-                    let plan = plan(Structure::Pipeline, dispatch, grain, workers);
+                    let plan = plan(&PIPELINE, dispatch, grain, workers);
                     let report = stream
                         .scheduled_by(Script::new(&[(plan, 20), (plan, 1), (plan, 7)]))
                         .into(sink.clone())
@@ -137,7 +138,7 @@ fn boundaries_move_to_where_the_time_goes() {
         let ran = toy.ran.clone();
         let sink = Keep::default();
         // What was learnt outlasts another plan.
-        let tiled = plan(Structure::Tiled, Dispatch::Fifo, 8, 2);
+        let tiled = plan(&TILED, Dispatch::Fifo, 8, 2);
         let script = Script::new(&[(pipe(1, 2), 60), (pipe(1, 2), 60), (tiled, 2)]);
         runtime()
             .stream(numbers(200))
@@ -293,12 +294,12 @@ fn plans_change_in_mid_stream_and_nothing_is_lost() {
         let of = |structure, workers| plan(structure, Dispatch::Steal, 1, workers);
         let script = Script::new(&[
             (pipe(1, 3), 7),
-            (of(Structure::Farm, 2), 5),
+            (of(&FARM, 2), 5),
             (pipe(3, 2), 4),
             (pipe(3, 2), 4),
-            (of(Structure::Sequential, 3), 2),
+            (of(&SEQUENTIAL, 3), 2),
             (pipe(6, 3), 9),
-            (of(Structure::Tiled, 2), 1),
+            (of(&TILED, 2), 1),
             (pipe(1, 1), 3),
         ]);
         let log = script.log.clone();
@@ -358,7 +359,7 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
 #[test]
 fn a_hopeless_pipeline_is_ended_and_loses_nothing() {
     within(|| {
-        let tiled = plan(Structure::Tiled, Dispatch::Fifo, 8, 2);
+        let tiled = plan(&TILED, Dispatch::Fifo, 8, 2);
         let mut script = Script::new(&[(pipe(3, 2), 50), (tiled, 50)]);
         script.cutoff = Some(Duration::from_millis(30));
         script.fallback = Some(tiled);

@@ -5,16 +5,11 @@ use std::time::Duration;
 use evener_runtime::{Choice, Dispatch, Plan, Structure};
 use proptest::prelude::*;
 
+use crate::structures::{ABREAST, BACKWARD, FARM, PIPELINE, SEQUENTIAL, TILED};
 use crate::toy::*;
 
 fn any_plan() -> impl Strategy<Value = Plan> {
-    let structures = [
-        Structure::Sequential,
-        Structure::Backward,
-        Structure::Tiled,
-        Structure::Farm,
-        Structure::Abreast,
-    ];
+    let structures = [&SEQUENTIAL, &BACKWARD, &TILED, &FARM, &ABREAST];
     (
         prop::sample::select(structures.to_vec()),
         prop::sample::select(Dispatch::ALL.to_vec()),
@@ -64,8 +59,8 @@ proptest! {
 fn the_time_that_memory_takes_is_told_once_for_each_plan_that_needs_some() {
     within(|| {
         let plans = [
-            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 2),
-            (plan(Structure::Farm, Dispatch::Fifo, 1, 3), 9),
+            (plan(&TILED, Dispatch::Fifo, 8, 2), 2),
+            (plan(&FARM, Dispatch::Fifo, 1, 3), 9),
         ];
         let script = Script::new(&plans);
         let memory = script.memory.clone();
@@ -90,8 +85,8 @@ fn the_time_that_memory_takes_is_told_once_for_each_plan_that_needs_some() {
 fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
     within(|| {
         let plans = [
-            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 5),
-            (plan(Structure::Sequential, Dispatch::Steal, 20, 3), 3),
+            (plan(&TILED, Dispatch::Fifo, 8, 2), 5),
+            (plan(&SEQUENTIAL, Dispatch::Steal, 20, 3), 3),
         ];
         let script = Script::new(&plans);
         let log = script.log.clone();
@@ -159,9 +154,9 @@ fn every_epoch_is_recorded_with_the_cost_of_each_unit() {
 fn a_structure_is_prepared_once_and_that_is_no_units_cost() {
     within(|| {
         let plans = [
-            (plan(Structure::Tiled, Dispatch::Fifo, 8, 2), 3),
-            (plan(Structure::Tiled, Dispatch::Steal, 8, 2), 3),
-            (plan(Structure::Farm, Dispatch::Fifo, 1, 2), 4),
+            (plan(&TILED, Dispatch::Fifo, 8, 2), 3),
+            (plan(&TILED, Dispatch::Steal, 8, 2), 3),
+            (plan(&FARM, Dispatch::Fifo, 1, 2), 4),
         ];
         let script = Script::new(&plans);
         let log = script.log.clone();
@@ -173,10 +168,7 @@ fn a_structure_is_prepared_once_and_that_is_no_units_cost() {
         let rt = runtime();
         let stream = rt.stream(numbers(30)).through(toy).scheduled_by(script);
         stream.into(Keep::default()).unwrap();
-        assert_eq!(
-            *prepared.lock().unwrap(),
-            [Structure::Tiled, Structure::Farm]
-        );
+        assert_eq!(*prepared.lock().unwrap(), [&TILED, &FARM]);
         for recorded in log.lock().unwrap().iter() {
             let (Recorded::Units(_, costs) | Recorded::Late(costs)) = recorded else {
                 panic!("{recorded:?}")
@@ -191,18 +183,14 @@ fn a_structure_is_prepared_once_and_that_is_no_units_cost() {
 
 #[test]
 fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
-    fn slow_backward(_: u64, structure: Structure) -> Duration {
-        Duration::from_millis(if structure == Structure::Backward {
-            30
-        } else {
-            0
-        })
+    fn slow_backward(_: u64, structure: &'static Structure) -> Duration {
+        Duration::from_millis(if structure == &BACKWARD { 30 } else { 0 })
     }
     for dispatch in Dispatch::ALL {
         for workers in [1, 3] {
             within(move || {
-                let slow = plan(Structure::Backward, dispatch, 1, workers);
-                let good = plan(Structure::Tiled, dispatch, 8, workers);
+                let slow = plan(&BACKWARD, dispatch, 1, workers);
+                let good = plan(&TILED, dispatch, 8, workers);
                 let mut script = Script::new(&[(good, 4), (slow, 4)]);
                 script.cutoff = Some(Duration::from_millis(10));
                 script.fallback = Some(good);
@@ -252,16 +240,12 @@ fn a_unit_that_takes_too_long_is_redone_under_the_fallback() {
 /// Alone on one of the workers of a farm, it takes longer than a farm takes for a unit.
 #[test]
 fn what_a_farm_takes_to_redo_a_unit_is_shared_by_its_workers() {
-    fn slow_backward(_: u64, structure: Structure) -> Duration {
-        Duration::from_millis(if structure == Structure::Backward {
-            90
-        } else {
-            60
-        })
+    fn slow_backward(_: u64, structure: &'static Structure) -> Duration {
+        Duration::from_millis(if structure == &BACKWARD { 90 } else { 60 })
     }
     within(|| {
-        let slow = plan(Structure::Backward, Dispatch::Fifo, 1, 1);
-        let farm = plan(Structure::Farm, Dispatch::Fifo, 1, 3);
+        let slow = plan(&BACKWARD, Dispatch::Fifo, 1, 1);
+        let farm = plan(&FARM, Dispatch::Fifo, 1, 3);
         let mut script = Script::new(&[(farm, 6), (slow, 1)]);
         script.cutoff = Some(Duration::from_millis(80));
         script.fallback = Some(farm);
@@ -297,21 +281,20 @@ fn the_tuner_settles_and_says_why() {
             .into(Keep::default())
             .unwrap()
     });
-    fn cost(structure: Structure) -> u64 {
-        match structure {
-            Structure::Tiled => 1,
+    fn cost(structure: &'static Structure) -> u64 {
+        match structure.name {
+            "tiled" => 1,
             _ => 20,
         }
     }
     assert_eq!(
         report.plan.unwrap().structure,
-        Structure::Tiled,
+        &TILED,
         "{:#?}",
         report.decisions
     );
     assert_eq!(
-        report.plans[0].plan.structure,
-        Structure::Tiled,
+        report.plans[0].plan.structure, &TILED,
         "{:#?}",
         report.plans
     );
@@ -331,7 +314,7 @@ fn the_tuner_settles_and_says_why() {
 /// Units so long that an epoch has one of them.
 #[test]
 fn long_units_overlap_under_a_fixed_plan() {
-    for (structure, most) in [(Structure::Farm, 0.5), (Structure::Pipeline, 0.6)] {
+    for (structure, most) in [(&FARM, 0.5), (&PIPELINE, 0.6)] {
         within(move || {
             let toy = Toy {
                 pipeline: true,
@@ -340,7 +323,7 @@ fn long_units_overlap_under_a_fixed_plan() {
                 ..Toy::default()
             };
             let choice = Choice::Fixed {
-                structure,
+                structure: structure.to_string(),
                 dispatch: None,
                 grain: None,
             };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use crate::structures::{ABREAST, BACKWARD, FARM, PIPELINE, SEQUENTIAL, TILED};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{
     Dispatch, Part, Plan, Runtime, Service, Shape, Sink, Source, Structure, Work, stream::Schedule,
@@ -36,7 +37,7 @@ pub fn runtime() -> Runtime {
     Runtime::builder().workers(3).build().unwrap()
 }
 
-pub fn plan(structure: Structure, dispatch: Dispatch, grain: u32, workers: u32) -> Plan {
+pub fn plan(structure: &'static Structure, dispatch: Dispatch, grain: u32, workers: u32) -> Plan {
     Plan {
         structure,
         dispatch,
@@ -60,7 +61,7 @@ pub type Ran = (u64, Range<u32>, ThreadId);
 pub struct Toy {
     pub fail: Option<(u64, Fail)>,
     /// Time of a unit, by its number, spent in its first item.
-    pub delay: Option<fn(u64, Structure) -> Duration>,
+    pub delay: Option<fn(u64, &'static Structure) -> Duration>,
     pub pipeline: bool,
     /// Units that can stand abreast; 0 for a toy that has no such structure.
     pub abreast: u32,
@@ -74,7 +75,7 @@ pub struct Toy {
     /// Which thread ran which steps of a unit.
     pub ran: Arc<Mutex<Vec<Ran>>>,
     /// Structures that were prepared, each taking this long.
-    pub prepared: Arc<Mutex<Vec<Structure>>>,
+    pub prepared: Arc<Mutex<Vec<&'static Structure>>>,
     pub prepare: Duration,
     pub made: Arc<[AtomicUsize; 3]>,
 }
@@ -154,7 +155,7 @@ impl Service for Toy {
         Private::default()
     }
 
-    fn prepare(&self, structure: Structure) {
+    fn prepare(&self, structure: &'static Structure) {
         std::thread::sleep(self.prepare);
         self.prepared.lock().unwrap().push(structure);
     }
@@ -174,16 +175,16 @@ impl Service for Toy {
             },
         };
         let mut shapes = vec![
-            shape(Structure::Sequential, &[ITEMS, ITEMS]),
-            shape(Structure::Backward, &[ITEMS]),
-            shape(Structure::Tiled, &[ITEMS]),
-            shape(Structure::Farm, &[1]),
+            shape(&SEQUENTIAL, &[ITEMS, ITEMS]),
+            shape(&BACKWARD, &[ITEMS]),
+            shape(&TILED, &[ITEMS]),
+            shape(&FARM, &[1]),
         ];
         if self.pipeline {
-            shapes.push(shape(Structure::Pipeline, &[STEPS]));
+            shapes.push(shape(&PIPELINE, &[STEPS]));
         }
         if self.abreast > 0 {
-            let mut shape = shape(Structure::Abreast, &[ITEMS, ITEMS]);
+            let mut shape = shape(&ABREAST, &[ITEMS, ITEMS]);
             shape.units = self.abreast;
             shape.work.ops /= f64::from(self.abreast);
             shape.work.bytes /= f64::from(self.abreast);
@@ -199,7 +200,7 @@ impl Service for Toy {
         output: &Out,
         scratch: &mut Private,
     ) -> Result<(), String> {
-        if part.structure == Structure::Pipeline {
+        if part.structure == &PIPELINE {
             return self.steps(part.items.clone(), input, output);
         }
         self.begin(part, &[input], scratch)?;
@@ -207,14 +208,14 @@ impl Service for Toy {
         Ok(())
     }
 
-    fn run_abreast(
+    fn run_group(
         &self,
         part: &Part,
         inputs: &[&In],
         outputs: &[&Out],
         scratch: &mut Private,
     ) -> Result<(), String> {
-        assert_eq!(part.structure, Structure::Abreast);
+        assert_eq!(part.structure, &ABREAST);
         assert_eq!(inputs.len(), outputs.len());
         assert!((1..=self.abreast as usize).contains(&inputs.len()));
         if part.pass == 0 && part.items.start == 0 {
@@ -228,8 +229,8 @@ impl Service for Toy {
     }
 }
 
-fn has_two_passes(structure: Structure) -> bool {
-    matches!(structure, Structure::Sequential | Structure::Abreast)
+fn has_two_passes(structure: &'static Structure) -> bool {
+    [&SEQUENTIAL, &ABREAST].contains(&structure)
 }
 
 impl Toy {

@@ -1,7 +1,5 @@
 //! The machine changes in mid-stream.
 
-use evener_runtime::Structure;
-
 use crate::figures::{Figure, SEEDS, figures};
 use crate::frames::frames;
 use crate::sim::{Bursts, Rng, run};
@@ -72,9 +70,9 @@ fn what_suffers_from_other_workers_is_found_on_one() {
         let mut world = frames(2, units, 36e-6, 288, 0.1, &mut Rng::new(seed));
         for truth in &mut world.truths {
             truth.work_s = 200e-6;
-            match truth.structure {
-                Structure::Tiled => truth.work_s = 72e-6,
-                Structure::Backward => {
+            match truth.structure.name {
+                "tiled" => truth.work_s = 72e-6,
+                "backward" => {
                     truth.work_s = 50e-6;
                     truth.apart = 1.6;
                     truth.predicted = 1.5;

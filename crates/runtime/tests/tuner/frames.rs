@@ -1,9 +1,10 @@
 //! Frames through filter graphs: five structures, three dispatches, grains, one or two workers.
 
-use evener_runtime::{Plan, Structure};
+use evener_runtime::Plan;
 
 use crate::figures::figures;
 use crate::sim::{Rng, Truth, World, run};
+use crate::structures::{BACKWARD, BACKWARD_CACHED, FARM, SEQUENTIAL, TILED};
 
 /// A filter graph on frames whose true costs and predictions vary from seed to seed. `unit_s` is about what the best
 /// plan takes on all workers; `error` is the deviation of the logarithm of each prediction's error.
@@ -42,11 +43,11 @@ pub fn frames(
         predicted: (error * rng.normal()).exp(),
     };
     let mut truths = vec![
-        truth(Structure::Sequential, (1.2, 2.4), vec![rows; 3], 0.0, 1.0),
-        truth(Structure::Backward, (0.9, 5.0), vec![rows], 0.0, 0.1),
-        truth(Structure::BackwardCached, (1.1, 3.0), vec![rows], 0.3, 0.5),
-        truth(Structure::Tiled, (0.8, 1.2), vec![rows], 1.0, 0.2),
-        truth(Structure::Farm, (0.9, 1.3), vec![1], 0.0, 0.2),
+        truth(&SEQUENTIAL, (1.2, 2.4), vec![rows; 3], 0.0, 1.0),
+        truth(&BACKWARD, (0.9, 5.0), vec![rows], 0.0, 0.1),
+        truth(&BACKWARD_CACHED, (1.1, 3.0), vec![rows], 0.3, 0.5),
+        truth(&TILED, (0.8, 1.2), vec![rows], 1.0, 0.2),
+        truth(&FARM, (0.9, 1.3), vec![1], 0.0, 0.2),
     ];
     // A farm's units are run by the tiled kernels, each on one worker, and predicted the same way.
     truths[4].dispatch = [1.0; 3];
@@ -107,9 +108,9 @@ fn an_order_wrong_by_three_is_found_out() {
         let f = figures(&name, |rng| {
             let mut world = frames(2, units, unit_s, rows, 0.0, rng);
             for t in &mut world.truths {
-                match t.structure {
-                    Structure::Tiled | Structure::Farm => t.predicted = 1.7,
-                    Structure::Sequential => {
+                match t.structure.name {
+                    "tiled" | "farm" => t.predicted = 1.7,
+                    "sequential" => {
                         t.work_s = 4.0 * unit_s;
                         t.predicted = 0.3;
                     }
@@ -173,7 +174,7 @@ fn a_remembered_plan_is_used_and_verified() {
         world.remembered = world
             .plans()
             .into_iter()
-            .find(|p: &Plan| p.structure == Structure::Sequential && p.workers == 1);
+            .find(|p: &Plan| p.structure == &SEQUENTIAL && p.workers == 1);
         world
     });
     assert!(bad.whole.mean() >= 0.90, "{}", bad.whole);
@@ -189,12 +190,12 @@ fn a_plan_that_has_to_warm_up_is_not_judged_before_it_has() {
             let mut world = frames(2, units, unit_s, 1080, 0.2, rng);
             (world.outer_cache, world.traffic) = (Some(10_000_000), 5e6);
             for t in &mut world.truths {
-                match t.structure {
-                    Structure::Tiled => {
+                match t.structure.name {
+                    "tiled" => {
                         t.work_s = 2.0 * unit_s;
                         t.chill = 0.6;
                     }
-                    Structure::Farm => t.work_s = 2.5 * unit_s,
+                    "farm" => t.work_s = 2.5 * unit_s,
                     _ => t.chill = 0.3,
                 }
             }
@@ -217,9 +218,9 @@ fn a_farm_of_short_units_is_not_judged_before_its_workers_are_warm() {
             let mut world = frames(2, 3000, 10e-6, 288, 0.1, rng);
             let farm = 20e-6;
             for t in &mut world.truths {
-                match t.structure {
-                    Structure::Tiled => t.work_s = farm * slower,
-                    Structure::Farm => (t.work_s, t.chill) = (farm, chill),
+                match t.structure.name {
+                    "tiled" => t.work_s = farm * slower,
+                    "farm" => (t.work_s, t.chill) = (farm, chill),
                     _ => {}
                 }
             }

@@ -5,9 +5,10 @@ use evener_runtime::Structure;
 use crate::figures::{Figure, SEEDS};
 use crate::frames::frames;
 use crate::sim::{Rng, World, run};
+use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
 
 /// Makes `bad` hopeless, and has the model predict `predicted` times the best prediction for it.
-fn poison(world: &mut World, bad: Structure, unit_s: f64, predicted: f64) {
+fn poison(world: &mut World, bad: &'static Structure, unit_s: f64, predicted: f64) {
     let of = |t: &crate::sim::Truth| t.work_s * t.predicted;
     let least = world.truths.iter().map(of).fold(f64::MAX, f64::min);
     let Some(t) = world.truths.iter_mut().find(|t| t.structure == bad) else {
@@ -20,7 +21,7 @@ fn poison(world: &mut World, bad: Structure, unit_s: f64, predicted: f64) {
 #[test]
 fn a_hopeless_structure_costs_at_most_five_percent() {
     for (units, unit_s, rows) in [(300, 1e-3, 1080), (300, 0.2e-3, 1080), (3000, 20e-6, 288)] {
-        for bad in [Structure::Sequential, Structure::Backward, Structure::Tiled] {
+        for bad in [&SEQUENTIAL, &BACKWARD, &TILED] {
             for predicted in [0.5, 1.0] {
                 let mut with = Figure::default();
                 let mut extra = Figure::default();
@@ -58,7 +59,7 @@ fn a_farm_that_promises_too_much_is_not_tried_in_a_short_stream() {
     let mut whole = Figure::default();
     for seed in 0..SEEDS {
         let mut world = frames(2, 300, 1e-3, 1080, 0.1, &mut Rng::new(seed));
-        poison(&mut world, Structure::Farm, 1e-3, 0.3);
+        poison(&mut world, &FARM, 1e-3, 0.3);
         whole.push(run(&world, seed + 1000).efficiency(&world, 0, 300));
     }
     println!("300 x 1000 us, farm predicted 0.3: {whole}");

@@ -7,8 +7,9 @@ use std::time::Duration;
 use crate::figures::figures;
 use crate::frames::frames;
 use crate::sim::{Rng, Truth, World, run};
+use crate::structures::{FARM, PIPELINE, SEQUENTIAL, TILED};
 
-fn plain(structure: Structure, work_s: f64, memory_s: f64, items: u32) -> Truth {
+fn plain(structure: &'static Structure, work_s: f64, memory_s: f64, items: u32) -> Truth {
     Truth {
         structure,
         work_s,
@@ -33,14 +34,14 @@ fn plain(structure: Structure, work_s: f64, memory_s: f64, items: u32) -> Truth 
 fn a_pipeline_is_found_where_nothing_else_uses_all_workers() {
     for seed in 0..30 {
         let mut truths = vec![
-            plain(Structure::Sequential, 2e-3, 0.0, 1),
-            plain(Structure::Pipeline, 2e-3, 0.0, 64),
+            plain(&SEQUENTIAL, 2e-3, 0.0, 1),
+            plain(&PIPELINE, 2e-3, 0.0, 64),
         ];
         truths[1].predicted = Rng::new(seed).between(0.7, 1.4);
         let world = World::new(4, 12_000, truths);
         let ran = run(&world, seed);
         let plan = ran.tuner.incumbent();
-        let full = (plan.structure, plan.workers) == (Structure::Pipeline, 4);
+        let full = (plan.structure, plan.workers) == (&PIPELINE, 4);
         assert!(full, "{plan}\n{}", ran.log());
         assert!(ran.efficiency(&world, 0, 12_000) > 0.85, "{}", ran.log());
         assert!((1..=32).contains(&plan.grain), "{plan}");
@@ -50,12 +51,12 @@ fn a_pipeline_is_found_where_nothing_else_uses_all_workers() {
 /// A farm of equal speed is as good, and the tuner stays with one of the two.
 #[test]
 fn a_pipeline_and_a_farm_compete() {
-    for (factor, best) in [(1.3, Structure::Farm), (0.7, Structure::Pipeline)] {
+    for (factor, best) in [(1.3, &FARM), (0.7, &PIPELINE)] {
         for seed in 0..20 {
             let mut truths = vec![
-                plain(Structure::Sequential, 2e-3, 0.0, 64),
-                plain(Structure::Farm, 1.5e-3, 0.0, 1),
-                plain(Structure::Pipeline, 1.5e-3 * factor, 0.0, 64),
+                plain(&SEQUENTIAL, 2e-3, 0.0, 64),
+                plain(&FARM, 1.5e-3, 0.0, 1),
+                plain(&PIPELINE, 1.5e-3 * factor, 0.0, 64),
             ];
             truths[2].predicted = 1.0 / factor;
             let world = World::new(2, 4000, truths);
@@ -70,8 +71,8 @@ fn a_pipeline_and_a_farm_compete() {
 fn sixteen_workers_are_too_many_where_memory_is_the_limit() {
     let f = figures("16 workers, memory-bound, 2000", |rng| {
         let mut truths = vec![
-            plain(Structure::Sequential, 3e-3, 2.0e-3, 4096),
-            plain(Structure::Tiled, 3e-3, 1e-3 * rng.between(0.9, 1.1), 4096),
+            plain(&SEQUENTIAL, 3e-3, 2.0e-3, 4096),
+            plain(&TILED, 3e-3, 1e-3 * rng.between(0.9, 1.1), 4096),
         ];
         truths[0].passes = vec![4096; 3];
         let mut world = World::new(16, 2000, truths);
@@ -94,13 +95,13 @@ fn sixteen_workers_are_used_where_arithmetic_is_the_limit() {
 #[test]
 fn one_worker_wins_on_tiny_units() {
     let f = figures("8 workers, 20000 x 4 us", |_| {
-        let mut world = World::new(8, 20_000, vec![plain(Structure::Tiled, 4e-6, 0.0, 64)]);
+        let mut world = World::new(8, 20_000, vec![plain(&TILED, 4e-6, 0.0, 64)]);
         world.pass_s = 6e-6;
         world.job_s = 1e-6;
         world
     });
     assert!(f.whole.mean() >= 0.95, "{}", f.whole);
-    let mut world = World::new(8, 20_000, vec![plain(Structure::Tiled, 4e-6, 0.0, 64)]);
+    let mut world = World::new(8, 20_000, vec![plain(&TILED, 4e-6, 0.0, 64)]);
     world.pass_s = 6e-6;
     assert_eq!(run(&world, 7).tuner.incumbent().workers, 1);
 }
@@ -119,7 +120,7 @@ fn what_the_user_pinned_stays_pinned() {
             (epoch.plan.workers, epoch.plan.dispatch),
             (2, Dispatch::Steal)
         );
-        assert_ne!(epoch.plan.structure, Structure::Farm);
+        assert_ne!(epoch.plan.structure, &FARM);
         let costs = vec![Duration::from_micros(500); epoch.units as usize];
         tuner.record(Measured::Units { costs: &costs });
     }
@@ -133,11 +134,11 @@ fn a_gain_is_measured_if_sequential_ran_and_no_more_than_the_cpus_if_not() {
         let mut world = frames(2, 3000, 1e-3, 1080, 0.2, &mut Rng::new(seed));
         world
             .truths
-            .retain(|t| matches!(t.structure, Structure::Sequential | Structure::Tiled));
+            .retain(|t| [&SEQUENTIAL, &TILED].contains(&t.structure));
         // After the machine has changed, what was measured before counts as measured still.
         world.load = Some((1000, 2000));
         for t in &mut world.truths {
-            t.predicted = if t.structure == Structure::Sequential && seed % 2 == 0 {
+            t.predicted = if t.structure == &SEQUENTIAL && seed % 2 == 0 {
                 9.0
             } else {
                 1.0
@@ -180,7 +181,7 @@ fn a_fixed_plan_runs_in_long_epochs_and_nothing_else_runs() {
     }
     assert!(epochs < 220, "{epochs}");
     setup.choice = Choice::Fixed {
-        structure: Structure::Pipeline,
+        structure: PIPELINE.to_string(),
         dispatch: None,
         grain: None,
     };
@@ -208,10 +209,10 @@ fn odd_outcomes_are_survived() {
             assert!(
                 epoch
                     .cutoff
-                    .is_none_or(|_| epoch.fallback.structure != Structure::Farm
-                        || epoch.plan.structure == Structure::Farm
+                    .is_none_or(|_| epoch.fallback.structure != &FARM
+                        || epoch.plan.structure == &FARM
                         || setup.shapes.len() == 1
-                        || tuner.incumbent().structure == Structure::Farm)
+                        || tuner.incumbent().structure == &FARM)
             );
             let wild = |rng: &mut Rng| Duration::from_secs_f64(10f64.powf(rng.between(-9.0, 1.0)));
             let count = (rng.bits() % (u64::from(epoch.units) + 1)) as usize;

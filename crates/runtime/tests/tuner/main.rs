@@ -10,3 +10,4 @@ mod hopeless;
 mod machines;
 mod shared_host;
 mod sim;
+mod structures;

@@ -1,10 +1,9 @@
 //! Streams on a machine that other guests of the same host slow down again and again: what plan they end on.
 
-use evener_runtime::Structure;
-
 use crate::figures::{Figure, Figures};
 use crate::frames::frames;
 use crate::sim::{Bursts, Rng, World, run};
+use crate::structures::{SEQUENTIAL, TILED};
 
 /// Streams of each scenario: a share of few percent is to be told from another.
 const SEEDS: u64 = 200;
@@ -131,9 +130,9 @@ fn a_cold_first_unit_does_not_rule_out_the_best_structure() {
             let mut world = frames(2, units, unit_s, rows, 0.1, rng);
             world
                 .truths
-                .retain(|t| matches!(t.structure, Structure::Sequential | Structure::Tiled));
+                .retain(|t| [&SEQUENTIAL, &TILED].contains(&t.structure));
             for t in &mut world.truths {
-                if t.structure == Structure::Tiled {
+                if t.structure == &TILED {
                     t.cold = 30.0;
                 }
             }

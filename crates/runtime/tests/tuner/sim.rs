@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::structures::{FARM, PIPELINE};
 use evener_runtime::tuner::{Measured, Tuner, TunerSetup};
 use evener_runtime::{Choice, Dispatch, Plan, Rates, Shape, Structure, Work};
 
@@ -39,7 +40,7 @@ impl Rng {
 /// What a structure really costs.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    pub structure: Structure,
+    pub structure: &'static Structure,
     /// Seconds of a unit's work on one worker.
     pub work_s: f64,
     /// Bytes of a unit over the machine's memory rate, in seconds.
@@ -168,7 +169,7 @@ impl World {
             .iter()
             .map(|&i| f64::from(i.div_ceil(plan.grain)))
             .sum();
-        let apart = matches!(plan.structure, Structure::Farm | Structure::Pipeline);
+        let apart = [&FARM, &PIPELINE].contains(&plan.structure);
         let even: f64 = t.passes.iter().map(|&i| f64::from(i) / w).sum();
         let uneven: f64 = t
             .passes
@@ -388,7 +389,7 @@ impl Run {
 pub fn run(world: &World, seed: u64) -> Run {
     let mut tuner = Tuner::new(world.setup()).expect("a setup that can run");
     let mut rng = Rng::new(seed);
-    let mut seen_structures: Vec<Structure> = Vec::new();
+    let mut seen_structures: Vec<&'static Structure> = Vec::new();
     let mut seen_plans: Vec<Plan> = Vec::new();
     let mut last: Option<Plan> = None;
     let mut cache = Cache(vec![0.0; world.truths.len()]);
@@ -402,7 +403,7 @@ pub fn run(world: &World, seed: u64) -> Run {
         let first_unit = units.len() as u64;
         costs.clear();
         let mut cut = None;
-        let group = matches!(epoch.plan.structure, Structure::Farm | Structure::Pipeline);
+        let group = [&FARM, &PIPELINE].contains(&epoch.plan.structure);
         let left = (world.units - first_unit).min(u64::from(epoch.units));
         for i in 0..left {
             let unit = first_unit + i;

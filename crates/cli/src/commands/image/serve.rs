@@ -13,6 +13,7 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
 
 use crate::failure::Ended;
+use crate::offered;
 use crate::output::tell;
 use crate::progress::{Bar, Of};
 use crate::quiet::note;
@@ -77,7 +78,7 @@ pub struct Args {
 
     /// How blocks are decoded that are needed at once: auto, which measures, or
     /// sequential[/DISPATCH[/BLOCKS]], so many blocks to a job
-    #[arg(long, value_name = "PLAN", default_value = "auto")]
+    #[arg(long, value_name = "PLAN", default_value = "auto", value_parser = offered::plan)]
     plan: Choice,
 
     /// Say at the end by which plans blocks were decoded, and why
@@ -130,7 +131,7 @@ pub fn run(args: &Args) -> Ended {
         format: args.format,
         cache: args.cache,
         ahead: args.readahead,
-        plan: args.plan,
+        plan: args.plan.clone(),
     };
     // From here on a signal has to take the socket away.
     signals.streaming();

@@ -10,6 +10,7 @@ use evener_runtime::{Choice, Placement};
 use crate::closing::{self, Amount};
 use crate::failure::{DONE, Ended, Status};
 use crate::job;
+use crate::offered;
 use crate::output::{can_print, print, print_json};
 use crate::quiet::note;
 use crate::signals::Signals;
@@ -39,7 +40,7 @@ pub struct Args {
     format: Option<&'static Format>,
 
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = offered::plan)]
     plan: Choice,
 
     /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
@@ -52,7 +53,7 @@ pub fn run(args: &Args) -> Ended {
     let signals = Signals::take()?;
     let session = verify(&args.image, args.format)?;
     let stream = StreamArgs {
-        plan: args.plan,
+        plan: args.plan.clone(),
         workers: args.workers,
         affinity: Placement::default(),
         explain: false,

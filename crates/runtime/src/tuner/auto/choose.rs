@@ -334,7 +334,8 @@ mod tests {
     use super::super::super::model::{Model, setup};
     use super::super::fixtures::{abreast, arm_of, auto, shape, short};
     use super::*;
-    use crate::plan::Structure;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
     use crate::tuner::drift::Change;
 
     #[test]
@@ -352,7 +353,7 @@ mod tests {
     #[test]
     fn structures_on_other_workers_are_looked_at_in_turn() {
         let mut auto = auto();
-        let [tiled, farm] = [Structure::Tiled, Structure::Farm].map(|s| arm_of(&auto, s));
+        let [tiled, farm] = [&TILED, &FARM].map(|s| arm_of(&auto, s));
         auto.neighbours(tiled);
         let one = auto.arms.iter().position(|arm| arm.plan.workers == 1);
         auto.incumbent = one.unwrap();
@@ -403,7 +404,7 @@ mod tests {
         let lost = |preparation: Duration| {
             let setup = TunerSetup {
                 units: Some(1000),
-                ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+                ..setup(2, vec![shape(&TILED), shape(&FARM)])
             };
             let mut tuner = Tuner::new(setup).unwrap();
             loop {
@@ -426,7 +427,7 @@ mod tests {
     #[test]
     fn memory_that_took_long_is_expected_to_take_long_again() {
         let mut auto = auto();
-        let farm = arm_of(&auto, Structure::Farm);
+        let farm = arm_of(&auto, &FARM);
         auto.pair_s = 1e-3;
         let predicted = auto.preparing(farm);
         assert!(predicted > 0.0);
@@ -478,7 +479,7 @@ mod tests {
             let mut auto = short();
             let predicted = auto.model.seconds(&auto.incumbent()).ln();
             auto.level.restart(Some(predicted + times.ln()));
-            let other = arm_of(&auto, Structure::Backward);
+            let other = arm_of(&auto, &BACKWARD);
             let foreseen = auto.model.seconds(&auto.arms[other].plan).ln() - predicted;
             if let Some(of_other) = of_other {
                 let apart = (of_other / times).ln();
@@ -501,12 +502,12 @@ mod tests {
         let model = Model::new(&setup).unwrap();
         let auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
         let structures = auto.arms.iter().map(|arm| arm.plan.structure);
-        let index = structures.clone().position(|s| s == Structure::Abreast);
+        let index = structures.clone().position(|s| s == &ABREAST);
         let of = |ratio| auto.warming(index.unwrap(), ratio);
         assert_eq!((of(0.3), of(0.6)), (0.0, 0.0));
         assert!(0.0 < of(0.7) && of(0.7) < of(0.9));
         assert_eq!((of(1.0), of(3.0)), (16.0, 32.0));
-        let other = structures.clone().position(|s| s == Structure::Tiled);
+        let other = structures.clone().position(|s| s == &TILED);
         assert_eq!(auto.warming(other.unwrap(), 1.0), 0.0);
     }
 }

@@ -89,7 +89,7 @@ impl Auto {
 mod tests {
     use super::super::fixtures::auto;
     use super::*;
-    use crate::plan::Structure;
+    use crate::structure::FARM;
     use crate::tuner::drift::Change;
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             ..many
         };
         let farm = Plan {
-            structure: Structure::Farm,
+            structure: &FARM,
             ..shares
         };
         assert!(!auto.spreads(&shares, 1.0) && auto.spreads(&farm, 1.0));

@@ -11,7 +11,7 @@
 //! not show. So where a trial speaks for a farm it is believed, and where it speaks against one they run on end as
 //! well.
 
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 
 use super::super::Totals;
 use super::super::decision::{Log, Reason};
@@ -19,6 +19,7 @@ use super::Auto;
 use super::outcome::LEAST_SWITCH;
 use super::pair::beside;
 use super::shared::{SHARED_SIDE_LEAST, SHARED_SIDE_S};
+use crate::structure::Structure;
 
 /// Plans that differ by more (log) in short trials are compared by those: by the first units under a structure, by
 /// others, and by those of one that is warm after a few.
@@ -59,8 +60,8 @@ pub(super) struct Duel {
 /// By how much (log) short trials of a structure beside an incumbent's were wrong.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bias {
-    incumbent: Structure,
-    other: Structure,
+    incumbent: &'static Structure,
+    other: &'static Structure,
     log: f64,
     /// Units of the stream when it was found out.
     at: u64,
@@ -329,6 +330,8 @@ mod tests {
     use super::super::fixtures::{arm_of, auto, short};
     use super::*;
     use crate::service::{Shape, Work};
+    use crate::structure::FARM;
+    use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
 
     #[test]
     fn a_disturbed_unit_does_not_count_and_a_shared_processor_does() {
@@ -347,7 +350,7 @@ mod tests {
     fn where_the_incumbent_changed_meanwhile_only_what_lies_beyond_both_sides_tells() {
         let switches = |cost: f64| {
             let mut auto = auto();
-            let farm = arm_of(&auto, Structure::Farm);
+            let farm = arm_of(&auto, &FARM);
             auto.level.restart(Some(1e-3_f64.ln()));
             assert!(auto.challenge(farm, -0.1, &Totals::default()));
             auto.rested(&[1e-3; 32], 9, &Totals::default(), &mut Log::new());
@@ -386,12 +389,12 @@ mod tests {
             auto.incumbent = arm_of(&auto, from);
             auto.challenge(arm_of(&auto, other), x, &totals)
         };
-        assert!(begins(Structure::Tiled, Structure::Farm, 0.1));
-        assert!(begins(Structure::Farm, Structure::Tiled, -0.1));
-        assert!(!begins(Structure::Tiled, Structure::Farm, -0.1));
-        assert!(!begins(Structure::Farm, Structure::Tiled, 0.1));
-        assert!(!begins(Structure::Tiled, Structure::Farm, 0.3));
-        assert!(!begins(Structure::Tiled, Structure::Backward, 0.1));
+        assert!(begins(&TILED, &FARM, 0.1));
+        assert!(begins(&FARM, &TILED, -0.1));
+        assert!(!begins(&TILED, &FARM, -0.1));
+        assert!(!begins(&FARM, &TILED, 0.1));
+        assert!(!begins(&TILED, &FARM, 0.3));
+        assert!(!begins(&TILED, &BACKWARD, 0.1));
         let auto = short();
         assert_eq!(auto.side(&auto.incumbent(), &totals), Some(150));
     }
@@ -399,7 +402,7 @@ mod tests {
     /// An auto of which a duel between its incumbent and another structure told that this is slower.
     fn told() -> (Auto, usize) {
         let mut auto = auto();
-        let farm = arm_of(&auto, Structure::Farm);
+        let farm = arm_of(&auto, &FARM);
         assert_ne!(farm, auto.incumbent);
         auto.level.restart(Some(1e-3_f64.ln()));
         let totals = Totals {
@@ -442,14 +445,14 @@ mod tests {
     #[test]
     fn a_structure_that_was_far_slower_at_first_gets_no_duel() {
         let mut auto = auto();
-        let farm = arm_of(&auto, Structure::Farm);
+        let farm = arm_of(&auto, &FARM);
         auto.level.restart(Some(1e-3_f64.ln()));
         auto.arms[farm].probed = Some(2.0);
         assert!(!auto.goes_on_end(farm, &Totals::default()));
         auto.arms[farm].probed = None;
         assert!(!auto.goes_on_end(farm, &Totals::default()));
         let mut short = short();
-        let farm = arm_of(&short, Structure::Farm);
+        let farm = arm_of(&short, &FARM);
         short.arms[farm].probed = Some(1.2);
         assert!(!short.goes_on_end(farm, &Totals::default()));
     }
@@ -457,9 +460,9 @@ mod tests {
     #[test]
     fn what_short_trials_take_beyond_the_truth_is_charged() {
         let mut auto = auto();
-        let farm = arm_of(&auto, Structure::Farm);
+        let farm = arm_of(&auto, &FARM);
         assert_eq!(auto.unwarmed(farm, 1.0), 0.0);
-        let (incumbent, other) = (auto.incumbent().structure, Structure::Farm);
+        let (incumbent, other) = (auto.incumbent().structure, &FARM);
         let bias = |log| Bias {
             incumbent,
             other,
@@ -481,17 +484,13 @@ mod tests {
                 bytes: 1e5,
                 fresh: 0.0,
             };
-            let units = if structure == Structure::Abreast {
-                8
-            } else {
-                1
-            };
+            let units = if structure == &ABREAST { 8 } else { 1 };
             Shape {
                 units,
                 ..Shape::new(structure, vec![64], 1, work)
             }
         };
-        let structures = [Structure::Tiled, Structure::Abreast, Structure::Farm];
+        let structures = [&TILED, &ABREAST, &FARM];
         let setup = TunerSetup {
             outer_cache: Some(32 << 20),
             units: Some(3000),
@@ -504,9 +503,9 @@ mod tests {
             auto.incumbent = arm_of(&auto, from);
             auto.challenge(arm_of(&auto, other), x, &Totals::default())
         };
-        assert!(!begins(Structure::Tiled, Structure::Abreast, -0.2));
-        assert!(begins(Structure::Tiled, Structure::Abreast, 0.1));
-        assert!(begins(Structure::Abreast, Structure::Farm, 0.1));
-        assert!(!begins(Structure::Abreast, Structure::Farm, 0.3));
+        assert!(!begins(&TILED, &ABREAST, -0.2));
+        assert!(begins(&TILED, &ABREAST, 0.1));
+        assert!(begins(&ABREAST, &FARM, 0.1));
+        assert!(!begins(&ABREAST, &FARM, 0.3));
     }
 }

@@ -4,10 +4,12 @@ use super::super::api::TunerSetup;
 use super::super::decision::Log;
 use super::super::model::{Model, setup};
 use super::Auto;
-use crate::plan::{Dispatch, Plan, Structure};
+use crate::plan::{Dispatch, Plan};
 use crate::service::{Shape, Work};
+use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
+use crate::structure::{FARM, Structure};
 
-pub(super) fn shape(structure: Structure) -> Shape {
+pub(super) fn shape(structure: &'static Structure) -> Shape {
     let work = Work {
         ops: 1e7,
         bytes: 16e6,
@@ -21,7 +23,7 @@ pub(super) fn auto() -> Auto {
     let setup = TunerSetup {
         outer_cache: Some(32 << 20),
         units: Some(1000),
-        ..setup(2, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+        ..setup(2, vec![shape(&TILED), shape(&FARM)])
     };
     let model = Model::new(&setup).unwrap();
     Auto::new(model, &setup, &mut Log::new()).unwrap()
@@ -37,7 +39,7 @@ pub(super) fn short() -> Auto {
         };
         Shape::new(structure, vec![64], 1, work)
     };
-    let structures = [Structure::Tiled, Structure::Backward, Structure::Farm];
+    let structures = [&TILED, &BACKWARD, &FARM];
     let setup = TunerSetup {
         outer_cache: Some(32 << 20),
         units: Some(3000),
@@ -49,7 +51,7 @@ pub(super) fn short() -> Auto {
     auto
 }
 
-pub(super) fn arm_of(auto: &Auto, structure: Structure) -> usize {
+pub(super) fn arm_of(auto: &Auto, structure: &'static Structure) -> usize {
     let mut plans = auto.arms.iter().map(|arm| arm.plan.structure);
     plans.position(|other| other == structure).unwrap()
 }
@@ -58,10 +60,10 @@ pub(super) fn arm_of(auto: &Auto, structure: Structure) -> usize {
 pub(super) fn abreast() -> TunerSetup {
     let shape = Shape {
         units: 8,
-        ..shape(Structure::Abreast)
+        ..shape(&ABREAST)
     };
     let plan = Plan {
-        structure: Structure::Abreast,
+        structure: &ABREAST,
         dispatch: Dispatch::Fifo,
         grain: 8,
         workers: 2,
@@ -69,6 +71,6 @@ pub(super) fn abreast() -> TunerSetup {
     TunerSetup {
         units: Some(1000),
         remembered: Some(plan),
-        ..setup(2, vec![self::shape(Structure::Tiled), shape])
+        ..setup(2, vec![self::shape(&TILED), shape])
     }
 }

@@ -14,7 +14,7 @@ mod trial;
 
 use std::time::Duration;
 
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 
 use self::chill::Chill;
 use self::company::Company;
@@ -31,6 +31,7 @@ use super::level::Level;
 use super::model::Model;
 use super::scatter::Scatter;
 use super::search::{Outlook, REMEMBERED_SIGMA, STRUCTURE_SIGMA, add_neighbours, add_structures};
+use crate::structure::SEQUENTIAL;
 
 /// Trials between two epochs of the incumbent.
 const TRIALS_IN_A_ROW: u32 = 2;
@@ -369,7 +370,7 @@ impl Auto {
 
     fn gain(&self) -> Option<Gain> {
         let noise = self.noise();
-        if self.incumbent().structure == Structure::Sequential {
+        if self.incumbent().structure == &SEQUENTIAL {
             return Some(Gain {
                 factor: 1.0,
                 measured: true,
@@ -379,7 +380,7 @@ impl Auto {
         let measured = self
             .arms
             .iter()
-            .filter(|a| a.plan.structure == Structure::Sequential && a.known)
+            .filter(|a| a.plan.structure == &SEQUENTIAL && a.known)
             .map(|a| a.belief(noise).mu)
             .min_by(f64::total_cmp);
         if let Some(mu) = measured {
@@ -388,10 +389,8 @@ impl Auto {
                 measured: true,
             });
         }
-        self.model.shape(Structure::Sequential)?;
-        let sequential = self
-            .model
-            .seconds(&self.model.best_plan(Structure::Sequential));
+        self.model.shape(&SEQUENTIAL)?;
+        let sequential = self.model.seconds(&self.model.best_plan(&SEQUENTIAL));
         let factor = sequential / self.model.seconds(&self.incumbent());
         // A speed-up of more than there are cpus would have to be seen to be believed.
         Some(Gain {

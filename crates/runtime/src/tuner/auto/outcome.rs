@@ -406,12 +406,13 @@ mod tests {
     use super::super::super::model::setup;
     use super::super::fixtures::{abreast, arm_of, shape};
     use super::*;
-    use crate::plan::Structure;
+    use crate::structure::fixtures::{ABREAST, TILED};
+    use crate::structure::{FARM, SEQUENTIAL};
     use crate::tuner::model::Model;
 
     /// The model likes `tiled` best and `sequential` least.
     fn three() -> TunerSetup {
-        let mut shapes = [Structure::Tiled, Structure::Farm, Structure::Sequential].map(shape);
+        let mut shapes = [&TILED, &FARM, &SEQUENTIAL].map(shape);
         shapes[1].work.ops *= 1.2;
         shapes[2].work.ops *= 4.0;
         TunerSetup {
@@ -424,9 +425,9 @@ mod tests {
     #[test]
     fn what_stands_in_for_the_first_plan_is_left_after_two_trials() {
         let mut setup = three();
-        setup.shapes.retain(|s| s.structure != Structure::Farm);
+        setup.shapes.retain(|s| s.structure != &FARM);
         let mut tuner = Tuner::new(setup).unwrap();
-        assert_eq!(tuner.next().plan.structure, Structure::Tiled);
+        assert_eq!(tuner.next().plan.structure, &TILED);
         tuner.record(Measured::CutOff {
             done: &[],
             after: Duration::from_millis(50),
@@ -434,7 +435,7 @@ mod tests {
         });
         for _ in 0..12 {
             let epoch = tuner.next();
-            let stands_in = epoch.plan.structure == Structure::Sequential;
+            let stands_in = epoch.plan.structure == &SEQUENTIAL;
             let cost = Duration::from_millis(if stands_in { 20 } else { 17 });
             tuner.record(Measured::Units {
                 costs: &vec![cost; epoch.units as usize],
@@ -453,8 +454,7 @@ mod tests {
         let setup = three();
         let model = Model::new(&setup).unwrap();
         let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
-        let [tiled, farm, sequential] =
-            [Structure::Tiled, Structure::Farm, Structure::Sequential].map(|s| arm_of(&auto, s));
+        let [tiled, farm, sequential] = [&TILED, &FARM, &SEQUENTIAL].map(|s| arm_of(&auto, s));
         auto.incumbent = sequential;
         assert!(!auto.restores(tiled, -0.1), "it was chosen");
         auto.fell_back = true;
@@ -464,7 +464,7 @@ mod tests {
         let same = auto
             .arms
             .iter()
-            .rposition(|arm| arm.plan.structure == Structure::Sequential);
+            .rposition(|arm| arm.plan.structure == &SEQUENTIAL);
         assert!(
             !auto.restores(same.unwrap(), -0.1),
             "the model said nothing of it"
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn a_first_group_that_is_cut_off_is_told_by_its_units() {
         let mut tuner = Tuner::new(abreast()).unwrap();
-        assert_eq!(tuner.next().plan.structure, Structure::Abreast);
+        assert_eq!(tuner.next().plan.structure, &ABREAST);
         tuner.record(Measured::CutOff {
             done: &[],
             after: Duration::from_millis(800),
@@ -494,7 +494,7 @@ mod tests {
         let mut setup = abreast();
         setup.remembered = None;
         for shape in &mut setup.shapes {
-            if shape.structure == Structure::Abreast {
+            if shape.structure == &ABREAST {
                 shape.work.ops *= 0.4;
                 shape.work.bytes *= 0.4;
             }
@@ -505,7 +505,7 @@ mod tests {
         for _ in 0..100 {
             let epoch = tuner.next();
             let units = epoch.units as usize;
-            let costs = if epoch.plan.structure == Structure::Abreast {
+            let costs = if epoch.plan.structure == &ABREAST {
                 if epoch.purpose == Purpose::Incumbent {
                     return Some(trials);
                 }
@@ -532,14 +532,14 @@ mod tests {
     fn a_farm_that_is_cut_off_loses_the_time_of_all_its_workers() {
         let setup = TunerSetup {
             units: Some(100_000),
-            ..setup(8, vec![shape(Structure::Tiled), shape(Structure::Farm)])
+            ..setup(8, vec![shape(&TILED), shape(&FARM)])
         };
         let mut tuner = Tuner::new(setup).unwrap();
         let cost = Duration::from_millis(1);
         for _ in 0..1000 {
             let epoch = tuner.next();
             let before = tuner.summary().exploring;
-            let farm = epoch.plan.structure == Structure::Farm;
+            let farm = epoch.plan.structure == &FARM;
             if farm && epoch.purpose == Purpose::Probe && epoch.number > 1 {
                 tuner.record(Measured::CutOff {
                     done: &[],

@@ -117,7 +117,8 @@ impl Auto {
 mod tests {
     use super::super::fixtures::{arm_of, auto, short};
     use super::*;
-    use crate::plan::Structure;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::TILED;
     use crate::tuner::Totals;
     use crate::tuner::decision::Log;
 
@@ -125,10 +126,10 @@ mod tests {
     fn few_units_are_no_witness_for_farms_and_other_workers_while_a_process_is_there() {
         let (mut auto, totals) = (auto(), Totals::default());
         auto.level.restart(Some(1e-3_f64.ln()));
-        assert_eq!(auto.incumbent().structure, Structure::Tiled);
+        assert_eq!(auto.incumbent().structure, &TILED);
         let tiled = auto.incumbent();
         let farm = Plan {
-            structure: Structure::Farm,
+            structure: &FARM,
             ..tiled
         };
         let few = Plan {
@@ -301,7 +302,7 @@ mod tests {
     fn sides_are_some_time_slices_long_and_cutoffs_longer_than_one_while_a_process_is_there() {
         let mut auto = auto();
         auto.level.restart(Some(1e-3_f64.ln()));
-        let plan = auto.arms[arm_of(&auto, Structure::Farm)].plan;
+        let plan = auto.arms[arm_of(&auto, &FARM)].plan;
         let of = |auto: &Auto| (auto.side(&plan, &Totals::default()), auto.patient(2e-3));
         let quiet = of(&auto);
         assert!(quiet.0.unwrap() < 20 && quiet.1 == 2e-3, "{quiet:?}");

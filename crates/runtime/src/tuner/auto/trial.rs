@@ -150,20 +150,21 @@ pub(super) fn trial_units(cost: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::{arm_of, short};
-    use crate::plan::Structure;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::TILED;
 
     #[test]
     fn first_units_of_a_farm_that_another_structure_interrupted_do_not_count() {
         let mut auto = short();
-        auto.incumbent = arm_of(&auto, Structure::Farm);
+        auto.incumbent = arm_of(&auto, &FARM);
         assert_eq!(auto.settling(), 0);
         auto.away = true;
         assert_eq!(auto.settling(), 20);
-        let tiled = arm_of(&auto, Structure::Tiled);
+        let tiled = arm_of(&auto, &TILED);
         assert_eq!(auto.cold(tiled, 20e-6), 2);
         auto.incumbent = tiled;
         assert_eq!(auto.settling(), 0);
-        let farm = arm_of(&auto, Structure::Farm);
+        let farm = arm_of(&auto, &FARM);
         assert_eq!(auto.cold(farm, 20e-6), 20);
         assert_eq!(auto.cold(farm, 1e-6), 64);
         assert_eq!(auto.cold(farm, 1e-3), 1);

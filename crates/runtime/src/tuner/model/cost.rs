@@ -9,11 +9,12 @@
 //! says of its steps, sets the pace. Else unevenness is what cutting a pass into few large jobs wastes in its last
 //! round. One worker neither wakes others nor waits for them, so its passes are free.
 
-use crate::plan::{Plan, Structure};
+use crate::plan::Plan;
 use crate::service::Shape;
 use crate::stages;
 
 use super::Model;
+use crate::structure::{Flow, Structure};
 
 /// How much of the outer cache a plan may use before it loses what it uses again, and how much longer that takes from
 /// memory, which no arithmetic hides.
@@ -23,7 +24,7 @@ impl Model {
     /// Jobs that one worker runs one after the other in a unit. A job that runs is not interrupted.
     pub(in super::super) fn rounds(&self, plan: &Plan) -> f64 {
         // A unit that is in a pipeline goes through it to the end.
-        if plan.structure == Structure::Pipeline {
+        if plan.structure.flow == Flow::Pipeline {
             return 1.0;
         }
         let jobs = self
@@ -38,7 +39,7 @@ impl Model {
     }
 
     /// Predicted seconds to make the memory a structure needs.
-    pub(in super::super) fn prepare_seconds(&self, structure: Structure) -> f64 {
+    pub(in super::super) fn prepare_seconds(&self, structure: &'static Structure) -> f64 {
         let fresh = self.shape(structure).map_or(0.0, |s| s.work.fresh);
         fresh.max(0.0) / positive(self.rates.fresh_bytes_per_s)
     }
@@ -58,9 +59,9 @@ impl Model {
         let memory = shape.work.bytes / self.memory_rate(at_once);
         let beyond = self.beyond(shape, plan) * memory;
         let work = arithmetic.max(memory).max(1e-9) + beyond;
-        match plan.structure {
-            Structure::Pipeline => work * largest_stage(shape, plan),
-            Structure::Farm => work,
+        match plan.structure.flow {
+            Flow::Pipeline => work * largest_stage(shape, plan),
+            Flow::Farm => work,
             _ => work * self.unevenness(shape, plan),
         }
     }
@@ -86,8 +87,8 @@ impl Model {
         let workers = f64::from(plan.workers.max(1));
         // Each stage of a pipeline takes a unit from one ring and puts it into another, which is about what a job
         // costs.
-        let jobs = match plan.structure {
-            Structure::Pipeline => f64::from(stages_of(shape, plan)),
+        let jobs = match plan.structure.flow {
+            Flow::Pipeline => f64::from(stages_of(shape, plan)),
             _ => jobs(shape, plan.grain),
         };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
@@ -169,52 +170,52 @@ mod tests {
     use super::super::{model, shape};
     use super::*;
     use crate::rates::Rates;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::{PIPELINE, TILED};
 
     #[test]
     fn arithmetic_divides_by_workers_and_memory_does_not() {
-        let m = model(4, vec![shape(Structure::Tiled, vec![400], 4e6, 0.0)]);
-        let plan = m.default_plan(Structure::Tiled, 4);
+        let m = model(4, vec![shape(&TILED, vec![400], 4e6, 0.0)]);
+        let plan = m.default_plan(&TILED, 4);
         assert!((m.seconds(&plan) - (1e-3 + 40.0 * 1e-6 / 4.0 + 5e-6)).abs() < 1e-9);
-        let m = model(4, vec![shape(Structure::Tiled, vec![400], 0.0, 1e7)]);
+        let m = model(4, vec![shape(&TILED, vec![400], 0.0, 1e7)]);
         assert!((m.seconds(&plan) - (1e-3 + 10e-6 + 5e-6)).abs() < 1e-9);
     }
 
     #[test]
     fn workers_beyond_the_cpus_there_are_do_not_make_arithmetic_faster() {
-        let mut m = model(8, vec![shape(Structure::Tiled, vec![400], 4e6, 0.0)]);
+        let mut m = model(8, vec![shape(&TILED, vec![400], 4e6, 0.0)]);
         m.cpus = 2.0;
-        let seconds = |workers| m.work_seconds(&m.default_plan(Structure::Tiled, workers));
+        let seconds = |workers| m.work_seconds(&m.default_plan(&TILED, workers));
         assert!((seconds(2) / seconds(8) - 1.0).abs() < 1e-9);
         assert!((seconds(1) / seconds(8) - 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_pipeline_goes_at_the_pace_of_its_largest_stage() {
-        let mut pipeline = shape(Structure::Pipeline, vec![4], 4e6, 0.0);
+        let mut pipeline = shape(&PIPELINE, vec![4], 4e6, 0.0);
         (pipeline.min_grain, pipeline.default_grain) = (1, 1);
         let mut m = model(2, vec![pipeline]);
-        let plan = m.default_plan(Structure::Pipeline, 2);
+        let plan = m.default_plan(&PIPELINE, 2);
         assert_eq!(plan.grain, 2);
         // Two hand-overs of a unit, beside one another.
         assert!((m.seconds(&plan) - (2e-3 + 1e-6)).abs() < 1e-9);
         m.shapes[0].steps = vec![5.0, 1.0, 1.0, 1.0];
         assert!((m.work_seconds(&plan) - 4e-3 * 5.0 / 8.0).abs() < 1e-9);
         assert_eq!(m.rounds(&plan), 1.0);
-        assert_eq!(m.best_plan(Structure::Pipeline).workers, 2);
-        assert!(m.structures().any(|s| s == Structure::Pipeline));
+        assert_eq!(m.best_plan(&PIPELINE).workers, 2);
+        assert!(m.structures().any(|s| *s == PIPELINE));
         m.live = true;
-        assert!(!m.structures().any(|s| s == Structure::Pipeline));
+        assert!(!m.structures().any(|s| *s == PIPELINE));
         (m.live, m.workers) = (false, 1);
-        assert!(!m.structures().any(|s| s == Structure::Pipeline));
+        assert!(!m.structures().any(|s| *s == PIPELINE));
     }
 
     #[test]
     fn units_in_work_that_the_outer_cache_does_not_hold_take_longer() {
-        let both = [Structure::Tiled, Structure::Farm].map(|s| shape(s, vec![1], 0.0, 16e6));
+        let both = [&TILED, &FARM].map(|s| shape(s, vec![1], 0.0, 16e6));
         let mut m = model(2, both.to_vec());
-        let seconds = |m: &Model| {
-            [Structure::Tiled, Structure::Farm].map(|s| m.work_seconds(&m.default_plan(s, 2)))
-        };
+        let seconds = |m: &Model| [&TILED, &FARM].map(|s| m.work_seconds(&m.default_plan(s, 2)));
         let unknown = seconds(&m);
         m.outer_cache = 48e6;
         assert_eq!(seconds(&m), unknown);
@@ -224,23 +225,23 @@ mod tests {
         assert_eq!(farm, 2.0 * unknown[1]);
         // Arithmetic does not hide it.
         m.shapes[1].work.ops = 8e6;
-        assert!((m.work_seconds(&m.default_plan(Structure::Farm, 2)) - 5.6e-3).abs() < 1e-9);
+        assert!((m.work_seconds(&m.default_plan(&FARM, 2)) - 5.6e-3).abs() < 1e-9);
     }
 
     #[test]
     fn a_last_round_half_empty_costs_time() {
-        let m = model(2, vec![shape(Structure::Tiled, vec![30], 2e6, 0.0)]);
+        let m = model(2, vec![shape(&TILED, vec![30], 2e6, 0.0)]);
         // Three jobs of 10 on two workers: one runs two of them.
         let plan = Plan {
             grain: 10,
-            ..m.default_plan(Structure::Tiled, 2)
+            ..m.default_plan(&TILED, 2)
         };
         assert!((m.work_seconds(&plan) - 1e-3 * 20.0 / 15.0).abs() < 1e-9);
     }
 
     #[test]
     fn unmeasured_rates_leave_finite_predictions() {
-        let mut m = model(2, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
+        let mut m = model(2, vec![shape(&TILED, vec![40], 2e3, 0.0)]);
         m.rates = Rates {
             ops_per_s: 0.0,
             bytes_per_s: f64::NAN,
@@ -249,7 +250,7 @@ mod tests {
             job_s: -1.0,
             pass_s: 0.0,
         };
-        let plan = m.default_plan(Structure::Tiled, 2);
+        let plan = m.default_plan(&TILED, 2);
         assert!(m.seconds(&plan).is_finite() && m.seconds(&plan) > 0.0);
     }
 }

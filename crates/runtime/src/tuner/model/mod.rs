@@ -3,11 +3,12 @@
 
 mod cost;
 
-use crate::plan::{Dispatch, Plan, Structure};
+use crate::plan::{Dispatch, Plan};
 use crate::rates::Rates;
 use crate::service::Shape;
 
 use super::api::{SetupError, TunerSetup};
+use crate::structure::{Flow, Structure};
 
 /// Units that the outer cache can hold for warming it to matter.
 const HELD_LEAST: f64 = 1.0;
@@ -63,17 +64,18 @@ impl Model {
     /// well as is known before anything was measured.
     pub(super) fn fixed(
         &self,
-        structure: Structure,
+        name: &str,
         dispatch: Option<Dispatch>,
         grain: Option<u32>,
     ) -> Result<Plan, SetupError> {
-        if self.shape(structure).is_none() {
-            let offered: Vec<_> = self.shapes.iter().map(|s| s.structure.name()).collect();
+        let mut offered = self.shapes.iter().map(|s| s.structure);
+        let Some(structure) = offered.clone().find(|s| s.name == name) else {
+            let offered: Vec<_> = offered.by_ref().map(|s| s.name).collect();
             return Err(SetupError::NotOffered {
-                asked: structure,
+                asked: name.to_owned(),
                 offered: offered.join(", "),
             });
-        }
+        };
         let plan = self.default_plan(structure, self.workers);
         Ok(Plan {
             dispatch: dispatch.unwrap_or(plan.dispatch),
@@ -82,18 +84,20 @@ impl Model {
         })
     }
 
-    pub(super) fn shape(&self, structure: Structure) -> Option<&Shape> {
+    pub(super) fn shape(&self, structure: &'static Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
     }
 
     /// The structures the tuner may choose by itself.
-    pub(super) fn structures(&self) -> impl Iterator<Item = Structure> + '_ {
-        self.shapes.iter().map(|s| s.structure).filter(|s| match s {
-            Structure::BackwardStore => false,
-            Structure::Farm | Structure::Abreast => !self.live,
-            // One worker alone has all stages, which is what a farm of one does.
-            Structure::Pipeline => !self.live && self.workers > 1,
-            _ => true,
+    pub(super) fn structures(&self) -> impl Iterator<Item = &'static Structure> + '_ {
+        self.shapes.iter().map(|s| s.structure).filter(|s| {
+            let runs = match s.flow {
+                Flow::Divided => true,
+                Flow::Farm | Flow::Grouped => !self.live,
+                // One worker alone has all stages, which is what a farm of one does.
+                Flow::Pipeline => !self.live && self.workers > 1,
+            };
+            s.automatic && runs
         })
     }
 
@@ -102,8 +106,8 @@ impl Model {
     }
 
     /// The flavour that plans of a structure begin with.
-    pub(super) fn dispatch(&self, structure: Structure) -> Dispatch {
-        let usual = Dispatch::usual(structure);
+    pub(super) fn dispatch(&self, structure: &'static Structure) -> Dispatch {
+        let usual = structure.dispatch;
         let allowed = self.dispatches.contains(&usual);
         if allowed { usual } else { self.dispatches[0] }
     }
@@ -129,7 +133,7 @@ impl Model {
     }
 
     /// Items of the longest pass, at least 1.
-    pub(super) fn items(&self, structure: Structure) -> u32 {
+    pub(super) fn items(&self, structure: &'static Structure) -> u32 {
         self.shape(structure)
             .and_then(|s| s.passes.iter().copied().max())
             .unwrap_or(1)
@@ -137,23 +141,23 @@ impl Model {
     }
 
     /// The smallest and the largest grain worth trying: from the service's limit to one job for each worker.
-    pub(super) fn grains(&self, structure: Structure, workers: u32) -> (u32, u32) {
+    pub(super) fn grains(&self, structure: &'static Structure, workers: u32) -> (u32, u32) {
         let least = self.shape(structure).map_or(1, |s| s.min_grain.max(1));
-        let most = match structure {
-            Structure::Farm => self.items(structure),
+        let most = match structure.flow {
+            Flow::Farm => self.items(structure),
             // From a stage for each worker to two stages, which is the least that makes a pipeline.
-            Structure::Pipeline => {
+            Flow::Pipeline => {
                 let items = self.items(structure);
                 let least = least.max(items.div_ceil(workers.max(1)));
                 return (least, items.div_ceil(2).max(least));
             }
-            _ => self.items(structure).div_ceil(workers.max(1)),
+            Flow::Divided | Flow::Grouped => self.items(structure).div_ceil(workers.max(1)),
         };
         (least, most.max(least))
     }
 
     /// The structure's default plan on so many workers, in larger jobs where those are predicted to pay.
-    pub(super) fn default_plan(&self, structure: Structure, workers: u32) -> Plan {
+    pub(super) fn default_plan(&self, structure: &'static Structure, workers: u32) -> Plan {
         let grain = self.shape(structure).map_or(1, |s| s.default_grain);
         let (least, most) = self.grains(structure, workers);
         let dispatch = self.dispatch(structure);
@@ -177,7 +181,7 @@ impl Model {
     }
 
     /// The default plan on the number of workers that the model likes best.
-    pub(super) fn best_plan(&self, structure: Structure) -> Plan {
+    pub(super) fn best_plan(&self, structure: &'static Structure) -> Plan {
         let full = self.default_plan(structure, self.workers);
         if self.pinned_workers {
             return full;
@@ -216,9 +220,9 @@ impl Model {
     }
 
     /// Fewest workers that are worth trying.
-    pub(super) fn least_workers(&self, structure: Structure) -> u32 {
-        match structure {
-            Structure::Pipeline => 2.min(self.workers),
+    pub(super) fn least_workers(&self, structure: &'static Structure) -> u32 {
+        match structure.flow {
+            Flow::Pipeline => 2.min(self.workers),
             _ => 1,
         }
     }
@@ -234,8 +238,8 @@ impl Model {
 
     /// Units in work at once: a unit's own time is so many times its share.
     pub(super) fn at_once(&self, plan: &Plan) -> u32 {
-        match plan.structure {
-            Structure::Abreast => self.shape(plan.structure).map_or(1, |s| s.units),
+        match plan.structure.flow {
+            Flow::Grouped => self.shape(plan.structure).map_or(1, |s| s.units),
             _ if plan.structure.overlaps() => plan.workers,
             _ => 1,
         }
@@ -243,8 +247,8 @@ impl Model {
 
     /// Units whose times are one: those abreast are begun and finished together.
     pub(super) fn group(&self, plan: &Plan) -> u32 {
-        match plan.structure {
-            Structure::Abreast => self.at_once(plan).max(1),
+        match plan.structure.flow {
+            Flow::Grouped => self.at_once(plan).max(1),
             _ => 1,
         }
     }
@@ -292,7 +296,7 @@ fn model(workers: u32, shapes: Vec<Shape>) -> Model {
 }
 
 #[cfg(test)]
-fn shape(structure: Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape {
+fn shape(structure: &'static Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape {
     Shape {
         structure,
         passes,
@@ -311,15 +315,16 @@ fn shape(structure: Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structure::FARM;
+    use crate::structure::fixtures::TILED;
 
     #[test]
     fn plans_begin_with_the_usual_dispatch_where_that_is_allowed() {
-        let both = || [Structure::Tiled, Structure::Farm].map(|s| shape(s, vec![400], 4e6, 0.0));
-        let begun =
-            |m: &Model| [Structure::Tiled, Structure::Farm].map(|s| m.best_plan(s).dispatch);
+        let both = || [&TILED, &FARM].map(|s| shape(s, vec![400], 4e6, 0.0));
+        let begun = |m: &Model| [&TILED, &FARM].map(|s| m.best_plan(s).dispatch);
         let mut m = model(4, both().to_vec());
         assert_eq!(begun(&m), [Dispatch::Steal, Dispatch::Fifo]);
-        let named = m.fixed(Structure::Tiled, None, None).unwrap();
+        let named = m.fixed("tiled", None, None).unwrap();
         assert_eq!(named.dispatch, Dispatch::Steal);
         m.dispatches = vec![Dispatch::Mailbox];
         assert_eq!(begun(&m), [Dispatch::Mailbox; 2]);
@@ -327,7 +332,7 @@ mod tests {
 
     #[test]
     fn only_units_that_fit_the_outer_cache_but_not_many_times_warm_it() {
-        let mut m = model(2, vec![shape(Structure::Tiled, vec![30], 2e6, 16e6)]);
+        let mut m = model(2, vec![shape(&TILED, vec![30], 2e6, 16e6)]);
         assert_eq!(m.warm_units(), None);
         m.outer_cache = 32e6;
         assert_eq!(m.warm_units(), Some(12));
@@ -341,35 +346,32 @@ mod tests {
 
     #[test]
     fn tiny_units_are_divided_into_few_jobs() {
-        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e4, 0.0)]);
-        assert!(m.default_plan(Structure::Tiled, 2).grain >= 40);
-        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e7, 0.0)]);
-        assert_eq!(m.default_plan(Structure::Tiled, 2).grain, 10);
+        let m = model(2, vec![shape(&TILED, vec![400], 2e4, 0.0)]);
+        assert!(m.default_plan(&TILED, 2).grain >= 40);
+        let m = model(2, vec![shape(&TILED, vec![400], 2e7, 0.0)]);
+        assert_eq!(m.default_plan(&TILED, 2).grain, 10);
     }
 
     #[test]
     fn a_named_plan_is_divided_as_one_that_is_found_unless_its_grain_is_named_too() {
-        let m = model(2, vec![shape(Structure::Tiled, vec![400], 2e4, 0.0)]);
-        let grain = |named| m.fixed(Structure::Tiled, None, named).unwrap().grain;
-        assert_eq!(grain(None), m.default_plan(Structure::Tiled, 2).grain);
+        let m = model(2, vec![shape(&TILED, vec![400], 2e4, 0.0)]);
+        let grain = |named| m.fixed("tiled", None, named).unwrap().grain;
+        assert_eq!(grain(None), m.default_plan(&TILED, 2).grain);
         assert_eq!(grain(Some(10)), 10);
     }
 
     #[test]
     fn tiny_units_are_predicted_to_like_one_worker() {
-        let m = model(8, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
-        assert_eq!(m.best_plan(Structure::Tiled).workers, 1);
-        let m = model(8, vec![shape(Structure::Tiled, vec![4000], 2e7, 0.0)]);
-        assert_eq!(m.best_plan(Structure::Tiled).workers, 8);
+        let m = model(8, vec![shape(&TILED, vec![40], 2e3, 0.0)]);
+        assert_eq!(m.best_plan(&TILED).workers, 1);
+        let m = model(8, vec![shape(&TILED, vec![4000], 2e7, 0.0)]);
+        assert_eq!(m.best_plan(&TILED).workers, 8);
     }
 
     #[test]
     fn a_structure_that_is_not_offered_is_named() {
-        let m = model(2, vec![shape(Structure::Tiled, vec![40], 2e3, 0.0)]);
-        let error = m
-            .fixed(Structure::Farm, None, None)
-            .unwrap_err()
-            .to_string();
+        let m = model(2, vec![shape(&TILED, vec![40], 2e3, 0.0)]);
+        let error = m.fixed("farm", None, None).unwrap_err().to_string();
         assert_eq!(error, "the service cannot run as 'farm'; one of: tiled");
     }
 }

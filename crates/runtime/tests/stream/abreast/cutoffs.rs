@@ -1,17 +1,20 @@
 //! Groups that take too long.
 
+use evener_runtime::Structure;
+
 use super::*;
+use crate::structures::{ABREAST, BACKWARD, FARM, TILED};
 
 #[test]
 fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
-    fn slow_abreast(unit: u64, structure: Structure) -> Duration {
-        Duration::from_millis(match structure {
-            Structure::Abreast if unit % 16 == 13 => 100,
+    fn slow_abreast(unit: u64, structure: &'static Structure) -> Duration {
+        Duration::from_millis(match structure.name {
+            "abreast" if unit % 16 == 13 => 100,
             _ => 0,
         })
     }
     each_dispatch(&BOTH, |dispatch, (_, write_inline)| {
-        for fallback in [Structure::Tiled, Structure::Farm, Structure::Abreast] {
+        for fallback in [&TILED, &FARM, &ABREAST] {
             let (four_abreast, fallback) = (abreast(dispatch, 1), plan(fallback, dispatch, 9, 1));
             let mut script = Script::new(&[(fallback, 4), (four_abreast, 12)]);
             script.cutoff = Some(Duration::from_millis(80));
@@ -60,17 +63,14 @@ fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
 
 #[test]
 fn a_unit_that_takes_too_long_is_redone_by_a_fallback_that_has_several_abreast() {
-    fn slow_backward(_: u64, structure: Structure) -> Duration {
-        Duration::from_millis(match structure {
-            Structure::Backward => 60,
+    fn slow_backward(_: u64, structure: &'static Structure) -> Duration {
+        Duration::from_millis(match structure.name {
+            "backward" => 60,
             _ => 0,
         })
     }
     each_dispatch(&BOTH, |dispatch, (inline, _)| {
-        let (slow, good) = (
-            plan(Structure::Backward, dispatch, 1, 1),
-            abreast(dispatch, 1),
-        );
+        let (slow, good) = (plan(&BACKWARD, dispatch, 1, 1), abreast(dispatch, 1));
         let mut script = Script::new(&[(good, 4), (slow, 4)]);
         script.cutoff = Some(Duration::from_millis(50));
         script.fallback = Some(good);

@@ -6,9 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_runtime::stream::{CancelToken, Executor};
-use evener_runtime::{Choice, Dispatch, Plan, Service, StreamError, Structure};
+use evener_runtime::{Choice, Dispatch, Plan, Service, StreamError};
 
 use crate::failures::fixed;
+use crate::structures::{ABREAST, TILED};
 use crate::toy::*;
 
 mod cutoffs;
@@ -35,11 +36,11 @@ fn four() -> Toy {
 }
 
 fn abreast(dispatch: Dispatch, workers: u32) -> Plan {
-    plan(Structure::Abreast, dispatch, 8, workers)
+    plan(&ABREAST, dispatch, 8, workers)
 }
 
 fn choice() -> Choice {
-    fixed(Structure::Abreast, Dispatch::Fifo)
+    fixed(&ABREAST, Dispatch::Fifo)
 }
 
 fn source(units: u64, inline: bool) -> Numbers {
@@ -147,7 +148,7 @@ fn before_a_silence(
 #[test]
 fn what_has_come_is_not_held_back_though_the_source_is_silent() {
     let four_abreast = (abreast(Dispatch::Fifo, 2), 50);
-    let tiled = (plan(Structure::Tiled, Dispatch::Fifo, 97, 1), 3);
+    let tiled = (plan(&TILED, Dispatch::Fifo, 97, 1), 3);
     let limit = Duration::from_secs(10);
     for plans in [vec![four_abreast], vec![tiled, four_abreast]] {
         for units in [1, 2, 5, 51] {
@@ -258,7 +259,7 @@ fn a_live_stream_refuses_it() {
         refused(stream().plan(choice()).into(Keep::default()).unwrap_err());
         let (four_abreast, tiled) = (
             abreast(Dispatch::Fifo, 2),
-            plan(Structure::Tiled, Dispatch::Fifo, 8, 2),
+            plan(&TILED, Dispatch::Fifo, 8, 2),
         );
         let script = Script::new(&[(four_abreast, 5)]);
         refused(
@@ -319,7 +320,7 @@ fn cancelling_keeps_what_is_complete() {
         let rt = runtime();
         let stream = rt.stream(source(u64::MAX, read_inline)).through(four());
         let report = stream
-            .plan(fixed(Structure::Abreast, dispatch))
+            .plan(fixed(&ABREAST, dispatch))
             .cancel(token)
             .into(sink.clone())
             .unwrap();
@@ -379,7 +380,7 @@ fn one_unit_stands_abreast_of_none() {
                 for value in &output.data {
                     value.store(0, Ordering::Relaxed);
                 }
-                let plan = plan(Structure::Abreast, dispatch, grain, 3);
+                let plan = plan(&ABREAST, dispatch, grain, 3);
                 executor.run(&plan, &input, &output).unwrap();
                 let data = output.data.iter().map(|v| v.load(Ordering::Relaxed));
                 assert!(data.eq(expected(0)));
@@ -424,7 +425,7 @@ fn a_plan_that_is_named_is_kept_to() {
                 .unwrap();
             assert_eq!(sink.kept().numbers, (0..102).collect::<Vec<_>>());
             let ran = report.plan.unwrap();
-            let named = plan(Structure::Abreast, dispatch, grain.unwrap_or(ran.grain), 2);
+            let named = plan(&ABREAST, dispatch, grain.unwrap_or(ran.grain), 2);
             assert_eq!((ran, report.plans.len()), (named, 1));
             let mut full = vec![4; 25];
             full.push(2);
@@ -439,8 +440,8 @@ fn the_tuner_finds_it_where_it_is_as_fast_as_predicted() {
         let (report, kept) = within(move || {
             let toy = Toy {
                 delay: Some(|_, structure| {
-                    Duration::from_millis(match structure {
-                        Structure::Abreast => 1,
+                    Duration::from_millis(match structure.name {
+                        "abreast" => 1,
                         _ => 6,
                     })
                 }),
@@ -455,7 +456,7 @@ fn the_tuner_finds_it_where_it_is_as_fast_as_predicted() {
         assert_eq!(report.plans.iter().map(|p| p.units).sum::<u64>(), 2000);
         assert_eq!(
             report.plan.unwrap().structure,
-            Structure::Abreast,
+            &ABREAST,
             "{:#?}",
             report.decisions
         );

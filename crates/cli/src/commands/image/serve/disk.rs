@@ -36,7 +36,7 @@ pub fn run(args: &super::Args) -> Ended {
         format: args.format,
         cache: args.cache,
         ahead: args.readahead,
-        plan: args.plan,
+        plan: args.plan.clone(),
     };
     // From here on a signal has to take the disk away.
     signals.streaming();

@@ -1,0 +1,37 @@
+//! The structures that can be named, and the commands that run in them.
+
+use evener_runtime::{Choice, Structure};
+
+/// The structures of each service, by the command that runs it.
+pub static SERVICES: [(&str, &[&Structure]); 5] = [
+    ("filter", &evener_image::structures::ALL),
+    ("encrypt", &evener_crypt::bulk::STRUCTURES),
+    ("product", &evener_crypt::product::STRUCTURES),
+    ("image", &evener_block::STRUCTURES),
+    ("queens", &evener_queens::STRUCTURES),
+];
+
+/// Every structure once.
+pub fn structures() -> Vec<&'static Structure> {
+    let mut all: Vec<&Structure> = Vec::new();
+    for structure in SERVICES.iter().flat_map(|(_, structures)| *structures) {
+        if !all.contains(structure) {
+            all.push(structure);
+        }
+    }
+    all
+}
+
+/// The commands that can run in a structure.
+pub fn by(structure: &Structure) -> Vec<&'static str> {
+    let with = SERVICES.iter().filter(|(_, all)| all.contains(&structure));
+    with.map(|(command, _)| *command).collect()
+}
+
+/// A value of `--plan`. A structure of another service passes: what is run says which it has.
+pub fn plan(text: &str) -> Result<Choice, String> {
+    let choice = text.parse::<Choice>();
+    choice
+        .and_then(|choice| choice.among(&structures()))
+        .map_err(|e| e.to_string())
+}

@@ -1,0 +1,22 @@
+//! The structures of these tests' services.
+
+use evener_runtime::{Dispatch, Flow, Structure};
+
+pub use evener_runtime::structure::{FARM, SEQUENTIAL};
+
+const fn structure(name: &'static str, flow: Flow, dispatch: Dispatch) -> Structure {
+    Structure {
+        name,
+        about: "",
+        flow,
+        dispatch,
+        automatic: true,
+    }
+}
+
+pub static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
+pub static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
+pub static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
+pub static ABREAST: Structure = structure("abreast", Flow::Grouped, Dispatch::Steal);
+/// One that no service offers.
+pub static NOWHERE: Structure = structure("nowhere", Flow::Divided, Dispatch::Fifo);
