@@ -4,10 +4,10 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_crypt::bulk::{Bulk, Open, UNIT_ROWS};
 use evener_crypt::chunked::{CHUNK, FileKey, HEADER, SALT, SEALED_CHUNK, Scheme, sealed_len};
 use evener_crypt::keys::{PASSPHRASE_HEADER, PassphraseHeader};
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Simd, Structure};
 use libfuzzer_sys::fuzz_target;
 

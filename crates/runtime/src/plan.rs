@@ -161,12 +161,11 @@ named!(Dispatch, "dispatch");
 named!(Placement, "placement");
 
 impl Choice {
-    /// Refuses the name of a structure that is none of `known`: what a user may have mistyped is told before anything
-    /// is opened.
+    /// Refuses the name of a structure that is none of `known`, before anything is opened.
     ///
     /// # Errors
     /// [`ParsePlanError`], which names those that are known.
-    pub fn among(self, known: &[&'static Structure]) -> Result<Choice, ParsePlanError> {
+    pub fn among(self, known: &[&Structure]) -> Result<Choice, ParsePlanError> {
         match self {
             Choice::Fixed { structure, .. } if known.iter().all(|s| s.name != structure) => {
                 let names = ["auto"].into_iter().chain(known.iter().map(|s| s.name));

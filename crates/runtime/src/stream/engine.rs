@@ -100,7 +100,7 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     /// Structures that the service has been told of.
     pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
-    pub(super) balance: Option<Balance>,
+    pub(super) balance: Option<(&'static Structure, Balance)>,
 }
 
 impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
@@ -278,8 +278,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         self.intake.link().consumers_slept() + self.outlet.link().producers_slept()
     }
 
-    /// Takes the next unit, and those of its group that come soon enough, with a buffer for the
-    /// result of each. What ends the stream behind them.
+    /// Takes the next unit, and those of its group that come soon enough, with a buffer for the result of each. What ends the stream behind them.
     fn gather(
         &mut self,
         plan: &Plan,

@@ -147,7 +147,7 @@ fn what(unit: Option<u64>) -> String {
     unit.map_or_else(|| "the output".to_owned(), |unit| format!("unit {unit}"))
 }
 
-fn names(known: &[&'static Structure]) -> String {
+fn names(known: &[&Structure]) -> String {
     known.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
 }
 

@@ -119,7 +119,7 @@ impl<'a, S: Service> Executor<'a, S> {
         Ok(())
     }
 
-    pub(super) fn shape(&self, structure: &'static Structure) -> Option<&Shape> {
+    pub(super) fn shape(&self, structure: &Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
     }
 
@@ -273,7 +273,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 
     /// Steps of a unit in the pipeline of that structure, and what they cost beside one another.
-    pub(super) fn step_costs(&self, structure: &'static Structure) -> Vec<f64> {
+    pub(super) fn step_costs(&self, structure: &Structure) -> Vec<f64> {
         let shape = self.shape(structure);
         shape.map_or(Vec::new(), |shape| {
             let steps = shape.passes.first().copied().unwrap_or(0);

@@ -163,8 +163,12 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let exec = engine.exec;
     let known = exec.step_costs(plan.structure);
     let steps = known.len() as u32;
-    let balance = engine.balance.take();
-    let balance = Mutex::new(balance.unwrap_or_else(|| Balance::new(known)));
+    let balance = engine
+        .balance
+        .take()
+        .filter(|(of, _)| *of == plan.structure);
+    let balance = balance.map_or_else(|| Balance::new(known), |(_, balance)| balance);
+    let balance = Mutex::new(balance);
     let pipes: Vec<Pipe<S::Input, S::Output>> = pipelines(&plan, steps)
         .into_iter()
         .map(|stages| Pipe::new(lock(&balance).ends(stages as usize)))
@@ -365,7 +369,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let delivery = delivery
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    engine.balance = Some(balance.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let balance = balance.into_inner().unwrap_or_else(PoisonError::into_inner);
+    engine.balance = Some((plan.structure, balance));
     let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     let panic = panic.map(|message| JobPanic { message });
     delivery.ended(claims, panic.or(outcome.err()), last, costs)

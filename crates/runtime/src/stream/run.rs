@@ -189,10 +189,11 @@ fn tuner<'a>(
             have,
         });
     }
-    let offered = |name: &str| shapes.iter().find(|shape| shape.structure.name == name);
-    if let Choice::Fixed { structure, .. } = &options.choice
-        && let Some(shape) = offered(structure)
-        && options.live
+    if options.live
+        && let Choice::Fixed {
+            structure: name, ..
+        } = &options.choice
+        && let Some(shape) = shapes.iter().find(|s| s.structure.name == name)
         && shape.structure.overlaps()
     {
         return Err(not_live(shape.structure));

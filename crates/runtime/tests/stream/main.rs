@@ -1,11 +1,11 @@
 //! Streams as their users see them.
 #![forbid(unsafe_code)]
 
-mod abreast;
 mod cancel;
 mod ends;
 mod failures;
 mod farm;
+mod grouped;
 mod live;
 mod pipeline;
 mod plans;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use evener_runtime::{Choice, Dispatch, Plan, Structure};
 use proptest::prelude::*;
 
-use crate::structures::{ABREAST, BACKWARD, FARM, PIPELINE, SEQUENTIAL, TILED};
+use crate::structures::{BACKWARD, FARM, GROUPED, PIPELINE, SEQUENTIAL, TILED};
 use crate::toy::*;
 
 fn any_plan() -> impl Strategy<Value = Plan> {
-    let structures = [&SEQUENTIAL, &BACKWARD, &TILED, &FARM, &ABREAST];
+    let structures = [&SEQUENTIAL, &BACKWARD, &TILED, &FARM, &GROUPED];
     (
         prop::sample::select(structures.to_vec()),
         prop::sample::select(Dispatch::ALL.to_vec()),
@@ -30,14 +30,14 @@ proptest! {
         read_inline: bool,
         write_inline: bool,
         in_flight in prop::option::of(1..8usize),
-        abreast in 1..=5u32,
+        grouped in 1..=5u32,
         cutoff in prop::option::of((0..200u64, any_plan())),
     ) {
         let kept = within(move || {
             let sink = Keep { inline: write_inline, ..Keep::default() };
             let rt = runtime();
             let source = Numbers { inline: read_inline, ..numbers(units) };
-            let toy = Toy { abreast, ..Toy::default() };
+            let toy = Toy { grouped, ..Toy::default() };
             let mut stream = rt.stream(source).through(toy);
             if let Some(n) = in_flight {
                 stream = stream.in_flight(n);

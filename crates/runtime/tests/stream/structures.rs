@@ -17,6 +17,6 @@ const fn structure(name: &'static str, flow: Flow, dispatch: Dispatch) -> Struct
 pub static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
 pub static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
 pub static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
-pub static ABREAST: Structure = structure("abreast", Flow::Grouped, Dispatch::Steal);
+pub static GROUPED: Structure = structure("grouped", Flow::Grouped, Dispatch::Steal);
 /// One that no service offers.
 pub static NOWHERE: Structure = structure("nowhere", Flow::Divided, Dispatch::Fifo);

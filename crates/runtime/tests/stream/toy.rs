@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use crate::structures::{ABREAST, BACKWARD, FARM, PIPELINE, SEQUENTIAL, TILED};
+use crate::structures::{BACKWARD, FARM, GROUPED, PIPELINE, SEQUENTIAL, TILED};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{
     Dispatch, Part, Plan, Runtime, Service, Shape, Sink, Source, Structure, Work, stream::Schedule,
@@ -63,9 +63,9 @@ pub struct Toy {
     /// Time of a unit, by its number, spent in its first item.
     pub delay: Option<fn(u64, &'static Structure) -> Duration>,
     pub pipeline: bool,
-    /// Units that can stand abreast; 0 for a toy that has no such structure.
-    pub abreast: u32,
-    /// How many stood abreast, group by group.
+    /// Units of a group; 0 for a toy that has no such structure.
+    pub grouped: u32,
+    /// How many units each group had.
     pub groups: Arc<Mutex<Vec<usize>>>,
     /// What a failure leaves in private memory makes every later job fail.
     pub spoils: bool,
@@ -183,11 +183,11 @@ impl Service for Toy {
         if self.pipeline {
             shapes.push(shape(&PIPELINE, &[STEPS]));
         }
-        if self.abreast > 0 {
-            let mut shape = shape(&ABREAST, &[ITEMS, ITEMS]);
-            shape.units = self.abreast;
-            shape.work.ops /= f64::from(self.abreast);
-            shape.work.bytes /= f64::from(self.abreast);
+        if self.grouped > 0 {
+            let mut shape = shape(&GROUPED, &[ITEMS, ITEMS]);
+            shape.units = self.grouped;
+            shape.work.ops /= f64::from(self.grouped);
+            shape.work.bytes /= f64::from(self.grouped);
             shapes.push(shape);
         }
         shapes
@@ -215,9 +215,9 @@ impl Service for Toy {
         outputs: &[&Out],
         scratch: &mut Private,
     ) -> Result<(), String> {
-        assert_eq!(part.structure, &ABREAST);
+        assert_eq!(part.structure, &GROUPED);
         assert_eq!(inputs.len(), outputs.len());
-        assert!((1..=self.abreast as usize).contains(&inputs.len()));
+        assert!((1..=self.grouped as usize).contains(&inputs.len()));
         if part.pass == 0 && part.items.start == 0 {
             self.groups.lock().unwrap().push(inputs.len());
         }
@@ -230,7 +230,7 @@ impl Service for Toy {
 }
 
 fn has_two_passes(structure: &'static Structure) -> bool {
-    [&SEQUENTIAL, &ABREAST].contains(&structure)
+    [&SEQUENTIAL, &GROUPED].contains(&structure)
 }
 
 impl Toy {

@@ -79,7 +79,7 @@ mod tests {
     use super::super::super::model::Model;
     use super::super::Auto;
     use super::super::fixtures::{abreast, auto};
-    use crate::structure::fixtures::ABREAST;
+    use crate::structure::fixtures::GROUPED;
 
     #[test]
     fn another_structure_begins_cold_in_its_predecessors_place() {
@@ -99,7 +99,7 @@ mod tests {
         let setup = abreast();
         let model = Model::new(&setup).unwrap();
         let mut auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
-        assert_eq!(auto.incumbent().structure, &ABREAST);
+        assert_eq!(auto.incumbent().structure, &GROUPED);
         auto.chill.warm = Some(1e-3_f64.ln());
         assert_eq!(auto.warms(&[2e-3; 3]), 3);
         let lost = 24.0 * (1.0 - 2.0 * auto.level.noise());

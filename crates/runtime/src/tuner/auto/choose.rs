@@ -335,7 +335,7 @@ mod tests {
     use super::super::fixtures::{abreast, arm_of, auto, shape, short};
     use super::*;
     use crate::structure::FARM;
-    use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
+    use crate::structure::fixtures::{BACKWARD, GROUPED, TILED};
     use crate::tuner::drift::Change;
 
     #[test]
@@ -502,7 +502,7 @@ mod tests {
         let model = Model::new(&setup).unwrap();
         let auto = Auto::new(model, &setup, &mut Log::new()).unwrap();
         let structures = auto.arms.iter().map(|arm| arm.plan.structure);
-        let index = structures.clone().position(|s| s == &ABREAST);
+        let index = structures.clone().position(|s| s == &GROUPED);
         let of = |ratio| auto.warming(index.unwrap(), ratio);
         assert_eq!((of(0.3), of(0.6)), (0.0, 0.0));
         assert!(0.0 < of(0.7) && of(0.7) < of(0.9));

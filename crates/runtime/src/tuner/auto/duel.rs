@@ -331,7 +331,7 @@ mod tests {
     use super::*;
     use crate::service::{Shape, Work};
     use crate::structure::FARM;
-    use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
+    use crate::structure::fixtures::{BACKWARD, GROUPED, TILED};
 
     #[test]
     fn a_disturbed_unit_does_not_count_and_a_shared_processor_does() {
@@ -484,13 +484,13 @@ mod tests {
                 bytes: 1e5,
                 fresh: 0.0,
             };
-            let units = if structure == &ABREAST { 8 } else { 1 };
+            let units = if structure == &GROUPED { 8 } else { 1 };
             Shape {
                 units,
                 ..Shape::new(structure, vec![64], 1, work)
             }
         };
-        let structures = [&TILED, &ABREAST, &FARM];
+        let structures = [&TILED, &GROUPED, &FARM];
         let setup = TunerSetup {
             outer_cache: Some(32 << 20),
             units: Some(3000),
@@ -503,9 +503,9 @@ mod tests {
             auto.incumbent = arm_of(&auto, from);
             auto.challenge(arm_of(&auto, other), x, &Totals::default())
         };
-        assert!(!begins(&TILED, &ABREAST, -0.2));
-        assert!(begins(&TILED, &ABREAST, 0.1));
-        assert!(begins(&ABREAST, &FARM, 0.1));
-        assert!(!begins(&ABREAST, &FARM, 0.3));
+        assert!(!begins(&TILED, &GROUPED, -0.2));
+        assert!(begins(&TILED, &GROUPED, 0.1));
+        assert!(begins(&GROUPED, &FARM, 0.1));
+        assert!(!begins(&GROUPED, &FARM, 0.3));
     }
 }

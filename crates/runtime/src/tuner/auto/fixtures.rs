@@ -6,7 +6,7 @@ use super::super::model::{Model, setup};
 use super::Auto;
 use crate::plan::{Dispatch, Plan};
 use crate::service::{Shape, Work};
-use crate::structure::fixtures::{ABREAST, BACKWARD, TILED};
+use crate::structure::fixtures::{BACKWARD, GROUPED, TILED};
 use crate::structure::{FARM, Structure};
 
 pub(super) fn shape(structure: &'static Structure) -> Shape {
@@ -60,10 +60,10 @@ pub(super) fn arm_of(auto: &Auto, structure: &'static Structure) -> usize {
 pub(super) fn abreast() -> TunerSetup {
     let shape = Shape {
         units: 8,
-        ..shape(&ABREAST)
+        ..shape(&GROUPED)
     };
     let plan = Plan {
-        structure: &ABREAST,
+        structure: &GROUPED,
         dispatch: Dispatch::Fifo,
         grain: 8,
         workers: 2,

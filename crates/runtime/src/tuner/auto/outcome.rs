@@ -406,7 +406,7 @@ mod tests {
     use super::super::super::model::setup;
     use super::super::fixtures::{abreast, arm_of, shape};
     use super::*;
-    use crate::structure::fixtures::{ABREAST, TILED};
+    use crate::structure::fixtures::{GROUPED, TILED};
     use crate::structure::{FARM, SEQUENTIAL};
     use crate::tuner::model::Model;
 
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn a_first_group_that_is_cut_off_is_told_by_its_units() {
         let mut tuner = Tuner::new(abreast()).unwrap();
-        assert_eq!(tuner.next().plan.structure, &ABREAST);
+        assert_eq!(tuner.next().plan.structure, &GROUPED);
         tuner.record(Measured::CutOff {
             done: &[],
             after: Duration::from_millis(800),
@@ -494,7 +494,7 @@ mod tests {
         let mut setup = abreast();
         setup.remembered = None;
         for shape in &mut setup.shapes {
-            if shape.structure == &ABREAST {
+            if shape.structure == &GROUPED {
                 shape.work.ops *= 0.4;
                 shape.work.bytes *= 0.4;
             }
@@ -505,7 +505,7 @@ mod tests {
         for _ in 0..100 {
             let epoch = tuner.next();
             let units = epoch.units as usize;
-            let costs = if epoch.plan.structure == &ABREAST {
+            let costs = if epoch.plan.structure == &GROUPED {
                 if epoch.purpose == Purpose::Incumbent {
                     return Some(trials);
                 }

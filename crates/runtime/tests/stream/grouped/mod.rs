@@ -9,7 +9,7 @@ use evener_runtime::stream::{CancelToken, Executor};
 use evener_runtime::{Choice, Dispatch, Plan, Service, StreamError};
 
 use crate::failures::fixed;
-use crate::structures::{ABREAST, TILED};
+use crate::structures::{GROUPED, TILED};
 use crate::toy::*;
 
 mod cutoffs;
@@ -19,7 +19,7 @@ mod failures;
 const ENDS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 const BOTH: [(bool, bool); 2] = [(false, false), (true, true)];
 
-/// Four abreast. A group takes long enough for a thread that reads to be ahead, also of the first one.
+/// Groups of four. A group takes long enough for a thread that reads to be ahead, also of the first one.
 fn unhurried() -> Toy {
     Toy {
         delay: Some(|_, _| Duration::from_millis(2)),
@@ -30,17 +30,17 @@ fn unhurried() -> Toy {
 
 fn four() -> Toy {
     Toy {
-        abreast: 4,
+        grouped: 4,
         ..Toy::default()
     }
 }
 
-fn abreast(dispatch: Dispatch, workers: u32) -> Plan {
-    plan(&ABREAST, dispatch, 8, workers)
+fn grouped(dispatch: Dispatch, workers: u32) -> Plan {
+    plan(&GROUPED, dispatch, 8, workers)
 }
 
 fn choice() -> Choice {
-    fixed(&ABREAST, Dispatch::Fifo)
+    fixed(&GROUPED, Dispatch::Fifo)
 }
 
 fn source(units: u64, inline: bool) -> Numbers {
@@ -73,7 +73,7 @@ fn each_dispatch(
 #[test]
 fn order_is_kept_and_groups_are_full() {
     each_dispatch(&ENDS, |dispatch, (read_inline, write_inline)| {
-        let plan = abreast(dispatch, 3);
+        let plan = grouped(dispatch, 3);
         let script = Script::new(&[(plan, 1000)]);
         let log = script.log.clone();
         let toy = unhurried();
@@ -147,10 +147,10 @@ fn before_a_silence(
 
 #[test]
 fn what_has_come_is_not_held_back_though_the_source_is_silent() {
-    let four_abreast = (abreast(Dispatch::Fifo, 2), 50);
+    let fours = (grouped(Dispatch::Fifo, 2), 50);
     let tiled = (plan(&TILED, Dispatch::Fifo, 97, 1), 3);
     let limit = Duration::from_secs(10);
-    for plans in [vec![four_abreast], vec![tiled, four_abreast]] {
+    for plans in [vec![fours], vec![tiled, fours]] {
         for units in [1, 2, 5, 51] {
             let plans = plans.clone();
             within(move || {
@@ -161,9 +161,9 @@ fn what_has_come_is_not_held_back_though_the_source_is_silent() {
         }
     }
     within(move || {
-        let (_, groups) = before_a_silence(&[four_abreast], unhurried(), 2, limit);
+        let (_, groups) = before_a_silence(&[fours], unhurried(), 2, limit);
         assert_eq!(groups, [2]);
-        let (_, groups) = before_a_silence(&[four_abreast], unhurried(), 7, limit);
+        let (_, groups) = before_a_silence(&[fours], unhurried(), 7, limit);
         assert_eq!(groups, [4, 3]);
     });
 }
@@ -176,7 +176,7 @@ fn a_unit_waits_for_others_about_as_long_as_a_group_takes() {
             delay: Some(|_, _| Duration::from_millis(20)),
             ..unhurried()
         };
-        let plans = [(abreast(Dispatch::Fifo, 2), 50)];
+        let plans = [(grouped(Dispatch::Fifo, 2), 50)];
         let limit = Duration::from_millis(600);
         let (written, groups) = before_a_silence(&plans, toy, 5, limit);
         assert_eq!((written, groups), (5, vec![4, 1]));
@@ -250,18 +250,18 @@ fn a_live_stream_refuses_it() {
         let refused = |error: StreamError| {
             assert_eq!(
                 error.to_string(),
-                "abreast is not supported in a live stream, where units cannot wait for one another; \
+                "grouped is not supported in a live stream, where units cannot wait for one another; \
                  name another structure"
             );
             assert!(error.is_request() && error.written() == 0);
         };
         let stream = || rt.stream(numbers(10)).through(four()).live(true);
         refused(stream().plan(choice()).into(Keep::default()).unwrap_err());
-        let (four_abreast, tiled) = (
-            abreast(Dispatch::Fifo, 2),
+        let (fours, tiled) = (
+            grouped(Dispatch::Fifo, 2),
             plan(&TILED, Dispatch::Fifo, 8, 2),
         );
-        let script = Script::new(&[(four_abreast, 5)]);
+        let script = Script::new(&[(fours, 5)]);
         refused(
             stream()
                 .scheduled_by(script)
@@ -269,7 +269,7 @@ fn a_live_stream_refuses_it() {
                 .unwrap_err(),
         );
         let mut script = Script::new(&[(tiled, 5)]);
-        script.fallback = Some(four_abreast);
+        script.fallback = Some(fours);
         refused(
             stream()
                 .scheduled_by(script)
@@ -298,7 +298,7 @@ fn a_service_without_it_refuses_it() {
         assert!(error.is_request(), "{error}");
         let error = error.to_string();
         assert!(
-            error.contains("abreast") && error.contains("tiled"),
+            error.contains("grouped") && error.contains("tiled"),
             "{error}"
         );
     });
@@ -320,7 +320,7 @@ fn cancelling_keeps_what_is_complete() {
         let rt = runtime();
         let stream = rt.stream(source(u64::MAX, read_inline)).through(four());
         let report = stream
-            .plan(fixed(&ABREAST, dispatch))
+            .plan(fixed(&GROUPED, dispatch))
             .cancel(token)
             .into(sink.clone())
             .unwrap();
@@ -333,7 +333,7 @@ fn cancelling_keeps_what_is_complete() {
 }
 
 #[test]
-fn cancelling_does_not_wait_for_units_that_would_stand_abreast() {
+fn cancelling_does_not_wait_for_units_that_would_be_grouped() {
     within(|| {
         let (_open, gate) = mpsc::channel();
         let token = CancelToken::new();
@@ -368,7 +368,7 @@ fn cancelling_does_not_wait_for_units_that_would_stand_abreast() {
 }
 
 #[test]
-fn one_unit_stands_abreast_of_none() {
+fn one_unit_is_a_group_of_its_own() {
     within(|| {
         let (rt, toy) = (runtime(), four());
         let mut executor: Executor<'_, Toy> = rt.executor(&toy);
@@ -380,7 +380,7 @@ fn one_unit_stands_abreast_of_none() {
                 for value in &output.data {
                     value.store(0, Ordering::Relaxed);
                 }
-                let plan = plan(&ABREAST, dispatch, grain, 3);
+                let plan = plan(&GROUPED, dispatch, grain, 3);
                 executor.run(&plan, &input, &output).unwrap();
                 let data = output.data.iter().map(|v| v.load(Ordering::Relaxed));
                 assert!(data.eq(expected(0)));
@@ -398,7 +398,7 @@ fn one_unit_stands_abreast_of_none() {
         let mut executor: Executor<'_, Toy> = rt.executor(&broken);
         for _ in 0..2 {
             let error = executor
-                .run(&abreast(Dispatch::Fifo, 3), &input, &output)
+                .run(&grouped(Dispatch::Fifo, 3), &input, &output)
                 .unwrap_err();
             assert_eq!(error.to_string(), "unit 0 failed: the toy broke");
         }
@@ -408,9 +408,9 @@ fn one_unit_stands_abreast_of_none() {
 #[test]
 fn a_plan_that_is_named_is_kept_to() {
     for (name, dispatch, grain) in [
-        ("abreast", Dispatch::Steal, None),
-        ("abreast/fifo", Dispatch::Fifo, None),
-        ("abreast/mailbox/20", Dispatch::Mailbox, Some(20)),
+        ("grouped", Dispatch::Steal, None),
+        ("grouped/fifo", Dispatch::Fifo, None),
+        ("grouped/mailbox/20", Dispatch::Mailbox, Some(20)),
     ] {
         within(move || {
             let toy = four();
@@ -425,7 +425,7 @@ fn a_plan_that_is_named_is_kept_to() {
                 .unwrap();
             assert_eq!(sink.kept().numbers, (0..102).collect::<Vec<_>>());
             let ran = report.plan.unwrap();
-            let named = plan(&ABREAST, dispatch, grain.unwrap_or(ran.grain), 2);
+            let named = plan(&GROUPED, dispatch, grain.unwrap_or(ran.grain), 2);
             assert_eq!((ran, report.plans.len()), (named, 1));
             let mut full = vec![4; 25];
             full.push(2);
@@ -441,7 +441,7 @@ fn the_tuner_finds_it_where_it_is_as_fast_as_predicted() {
             let toy = Toy {
                 delay: Some(|_, structure| {
                     Duration::from_millis(match structure.name {
-                        "abreast" => 1,
+                        "grouped" => 1,
                         _ => 6,
                     })
                 }),
@@ -456,7 +456,7 @@ fn the_tuner_finds_it_where_it_is_as_fast_as_predicted() {
         assert_eq!(report.plans.iter().map(|p| p.units).sum::<u64>(), 2000);
         assert_eq!(
             report.plan.unwrap().structure,
-            &ABREAST,
+            &GROUPED,
             "{:#?}",
             report.decisions
         );

@@ -3,25 +3,25 @@
 use evener_runtime::Structure;
 
 use super::*;
-use crate::structures::{ABREAST, BACKWARD, FARM, TILED};
+use crate::structures::{BACKWARD, FARM, GROUPED, TILED};
 
 #[test]
 fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
-    fn slow_abreast(unit: u64, structure: &'static Structure) -> Duration {
+    fn slow_groups(unit: u64, structure: &'static Structure) -> Duration {
         Duration::from_millis(match structure.name {
-            "abreast" if unit % 16 == 13 => 100,
+            "grouped" if unit % 16 == 13 => 100,
             _ => 0,
         })
     }
     each_dispatch(&BOTH, |dispatch, (_, write_inline)| {
-        for fallback in [&TILED, &FARM, &ABREAST] {
-            let (four_abreast, fallback) = (abreast(dispatch, 1), plan(fallback, dispatch, 9, 1));
-            let mut script = Script::new(&[(fallback, 4), (four_abreast, 12)]);
+        for fallback in [&TILED, &FARM, &GROUPED] {
+            let (fours, fallback) = (grouped(dispatch, 1), plan(fallback, dispatch, 9, 1));
+            let mut script = Script::new(&[(fallback, 4), (fours, 12)]);
             script.cutoff = Some(Duration::from_millis(80));
             script.fallback = Some(fallback);
             let log = script.log.clone();
             let toy = Toy {
-                delay: Some(slow_abreast),
+                delay: Some(slow_groups),
                 ..four()
             };
             let groups = Arc::clone(&toy.groups);
@@ -39,7 +39,7 @@ fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
                         done,
                         after,
                         redo,
-                    } if *plan == four_abreast => Some((*done, *after, *redo)),
+                    } if *plan == fours => Some((*done, *after, *redo)),
                     _ => None,
                 })
                 .collect();
@@ -55,14 +55,14 @@ fn a_group_that_takes_too_long_is_redone_under_the_fallback() {
                 let plans = report.plans.iter().filter(|p| p.plan == wanted);
                 plans.map(|p| p.units).sum::<u64>()
             };
-            assert_eq!((of(four_abreast), of(fallback)), (16, 16), "{log:?}");
+            assert_eq!((of(fours), of(fallback)), (16, 16), "{log:?}");
             assert!(groups.lock().unwrap().iter().all(|&group| group == 4));
         }
     });
 }
 
 #[test]
-fn a_unit_that_takes_too_long_is_redone_by_a_fallback_that_has_several_abreast() {
+fn a_unit_that_takes_too_long_is_redone_in_groups_by_a_fallback() {
     fn slow_backward(_: u64, structure: &'static Structure) -> Duration {
         Duration::from_millis(match structure.name {
             "backward" => 60,
@@ -70,7 +70,7 @@ fn a_unit_that_takes_too_long_is_redone_by_a_fallback_that_has_several_abreast()
         })
     }
     each_dispatch(&BOTH, |dispatch, (inline, _)| {
-        let (slow, good) = (plan(&BACKWARD, dispatch, 1, 1), abreast(dispatch, 1));
+        let (slow, good) = (plan(&BACKWARD, dispatch, 1, 1), grouped(dispatch, 1));
         let mut script = Script::new(&[(good, 4), (slow, 4)]);
         script.cutoff = Some(Duration::from_millis(50));
         script.fallback = Some(good);

@@ -3,7 +3,7 @@
 use evener_runtime::Structure;
 
 use super::*;
-use crate::structures::{ABREAST, TILED};
+use crate::structures::{GROUPED, TILED};
 
 /// Groups of a stream of `units` that fails at unit `at`: those before it, its own, and its own again, one by one. The
 /// last of a group that is left over is not tried again.
@@ -34,7 +34,7 @@ fn units_before_one_that_fails_are_written() {
                 let sink = sink(inline);
                 let stream = rt.stream(source(10, inline)).through(toy);
                 let error = stream
-                    .plan(fixed(&ABREAST, dispatch))
+                    .plan(fixed(&GROUPED, dispatch))
                     .into(sink.clone())
                     .unwrap_err();
                 assert_eq!(error.to_string(), format!("unit {at} failed: {message}"));
@@ -68,7 +68,7 @@ fn a_failure_is_found_without_what_it_left_in_private_memory() {
             let rt = runtime();
             let stream = rt.stream(source(10, inline)).through(toy);
             let error = stream
-                .plan(fixed(&ABREAST, dispatch))
+                .plan(fixed(&GROUPED, dispatch))
                 .into(sink.clone())
                 .unwrap_err();
             assert!(error.to_string().starts_with("unit 6 failed: "), "{error}");
@@ -96,7 +96,7 @@ fn what_was_read_before_the_source_failed_is_written() {
             let error = rt
                 .stream(source)
                 .through(toy)
-                .plan(fixed(&ABREAST, dispatch))
+                .plan(fixed(&GROUPED, dispatch))
                 .into(sink.clone())
                 .unwrap_err();
             assert_eq!(
@@ -121,7 +121,7 @@ fn a_sink_can_fail_in_the_middle_of_a_group() {
             let rt = runtime();
             let stream = rt.stream(source(100, read_inline)).through(four());
             let error = stream
-                .plan(fixed(&ABREAST, dispatch))
+                .plan(fixed(&GROUPED, dispatch))
                 .into(sink.clone())
                 .unwrap_err();
             assert!(
@@ -141,10 +141,10 @@ fn units_before_one_that_fails_when_it_is_redone_are_written() {
         Duration::from_millis(15)
     }
     each_dispatch(&BOTH, |dispatch, (_, write_inline)| {
-        for fallback in [&TILED, &ABREAST] {
+        for fallback in [&TILED, &GROUPED] {
             for at in [0, 1, 3] {
-                let four_abreast = abreast(dispatch, 1);
-                let mut script = Script::new(&[(four_abreast, 4)]);
+                let fours = grouped(dispatch, 1);
+                let mut script = Script::new(&[(fours, 4)]);
                 script.cutoff = Some(Duration::from_millis(10));
                 script.fallback = Some(plan(fallback, dispatch, 97, 1));
                 let toy = Toy {
