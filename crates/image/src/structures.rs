@@ -44,7 +44,7 @@ pub static TILED: Structure = Structure {
 /// Several frames at once, a sample of each side by side in the lanes of a register. Its regions are those of `TILED`.
 pub static ABREAST: Structure = Structure {
     name: "abreast",
-    about: "several units at once, side by side in the lanes of registers: chains of warps such as rotate, crops and \
+    about: "several frames at once, side by side in the lanes of registers: chains of warps such as rotate, crops and \
             tones; small frames, or binary ones",
     flow: Flow::Grouped,
     dispatch: Dispatch::Steal,

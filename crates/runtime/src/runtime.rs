@@ -131,7 +131,8 @@ impl Runtime {
     /// A stream that begins at `source`.
     ///
     /// ```
-    /// use evener_runtime::{Discard, Part, Runtime, Service, Shape, Source, Structure, Work};
+    /// use evener_runtime::structure::SEQUENTIAL;
+    /// use evener_runtime::{Discard, Part, Runtime, Service, Shape, Source, Work};
     /// use std::convert::Infallible;
     ///
     /// struct Nothing;
@@ -149,10 +150,7 @@ impl Runtime {
     ///     fn output(&self) {}
     ///     fn scratch(&self) {}
     ///     fn shapes(&self, _: usize) -> Vec<Shape> {
-    ///         let (passes, work) = (vec![8], Work::default());
-    ///         vec![Shape {
-    ///             structure: &SEQUENTIAL, passes, steps: vec![], default_grain: 4, min_grain: 1, units: 1, work,
-    ///         }]
+    ///         vec![Shape::new(&SEQUENTIAL, vec![8], 4, Work::default())]
     ///     }
     ///     fn run(&self, _: &Part, _: &u64, _: &(), _: &mut ()) -> Result<(), String> {
     ///         Ok(())
