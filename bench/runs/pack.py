@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Packs the raw results in a folder of runs and writes its summary.md: `bench/runs/pack.py bench/runs/DATE-MACHINE`.
+
+Loose .json and .html files go into raw.tar.xz beside them, in the place of those of the same name. The summary has a
+table of medians and ratios for each file in the archive. `tar xf raw.tar.xz` in the folder gives the raw files back.
+"""
+
+import io
+import json
+import statistics
+import sys
+import tarfile
+from pathlib import Path
+
+ARCHIVE = "raw.tar.xz"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "peers"))
+
+import compare  # noqa: E402
+
+
+def read(archive):
+    """Name -> bytes of what an archive holds."""
+    if not archive.exists():
+        return {}
+    with tarfile.open(archive) as tar:
+        return {m.name: tar.extractfile(m).read() for m in tar.getmembers()}
+
+
+def write(archive, files):
+    """The same files give the same archive: no times, no owners, names in order."""
+    with tarfile.open(archive, "w:xz", format=tarfile.USTAR_FORMAT, preset=9) as tar:
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(files[name])
+            tar.addfile(entry, io.BytesIO(files[name]))
+
+
+def number(value):
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if value == float("inf"):
+        return "not in the stream"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}" if value >= 10000 else str(value)
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " --- |" * (len(head) - 1)]
+    lines += ["| " + " | ".join(number(v) for v in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def plan(p):
+    return f"{p['structure']}/{p['dispatch']}/{p['grain']} on {p['workers']}"
+
+
+def chosen(options, results, everything):
+    """Options of a command for what a run has, unless it has everything."""
+    found = list(dict.fromkeys(results))
+    return "" if len(found) >= everything else " ".join(f"{options} {value}" for value in found)
+
+
+def grid(rows, columns, value):
+    """A table from name -> row, one column for each name in `columns`."""
+    return table(["", *columns], [[row, *(value(row, column) for column in columns)] for row in rows])
+
+
+def peers(run):
+    limit = f" --simd {run['simd_limit']}" if run["simd_limit"] else ""
+    copies = ", ".join(f"{size} {number(ms)} ms" for size, ms in run["plain_copy_ms"].items())
+    text = compare.table(run["cells"]) + "\n" + compare.table(run["cells"], "fastest_")
+    return f"bench/peers/run.sh{limit} --rounds {run['rounds']}", f"{text}\nA plain copy of a plane: {copies}."
+
+
+def ffmpeg(run):
+    rows = [[r["letter"], r["graph"], r["ffmpeg_variant"], r["fps"]["ffmpeg"], r["fps"]["evener"], r["ratio"]]
+            for r in run["results"]]
+    head = ["", "graph", "ffmpeg's fastest", "ffmpeg, frames/s", "evener, frames/s", "evener / ffmpeg"]
+    return "bench/peers/run.sh ffmpeg", f"Clip `{run['clip']}`, whole processes.\n\n" + table(head, rows)
+
+
+def dispatch(run):
+    rows = [[r["name"], r["empty_job_ns"], r["pair_ns"], r["split_ns"], r["metg_ns"]] for r in run["rows"]]
+    head = ["", "empty job, ns", "a batch of two, ns", "a batch split, ns", "task for half efficiency, ns"]
+    return f"evener bench dispatch --rounds {run['rounds']}", table(head, rows)
+
+
+def filters(run):
+    """The fastest plan of each structure, as medians of frames."""
+    results = run["results"]
+    best = {}
+    for r in results:
+        key = (r["graph"], r["size"], r["workers"], r["affinity"] or "none")
+        shape = "auto" if r["plan"] == "auto" else r["structure"]
+        best.setdefault(key, {}).setdefault(shape, []).append(r["ms"]["median"])
+    shapes = sorted({s for row in best.values() for s in row})
+    rows = [[graph, size, workers, affinity, *(min(row[s]) if s in row else None for s in shapes)]
+            for (graph, size, workers, affinity), row in best.items()]
+    text = "Milliseconds a frame, median of the stream; of each structure the fastest dispatch flavour and grain.\n\n"
+    plans = ",".join(dict.fromkeys("auto" if r["plan"] == "auto" else "all" for r in results))
+    if len(shapes) == 1:
+        plans = results[0]["plan"]
+    places = ",".join(dict.fromkeys(r["affinity"] or "" for r in results))
+    command = ["evener bench filters", chosen("--graph", (r["graph"] for r in results), 7), f"--plan {plans}",
+               "--ops" if "ops" in run else "", f"--affinity {places}" if places else ""]
+    return " ".join(command), text + table(["graph", "size", "workers", "affinity", *shapes], rows)
+
+
+def whole_processes(command):
+    def found(run):
+        own = next(name for name in ("evener", "evener encrypt") if name in run["medians"])
+        sizes = run.get("sizes", {})
+        rows = [[name, s, s / run["medians"][own], sizes.get(name)] for name, s in sorted(run["medians"].items())]
+        return command, table(["", "median, s", f"of `{own}`", "bytes out"], rows)
+    return found
+
+
+def serve(run):
+    who = sorted({w for row in run["medians"].values() for w in row})
+    text = {w: {} for w in who}
+    for what, row in run["medians"].items():
+        for w, figures in row.items():
+            text[w][what] = ", ".join(f"{key} {number(value)}" for key, value in figures.items())
+    return "bench/peers/block/serve.py disk.img", grid(
+        run["medians"], who, lambda what, w: text[w].get(what, "")) + f"\n\n{run['unit'].capitalize()}."
+
+
+def requests(run):
+    rows = [[i["name"], i["codec"], l["workers"], statistics.median(l["rounds_us"]), l["gain"], l["gain_after_pause"]]
+            for i in run["images"] for l in i["large"]]
+    head = ["image", "codec", "workers", "request of eight blocks, µs", "gain", "gain after a pause"]
+    return f"evener bench block disk.img.zst disk.img.evb --rounds {run['rounds']}", table(head, rows)
+
+
+def crypt_kernels(run):
+    rates = {}
+    for round_ in run["rounds"]:
+        for what, who, rate in round_:
+            rates.setdefault((who, what), []).append(rate)
+    who, what = sorted({w for w, _ in rates}), sorted({w for _, w in rates})
+    middle = lambda w, x: statistics.median(rates[w, x]) if (w, x) in rates else None  # noqa: E731
+    return "bench/peers/crypt/speed.py", f"{run['unit']}; {run['openssl']}.\n\n" + grid(who, what, middle)
+
+
+def crypt(run):
+    best = {}
+    for r in run["results"]:
+        best.setdefault((r["body"], r["workers"], r["job"]), []).append((r["gb_per_s"], r["dispatch"], r["dispatcher"]))
+    rows = [[body, workers, job, *max(found)] for (body, workers, job), found in best.items()]
+    head = ["body", "workers", "job", "fastest, GB/s", "dispatch", "dispatcher"]
+    return f"evener bench crypt --bytes {run['bytes'] >> 30}G --rounds {run['rounds']}", table(head, rows)
+
+
+def product(run):
+    single = {r["blocks"]: statistics.median(r["seconds"]) for r in run["results"]
+              if r["workers"] == 1 and r["system"] == "single"}
+    rows = [[r["system"], r["workers"], r["blocks"], r["unit"], statistics.median(r["seconds"]),
+             single.get(r["blocks"], 0) / statistics.median(r["seconds"]),
+             statistics.median(r["predicted_seconds"]) if r["predicted_seconds"] else None] for r in run["results"]]
+    head = ["system", "workers", "blocks", "unit", "median, s", "times one worker", "foreseen, s"]
+    return f"evener bench product --rounds {run['rounds']}", table(head, rows)
+
+
+def product_kernels(run):
+    rows = [[r["cipher"], r["direction"], r["level"], r["ns"]] for r in run["results"]]
+    return "bench/peers/crypt/run.sh", table(["cipher", "", "level", "median, ns a block"], rows)
+
+
+def queens(run):
+    classic = {r["n"]: r["cpu_s"] for r in run["results"] if r["program"] == "somers"}
+    rows = [[r["n"], r["program"], r["cpu_s"], classic[r["n"]] / r["cpu_s"] if r["n"] in classic else None, r["nodes"]]
+            for r in run["results"]]
+    head = ["n", "program", "processor, s", "times the classic program", "nodes"]
+    return f"bench/peers/queens/run.sh --rounds {run['rounds']}", table(head, rows)
+
+
+def checkpoint(run):
+    rows = [[name, *(statistics.median(r[key] for r in runs) for key in ("wall", "cpu"))]
+            for name, runs in run["runs"].items()]
+    return "bench/peers/queens/workers.py", table(["checkpoint", "wall, s", "processors, s"], rows)
+
+
+def possible(run):
+    rows = [[r["n"], r["simd"], *(statistics.median(r["seconds"][k]) for k in ("one", "two workers", "two processes")),
+             r["gain"], r["possible"]] for r in run["results"]]
+    head = ["n", "simd", "one worker, s", "two workers, s", "two processes, s", "gain", "possible"]
+    return "bench/peers/queens/workers.py", table(head, rows)
+
+
+def splits(run):
+    def gains(result):
+        return {f["workers"]: f["gain"] for f in result["foreseen"]}
+
+    rows = [[r["n"], r["split"], len(r["job_seconds"]), *(statistics.median(x["seconds"]) for x in r["runs"]),
+             *(gains(r).get(w) for w in (2, 64, 256))] for r in run["results"]]
+    head = ["n", "split", "jobs", "one worker, s", "two, s", "foreseen, 2", "64", "256 workers"]
+    sizes = ",".join(str(n) for n in dict.fromkeys(r["n"] for r in run["results"]))
+    ways = dict.fromkeys(r["split"] for r in run["results"])
+    only = "" if len(ways) > 1 else f"--split {next(iter(ways))} "
+    return f"evener bench queens --n {sizes} {only}--rounds {run['rounds']}", table(head, rows)
+
+
+def tuner(run):
+    parts, asked = [], []
+    middle = lambda rounds, key: statistics.median(  # noqa: E731
+        r[key] if r[key] is not None else float("inf") for r in rounds)
+    if results := run.get("auto"):
+        asked.append("auto")
+        parts.append(table(["graph", "size", "frames", "auto / best fixed", "last quarter", "best fixed plan"], [
+            [r["graph"], r["size"], r["frames"], r["whole"], r["last_quarter"], plan(r["best"])] for r in results]))
+    if results := run.get("disturbance"):
+        asked.append("disturbance")
+        parts.append(table(
+            ["graph", "size", "taken: epochs", "speed afterwards", "given back: epochs", "speed afterwards"],
+            [[r["graph"], r["size"], *(middle(r[moment], key) for moment in ("taken", "given_back")
+                                       for key in ("epochs", "speed_after_target"))] for r in results]))
+    if results := run.get("bad_arm"):
+        asked.append("bad-arm")
+        parts.append(table(["graph", "size", "candidates", "slower by", "share of time lost"], [
+            [r["graph"], r["size"], r["candidates"], r["times_the_best"], r["lost"]] for r in results]))
+    if results := run.get("overhead"):
+        asked.append("overhead")
+        by = {}
+        for r in results:
+            by.setdefault((r["graph"], r["size"]), {})[r["plan"]["workers"]] = 100 * r["overhead"]
+        workers = sorted({w for row in by.values() for w in row})
+        parts.append("Beyond a loop written by hand, %:\n\n" + table(
+            ["graph", "size", *(f"{w} worker{'s' * (w > 1)}" for w in workers)],
+            [[*key, *(row.get(w) for w in workers)] for key, row in by.items()]))
+    if results := run.get("memory"):
+        asked.append("memory")
+        parts.append(table(["graph", "size", "beyond the frames, MiB"], [
+            [r["graph"], r["size"], r["beyond"] / 2**20] for r in results]))
+    results = [r for part in ("auto", "disturbance", "bad_arm", "overhead", "memory") for r in run.get(part) or []]
+    command = ["evener bench tuner", f"--part {','.join(asked)}"]
+    if "auto" in asked or "overhead" in asked or "disturbance" in asked:
+        command.append(chosen("--graph", (r["graph"] for r in results), 2 if "disturbance" in asked else 7))
+        command.append(chosen("--size", (r["size"] for r in results), 2))
+    return " ".join([*command, f"--rounds {run['rounds']}"]), "\n\n".join(parts)
+
+
+# What a name of a file begins with, longest first where one begins another.
+KINDS = [
+    ("peers", peers), ("ffmpeg", ffmpeg), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
+    ("plans", filters), ("placements", filters), ("block-pack", whole_processes("bench/peers/block/pack.py disk.img")),
+    ("block-serve", serve), ("block-requests", requests),
+    ("crypt-files-huge", whole_processes("bench/peers/crypt/files.py --dir DIR")),
+    ("crypt-files", whole_processes("bench/peers/crypt/files.py")),
+    ("crypt-kernels", crypt_kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
+    ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
+    ("queens-workers", splits), ("queens", queens),
+]
+
+
+def machine(runs):
+    """The line about the machine, from whichever files say most."""
+    said = [run["machine"] for run in runs if "machine" in run]
+    line = next((m for m in said if isinstance(m, str)), "")
+    host = next((m for m in said if isinstance(m, dict)), None)
+    if host:
+        loads = [m["load_at_start"] for m in said if isinstance(m, dict) and "load_at_start" in m]
+        own = host["identity"]
+        line = (f"{host['cpu']}, family {own['cpu_family']}, model {own['model']}, {host['cpus']} CPUs of a virtual "
+                f"machine, load {min(loads):.1f} to {max(loads):.1f} at the start of runs; {line}")
+    return line.rstrip("; ")
+
+
+def summary(name, files):
+    runs = {file: json.loads(body) for file, body in sorted(files.items()) if file.endswith(".json")}
+    pages = ", ".join(f"`{file}`" for file in sorted(files) if file.endswith(".html"))
+    text = [f"# {name}\n", f"Machine: {machine(runs.values())}.\n",
+            f"By `bench/runs/pack.py` from the raw files in [{ARCHIVE}]({ARCHIVE})"
+            + (f", which also has {pages}" if pages else "") + ".\n"]
+    for file, run in runs.items():
+        kind = next((found for prefix, found in KINDS if file.startswith(prefix)), None)
+        if kind is None:
+            sys.exit(f"{name}/{file}: no table is known for a file of this name")
+        command, tables = kind(run)
+        text.append(f"## {file}\n\n`{' '.join(command.split())}`\n\n{tables.strip()}\n")
+    return "\n".join(text)
+
+
+def main(folders):
+    for folder in map(Path, folders):
+        loose = [p for p in sorted(folder.iterdir()) if p.suffix in (".json", ".html")]
+        files = read(folder / ARCHIVE) | {p.name: p.read_bytes() for p in loose}
+        text = summary(folder.resolve().name, files)
+        if loose:
+            write(folder / ARCHIVE, files)
+        (folder / "summary.md").write_text(text)
+        for path in loose:
+            path.unlink()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    main(sys.argv[1:])
