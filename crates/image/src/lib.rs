@@ -1,4 +1,15 @@
 //! Filter graphs over video frames, on the evener runtime.
+//!
+//! ```no_run
+//! # use evener_image::{graph::Graph, io::y4m};
+//! # use evener_runtime::{Choice, Runtime};
+//! let rt = Runtime::new()?;
+//! let graph = Graph::parse("undistort,rotate=6,crop=0.8")?;
+//! let (input, output) = (y4m::Reader::open("in.y4m")?, y4m::Writer::create("out.y4m")?);
+//! let report = rt.stream(input).through(graph).plan(Choice::Auto).into(output)?;
+//! println!("{report}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod exec;
 pub mod filters;
