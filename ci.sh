@@ -8,9 +8,11 @@ cd "$(dirname "$0")"
 fmt() { cargo fmt --all --check && cargo fmt --manifest-path fuzz/Cargo.toml --check; }
 
 # Users build the command without its benchmarks; all of it is checked, and the command is tested as they build it too.
+# Links between documents are checked last.
 lint() {
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
     cargo clippy -p evener --all-targets --locked -- -D warnings
+    .ci/links.py
 }
 
 # The README's test command, with the benchmarks.
