@@ -4,6 +4,7 @@
 //! hands jobs to workers, writes results in order, and while the stream runs a *tuner* measures and changes the plan.
 //! The runtime knows no domain: a [`Service`] gives it the kernels and says how a unit is divided.
 
+mod affinity;
 #[allow(unsafe_code)]
 pub mod buffer;
 #[allow(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod service;
 mod stages;
 pub mod stream;
 pub mod structure;
+mod sync;
 pub mod topology;
 pub mod trace;
 pub mod tuner;

@@ -1,237 +1,58 @@
-//! A batch while it runs: the header in its caller's frame, and the descriptor of a job.
+//! What is asked of a pool, and what it answers.
 
-use std::any::Any;
-use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
-use std::sync::PoisonError;
 use std::time::Instant;
 
-use super::sync::{AtomicU8, Mutex, Ordering, Padded};
-use super::wake::Countdown;
-use super::{Batch, JobPanic, Outcome, WorkerId};
+use crate::plan::Dispatch;
 
-/// Jobs begin.
-const RUN: u8 = 0;
-/// The deadline has passed: jobs not yet begun are skipped.
-const CUT: u8 = 1;
-/// A job panicked: jobs not yet begun are skipped.
-const PANICKED: u8 = 2;
+/// Which worker of its pool runs a job: `0..workers`. Worker 0 is the thread that called
+/// [`Pool::run`](super::Pool::run).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WorkerId(pub usize);
 
-/// The closures of a batch, whose type only its header's `call` knows.
-pub(crate) type Body = *const ();
-
-/// What is done with the jobs of a batch: something when a worker comes to some of them, and something for each.
-pub(crate) struct Doing<B, J> {
-    pub(crate) begin: B,
-    pub(crate) job: J,
-}
-
-/// What all jobs of a batch share. It lies in the frame of the thread that called `Pool::run`, which does not leave
-/// before the countdown is at zero; whoever holds a job not yet reported may therefore use it. What every job needs
-/// comes first, on one cache line.
-#[repr(C)]
-pub(crate) struct Header {
-    // The closure's type is erased here and known again in `run_jobs`.
-    body: Body,
-    call: unsafe fn(&Header, Body, WorkerId, Range<u32>),
-    items: u32,
-    grain: u32,
-    jobs: u32,
-    stop: AtomicU8,
-    deadline: Option<Instant>,
-    panic: Mutex<Option<String>>,
-    countdown: Padded<Countdown>,
-}
-
-impl Header {
-    /// A header for what is to be done, which must outlive it; `batch.items` must not be 0.
-    pub(crate) fn new<T, B, J>(batch: &Batch, doing: &Doing<B, J>) -> Header
-    where
-        B: Fn(WorkerId) -> T + Sync,
-        J: Fn(&mut T, Range<u32>) + Sync,
-    {
-        let grain = batch.grain.max(1);
-        let jobs = batch.items.div_ceil(grain);
-        Header {
-            body: std::ptr::from_ref(doing).cast(),
-            call: run_jobs::<T, B, J>,
-            items: batch.items,
-            grain,
-            jobs,
-            stop: AtomicU8::new(RUN),
-            deadline: batch.deadline,
-            panic: Mutex::new(None),
-            countdown: Padded(Countdown::new(jobs)),
-        }
-    }
-
-    /// Number of jobs in the batch.
-    pub(crate) fn jobs(&self) -> u32 {
-        self.jobs
-    }
-
-    /// Whether jobs not yet begun are to be skipped.
-    #[inline]
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) != RUN
-    }
-
-    /// Runs some jobs, or skips them once the batch is stopped. They are not reported yet.
-    #[inline]
-    pub(crate) fn execute(&self, worker: WorkerId, jobs: Range<u32>) {
-        // SAFETY: `call` was made for the type that `body` points to, and what it points to outlives the header.
-        unsafe { (self.call)(self, self.body, worker, jobs) }
-    }
-
-    /// Reports jobs as run or skipped. Whoever does not own the header must not use it after.
-    #[inline]
-    pub(crate) fn finish(&self, jobs: u32) {
-        if jobs > 0 {
-            self.countdown.finish(jobs);
-        }
-    }
-
-    /// Waits for all jobs to be reported. The owner only.
-    pub(crate) fn wait(&self) {
-        self.countdown.wait();
-    }
-
-    /// How the batch ended, after `wait`.
-    pub(crate) fn outcome(&self) -> Result<Outcome, JobPanic> {
-        match self.stop.load(Ordering::Relaxed) {
-            RUN => Ok(Outcome::Finished),
-            CUT => Ok(Outcome::CutOff),
-            _ => {
-                let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                Err(JobPanic {
-                    message: panic.take().unwrap_or_default(),
-                })
-            }
-        }
-    }
-
-    /// The items of one job.
-    #[inline]
-    fn items(&self, job: u32) -> Range<u32> {
-        let start = job * self.grain;
-        start..start.saturating_add(self.grain).min(self.items)
-    }
-
-    /// Whether a job may begin now.
-    #[inline]
-    fn may_begin(&self) -> bool {
-        if self.stopped() {
-            return false;
-        }
-        if let Some(deadline) = self.deadline
-            && Instant::now() >= deadline
-        {
-            self.stop.fetch_max(CUT, Ordering::Relaxed);
-            return false;
-        }
-        true
-    }
-
-    #[cold]
-    fn panicked(&self, payload: Box<dyn Any + Send>) {
-        let message = match payload.downcast_ref::<&'static str>() {
-            Some(text) => (*text).to_owned(),
-            None => match payload.downcast_ref::<String>() {
-                Some(text) => text.clone(),
-                None => "the panic carried no text".to_owned(),
-            },
-        };
-        self.panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(message);
-        self.stop.fetch_max(PANICKED, Ordering::Relaxed);
-        // A payload is free to panic in its own drop; what that throws is leaked, or this would never end.
-        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            std::mem::forget(thrown);
-        }
-    }
-}
-
-/// Runs jobs of a batch whose body is a `Doing<B, J>`.
-///
-/// # Safety
-/// `body` points to a live `Doing<B, J>`.
-unsafe fn run_jobs<T, B, J>(header: &Header, body: Body, worker: WorkerId, jobs: Range<u32>)
-where
-    B: Fn(WorkerId) -> T + Sync,
-    J: Fn(&mut T, Range<u32>) + Sync,
-{
-    // SAFETY: promised by the caller; both closures are `Sync`, so any thread may share them.
-    let doing = unsafe { &*body.cast::<Doing<B, J>>() };
-    // After a panic nothing of the batch's state is used but the message, and the user's state is the user's:
-    // `Pool::run` reports the panic to whoever owns it.
-    let ran = catch_unwind(AssertUnwindSafe(|| {
-        let mut begun = None;
-        for job in jobs {
-            if !header.may_begin() {
-                return;
-            }
-            let begun = begun.get_or_insert_with(|| (doing.begin)(worker));
-            (doing.job)(begun, header.items(job));
-        }
-    }));
-    if let Err(payload) = ran {
-        header.panicked(payload);
-    }
-}
-
-/// What lies in a queue: a batch and some consecutive jobs of it.
+/// A range of items, how it is cut, and how its jobs reach workers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    header: NonNull<Header>,
-    /// As in the header: a worker on another core fetches both at once instead of one after the other.
-    body: Body,
-    first: u32,
-    end: u32,
+pub struct Batch {
+    /// How jobs reach workers.
+    pub dispatch: Dispatch,
+    /// Items `0..items` are run, each once.
+    pub items: u32,
+    /// Items in one job; the last job may have fewer. 0 counts as 1.
+    pub grain: u32,
+    /// Workers that may take part: `0..workers`. 0 counts as 1, more than the pool has as all.
+    pub workers: u32,
+    /// No job begins after this.
+    pub deadline: Option<Instant>,
+    /// What the calling thread does until the batch has ended.
+    pub caller: Caller,
 }
 
-// SAFETY: the pointers are used only through `Job::header` and `Job::execute`, whose callers answer for the header
-// being alive; everything in a header that is written while it is shared is an atomic, a mutex or the countdown's own
-// cell, and the body is `Sync`.
-unsafe impl Send for Job {}
+/// What the thread that calls [`Pool::run`](super::Pool::run) does until the batch has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// It hands jobs out and runs some itself, as worker 0.
+    #[default]
+    Works,
+    /// It works, but never waits for the pool: while the workers run a batch of another thread it runs its whole batch
+    /// itself. This suits services that many threads call at once, where waiting would take a processor from a request.
+    Hurries,
+    /// It hands jobs out and waits: workers `1..workers` run them all. This measures what helping brings or costs. A
+    /// batch of one job is run by the caller all the same.
+    Waits,
+}
 
-impl Job {
-    pub(crate) fn new(header: &Header, jobs: Range<u32>) -> Job {
-        Job {
-            header: NonNull::from(header),
-            body: header.body,
-            first: jobs.start,
-            end: jobs.end,
-        }
-    }
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All items were run.
+    Finished,
+    /// The deadline passed: at least one job was skipped.
+    CutOff,
+}
 
-    #[inline]
-    pub(crate) fn jobs(&self) -> Range<u32> {
-        self.first..self.end
-    }
-
-    /// The batch.
-    ///
-    /// # Safety
-    /// The jobs of this descriptor have not been reported as finished, and will not be while the result is used.
-    #[inline]
-    pub(crate) unsafe fn header<'a>(&self) -> &'a Header {
-        // SAFETY: a header stays in place until all its jobs are reported; the caller holds some that are not.
-        unsafe { self.header.as_ref() }
-    }
-
-    /// Runs its jobs, or skips them once the batch is stopped; returns how many they are. They are not reported yet.
-    ///
-    /// # Safety
-    /// The jobs of this descriptor have not been reported as finished.
-    #[inline]
-    pub(crate) unsafe fn execute(&self, worker: WorkerId) -> u32 {
-        // SAFETY: promised by the caller.
-        let header = unsafe { self.header() };
-        // SAFETY: the body is that of the header, so `call` was made for its type, and it outlives the header.
-        unsafe { (header.call)(header, self.body, worker, self.jobs()) };
-        self.end - self.first
-    }
+/// A job of the batch panicked. The batch's other jobs were run or skipped; none is still running. Workers survive.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a job panicked: {message}")]
+pub struct JobPanic {
+    /// What the first panic said.
+    pub message: String,
 }

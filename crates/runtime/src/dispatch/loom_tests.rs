@@ -8,13 +8,12 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
 
-use super::batch::{Doing, Header, Job};
-use super::fifo::Ring;
-use super::lane::{Bell, lane};
-use super::mailbox::Mail;
-use super::steal::Span;
-use super::wake::{Call, Countdown, Seen, Token};
-use super::worker::Pass;
+use super::flavors::fifo::Ring;
+use super::flavors::steal::JobRange;
+use super::job::{BatchBody, Header, Job};
+use super::sleep::{CountdownLatch, EventWord, Events, LastSequence, Notify};
+use super::slot::{Admission, Mailbox};
+use super::spsc::ring;
 use super::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Dispatch;
 
@@ -39,34 +38,34 @@ fn batch(dispatch: Dispatch, items: u32, workers: u32) -> Batch {
 
 /// A header to name in descriptors; nothing in it is run.
 fn header() -> Header {
-    const NOTHING: Doing<fn(WorkerId), fn(&mut (), std::ops::Range<u32>)> = Doing {
-        begin: |_| (),
+    const NOTHING: BatchBody<fn(WorkerId), fn(&mut (), std::ops::Range<u32>)> = BatchBody {
+        init: |_| (),
         job: |(), _| (),
     };
     Header::new(&batch(Dispatch::Fifo, 1, 1), &NOTHING)
 }
 
 #[test]
-fn a_token_loses_no_call() {
+fn an_event_word_loses_no_event() {
     model(3, || {
-        let token = Arc::new(Token::new());
+        let word = Arc::new(EventWord::new());
         let data = Arc::new(AtomicU32::new(0));
         let told = Arc::new(AtomicU32::new(0));
         let worker = thread::spawn({
-            let (token, data, told) = (Arc::clone(&token), Arc::clone(&data), Arc::clone(&told));
+            let (word, data, told) = (Arc::clone(&word), Arc::clone(&data), Arc::clone(&told));
             move || {
-                let (mut mail, mut ring, mut close) = (0, false, false);
-                let mut seen = Seen::default();
-                // Parks for ever if a call is lost, which loom reports as a deadlock.
-                while !(mail == 2 && ring && close) {
-                    let call = token.wait(&mut seen);
-                    if call.has(Call::MAIL) {
-                        mail += 1;
-                        assert_eq!(data.load(Ordering::Relaxed), mail);
-                        told.store(mail, Ordering::Release);
+                let (mut mailbox, mut ring, mut close) = (0, false, false);
+                let mut last = LastSequence::default();
+                // Parks for ever if an event is lost, which loom reports as a deadlock.
+                while !(mailbox == 2 && ring && close) {
+                    let events = word.wait(&mut last);
+                    if events.contains(Events::MAILBOX) {
+                        mailbox += 1;
+                        assert_eq!(data.load(Ordering::Relaxed), mailbox);
+                        told.store(mailbox, Ordering::Release);
                     }
-                    ring |= call.has(Call::RING);
-                    close |= call.has(Call::CLOSE);
+                    ring |= events.contains(Events::FIFO);
+                    close |= events.contains(Events::CLOSE);
                 }
             }
         });
@@ -76,37 +75,37 @@ fn a_token_loses_no_call() {
             }
         };
         data.store(1, Ordering::Relaxed);
-        wake(token.post());
-        wake(token.set(Call::RING));
-        // The first letter has been seen before the second comes.
+        wake(word.advance());
+        wake(word.signal(Events::FIFO));
+        // The first share has been seen before the second comes.
         while told.load(Ordering::Acquire) == 0 {
             thread::yield_now();
         }
         data.store(2, Ordering::Relaxed);
-        wake(token.post());
-        wake(token.set(Call::CLOSE));
+        wake(word.advance());
+        wake(word.signal(Events::CLOSE));
         worker.join().unwrap();
     });
 }
 
 #[test]
-fn a_countdown_releases_its_waiter_after_the_last_job() {
+fn a_latch_releases_its_waiter_after_the_last_job() {
     model(3, || {
-        let countdown = Arc::new(Countdown::new(3));
+        let latch = Arc::new(CountdownLatch::new(3));
         let sum = Arc::new(AtomicU32::new(0));
         let finishers: Vec<_> = [1, 1]
             .into_iter()
             .map(|jobs| {
-                let (countdown, sum) = (Arc::clone(&countdown), Arc::clone(&sum));
+                let (latch, sum) = (Arc::clone(&latch), Arc::clone(&sum));
                 thread::spawn(move || {
                     sum.fetch_add(jobs, Ordering::Relaxed);
-                    countdown.finish(jobs);
+                    latch.finish(jobs);
                 })
             })
             .collect();
-        countdown.finish(1);
-        countdown.wait();
-        // Not joined yet: the countdown alone makes the work visible.
+        latch.finish(1);
+        latch.wait();
+        // Not joined yet: the latch alone makes the work visible.
         assert_eq!(sum.load(Ordering::Relaxed), 2);
         for finisher in finishers {
             finisher.join().unwrap();
@@ -150,18 +149,19 @@ fn the_ring_gives_each_job_to_one_consumer() {
 #[test]
 fn a_mailbox_hands_over_one_share_after_the_other() {
     loom::model(|| {
-        let mail = Arc::new(Mail::new());
-        let token = Arc::new(Token::new());
+        let mailbox = Arc::new(Mailbox::new());
+        let word = Arc::new(EventWord::new());
         let taken = Arc::new(AtomicUsize::new(0));
         let header = header();
         let worker = thread::spawn({
-            let (mail, token, taken) = (Arc::clone(&mail), Arc::clone(&token), Arc::clone(&taken));
+            let (mailbox, word, taken) =
+                (Arc::clone(&mailbox), Arc::clone(&word), Arc::clone(&taken));
             move || {
-                let mut seen = Seen::default();
+                let mut last = LastSequence::default();
                 for expected in 0..2 {
-                    assert!(token.wait(&mut seen).has(Call::MAIL));
-                    // SAFETY: no other thread takes, and this one was told.
-                    let job = unsafe { mail.take() };
+                    assert!(word.wait(&mut last).contains(Events::MAILBOX));
+                    // SAFETY: no other thread takes, and the sequence number has advanced.
+                    let job = unsafe { mailbox.take() };
                     assert_eq!(job.map(|job| job.jobs()), Some(expected..expected + 1));
                     taken.fetch_add(1, Ordering::Release);
                 }
@@ -172,8 +172,8 @@ fn a_mailbox_hands_over_one_share_after_the_other() {
                 thread::yield_now();
             }
             // SAFETY: no other thread puts, and what was put before has been taken.
-            unsafe { mail.put(Job::new(&header, job..job + 1)) };
-            if token.post() {
+            unsafe { mailbox.put(Job::new(&header, job..job + 1)) };
+            if word.advance() {
                 worker.thread().unpark();
             }
         }
@@ -182,21 +182,22 @@ fn a_mailbox_hands_over_one_share_after_the_other() {
 }
 
 #[test]
-fn a_span_gives_each_job_to_its_owner_or_to_one_thief() {
+fn a_range_gives_each_job_to_its_owner_or_to_one_thief() {
     model(3, || {
-        let span = Arc::new(Span::new());
-        span.put(0, 4);
+        let range = Arc::new(JobRange::new());
+        range.put(0, 4);
         let thieves: Vec<_> = (0..2)
             .map(|_| {
-                let span = Arc::clone(&span);
+                let range = Arc::clone(&range);
                 thread::spawn(move || {
-                    span.split()
+                    range
+                        .split()
                         .map_or(0, |(first, end)| (first..end).map(|j| 1u32 << j).sum())
                 })
             })
             .collect();
         let mut taken: u32 = 0;
-        while let Some(job) = span.take() {
+        while let Some(job) = range.take() {
             taken += 1 << job;
         }
         taken += thieves.into_iter().map(|t| t.join().unwrap()).sum::<u32>();
@@ -204,7 +205,7 @@ fn a_span_gives_each_job_to_its_owner_or_to_one_thief() {
     });
 }
 
-/// Whole batches on a pool: no job twice, none left out, none after `run`, and everybody comes home.
+/// Whole batches on a pool: no job twice, none left out, none after `run`, and no worker stays behind.
 fn batches(workers: usize, preemptions: usize, sequence: &'static [(Dispatch, u32, u32)]) {
     batches_of(Caller::Works, workers, preemptions, sequence);
 }
@@ -271,24 +272,24 @@ fn flavours_after_one_another() {
 }
 
 #[test]
-fn nobody_is_inside_with_a_withdrawn_pass() {
+fn no_worker_is_inside_after_its_admission_is_revoked() {
     model(3, || {
-        let pass = Arc::new(Pass::new());
+        let admission = Arc::new(Admission::new());
         let inside = Arc::new(UnsafeCell::new(0));
         let worker = thread::spawn({
-            let (pass, inside) = (Arc::clone(&pass), Arc::clone(&inside));
+            let (admission, inside) = (Arc::clone(&admission), Arc::clone(&inside));
             move || {
                 for _ in 0..2 {
                     // SAFETY: loom checks that no other thread is at the cell.
-                    pass.with(|| inside.with_mut(|n| unsafe { *n += 1 }));
+                    admission.enter(|| inside.with_mut(|n| unsafe { *n += 1 }));
                 }
             }
         });
         for _ in 0..2 {
-            pass.withdraw();
+            admission.revoke();
             // SAFETY: as above.
             inside.with_mut(|n| unsafe { *n += 1 });
-            pass.grant();
+            admission.grant();
         }
         worker.join().unwrap();
     });
@@ -325,40 +326,40 @@ fn callers_at_once() {
     }
 }
 
-/// Two stages of a pipeline: values through a ring of one slot, each side waiting for the other by its bell.
+/// Two stages of a pipeline: values through a ring of one slot, each side notified by the other.
 #[test]
-fn a_lane_and_its_bells_lose_nothing() {
+fn a_ring_and_its_notifications_lose_nothing() {
     model(3, || {
-        let (mut giver, mut taker) = lane(1);
-        let bells = Arc::new((Bell::new(), Bell::new()));
+        let (mut sender, mut receiver) = ring(1);
+        let notifies = Arc::new((Notify::new(), Notify::new()));
         let producer = thread::spawn({
-            let bells = Arc::clone(&bells);
+            let notifies = Arc::clone(&notifies);
             move || {
-                let (room, news) = &*bells;
-                room.sit();
+                let (room, news) = &*notifies;
+                room.register();
                 for value in 0..3 {
-                    // Parks for ever if a ring is lost, which loom reports as a deadlock.
-                    while giver.is_full() {
+                    // Parks for ever if a notification is lost, which loom reports as a deadlock.
+                    while sender.is_full() {
                         room.wait();
                     }
-                    assert!(giver.push(Box::new(value)).is_ok());
-                    news.ring();
+                    assert!(sender.push(Box::new(value)).is_ok());
+                    news.notify();
                 }
             }
         });
-        let (room, news) = &*bells;
-        news.sit();
+        let (room, news) = &*notifies;
+        news.register();
         for expected in 0..2 {
             let value = loop {
-                match taker.pop() {
+                match receiver.pop() {
                     Some(value) => break value,
                     None => news.wait(),
                 }
             };
             assert_eq!(*value, expected);
-            room.ring();
+            room.notify();
         }
         producer.join().unwrap();
-        // The last one is dropped with the lane.
+        // The last one is dropped with the ring.
     });
 }

@@ -104,7 +104,7 @@ fn other_workers_do_take_part() {
             while !met[1 - items.start as usize].load(Ordering::Acquire) {
                 assert!(
                     start.elapsed() < Duration::from_secs(20),
-                    "{dispatch}: nobody helps"
+                    "{dispatch}: no worker helps"
                 );
                 thread::yield_now();
             }
@@ -313,7 +313,7 @@ fn several_callers_at_once() {
 }
 
 #[test]
-fn who_hurries_runs_all_of_its_batch_while_another_has_the_workers() {
+fn a_hurried_caller_runs_all_of_its_batch_while_another_has_the_workers() {
     let pool = Pool::new(3).unwrap();
     for dispatch in Dispatch::ALL {
         let outcome = pool.run(&batch(dispatch, 2, 1, 3), &|_, _| {
@@ -448,7 +448,7 @@ mod placing {
         let cpu_time = || -> Duration {
             (1..pool.workers())
                 .map(|w| {
-                    let tid = pool.crew.desk(w).identity.wait().as_raw_nonzero();
+                    let tid = pool.shared.slots[w].thread_id.wait().as_raw_nonzero();
                     let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat"))
                         .unwrap();
                     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
@@ -492,8 +492,8 @@ proptest! {
 fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
     let pool = Pool::new(2).unwrap();
     for dispatch in [Dispatch::Fifo, Dispatch::Steal] {
-        // The first job lasts until nearly all others have been run, so somebody else must run them; those
-        // in one run with it come after it.
+        // The first job lasts until nearly all others have been run, so another worker must run them. Those in one run with
+        // it come after it.
         let rest = AtomicU32::new(0);
         let outcome = pool.run(&batch(dispatch, 200, 1, 2), &|_, items| {
             if items.start > 0 {
@@ -504,7 +504,7 @@ fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
             while rest.load(Ordering::Acquire) < 180 {
                 assert!(
                     start.elapsed() < Duration::from_secs(20),
-                    "{dispatch}: nobody helps"
+                    "{dispatch}: no worker helps"
                 );
                 thread::yield_now();
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::dispatch::place::{Home, Identity, Who, lowest_priority};
+use crate::dispatch::affinity::{Affinity, ThreadIdCell, ThreadRef, lowest_priority};
 use crate::topology::Topology;
 
 /// One of the two processors.
@@ -58,7 +58,7 @@ struct Turning {
 
 #[derive(Debug)]
 struct Shared {
-    identity: Identity,
+    identity: ThreadIdCell,
     began: Instant,
     /// When it may sleep, in nanoseconds since it began.
     until: AtomicU64,
@@ -99,7 +99,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The system refuses a thread, or a place, or does not say where home is.
-    pub(super) fn seat(&self, side: Side, home: &Home, time: Duration) -> io::Result<()> {
+    pub(super) fn seat(&self, side: Side, home: &Affinity, time: Duration) -> io::Result<()> {
         let Awake { cpus, thread, .. } = self.0;
         if !home.is_known() {
             return Err(io::ErrorKind::Unsupported.into());
@@ -112,8 +112,8 @@ impl Turn<'_> {
         }
         // Before this thread moves: a processor that is idle for a moment attracts the client.
         turning.keep(time);
-        home.put(Who::Thread(identity), &[cpus[side.other() as usize]])?;
-        home.put(Who::Caller, &[cpus[side as usize]])
+        home.pin(ThreadRef::Other(identity), &[cpus[side.other() as usize]])?;
+        home.pin(ThreadRef::Current, &[cpus[side as usize]])
     }
 
     /// Keeps it awake from now on for so long.
@@ -127,7 +127,7 @@ impl Turn<'_> {
 impl Turning {
     fn start() -> Option<Turning> {
         let shared = Arc::new(Shared {
-            identity: Identity::new(),
+            identity: ThreadIdCell::new(),
             began: Instant::now(),
             until: AtomicU64::new(0),
             asleep: AtomicBool::new(false),
@@ -173,7 +173,7 @@ impl Shared {
         // At another priority it would be in the way.
         let refused = lowest_priority().is_err();
         self.refused.store(refused, Ordering::SeqCst);
-        self.identity.tell();
+        self.identity.set();
         if refused {
             return;
         }
@@ -220,7 +220,7 @@ mod tests {
         let awake = Awake::on([cpu; 2]);
         let shared = thread::scope(|scope| {
             let seat = || {
-                let (home, turn) = (Home::find(), awake.take().unwrap());
+                let (home, turn) = (Affinity::current(), awake.take().unwrap());
                 assert!(awake.take().is_none());
                 turn.seat(Side::First, &home, Duration::ZERO).unwrap();
             };

@@ -9,7 +9,7 @@ use tracing::debug;
 
 use super::awake::{Awake, Side, Turn};
 use super::way::{Way, Ways};
-use crate::dispatch::place::{Home, Who};
+use crate::dispatch::affinity::{Affinity, ThreadRef};
 use crate::topology::Topology;
 
 /// Longer looking is not worth it: waking a thread on a virtual machine costs from tens of microseconds to more than a
@@ -89,7 +89,7 @@ pub struct Eager<'a> {
 #[derive(Debug)]
 struct Seat<'a> {
     side: Side,
-    home: Home,
+    home: Affinity,
     turn: Turn<'a>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Eager<'a> {
     /// This thread waits no more for the time being, and may run anywhere again.
     pub fn leave(&mut self) {
         if let Some(seat) = self.seat.take() {
-            tell(seat.home.put(Who::Caller, &[]));
+            tell(seat.home.pin(ThreadRef::Current, &[]));
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a> Eager<'a> {
         let Some(turn) = self.spare.awake.as_ref().and_then(Awake::take) else {
             return false;
         };
-        let home = Home::find();
+        let home = Affinity::current();
         let seated = turn.seat(side, &home, KEPT);
         let sits = seated.is_ok();
         self.seat = Some(Seat { side, home, turn });

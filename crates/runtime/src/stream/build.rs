@@ -11,6 +11,60 @@ use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::Service;
 
+impl Runtime {
+    /// A stream that begins at `source`.
+    ///
+    /// ```
+    /// use evener_runtime::structure::SEQUENTIAL;
+    /// use evener_runtime::{Discard, Part, Runtime, Service, Shape, Source, Work};
+    /// use std::convert::Infallible;
+    ///
+    /// struct Nothing;
+    ///
+    /// impl Service for Nothing {
+    ///     type Input = u64;
+    ///     type Output = ();
+    ///     type Scratch = ();
+    ///     fn key(&self) -> String {
+    ///         "nothing".into()
+    ///     }
+    ///     fn input(&self) -> u64 {
+    ///         0
+    ///     }
+    ///     fn output(&self) {}
+    ///     fn scratch(&self) {}
+    ///     fn shapes(&self, _: usize) -> Vec<Shape> {
+    ///         vec![Shape::new(&SEQUENTIAL, vec![8], 4, Work::default())]
+    ///     }
+    ///     fn run(&self, _: &Part, _: &u64, _: &(), _: &mut ()) -> Result<(), String> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// struct Count(u64);
+    ///
+    /// impl Source<Nothing> for Count {
+    ///     type Error = Infallible;
+    ///     fn read(&mut self, unit: &mut u64) -> Result<bool, Infallible> {
+    ///         *unit = self.0;
+    ///         self.0 += 1;
+    ///         Ok(self.0 <= 10)
+    ///     }
+    /// }
+    ///
+    /// let rt = Runtime::new()?;
+    /// let report = rt.stream(Count(0)).through(Nothing).into(Discard)?;
+    /// assert_eq!(report.units, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream<Src>(&self, source: Src) -> FromSource<'_, Src> {
+        FromSource {
+            runtime: self,
+            source,
+        }
+    }
+}
+
 /// A source on its way to a service; made by [`Runtime::stream`].
 #[must_use = "nothing runs before `.through(service).into(sink)`"]
 pub struct FromSource<'a, Src> {

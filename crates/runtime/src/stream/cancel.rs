@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::sync::lock;
 
 /// What wakes somebody who waits; see [`CancelToken::on_cancel`].
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -34,11 +36,7 @@ impl CancelToken {
     pub fn cancel(&self) {
         // The list is locked around both steps, so that a stream that registers at this moment is either woken here
         // or sees the flag.
-        let wakers = self
-            .inner
-            .wakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let wakers = lock(&self.inner.wakers);
         self.inner.cancelled.store(true, Ordering::Release);
         for (_, waker) in wakers.iter() {
             waker();
@@ -54,11 +52,7 @@ impl CancelToken {
     /// called on the thread that cancels, with a lock held, so all it should do is wake somebody.
     pub fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
         let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
-        let mut wakers = self
-            .inner
-            .wakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut wakers = lock(&self.inner.wakers);
         if self.is_cancelled() {
             waker();
         }
@@ -89,12 +83,7 @@ impl fmt::Debug for OnCancel<'_> {
 
 impl Drop for OnCancel<'_> {
     fn drop(&mut self) {
-        let mut wakers = self
-            .token
-            .inner
-            .wakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut wakers = lock(&self.token.inner.wakers);
         wakers.retain(|(id, _)| *id != self.id);
     }
 }

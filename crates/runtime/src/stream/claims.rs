@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::cancel::CancelToken;
-use super::delivery::{Delivery, lock};
+use super::delivery::Delivery;
 use super::engine::{Stop, tiny};
 use super::schedule::Schedule;
 use crate::dispatch::WorkerId;
 use crate::plan::Plan;
 use crate::service::Service;
+use crate::sync::{into_inner, lock};
 use crate::tuner::{Epoch, Measured};
 
 /// The units of an epoch, and of those after it as long as the plan is the same.
@@ -187,7 +188,6 @@ impl<'e> Claims<'e> {
 
     /// The epoch after the last, where the schedule was asked already.
     pub(super) fn next(self) -> Option<Epoch> {
-        let order = self.order.into_inner();
-        order.unwrap_or_else(|poisoned| poisoned.into_inner()).next
+        into_inner(self.order).next
     }
 }

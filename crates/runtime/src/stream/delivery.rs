@@ -1,7 +1,7 @@
 //! What units that are computed side by side, or in a pipeline, are taken from and brought to.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::claims::Claims;
@@ -219,8 +219,4 @@ pub(super) fn take<S: Service, Src: Source<S>, K: Sink<S>>(
     out_link.give_back(output);
     claims.stop(delivery, why);
     None
-}
-
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,9 +14,9 @@ use super::pipeline;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use super::tally::Tally;
+use crate::affinity::StreamAffinity;
 use crate::dispatch::Outcome;
 use crate::plan::Plan;
-use crate::runtime::Seats;
 use crate::service::Service;
 use crate::structure::{Flow, Structure};
 use crate::trace::Track;
@@ -90,7 +90,7 @@ struct Work<S: Service> {
 pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) service: &'a S,
     pub(super) exec: &'a Executor<'a, S>,
-    pub(super) seats: &'a Seats<'a>,
+    pub(super) affinity: &'a StreamAffinity<'a>,
     pub(super) intake: Intake<S, Src>,
     pub(super) outlet: Outlet<'a, S, K>,
     pub(super) tally: &'a mut Tally<'p>,
@@ -119,7 +119,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                     .instant(Track::Tuner, "plan", &epoch.plan.to_string());
             }
             last = Some(epoch.plan);
-            self.seats.spread(epoch.spread);
+            self.affinity.pin_workers(epoch.spread);
             match self.prepare(&epoch.plan) {
                 Ok(Some(time)) => schedule.prepared(time),
                 Ok(None) => {}

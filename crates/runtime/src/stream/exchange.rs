@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::sync::lock;
+
 /// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
 #[derive(Debug)]
 pub(super) struct Numbered<T> {
@@ -117,8 +119,7 @@ impl<T, E> Exchange<T, E> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T, E>> {
-        // No code of a service, source or sink runs under this lock, so it is consistent even if poisoned.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Buffers that go round.

@@ -2,17 +2,19 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::error::{StreamError, panic_text};
 use crate::buffer::per_worker::{Held, HoldError, PerWorker};
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Plan;
+use crate::runtime::Runtime;
 use crate::service::{Part, Service, Shape};
 use crate::stages;
 use crate::structure::{Flow, Structure};
+use crate::sync::lock;
 use crate::trace::{Trace, Track};
 
 /// Runs units of one service, keeping the private memory of workers between them.
@@ -28,6 +30,33 @@ pub struct Executor<'a, S: Service> {
     scratch: PerWorker<Option<S::Scratch>>,
     failed: AtomicBool,
     message: Mutex<Option<String>>,
+}
+
+impl Runtime {
+    /// Runs one unit under one plan; see [`Executor::run`]. Private memory of workers is made anew, so time is better
+    /// measured with [`Runtime::executor`].
+    ///
+    /// # Errors
+    /// Those of [`Executor::run`].
+    pub fn execute<S: Service>(
+        &self,
+        service: &S,
+        plan: &Plan,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), StreamError> {
+        self.executor(service).run(plan, input, output)
+    }
+
+    /// Runs units of a service one by one, each under a plan of its own.
+    pub fn executor<'a, S: Service>(&'a self, service: &'a S) -> Executor<'a, S> {
+        Executor::new(
+            self.pool(),
+            service,
+            self.topology().private_cache(),
+            self.trace().clone(),
+        )
+    }
 }
 
 /// What a part is computed on.
@@ -305,14 +334,14 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Keeps the first message; jobs that have not begun are skipped.
     fn fail(&self, message: String) {
-        let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = lock(&self.message);
         first.get_or_insert(message);
         self.failed.store(true, Ordering::Relaxed);
     }
 
     fn failure(&self) -> String {
         self.failed.store(false, Ordering::Relaxed);
-        let mut first = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = lock(&self.message);
         first.take().unwrap_or_default()
     }
 }

@@ -6,18 +6,19 @@
 //! next. Only another plan makes workers wait for one another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::claims::Claims;
-use super::delivery::{Delivery, Job, lock, take};
+use super::delivery::{Delivery, Job, take};
 use super::engine::{Ended, Engine, Stop};
 use super::intake::Turns;
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use crate::dispatch::{Batch, Caller, WorkerId};
 use crate::service::Service;
+use crate::sync::{into_inner, lock};
 use crate::tuner::Epoch;
 
 /// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets
@@ -147,10 +148,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         .err();
 
     let last = reckon(&mut lock(&delivery), Rest::Waited);
-    let delivery = delivery
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    delivery.ended(claims, panic, last, costs)
+    into_inner(delivery).ended(claims, panic, last, costs)
 }
 
 /// What workers do that have no unit of an epoch any more.

@@ -12,10 +12,11 @@
 //!
 //! A stage is locked while somebody works at it. Only its own worker waits for the lock, and then for one unit at most.
 
-use std::sync::{PoisonError, TryLockError};
+use std::sync::TryLockError;
 
-use crate::dispatch::lane::{Bell, Giver, Taker, lane};
-use crate::dispatch::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::dispatch::Notify;
+use crate::dispatch::spsc::{Receiver, Sender, ring};
+use crate::dispatch::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 
 /// What is done to units on their way.
 pub(super) trait Work<U> {
@@ -38,7 +39,7 @@ pub(super) struct Line<U> {
 
 struct Stage<U> {
     hands: Mutex<Hands<U>>,
-    bell: Bell,
+    notify: Notify,
     /// Nothing more comes out of it.
     closed: AtomicBool,
     /// A helper found another one here.
@@ -47,8 +48,8 @@ struct Stage<U> {
 
 /// What a stage takes from and gives to; `None` at the ends of the line.
 struct Hands<U> {
-    from: Option<Taker<U>>,
-    to: Option<Giver<U>>,
+    from: Option<Receiver<U>>,
+    to: Option<Sender<U>>,
 }
 
 /// What came of looking at a stage.
@@ -69,15 +70,15 @@ impl<U: Send> Line<U> {
         let stage = |place| {
             let (to, next) = match place + 1 < stages {
                 true => {
-                    let (giver, taker) = lane(room);
-                    (Some(giver), Some(taker))
+                    let (sender, receiver) = ring(room);
+                    (Some(sender), Some(receiver))
                 }
                 false => (None, None),
             };
             let from = std::mem::replace(&mut from, next);
             Stage {
                 hands: Mutex::new(Hands { from, to }),
-                bell: Bell::new(),
+                notify: Notify::new(),
                 closed: AtomicBool::new(false),
                 missed: AtomicBool::new(false),
             }
@@ -91,7 +92,7 @@ impl<U: Send> Line<U> {
     /// Works at a stage until nothing more comes to it. Once for each stage.
     pub(super) fn tend(&self, place: usize, work: &impl Work<U>) {
         let own = &self.stages[place];
-        own.bell.sit();
+        own.notify.register();
         loop {
             if (1..self.stages.len()).any(|other| self.help(other, work)) {
                 continue;
@@ -100,7 +101,7 @@ impl<U: Send> Line<U> {
                 Moved::Some => {}
                 Moved::Over => return,
                 Moved::Nothing if self.help(0, work) => {}
-                Moved::Nothing => own.bell.wait(),
+                Moved::Nothing => own.notify.wait(),
             }
         }
     }
@@ -108,7 +109,7 @@ impl<U: Send> Line<U> {
     /// Works at a stage that nobody has come to. Whether to look again.
     fn help(&self, place: usize, work: &impl Work<U>) -> bool {
         let stage = &self.stages[place];
-        if stage.bell.is_taken() {
+        if stage.notify.is_registered() {
             return false;
         }
         // Left before the lock is tried: whoever has the lock sees it after letting go.
@@ -137,7 +138,7 @@ impl<U: Send> Line<U> {
             return Moved::Over;
         }
         // Nobody else puts anything in, so room that there is stays.
-        if hands.to.as_ref().is_some_and(Giver::is_full) {
+        if hands.to.as_ref().is_some_and(Sender::is_full) {
             return Moved::Nothing;
         }
         let unit = match &mut hands.from {
@@ -156,7 +157,7 @@ impl<U: Send> Line<U> {
                     None if !closed => return Moved::Nothing,
                     None => None,
                     unit => {
-                        before.bell.ring();
+                        before.notify.notify();
                         unit
                     }
                 }
@@ -179,14 +180,10 @@ impl<U: Send> Line<U> {
             }
         }
         if let Some(next) = self.stages.get(place + 1) {
-            next.bell.ring();
+            next.notify.notify();
         }
         Moved::Some
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, loom))]

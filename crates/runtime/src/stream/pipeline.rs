@@ -10,13 +10,13 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::balance::{Balance, Medians, Window};
 use super::claims::Claims;
-use super::delivery::{Delivery, Job, lock, take};
+use super::delivery::{Delivery, Job, take};
 use super::engine::{Ended, Engine, Stop};
 use super::error::panic_text;
 use super::intake::Turns;
@@ -27,6 +27,7 @@ use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
 use crate::plan::Plan;
 use crate::service::Service;
 use crate::stages::pipelines;
+use crate::sync::{into_inner, lock};
 use crate::trace::Track;
 use crate::tuner::Epoch;
 
@@ -362,17 +363,14 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
             }
         }
     });
-    let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    ended.iter().for_each(|ended| wait(ended.elapsed(), 1));
+    into_inner(ended)
+        .iter()
+        .for_each(|ended| wait(ended.elapsed(), 1));
 
     let last = reckon(&mut lock(&delivery));
-    let delivery = delivery
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let balance = balance.into_inner().unwrap_or_else(PoisonError::into_inner);
-    engine.balance = Some((plan.structure, balance));
-    let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let panic = panic.map(|message| JobPanic { message });
+    let delivery = into_inner(delivery);
+    engine.balance = Some((plan.structure, into_inner(balance)));
+    let panic = into_inner(panic).map(|message| JobPanic { message });
     delivery.ended(claims, panic.or(outcome.err()), last, costs)
 }
 

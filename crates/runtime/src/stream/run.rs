@@ -16,9 +16,10 @@ use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::{ByteCount, Tally};
+use crate::affinity::StreamAffinity;
 use crate::error::Error;
 use crate::plan::Choice;
-use crate::runtime::{Runtime, Seats};
+use crate::runtime::Runtime;
 use crate::service::{Service, Shape};
 use crate::tuner::{Memory, Tuner, TunerSetup};
 
@@ -37,7 +38,7 @@ struct Site<'a, S: Service> {
     service: &'a S,
     exec: &'a Executor<'a, S>,
     options: &'a Options<'a>,
-    seats: &'a Seats<'a>,
+    affinity: &'a StreamAffinity<'a>,
 }
 
 /// What is left of a stream when no unit flows any more.
@@ -82,7 +83,7 @@ where
             Box::new(tuner)
         }
     };
-    let seats = runtime.seat()?;
+    let affinity = runtime.stream_affinity()?;
 
     let mut tally = Tally::new(
         source.units(),
@@ -114,7 +115,7 @@ where
         service: &service,
         exec: &exec,
         options: &options,
-        seats: &seats,
+        affinity: &affinity,
     };
     let remains = flow(&site, source, sink, &mut *schedule, &mut tally)?;
     let Remains {
@@ -160,7 +161,7 @@ where
         decisions: schedule.decisions(),
         workers: runtime.workers(),
         placement: runtime.placement(),
-        placement_note: seats.note().map(str::to_owned),
+        placement_note: affinity.note().map(str::to_owned),
         memory: MemoryUse {
             inputs,
             outputs,
@@ -302,9 +303,9 @@ where
     let (source, reader) = if read_inline {
         (Some(source), None)
     } else {
-        let (link, trace, seat) = (Arc::clone(&in_link), trace.clone(), site.seats.io());
+        let (link, trace, affinity) = (Arc::clone(&in_link), trace.clone(), site.affinity.io());
         let body = move || {
-            seat.take();
+            affinity.apply();
             read_all::<S, Src>(source, &link, live, &trace);
         };
         match thread::Builder::new().name(READER.into()).spawn(body) {
@@ -329,9 +330,9 @@ where
         let (writer, thread) = if write_inline {
             (Some(writer), None)
         } else {
-            let (link, in_link, seat) = (&out_link, &in_link, site.seats.io());
+            let (link, in_link, affinity) = (&out_link, &in_link, site.affinity.io());
             let body = move || {
-                seat.take();
+                affinity.apply();
                 writer.write_all::<S>(link, partial, || in_link.stop_consumer())
             };
             let thread = thread::Builder::new()
@@ -346,7 +347,7 @@ where
         let mut engine = Engine {
             service: site.service,
             exec: site.exec,
-            seats: site.seats,
+            affinity: site.affinity,
             intake: Intake::new(Arc::clone(&in_link), source, trace.clone()),
             outlet: Outlet::new(&out_link, writer),
             tally,

@@ -3,17 +3,17 @@
 use std::io;
 use std::sync::OnceLock;
 
-/// What the operating system calls a thread. The thread tells, others wait to know.
+/// What the operating system calls a thread. The thread sets it; others wait for it.
 #[derive(Debug)]
-pub(crate) struct Identity(OnceLock<os::Thread>);
+pub(crate) struct ThreadIdCell(OnceLock<os::Thread>);
 
-impl Identity {
-    pub(crate) fn new() -> Identity {
-        Identity(OnceLock::new())
+impl ThreadIdCell {
+    pub(crate) fn new() -> ThreadIdCell {
+        ThreadIdCell(OnceLock::new())
     }
 
     /// Called by the thread itself.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn set(&self) {
         self.0.get_or_init(os::this_thread);
     }
 
@@ -23,41 +23,36 @@ impl Identity {
     }
 }
 
-/// Whom to place.
-pub(crate) enum Who<'a> {
-    Caller,
-    Thread(&'a os::Thread),
+/// A thread to pin.
+pub(crate) enum ThreadRef<'a> {
+    Current,
+    Other(&'a os::Thread),
 }
 
-/// Where threads may run that are not pinned.
-#[derive(Debug)]
-pub(crate) struct Home(os::Set);
+/// The processors that a thread may run on while it is not pinned.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Affinity(os::Set);
 
-impl Home {
-    /// Where the calling thread may run now.
-    pub(crate) fn find() -> Home {
-        Home(os::allowed())
+impl Affinity {
+    /// That of the calling thread.
+    pub(crate) fn current() -> Affinity {
+        Affinity(os::allowed())
     }
 
-    /// Whether the system said so: otherwise nobody finds back.
+    /// Whether the system tells. Where it does not, a pinned thread cannot be unpinned.
     pub(crate) fn is_known(&self) -> bool {
         os::is_known(&self.0)
     }
 
-    /// Whether it is the same.
-    pub(crate) fn is(&self, other: &Home) -> bool {
-        self.0 == other.0
-    }
-
-    /// Lets a thread run on `cpus` only, or at home if that is empty.
-    pub(crate) fn put(&self, who: Who<'_>, cpus: &[usize]) -> io::Result<()> {
-        let thread = match who {
-            Who::Caller => None,
-            Who::Thread(thread) => Some(thread),
+    /// Pins a thread to `cpus`, or lets it run on all of `self` if they are empty.
+    pub(crate) fn pin(&self, thread: ThreadRef<'_>, cpus: &[usize]) -> io::Result<()> {
+        let thread = match thread {
+            ThreadRef::Current => None,
+            ThreadRef::Other(thread) => Some(thread),
         };
         match cpus {
-            [] => os::put(thread, &self.0),
-            _ => os::put(thread, &os::set(cpus)?),
+            [] => os::pin(thread, &self.0),
+            _ => os::pin(thread, &os::set(cpus)?),
         }
     }
 }
@@ -67,10 +62,10 @@ pub(crate) fn this_cpu() -> Option<usize> {
     os::this_cpu()
 }
 
-/// From now on everybody else's work goes before that of the calling thread.
+/// Gives the calling thread the lowest priority: all other threads run before it.
 ///
 /// # Errors
-/// The system refuses it, or the thread is one of those that no other goes before (`SCHED_FIFO` and such).
+/// The system refuses it, or the thread has a policy without niceness (`SCHED_FIFO` and such).
 pub(crate) fn lowest_priority() -> io::Result<()> {
     os::lowest_priority()
 }
@@ -95,20 +90,20 @@ mod os {
     }
 
     pub(crate) fn lowest_priority() -> io::Result<()> {
-        if !takes_turns() {
+        if !has_niceness() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         const NICE: i32 = 19;
-        // Of the thread alone: Linux has priorities for threads where POSIX has them for processes.
+        // Of this thread only: Linux gives a thread the priority that POSIX gives a process.
         Ok(setpriority_process(None, NICE)?)
     }
 
-    /// Whether priority is by niceness: as proc(5) has it, the policy is the 41st word, and the second may have any
-    /// bytes before its bracket.
-    fn takes_turns() -> bool {
+    /// Whether the thread's policy has niceness. In `stat` (see proc(5)) the policy is the 41st word; the second may have
+    /// any bytes before its bracket.
+    fn has_niceness() -> bool {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
         let policy = stat.rsplit(')').next().map(|rest| rest.split(' ').nth(39));
-        // SCHED_OTHER, SCHED_BATCH, SCHED_IDLE; not told without /proc.
+        // SCHED_OTHER, SCHED_BATCH, SCHED_IDLE. Without /proc the policy is not known.
         matches!(policy.flatten(), Some("0" | "3" | "5") | None)
     }
 
@@ -132,7 +127,7 @@ mod os {
         Ok(Some(set))
     }
 
-    pub(crate) fn put(thread: Option<&Thread>, set: &Set) -> io::Result<()> {
+    pub(crate) fn pin(thread: Option<&Thread>, set: &Set) -> io::Result<()> {
         match set {
             Some(set) => Ok(sched_setaffinity(thread.copied(), set)?),
             None => Ok(()),
@@ -167,7 +162,7 @@ mod os {
         Ok(())
     }
 
-    pub(crate) fn put(_: Option<&Thread>, _: &Set) -> io::Result<()> {
+    pub(crate) fn pin(_: Option<&Thread>, _: &Set) -> io::Result<()> {
         Ok(())
     }
 }

@@ -1,0 +1,226 @@
+//! The pool: threads, their placement, and one batch at a time on them.
+
+use std::ops::Range;
+
+use super::affinity::{Affinity, ThreadRef};
+use super::batch::{Batch, Caller, JobPanic, Outcome, WorkerId};
+use super::flavors::mailbox;
+use super::job::{BatchBody, Header};
+use super::participants::Participants;
+use super::sleep::{Events, spin_until};
+use super::sync::{Arc, thread};
+use super::worker::{self, CurrentWorker, Shared};
+use crate::plan::Dispatch;
+
+/// Most workers a pool can have.
+pub const MAX_WORKERS: usize = 1024;
+
+/// A pool that could not be made, or whose workers could not be placed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The number of workers is out of range.
+    #[error("a pool of {workers} workers: choose 1 to {MAX_WORKERS}")]
+    Workers {
+        /// The number asked for.
+        workers: usize,
+    },
+    /// The operating system refused a thread.
+    #[error(
+        "starting worker {worker} failed ({source}): use fewer workers or raise the limit on threads"
+    )]
+    Spawn {
+        /// Which worker.
+        worker: usize,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The operating system refused a set of processors.
+    #[error(
+        "worker {worker} cannot run on processors {cpus:?} ({source}): name processors this process may use"
+    )]
+    Place {
+        /// Which worker.
+        worker: usize,
+        /// The processors asked for.
+        cpus: Vec<usize>,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+/// Workers. The thread that calls [`run`](Pool::run) is worker 0, so a pool of N has N - 1 threads of its own; they
+/// use no processor time while there is nothing to do.
+pub struct Pool {
+    pub(super) shared: Arc<Shared>,
+    threads: Vec<thread::JoinHandle<()>>,
+    /// Where workers run that are not pinned.
+    unpinned: Affinity,
+}
+
+impl Pool {
+    /// Starts `workers - 1` threads, named `evener-w1` and so on. None is pinned.
+    ///
+    /// # Errors
+    /// [`Error::Workers`] unless `workers` is 1 to [`MAX_WORKERS`]; [`Error::Spawn`] when a thread is refused.
+    pub fn new(workers: usize) -> Result<Pool, Error> {
+        if workers == 0 || workers > MAX_WORKERS {
+            return Err(Error::Workers { workers });
+        }
+        let mut pool = Pool {
+            shared: Arc::new(Shared::new(workers)),
+            threads: Vec::with_capacity(workers - 1),
+            unpinned: Affinity::current(),
+        };
+        for worker in 1..workers {
+            let shared = Arc::clone(&pool.shared);
+            let thread = thread::Builder::new()
+                .name(format!("evener-w{worker}"))
+                .spawn(move || worker::work(&shared, WorkerId(worker)))
+                // Dropping the pool ends the workers started so far.
+                .map_err(|source| Error::Spawn { worker, source })?;
+            pool.threads.push(thread);
+        }
+        Ok(pool)
+    }
+
+    /// How many workers there are, the calling thread of `run` included.
+    pub fn workers(&self) -> usize {
+        self.threads.len() + 1
+    }
+
+    /// Pins workers: `cpus[i]` are the processors worker `i` may run on, by the numbers of the operating system; an
+    /// empty or missing set lets it run wherever this process could when the pool was made. Worker 0 is the
+    /// calling thread. Entries beyond the number of workers are not used. Does nothing on systems other than Linux.
+    ///
+    /// # Errors
+    /// [`Error::Place`] for the first worker whose set is refused; workers before it are placed.
+    pub fn place(&self, cpus: &[Vec<usize>]) -> Result<(), Error> {
+        for worker in 0..self.workers() {
+            let wanted = cpus.get(worker).map_or(&[][..], Vec::as_slice);
+            let thread = match worker {
+                0 => ThreadRef::Current,
+                _ => ThreadRef::Other(self.shared.slots[worker].thread_id.wait()),
+            };
+            self.unpinned
+                .pin(thread, wanted)
+                .map_err(|source| Error::Place {
+                    worker,
+                    cpus: wanted.to_vec(),
+                    source,
+                })?;
+        }
+        Ok(())
+    }
+
+    /// Where workers run that are not pinned.
+    pub(crate) fn unpinned(&self) -> &Affinity {
+        &self.unpinned
+    }
+
+    /// Runs `body` over `0..batch.items`, cut into jobs of `batch.grain` items, on at most `batch.workers` workers,
+    /// and returns when no job is running any more. Every job but the last has exactly `grain` items and begins at
+    /// a multiple of `grain`, in every flavour. The caller takes part.
+    ///
+    /// - A batch of one job, or for one worker, is run by the caller; no other thread learns of it.
+    /// - A call from inside a job, of this or any pool, runs on the worker that makes it: in a job of this pool with the
+    ///   [`WorkerId`] of that job, else as worker 0.
+    /// - Several threads may call at once. Workers run one batch at a time. A caller that does not get the workers within
+    ///   some microseconds, or at once if it [hurries](Caller::Hurries), runs its batch alone. So jobs of one batch may
+    ///   wait for another batch. In each batch the caller is worker 0: several callers must not share per-worker state.
+    ///
+    /// Jobs must not wait for each other: any number of them may run one after the other on one worker.
+    ///
+    /// # Errors
+    /// [`JobPanic`] when a job panicked; jobs that had not begun by then were skipped.
+    pub fn run<F>(&self, batch: &Batch, body: &F) -> Result<Outcome, JobPanic>
+    where
+        F: Fn(WorkerId, Range<u32>) + Sync,
+    {
+        self.run_with(
+            batch,
+            |worker| worker,
+            |&mut worker, items| body(worker, items),
+        )
+    }
+
+    /// As [`Pool::run`], for jobs that need state of their worker. A worker calls `init` before a run of jobs, passes the
+    /// result to `job` with each of them, and drops it after the last.
+    ///
+    /// # Errors
+    /// As [`Pool::run`].
+    pub fn run_with<T, I, J>(&self, batch: &Batch, init: I, job: J) -> Result<Outcome, JobPanic>
+    where
+        I: Fn(WorkerId) -> T + Sync,
+        J: Fn(&mut T, Range<u32>) + Sync,
+    {
+        if batch.items == 0 {
+            return Ok(Outcome::Finished);
+        }
+        let body = BatchBody { init, job };
+        let header = Header::new(batch, &body);
+        self.run_all(batch, &header);
+        header.outcome()
+    }
+
+    /// Runs all jobs of a batch. When this returns, no job is left and no queue refers to the header; and it returns,
+    /// since jobs do not unwind.
+    fn run_all(&self, batch: &Batch, header: &Header) {
+        let shared = &*self.shared;
+        let alone = |worker| header.execute(worker, 0..header.jobs());
+        if let Some(current) = CurrentWorker::get() {
+            return alone(current.in_pool(shared));
+        }
+        let _current = CurrentWorker::set(shared, WorkerId(0));
+        let limit = self.workers().min(batch.workers as usize);
+        // A caller that waits has no job, so one worker more can have one.
+        let waits = usize::from(batch.caller == Caller::Waits);
+        let count = limit.min((header.jobs() as usize).saturating_add(waits));
+        if count < 2 || header.jobs() < 2 {
+            return alone(WorkerId(0));
+        }
+
+        // One batch at a time: queues hold the jobs of one, and a share never waits behind another caller's.
+        let mut guard = shared.lock.try_lock();
+        let locked = guard.is_some()
+            || batch.caller != Caller::Hurries
+                && spin_until(|| {
+                    guard = shared.lock.try_lock();
+                    guard.is_some()
+                });
+        if !locked {
+            return alone(WorkerId(0));
+        }
+        let participants = Participants::new(&shared.slots, &self.threads, count);
+        match batch.dispatch {
+            Dispatch::Fifo => {
+                participants.admit(limit, &shared.lock);
+                shared.fifo.run_caller(header, &participants, batch.caller);
+            }
+            Dispatch::Mailbox => mailbox::run_caller(header, &participants, batch.caller),
+            Dispatch::Steal => {
+                participants.admit(limit, &shared.lock);
+                shared.steal.run_caller(header, &participants, batch.caller);
+            }
+        }
+        header.wait();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        Participants::new(&self.shared.slots, &self.threads, self.workers())
+            .signal_all(Events::CLOSE);
+        for thread in self.threads.drain(..) {
+            // A worker catches what its jobs throw, so there is no panic to pass on.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool")
+            .field("workers", &self.workers())
+            .finish_non_exhaustive()
+    }
+}
