@@ -1,4 +1,4 @@
-//! Sizes, times and numbers as people read them: exact where they are short, else rounded to three figures.
+//! Sizes, times and numbers for people: exact where they are short, else rounded to three figures.
 
 use std::fmt;
 

@@ -20,13 +20,13 @@ pub struct Rates {
     /// Arithmetic operations on elements one worker does in a second, on data in its first-level cache with
     /// vector instructions.
     pub ops_per_s: f64,
-    /// Bytes one worker alone moves to and from memory beyond its private cache in a second, read and written bytes
-    /// added.
+    /// Bytes one worker alone moves to and from memory beyond its private cache in a second, read and written bytes in
+    /// sum.
     pub bytes_per_s: f64,
-    /// Bytes all workers at once move so in a second, in sum.
+    /// The same for all workers at once, in sum.
     pub bytes_per_s_together: f64,
-    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first;
-    /// at most those of a common machine.
+    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first. At
+    /// most the rate of a common machine.
     pub fresh_bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,
@@ -44,7 +44,7 @@ const PROBE_ELEMENTS: usize = 2048;
 /// Time of one timed run of the arithmetic probe; the best of [`PROBE_RUNS`] counts.
 const PROBE_TIME: Duration = Duration::from_micros(100);
 const PROBE_RUNS: usize = 4;
-/// Runs of the memory probe on all workers; others hold a processor in one, and the best counts.
+/// Runs of the memory probe on all workers. Other processes may hold a processor in one, so the best counts.
 const TOGETHER_RUNS: usize = 2;
 /// Bytes of the memory probe, beyond any private cache.
 const STREAM_BYTES: usize = 4 << 20;
@@ -66,17 +66,17 @@ impl Rates {
         }
     }
 
-    /// Measures this machine, first on the calling thread, then on all workers at once: in 2 ms where there are huge
-    /// pages, in at most about 12.
+    /// Measures this machine, first on the calling thread, then on all workers at once. That takes 2 ms where there are
+    /// huge pages, at most about 12.
     ///
-    /// A rate that cannot be measured (a clock too coarse) is that of [`Rates::typical`].
+    /// A rate that cannot be measured, because the clock is too coarse, is that of [`Rates::typical`].
     pub fn measure(pool: &Pool) -> Rates {
         let typical = Rates::typical();
         let mut own = Fresh::make();
         let bytes_per_s = measure_bytes(&mut own.probe).unwrap_or(typical.bytes_per_s);
         let together = measure_together(pool, own);
-        // Pages that were in use lately come many times faster than those that a host has to find for its guest first,
-        // and nobody knows which ones the next will be.
+        // Pages that were in use lately come many times faster than pages that a host has to find for its guest first, and
+        // it is not known which kind the next will be.
         let fresh = together
             .fresh
             .map(|fresh| fresh.min(typical.fresh_bytes_per_s));
@@ -112,19 +112,19 @@ impl Fresh {
     }
 }
 
-/// What workers do at the same time.
-struct Together {
+/// What was measured of all workers at the same time.
+struct Joint {
     /// Bytes they move in a second, in sum: the most of some runs.
     bytes: Option<f64>,
-    /// The best rate at which memory came to any of them: whoever was interrupted meanwhile says little.
+    /// The best rate at which memory came to any of them. Others may have been interrupted.
     fresh: Option<f64>,
 }
 
-/// Has all workers move memory at the same time, one of them its `own`.
-fn measure_together(pool: &Pool, own: Fresh) -> Together {
+/// Has all workers move memory at the same time. One of them uses `own`.
+fn measure_together(pool: &Pool, own: Fresh) -> Joint {
     let workers = pool.workers() as u32;
     if workers == 1 {
-        return Together {
+        return Joint {
             bytes: None,
             fresh: own.fresh,
         };
@@ -160,7 +160,7 @@ fn measure_together(pool: &Pool, own: Fresh) -> Together {
     let probes = probes
         .into_iter()
         .filter_map(|probe| probe.into_inner().ok()?);
-    Together {
+    Joint {
         bytes,
         fresh: probes.filter_map(|probe| probe.fresh).reduce(f64::max),
     }

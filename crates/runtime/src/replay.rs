@@ -1,7 +1,7 @@
-//! How long work would take on another number of workers: schedules played in virtual time, from costs alone.
+//! How long work would take on another number of workers: schedules simulated in virtual time, from costs alone.
 //!
-//! This is how a machine that is larger than the one at hand is planned. Costs come from measurements; handing over
-//! costs nothing here, and workers are equal and do not slow one another down.
+//! It serves to plan for a machine that is larger than the one at hand. Costs come from measurements. Dispatch costs
+//! nothing here, and workers are equal and do not slow one another down.
 
 #![forbid(unsafe_code)]
 
@@ -11,8 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::stages;
 use crate::stream::pipeline::ROOM;
 
-/// Seconds until the last of these jobs is done, in seconds each, if every worker takes the next one when it is done
-/// with its last: a shared FIFO, or units in a farm.
+/// Seconds until the last of these jobs is done, if every worker takes the next one when it is done with its last: a
+/// shared FIFO, or units in a farm. Jobs are given in seconds.
 pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     let mut free: Vec<f64> = vec![0.0; workers.max(1)];
     for job in jobs {
@@ -23,33 +23,37 @@ pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// Seconds until the last of `units` units has left one of these pipelines, side by side, each given by what its stages
-/// take for a unit in seconds. A unit goes to the pipeline whose first stage is free first; four units find room
-/// between one stage and the next, and a stage that would find none waits before it begins, as evener's do.
-pub fn pipelines(lines: &[Vec<f64>], units: u64) -> f64 {
-    let mut lines: Vec<Line> = lines.iter().map(|stages| Line::new(stages)).collect();
+/// Seconds until the last of `units` units has left one of these pipelines, which run side by side. Each is given by the
+/// seconds that its stages take for a unit. A unit goes to the pipeline whose first stage is free first. As in a stream,
+/// there is room for four units between two stages, and a stage without room behind it waits before it begins.
+pub fn pipelines(pipelines: &[Vec<f64>], units: u64) -> f64 {
+    let mut pipelines: Vec<Pipeline> = pipelines
+        .iter()
+        .map(|stages| Pipeline::new(stages))
+        .collect();
     // Times are positive, so their bits are in the same order.
-    let mut free: BinaryHeap<Reverse<(u64, usize)>> =
-        (0..lines.len()).map(|line| Reverse((0, line))).collect();
+    let mut free: BinaryHeap<Reverse<(u64, usize)>> = (0..pipelines.len())
+        .map(|index| Reverse((0, index)))
+        .collect();
     let mut end = 0.0_f64;
     for _ in 0..units {
-        let Some(Reverse((_, line))) = free.pop() else {
+        let Some(Reverse((_, index))) = free.pop() else {
             break;
         };
-        end = end.max(lines[line].pass());
-        free.push(Reverse((lines[line].free().to_bits(), line)));
+        end = end.max(pipelines[index].pass());
+        free.push(Reverse((pipelines[index].free().to_bits(), index)));
     }
     end
 }
 
 /// Where each of so many stages of a pipeline ends, so that the largest takes as little time as consecutive steps
-/// allow: what evener finds.
+/// allow. Streams divide steps by the same function.
 pub fn divide(steps: &[f64], stages: usize) -> Vec<u32> {
     stages::divide(steps, stages)
 }
 
-/// One pipeline on its way.
-struct Line<'a> {
+/// One pipeline while it is simulated.
+struct Pipeline<'a> {
     stages: &'a [f64],
     /// When each stage is done with its last unit.
     left: Vec<f64>,
@@ -57,9 +61,9 @@ struct Line<'a> {
     begun: Vec<VecDeque<f64>>,
 }
 
-impl<'a> Line<'a> {
-    fn new(stages: &'a [f64]) -> Line<'a> {
-        Line {
+impl<'a> Pipeline<'a> {
+    fn new(stages: &'a [f64]) -> Pipeline<'a> {
+        Pipeline {
             stages,
             left: vec![0.0; stages.len()],
             begun: vec![VecDeque::from([0.0; ROOM]); stages.len()],
@@ -75,7 +79,7 @@ impl<'a> Line<'a> {
     fn pass(&mut self) -> f64 {
         let mut at = 0.0_f64;
         for (place, took) in self.stages.iter().enumerate() {
-            // The stage behind has to have begun the unit that took the room this one needs.
+            // The next stage must have begun the unit that took the room this one needs.
             let room = self.begun.get(place + 1).and_then(VecDeque::front);
             let begin = at.max(self.left[place]).max(room.copied().unwrap_or(0.0));
             self.begun[place].pop_front();
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_go_to_whoever_is_free() {
+    fn a_job_goes_to_the_first_free_worker() {
         assert_eq!(fifo([3.0, 1.0, 1.0, 1.0], 2), 3.0);
         assert_eq!(fifo([1.0, 1.0, 1.0, 3.0], 2), 4.0);
         assert_eq!(fifo([2.0; 3], 1), 6.0);
@@ -104,7 +108,7 @@ mod tests {
         // The first unit takes all stages, every other one the largest.
         assert_eq!(pipelines(&[vec![1.0, 2.0, 1.0]], 1), 4.0);
         assert_eq!(pipelines(&[vec![1.0, 2.0, 1.0]], 10), 4.0 + 9.0 * 2.0);
-        // The pipeline of five stages whose processors were said to be equal, and 22 blocks.
+        // Five equal stages and 22 blocks.
         let five = pipelines(&[vec![1.0; 5]], 22);
         assert_eq!(five, 26.0);
         assert_eq!(pipelines(&[vec![1.0; 5], vec![1.0; 5]], 22), 15.0);
@@ -114,9 +118,9 @@ mod tests {
     #[test]
     fn a_full_pipeline_holds_up_the_stages_before() {
         // One unit in the last stage and four before it.
-        let mut line = Line::new(&[1.0, 10.0]);
-        let ends: Vec<f64> = (0..7).map(|_| line.pass()).collect();
+        let mut pipeline = Pipeline::new(&[1.0, 10.0]);
+        let ends: Vec<f64> = (0..7).map(|_| pipeline.pass()).collect();
         assert_eq!(ends, [11.0, 21.0, 31.0, 41.0, 51.0, 61.0, 71.0]);
-        assert_eq!(line.free(), 22.0);
+        assert_eq!(pipeline.free(), 22.0);
     }
 }

@@ -1,8 +1,8 @@
 //! How the steps of a pipeline are divided into stages, and workers into pipelines.
 //!
-//! A pipeline's plan has a grain like any other: the fewest steps in one stage, so that `ceil(steps / grain)` stages
-//! make a pipeline. Workers beyond that make pipelines side by side, and none is left over: where they cannot be
-//! divided evenly some pipelines have a stage more.
+//! The grain of a pipeline's plan is the fewest steps in one stage, so a pipeline has at most `ceil(steps / grain)`
+//! stages. Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided evenly,
+//! some pipelines have one stage more.
 
 #![forbid(unsafe_code)]
 
@@ -12,19 +12,19 @@ use crate::plan::Plan;
 pub(crate) fn pipelines(plan: &Plan, steps: u32) -> Vec<u32> {
     let (steps, workers) = (steps.max(1), plan.workers.max(1));
     let stages = stages(steps, plan.grain).min(workers);
-    let lines = (workers / stages).max(workers.div_ceil(steps));
-    let before = |line: u32| (u64::from(workers) * u64::from(line) / u64::from(lines)) as u32;
-    (0..lines)
-        .map(|line| before(line + 1) - before(line))
+    let count = (workers / stages).max(workers.div_ceil(steps));
+    let before = |index: u32| (u64::from(workers) * u64::from(index) / u64::from(count)) as u32;
+    (0..count)
+        .map(|index| before(index + 1) - before(index))
         .collect()
 }
 
-/// Stages of so many steps at least, in one pipeline.
+/// Stages of one pipeline, each of at least `grain` steps but the last.
 pub(crate) fn stages(steps: u32, grain: u32) -> u32 {
     steps.div_ceil(grain.max(1)).max(1)
 }
 
-/// What steps cost beside one another: `known`, or the same for all where that says nothing about each of them.
+/// Relative costs of steps: `known`, or all equal where that does not give a positive cost for each.
 pub(crate) fn costs(known: &[f64], steps: u32) -> Vec<f64> {
     let sound = |cost: &f64| cost.is_finite() && *cost > 0.0;
     match known.len() == steps as usize && known.iter().all(sound) {
@@ -47,7 +47,7 @@ pub(crate) fn divide(costs: &[f64], stages: usize) -> Vec<u32> {
     }
     let (mut ends, mut at) = (Vec::with_capacity(stages), 0);
     for stage in 0..stages {
-        // Steps that the stages after this one need to have one each.
+        // Steps left so that each later stage has one.
         let rest = (stages - 1 - stage).min(costs.len() - at);
         let last = costs.len() - rest;
         let begin = at;
@@ -64,7 +64,7 @@ pub(crate) fn divide(costs: &[f64], stages: usize) -> Vec<u32> {
     ends
 }
 
-/// Whether no stage need cost more than `most`.
+/// Whether `stages` stages can each cost at most `most`.
 fn fits(costs: &[f64], stages: usize, most: f64) -> bool {
     let (mut used, mut sum) = (1, 0.0);
     for &cost in costs {
@@ -97,7 +97,7 @@ mod tests {
     use crate::plan::Dispatch;
     use crate::structure::fixtures::PIPELINE;
 
-    fn lines(steps: u32, grain: u32, workers: u32) -> Vec<u32> {
+    fn of(steps: u32, grain: u32, workers: u32) -> Vec<u32> {
         let plan = Plan {
             structure: &PIPELINE,
             dispatch: Dispatch::Fifo,
@@ -109,18 +109,22 @@ mod tests {
 
     #[test]
     fn every_worker_has_a_stage() {
-        assert_eq!(lines(64, 1, 5), [5]);
-        assert_eq!(lines(64, 13, 5), [5]);
-        assert_eq!(lines(64, 32, 2), [2]);
-        assert_eq!(lines(64, 32, 5), [2, 3]);
-        assert_eq!(lines(64, 64, 3), [1, 1, 1]);
-        assert_eq!(lines(64, 1, 100), [50, 50]);
-        assert_eq!(lines(3, 1, 7), [2, 2, 3]);
-        assert_eq!(lines(0, 0, 0), [1]);
+        assert_eq!(of(64, 1, 5), [5]);
+        assert_eq!(of(64, 13, 5), [5]);
+        assert_eq!(of(64, 32, 2), [2]);
+        assert_eq!(of(64, 32, 5), [2, 3]);
+        assert_eq!(of(64, 64, 3), [1, 1, 1]);
+        assert_eq!(of(64, 1, 100), [50, 50]);
+        assert_eq!(of(3, 1, 7), [2, 2, 3]);
+        assert_eq!(of(0, 0, 0), [1]);
         for (steps, grain, workers) in [(64, 7, 9), (5, 2, 23), (1, 1, 4), (64, u32::MAX, 6)] {
-            let lines = lines(steps, grain, workers);
-            assert_eq!(lines.iter().sum::<u32>(), workers);
-            assert!(lines.iter().all(|&stages| (1..=steps).contains(&stages)));
+            let pipelines = of(steps, grain, workers);
+            assert_eq!(pipelines.iter().sum::<u32>(), workers);
+            assert!(
+                pipelines
+                    .iter()
+                    .all(|&stages| (1..=steps).contains(&stages))
+            );
         }
     }
 
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_that_say_nothing_are_all_alike() {
+    fn unknown_costs_are_all_equal() {
         assert_eq!(costs(&[2.0, 1.0], 2), [2.0, 1.0]);
         for bad in [&[][..], &[1.0], &[1.0, 0.0], &[1.0, f64::NAN]] {
             assert_eq!(costs(bad, 2), [1.0, 1.0]);

@@ -7,20 +7,23 @@ mod json;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
+
+use crate::dispatch::sync::Padded;
+use crate::sync::lock;
 
 /// Events one track keeps unless [`Trace::with_limit`] says otherwise: about 12 MiB.
 pub const DEFAULT_LIMIT: usize = 1 << 18;
 
 /// A recorder of what ran where and when: cheap to clone, or off.
 ///
-/// Every track has storage of its own, so threads that record on tracks of their own never wait for each
-/// other. A track that is full drops further events and counts them.
+/// Every track has storage of its own, so threads that record on different tracks never wait for each other. A full track
+/// drops further events and counts them.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Recorder>>);
 
-/// Whose timeline an event belongs to.
+/// The timeline that an event belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
     /// The thread that reads units.
@@ -39,15 +42,9 @@ struct Recorder {
     workers: usize,
     limit: usize,
     /// Input, output, tuner, then the workers.
-    tracks: Vec<Padded>,
+    tracks: Vec<Padded<Mutex<Log>>>,
     counters: Mutex<Counters>,
 }
-
-/// A track's lock and its vector's head on cache lines of their own: recording on one track does not slow
-/// another down.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Padded(Mutex<Log>);
 
 #[derive(Debug, Default)]
 struct Log {
@@ -246,11 +243,6 @@ impl Recorder {
             counters.dropped += 1;
         }
     }
-}
-
-/// A thread that panicked while it recorded left a vector that is still whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

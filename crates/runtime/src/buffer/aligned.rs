@@ -10,13 +10,13 @@ pub use super::pages::LINE;
 use super::pages::{HUGE, MOSTLY, Mapping, PAGE};
 use super::slab;
 
-/// Buffers from this size on come in colours.
-const COLOURED: usize = slab::LEAST;
-/// Colours there are: buffers that are made one after the other have different ones.
+/// Buffers from this size on are coloured: they begin at different offsets. Otherwise what lies at one place in each of
+/// several buffers, as in those of a unit and its result, would compete for the same few sets of a cache: the
+/// second-level one repeats every 64 to 256 KiB, the first every 4.
+const COLOURED: usize = slab::MIN;
+/// Buffers that are made one after the other have different colours.
 const COLOURS: usize = 16;
-/// Bytes between two colours of large buffers and of others. What lies at one place in each of several buffers, as in
-/// those of a unit and its result, would else compete for the same few places in a cache: the second-level one repeats
-/// every 64 to 256 KiB, the first every 4.
+/// Bytes between two colours of buffers of huge pages, and of others.
 const HUGE_COLOUR: usize = (8 << 10) + COLOUR;
 const COLOUR: usize = 4 * LINE;
 
@@ -43,7 +43,7 @@ pub struct Aligned<T: Sample> {
 enum Memory {
     /// An allocation, which begins some bytes before it.
     Heap { before: usize },
-    /// Pages, which it may share with others.
+    /// Huge pages, which it may share with other buffers.
     Pages { _held: Arc<Mapping> },
 }
 
@@ -72,7 +72,7 @@ impl<T: Sample> Aligned<T> {
                 None => handle_alloc_error(layout),
             },
         };
-        // SAFETY: `start` begins `layout.size()` bytes that are ours, and `before` is less. Nobody looks at those before.
+        // SAFETY: `start` begins `layout.size()` bytes that are ours alone, and `before` is less.
         let start = unsafe {
             touch(start, layout.size());
             start.add(before).cast::<T>()
@@ -91,7 +91,7 @@ impl<T: Sample> Aligned<T> {
     }
 }
 
-/// Has the system map `bytes` from `start` on, which are zero, so that nobody waits for that later.
+/// Has the system map `bytes` from `start` on, which are zero, now and not when they are first used.
 ///
 /// # Safety
 /// They are the caller's alone.
@@ -102,7 +102,7 @@ unsafe fn touch(start: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// `bytes` in huge pages of their own or shared with others, where they fill them.
+/// `bytes` in huge pages of their own or in a shared one. `None` where they would leave too much of it unused.
 fn in_pages(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
     match in_huge_pages(bytes) {
         0 => slab::take(bytes),
@@ -119,15 +119,15 @@ fn in_huge_pages(bytes: usize) -> usize {
     bytes - rest + if rest >= MOSTLY { HUGE } else { 0 }
 }
 
-/// Where a buffer of `bytes` begins in its memory, a multiple of a line.
+/// At which byte of its memory a buffer of `bytes` begins, a multiple of a line.
 fn colour(bytes: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     if bytes < COLOURED {
         return 0;
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed) % COLOURS;
-    // Downwards: results are made after inputs. A processor takes a load for one of what was just stored where both lie
-    // at the same place of 4 KiB, and loads run ahead of stores.
+    // Downwards, because results are made after inputs: loads run ahead of stores, and a processor takes a load for one
+    // of what was just stored where both lie at the same place of 4 KiB.
     (COLOURS - 1 - number) * if bytes >= HUGE { HUGE_COLOUR } else { COLOUR }
 }
 

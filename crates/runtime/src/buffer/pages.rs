@@ -1,7 +1,7 @@
 //! Cache lines, and memory in huge pages.
 //!
-//! Reading a frame at an angle touches a page a row: with small pages address translation is what it waits for. And
-//! mapping small pages is what making a buffer costs, in a virtual machine many times as much as clearing it.
+//! Reading a frame at an angle touches a page per row, so with small pages it waits for address translation. And most of
+//! the cost of making a buffer is mapping small pages: in a virtual machine many times as much as clearing them.
 
 use std::ptr::NonNull;
 
@@ -9,22 +9,22 @@ use std::ptr::NonNull;
 pub const LINE: usize = 64;
 /// Bytes of a huge page.
 pub(super) const HUGE: usize = 2 << 20;
-/// So much of a huge page has to be used for it to be taken wholly: mapping one page and clearing all of it takes less
-/// time than mapping some hundred small ones.
+/// The least bytes that are put into a huge page: to map one page and clear all of it then takes less time than to map
+/// some hundred small ones.
 pub(super) const MOSTLY: usize = HUGE / 4 * 3;
 /// Least bytes of a page.
 pub(super) const PAGE: usize = 4 << 10;
 
 /// Zeroed memory that begins at a huge page. Where there are no huge pages it is in small ones.
 ///
-/// It comes from the system and goes back there: what an allocator keeps for the next one was cut into small pages by
-/// whoever had it before, and stays so.
+/// It comes from the system and goes back there. An allocator would keep memory that earlier uses had cut into small
+/// pages, and it would stay so.
 pub(super) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: a mapping is an address and its bytes belong to whoever holds it, on whatever thread.
+// SAFETY: a mapping is an address, and its bytes belong to its owner, on any thread.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; nothing can be done with a shared one but ask where it is.
 unsafe impl Sync for Mapping {}
@@ -44,7 +44,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in `zeroed` with as many bytes; whoever uses them keeps this.
+        // SAFETY: mapped in `zeroed` with as many bytes; their users keep this alive.
         unsafe { system::unmap(self.start, self.bytes) }
     }
 }
@@ -76,11 +76,11 @@ mod system {
         NonNull::new(start.cast())
     }
 
-    /// Unmaps what `map` mapped too much, if it did.
+    /// Unmaps the excess of `map`, if there is any.
     fn give_back(start: *mut c_void, bytes: usize) {
         if bytes > 0 {
-            // SAFETY: only `map` calls this, with whole pages that it mapped and nobody knows of. What cannot be
-            // unmapped stays, untouched.
+            // SAFETY: only `map` calls this, with whole pages that it mapped and gave to no one. What cannot be unmapped
+            // stays, untouched.
             let _ = unsafe { munmap(start, bytes) };
         }
     }
@@ -88,7 +88,7 @@ mod system {
     /// Gives memory back.
     ///
     /// # Safety
-    /// [`map`] gave `start` for as many bytes, and nobody uses them any more.
+    /// [`map`] gave `start` for as many bytes, and they are no longer used.
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
         let bytes = bytes.next_multiple_of(PAGE);
         // SAFETY: promised by the caller.
@@ -115,7 +115,7 @@ mod system {
     /// Gives memory back.
     ///
     /// # Safety
-    /// [`map`] gave `start` for as many bytes, and nobody uses them any more.
+    /// [`map`] gave `start` for as many bytes, and they are no longer used.
     pub(super) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
         if let Ok(layout) = Layout::from_size_align(bytes.max(1), HUGE) {
             // SAFETY: promised by the caller.
@@ -134,7 +134,7 @@ mod tests {
             let mapping = Mapping::zeroed(bytes).unwrap();
             let start = mapping.start().as_ptr();
             assert_eq!(start as usize % HUGE, 0);
-            // SAFETY: the mapping has so many bytes, and is nobody else's.
+            // SAFETY: the mapping has so many bytes, and only this test has it.
             let all = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
             assert!(all.iter().all(|&byte| byte == 0));
             all.fill(7);

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dispatch::WorkerId;
 
-/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the
-/// worker it runs on; a borrow is checked, so that no two jobs hold one value at once. Values lie on cache lines of
-/// their own.
+/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the worker it
+/// runs on. Borrows are checked, so no two jobs hold one value at once. Values lie on cache lines of their own.
 pub struct PerWorker<T> {
     slots: Box<[Slot<T>]>,
 }
@@ -109,7 +108,7 @@ pub struct Held<'a, T> {
 
 // SAFETY: sharing a borrow gives out `&T` and nothing else.
 unsafe impl<T: Sync> Sync for Held<'_, T> {}
-// SAFETY: whoever has the borrow has `&mut T`, which may be sent if `T` may.
+// SAFETY: a borrow is like `&mut T`, which may be sent if `T` may.
 unsafe impl<T: Send> Send for Held<'_, T> {}
 
 impl<T> Deref for Held<'_, T> {

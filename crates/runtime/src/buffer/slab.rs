@@ -1,15 +1,16 @@
 //! Huge pages shared by buffers that are smaller than one.
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::pages::{HUGE, MOSTLY, Mapping, PAGE};
+use crate::sync::lock;
 
 /// Bytes of a buffer that shares a page: least and most.
-pub(super) const LEAST: usize = 64 << 10;
-const MOST: usize = HUGE / 2;
+pub(super) const MIN: usize = 64 << 10;
+const MAX: usize = HUGE / 2;
 
-/// The page that buffers are taken from, and how many of its bytes are. It lives as long as a buffer in it does.
+/// The huge page that buffers are taken from, and how many of its bytes are used. It lives as long as a buffer in it.
 struct Current {
     page: Weak<Mapping>,
     used: usize,
@@ -20,16 +21,16 @@ static CURRENT: Mutex<Current> = Mutex::new(Current {
     used: 0,
 });
 
-/// `bytes` of a huge page from the start of a small one on, zeroed, which are nobody else's as long as the huge page
-/// lives. `None` for sizes that would leave too much of it unused, and where memory is exhausted.
+/// `bytes` zeroed bytes of a huge page, which are the caller's alone as long as the huge page lives. `None` for sizes
+/// that would leave too much of it unused, and where memory is exhausted.
 ///
-/// At the start of a small page, so that what lies where in it is for the buffers to choose.
+/// They begin at a small page, so that buffers choose their place within it.
 pub(super) fn take(bytes: usize) -> Option<(NonNull<u8>, Arc<Mapping>)> {
     let bytes = bytes.checked_next_multiple_of(PAGE)?;
-    if !(LEAST..=MOST).contains(&bytes) || HUGE / bytes * bytes < MOSTLY {
+    if !(MIN..=MAX).contains(&bytes) || HUGE / bytes * bytes < MOSTLY {
         return None;
     }
-    let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut current = lock(&CURRENT);
     let held = current.page.upgrade();
     let page = match held.filter(|_| current.used + bytes <= HUGE) {
         Some(page) => page,
@@ -56,20 +57,20 @@ mod tests {
         for bytes in [405_504, 101_376, 921_600] {
             assert!(take(bytes).is_some(), "{bytes}");
         }
-        for bytes in [0, 1, LEAST - PAGE, MOSTLY / 2 - PAGE, HUGE, usize::MAX] {
+        for bytes in [0, 1, MIN - PAGE, MOSTLY / 2 - PAGE, HUGE, usize::MAX] {
             assert!(take(bytes).is_none(), "{bytes}");
         }
     }
 
     #[test]
     fn no_byte_is_given_out_twice() {
-        let taken: Vec<_> = (0..40).map(|i| (i, take(LEAST + i * 1000))).collect();
+        let taken: Vec<_> = (0..40).map(|i| (i, take(MIN + i * 1000))).collect();
         let mut ranges: Vec<_> = taken
             .iter()
             .filter_map(|(i, piece)| {
                 let (start, page) = piece.as_ref()?;
                 let (from, page) = (start.as_ptr() as usize, page.start().as_ptr() as usize);
-                let to = from + LEAST + i * 1000;
+                let to = from + MIN + i * 1000;
                 assert!(from % PAGE == 0 && page <= from && to <= page + HUGE);
                 Some(from..to)
             })

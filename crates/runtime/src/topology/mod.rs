@@ -1,9 +1,10 @@
-//! The machine as found: cpus, cores and their classes, caches and who shares them, NUMA nodes, SIMD level.
+//! The machine as found: cpus, cores and their classes, caches and the cpus that share them, NUMA nodes, SIMD level.
 #![forbid(unsafe_code)]
 
 mod cgroup;
 mod cpulist;
 mod display;
+mod files;
 #[cfg(test)]
 mod fixture;
 mod placement;
@@ -110,8 +111,8 @@ pub struct Node {
 impl Topology {
     /// The machine this process runs on.
     ///
-    /// Found once per process, so that pinning threads later does not change it. What the operating system
-    /// does not tell (outside Linux, or in a sandbox without `/sys`) has plain defaults.
+    /// It is found once per process, so that pinning threads later does not change it. What the operating system does not
+    /// tell (outside Linux, or in a sandbox without `/sys`) has defaults.
     pub fn detect() -> Topology {
         static FOUND: OnceLock<Topology> = OnceLock::new();
         FOUND
@@ -122,15 +123,14 @@ impl Topology {
             .clone()
     }
 
-    /// Reads the machine from the `proc` and `sys` trees under `root`; `fallback` is the number of cpus to
-    /// assume where they do not tell. For copies of other machines' trees.
+    /// Reads the machine from the `proc` and `sys` trees under `root`, which may be copies of another machine's.
+    /// `fallback` is the number of cpus to assume where the trees do not tell.
     pub fn read(root: &Path, simd: Simd, fallback: usize) -> Topology {
         sysfs::read_topology(root, simd, fallback.max(1))
     }
 
-    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or what the quota has time for.
-    ///
-    /// A quota of a part of a cpu counts as a whole one: the tuner tries fewer workers but never more.
+    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or the quota, rounded up, where that is less. It
+    /// is rounded up because the tuner tries fewer workers but never more.
     pub fn workers(&self) -> usize {
         let cpus = self.cpus.len().clamp(1, MAX_WORKERS);
         match self.quota {
@@ -152,10 +152,10 @@ impl Topology {
 
     /// The cache one worker has to itself, in bytes: what its working set should fit in.
     ///
-    /// Of a core's first and second level data caches it is the largest share, a share being the size divided
-    /// by the cpus that use the cache (SMT siblings, or the cores of a module). The smallest over the
-    /// performance cores, since all workers get tiles of one size. Outer levels do not count even where one
-    /// cpu of theirs is visible: in a virtual machine the others belong to its neighbours.
+    /// A core's share of a cache is the size divided by the cpus that use the cache (SMT siblings, or the cores of a
+    /// module). The result is the largest share of a core's first and second level data caches, and of those the smallest
+    /// over the performance cores, since all workers get tiles of one size. Outer levels do not count, even where only one
+    /// of their cpus is visible: in a virtual machine the others belong to its neighbours.
     pub fn private_cache(&self) -> usize {
         let share = |cpu: &Cpu| {
             self.caches_of(cpu.id)
@@ -172,15 +172,14 @@ impl Topology {
             .unwrap_or(DEFAULT_PRIVATE_CACHE)
     }
 
-    /// The largest cache there is, in bytes: what all that a stream touches again and again should fit in. `None` where
-    /// the machine does not tell.
+    /// The largest cache, in bytes: what the buffers of a stream should fit in. `None` where the machine does not tell.
     pub fn outer_cache(&self) -> Option<usize> {
         let data = |cache: &&Cache| cache.kind != CacheKind::Instruction;
         self.caches.iter().filter(data).map(|c| c.bytes).max()
     }
 
-    /// Short stable text that tells machines apart on which different plans win: model, cores and cpus in
-    /// use, SIMD level, data caches. Letters, digits and `-+.;=` only.
+    /// A short, stable text that differs between machines on which different plans win: model, cores and cpus in use, SIMD
+    /// level, data caches. It has letters, digits and `-+.;=` only.
     pub fn machine_key(&self) -> String {
         let mut key = String::new();
         for c in self.model.chars() {

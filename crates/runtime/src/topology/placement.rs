@@ -15,9 +15,9 @@ pub struct Placed {
 impl Topology {
     /// Cpu sets for `workers` workers while input and output run on `io_cpu`.
     ///
-    /// Each worker gets a cpu of its own while there are enough: first one cpu of every core, performance cores
-    /// before efficiency cores and those that share a cache with `io_cpu` before others, then SMT siblings.
-    /// If there are more workers than cpus, each may use all of those cpus and the operating system balances.
+    /// Each worker gets a cpu of its own while there are enough. One cpu of every core comes first, then SMT siblings.
+    /// Among cores, performance cores come before efficiency cores, and those that share a cache with `io_cpu` before
+    /// others. If there are more workers than cpus, each may use all of those cpus and the operating system balances.
     pub fn placement(&self, placement: Placement, workers: usize, io_cpu: usize) -> Placed {
         if placement == Placement::None {
             return Placed {
@@ -57,11 +57,11 @@ impl Topology {
         }
         let cpus = match placement {
             Placement::IoSame if workers > 0 => {
-                let own = spread(&off_io, &near, workers - 1);
+                let own = assign(&off_io, &near, workers - 1);
                 std::iter::once(vec![io.id]).chain(own).collect()
             }
             Placement::ModuleDiff if !off_module.is_empty() => {
-                spread(&off_module, &off_module, workers)
+                assign(&off_module, &off_module, workers)
             }
             Placement::IoDiff | Placement::ModuleDiff if !off_io.is_empty() => {
                 if placement == Placement::ModuleDiff {
@@ -71,7 +71,7 @@ impl Topology {
                         Placement::IoDiff
                     ));
                 }
-                spread(&off_io, &off_io, workers)
+                assign(&off_io, &off_io, workers)
             }
             Placement::IoDiff | Placement::ModuleDiff => {
                 notes.push(format!(
@@ -140,8 +140,8 @@ impl Topology {
     }
 }
 
-/// One of `cpus` each while they suffice, otherwise `all` for everyone.
-fn spread(cpus: &[usize], all: &[usize], workers: usize) -> Vec<Vec<usize>> {
+/// One of `cpus` for each worker while they suffice, otherwise `all` for each.
+fn assign(cpus: &[usize], all: &[usize], workers: usize) -> Vec<Vec<usize>> {
     if workers <= cpus.len() {
         return cpus[..workers].iter().map(|&cpu| vec![cpu]).collect();
     }

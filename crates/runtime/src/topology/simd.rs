@@ -50,13 +50,13 @@ impl Simd {
 
     /// The level kernels use: what the processor has, lowered by `EVENER_CPU`.
     ///
-    /// Found once per process. A value of `EVENER_CPU` that [`Simd::from_env`] refuses lowers nothing.
+    /// It is found once per process. A value of `EVENER_CPU` that [`Simd::from_env`] refuses lowers nothing.
     pub fn detect() -> Simd {
         static LEVEL: OnceLock<Simd> = OnceLock::new();
         *LEVEL.get_or_init(|| Simd::from_env().unwrap_or_else(|_| Simd::hardware()))
     }
 
-    /// What [`Simd::detect`] finds, read anew, or why `EVENER_CPU` cannot be followed.
+    /// As [`Simd::detect`], but read anew, and an error where `EVENER_CPU` cannot be followed.
     ///
     /// # Errors
     /// The variable names no level, or one of another architecture.

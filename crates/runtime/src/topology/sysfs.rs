@@ -3,29 +3,15 @@
 //! Formats: the kernel's `Documentation/ABI/testing/sysfs-devices-system-cpu` and `admin-guide/cputopology.rst`.
 //! Every file may be missing; each has a default of its own.
 
-use std::fs;
 use std::path::Path;
 
 use super::cpulist::{parse_list, parse_size};
+use super::files::{read, read_list, read_number};
 use super::{Cache, CacheKind, CoreClass, Cpu, Node, Simd, Topology, cgroup};
 
-/// Cores count as of two classes if the faster ones exceed the slower ones by this factor. The turbo bins of
-/// like cores differ by less, the classes of known hybrid processors by more.
+/// Cores are of two classes if the faster ones exceed the slower ones by this factor. The turbo bins of like cores
+/// differ by less, the classes of known hybrid processors by more.
 const CLASS_RATIO: f64 = 1.25;
-
-pub(super) fn read(path: &Path) -> Option<String> {
-    fs::read_to_string(path)
-        .ok()
-        .map(|text| text.trim().to_owned())
-}
-
-fn read_number(path: &Path) -> Option<usize> {
-    read(path)?.parse().ok()
-}
-
-fn read_list(path: &Path) -> Option<Vec<usize>> {
-    parse_list(&read(path)?)
-}
 
 pub(super) fn read_topology(root: &Path, simd: Simd, fallback: usize) -> Topology {
     let base = root.join("sys/devices/system/cpu");
@@ -33,7 +19,7 @@ pub(super) fn read_topology(root: &Path, simd: Simd, fallback: usize) -> Topolog
     let mut allowed = allowed(root).unwrap_or_else(|| online.clone());
     match online.is_empty() {
         false => allowed.retain(|cpu| online.contains(cpu)),
-        // A list that nothing narrows has all numbers there could be.
+        // The list of a process that nothing narrows holds every number a cpu could have.
         true => allowed.truncate(fallback),
     }
     if allowed.is_empty() {
@@ -91,8 +77,8 @@ pub(super) fn read_topology(root: &Path, simd: Simd, fallback: usize) -> Topolog
     }
 }
 
-/// The affinity mask of the process's main thread: a thread that was pinned on purpose, as workers are, does
-/// not narrow what the process may use.
+/// The affinity mask of the process's main thread. Other threads may be pinned, as workers are, and do not narrow what
+/// the process may use.
 fn allowed(root: &Path) -> Option<Vec<usize>> {
     let status = read(&root.join("proc/self/status"))?;
     let list = status
@@ -158,8 +144,8 @@ fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
     ids.into_iter().filter_map(node).collect()
 }
 
-/// The class of each allowed cpu: as the processor's makers say where the kernel passes it on, else from
-/// capacity, else from frequency.
+/// The class of each allowed cpu: what the processor itself says, where the kernel passes it on; else from capacity;
+/// else from frequency.
 fn classes(root: &Path, allowed: &[usize]) -> Vec<CoreClass> {
     let devices = root.join("sys/devices");
     let types = |name: &str| read_list(&devices.join(name).join("cpus")).unwrap_or_default();
@@ -176,8 +162,8 @@ fn classes(root: &Path, allowed: &[usize]) -> Vec<CoreClass> {
         };
         return allowed.iter().map(class).collect();
     }
-    // The machine's fastest core decides, not the fastest of the allowed ones: a process confined to the
-    // efficiency cores is still on efficiency cores.
+    // All cores of the machine are compared, not only the allowed ones: a process confined to the efficiency cores is
+    // still on efficiency cores.
     let base = devices.join("system/cpu");
     let online = read_list(&base.join("online")).unwrap_or_else(|| allowed.to_vec());
     [
@@ -202,8 +188,8 @@ fn classes(root: &Path, allowed: &[usize]) -> Vec<CoreClass> {
     .unwrap_or_else(|| vec![CoreClass::Performance; allowed.len()])
 }
 
-/// The least speed of the faster class if the speeds fall into two, which the widest step between them tells.
-/// Processors with three classes so keep their medium and their fastest cores together.
+/// The least speed of the faster class, if the widest step between speeds makes two classes. So processors with three
+/// classes keep their medium and their fastest cores together.
 fn class_bound(mut speeds: Vec<usize>) -> Option<usize> {
     speeds.retain(|&speed| speed > 0);
     speeds.sort_unstable();

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Event, Log, Recorder, Trace, Track, lock};
+use super::{Event, Log, Recorder, Trace, Track};
+use crate::sync::lock;
 
 /// All events are of one process; its number only has to be the same in all of them.
 const PROCESS: u32 = 1;
@@ -66,7 +67,7 @@ impl Recorder {
 }
 
 fn write_log<W: Write>(log: &Log, thread: usize, list: &mut List<'_, W>) -> io::Result<()> {
-    // Spans are recorded when they end; readers want them by start and the enclosing one first.
+    // Spans are recorded when they end. Readers want them by start, and an enclosing one first.
     let mut events: Vec<&Event> = log.events.iter().collect();
     events.sort_by_key(|event| match **event {
         Event::Span { start, end, .. } => (start, u64::MAX - end),
