@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::dispatch::Pool;
 use crate::dispatch::affinity::{Affinity, ThreadRef, this_cpu};
 use crate::error::Error;
-use crate::plan::Placement;
+use crate::named::Placement;
 use crate::topology::Topology;
 
 /// Where the threads of one stream run. On drop the calling thread may run again where it could before.

@@ -11,6 +11,7 @@ pub mod buffer;
 pub mod dispatch;
 pub mod error;
 pub mod io;
+mod named;
 pub mod plan;
 pub mod quantity;
 pub mod rates;

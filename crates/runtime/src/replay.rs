@@ -8,8 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::stages;
-use crate::stream::pipeline::ROOM;
+use crate::stages::{self, ROOM};
 
 /// Seconds until the last of these jobs is done, if every worker takes the next one when it is done with its last: a
 /// shared FIFO, or units in a farm. Jobs are given in seconds.

@@ -8,6 +8,10 @@
 
 use crate::plan::Plan;
 
+/// Units that may wait between two stages: one for uneven stages, one for uneven units, and two for the moments in which
+/// another process has a stage's processor.
+pub(crate) const ROOM: usize = 4;
+
 /// Stages of each of the pipelines side by side that a plan makes of a unit of `steps`.
 pub(crate) fn pipelines(plan: &Plan, steps: u32) -> Vec<u32> {
     let (steps, workers) = (steps.max(1), plan.workers.max(1));
@@ -17,6 +21,13 @@ pub(crate) fn pipelines(plan: &Plan, steps: u32) -> Vec<u32> {
     (0..count)
         .map(|index| before(index + 1) - before(index))
         .collect()
+}
+
+/// Units that the pipelines of a plan have inside at once, where a unit has so many steps.
+pub(crate) fn units_inside(plan: &Plan, steps: u32) -> usize {
+    let pipelines = pipelines(plan, steps);
+    let stages: u32 = pipelines.iter().sum();
+    stages as usize + ROOM * (stages as usize - pipelines.len())
 }
 
 /// Stages of one pipeline, each of at least `grain` steps but the last.

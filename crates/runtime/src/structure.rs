@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
-use crate::plan::Dispatch;
+use crate::named::Dispatch;
 
 /// How the units of a stream flow through workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::plan::Dispatch;
+use crate::named::Dispatch;
 
 /// Which worker of its pool runs a job: `0..workers`. Worker 0 is the thread that called
 /// [`Pool::run`](super::Pool::run).

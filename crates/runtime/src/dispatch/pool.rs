@@ -10,7 +10,7 @@ use super::participants::Participants;
 use super::sleep::{Events, spin_until};
 use super::sync::{Arc, thread};
 use super::worker::{self, CurrentWorker, Shared};
-use crate::plan::Dispatch;
+use crate::named::Dispatch;
 
 /// Most workers a pool can have.
 pub const MAX_WORKERS: usize = 1024;

@@ -1,4 +1,4 @@
-//! Where the stages of a pipeline begin: what each step costs, corrected by what stages take.
+//! Where the stages of a pipeline end: what each step costs, corrected by what stages take.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use crate::stages::{divide, largest};
 
 /// Units of a stage whose median is one measurement.
 const WINDOW: usize = 12;
-/// Rounds of measurements that are believed outright; later ones only turn what is known.
-const YOUNG: u32 = 4;
-const LATER: f64 = 0.3;
+/// The first rounds of measurements replace what is known. Later ones have this weight.
+const FIRST_ROUNDS: u32 = 4;
+const LATER_WEIGHT: f64 = 0.3;
 /// Boundaries move for a gain beyond this share of the largest stage.
 const GAIN: f64 = 0.01;
 
-/// What steps cost beside one another.
+/// Relative costs of steps.
 #[derive(Debug)]
 pub(super) struct Balance {
     costs: Vec<f64>,
@@ -30,24 +30,27 @@ impl Balance {
         divide(&self.costs, stages)
     }
 
-    /// Takes what the stages that end at `ends` took, one after the other, in seconds. Better ends, if there are any.
+    /// Takes the seconds of each of the stages that end at `ends`. Better ends, if there are any.
     ///
-    /// A stage's steps keep their proportions and are scaled to its time. Each division cuts elsewhere, so in a few
-    /// rounds that tells steps apart that no stage ever ran alone.
+    /// A stage's steps keep their proportions and are scaled to its time. Each division cuts elsewhere, so a few rounds
+    /// find the costs even of steps that no stage ever ran alone.
     pub(super) fn learn(&mut self, ends: &[u32], took: &[f64]) -> Option<Vec<u32>> {
         let whole: f64 = self.costs.iter().sum();
         let time: f64 = took.iter().sum();
         if !(time > 0.0 && time.is_finite()) {
             return None;
         }
-        let trust = if self.rounds < YOUNG { 1.0 } else { LATER };
+        let weight = match self.rounds < FIRST_ROUNDS {
+            true => 1.0,
+            false => LATER_WEIGHT,
+        };
         self.rounds = self.rounds.saturating_add(1);
         let mut begin = 0;
         for (&end, &took) in ends.iter().zip(took) {
             let steps = &mut self.costs[begin..end as usize];
             let known: f64 = steps.iter().sum();
             if known > 0.0 && took > 0.0 {
-                let factor = (took / time * whole / known).powf(trust);
+                let factor = (took / time * whole / known).powf(weight);
                 steps.iter_mut().for_each(|cost| *cost *= factor);
             }
             begin = end as usize;
@@ -58,7 +61,7 @@ impl Balance {
     }
 }
 
-/// What one stage of one pipeline takes for a range of steps.
+/// Times of one stage for a range of steps.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     steps: Range<u32>,
@@ -66,7 +69,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Adds a unit. The median in seconds when there are enough for one.
+    /// Adds a unit. The median in seconds, when there are enough units for one.
     pub(super) fn add(&mut self, steps: &Range<u32>, took: Duration) -> Option<f64> {
         if self.steps != *steps {
             self.steps = steps.clone();

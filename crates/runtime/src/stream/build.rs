@@ -2,11 +2,12 @@
 
 use super::cancel::CancelToken;
 use super::error::{BoxError, StreamError};
+use super::options::{Options, RunOptions};
 use super::ports::{Sink, Source, Through};
 use super::report::{Names, Report};
-use super::run;
+use super::run::run;
 use super::schedule::Schedule;
-use super::tally::{ByteCount, OnProgress, Progress};
+use super::tally::{ByteCount, Progress};
 use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::Service;
@@ -65,11 +66,11 @@ impl Runtime {
     }
 }
 
-/// A source on its way to a service; made by [`Runtime::stream`].
+/// A stream that lacks a service; made by [`Runtime::stream`].
 #[must_use = "nothing runs before `.through(service).into(sink)`"]
 pub struct FromSource<'a, Src> {
-    pub(crate) runtime: &'a Runtime,
-    pub(crate) source: Src,
+    runtime: &'a Runtime,
+    source: Src,
 }
 
 impl<'a, Src> FromSource<'a, Src> {
@@ -91,38 +92,10 @@ impl<'a, Src> FromSource<'a, Src> {
 /// A stream that lacks a sink. Everything but the sink has a default.
 #[must_use = "nothing runs before `.into(sink)`"]
 pub struct Stream<'a, Src, S: Service> {
-    pub(super) runtime: &'a Runtime,
-    pub(super) source: Src,
-    pub(super) service: Result<S, BoxError>,
-    pub(super) options: Options<'a>,
-}
-
-/// What can be chosen about a stream.
-#[derive(Default)]
-pub(super) struct Options<'a> {
-    pub(super) choice: Choice,
-    pub(super) workers: Option<u32>,
-    pub(super) live: bool,
-    pub(super) in_flight: Option<usize>,
-    pub(super) cancel: CancelToken,
-    pub(super) on_progress: Option<OnProgress<'a>>,
-    pub(super) bytes: Option<ByteCount>,
-    pub(super) keep_partial: bool,
-    pub(super) names: Names,
-    pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
-}
-
-/// What whoever asks for a run can choose about it; everything has a default.
-#[derive(Default)]
-pub struct RunOptions<'a> {
-    /// Which plan.
-    pub plan: Choice,
-    /// Pins the number of workers.
-    pub workers: Option<u32>,
-    /// Ends the run early.
-    pub cancel: CancelToken,
-    /// Called now and then with how far the run is; see [`Stream::on_progress`].
-    pub on_progress: Option<OnProgress<'a>>,
+    runtime: &'a Runtime,
+    source: Src,
+    service: Result<S, BoxError>,
+    options: Options<'a>,
 }
 
 impl<'a, Src, S: Service> Stream<'a, Src, S> {
@@ -150,17 +123,17 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are full, the oldest
-    /// unit not yet begun is dropped and counted. There are at least 3 units of input in flight;
-    /// units keep the numbers they were read with; structures that have several in work at once are not used.
+    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are filled, the oldest
+    /// unit not yet begun is dropped and counted. At least 3 inputs are in flight. Units keep the numbers they were read
+    /// with. Structures that have several units in work at once are not used.
     pub fn live(mut self, live: bool) -> Self {
         self.options.live = live;
         self
     }
 
-    /// The most units in flight on either side: so many inputs and so many outputs exist at once, at least 1. By
-    /// default 4 inputs and 3 outputs, one each where reading or writing is in line; two more than a plan has in work
-    /// at once; 32 if units take less than 50 µs and there are many, so that a wake-up of a thread serves several.
+    /// The most inputs, and the most outputs, that exist at once; at least 1. By default there are 4 inputs and 3 outputs,
+    /// or 1 where reading or writing is in line; for a plan that has several units in work, two more than those; and 32 if
+    /// units take less than 50 µs and there are many, so that one wake-up of a thread serves several.
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self
@@ -175,21 +148,21 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// Calls `f` now and then, at most ten times a second, with how far the stream is; from whichever thread has
-    /// completed a unit, or has waited a second for one to be read. It should be quick: it takes computing time.
+    /// Calls `f` now and then, at most ten times a second, with how far the stream is. The caller is a thread that has
+    /// completed a unit, or has waited a second for one to be read. `f` should be quick: it takes computing time.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.options.on_progress = Some(Box::new(f));
         self
     }
 
-    /// Tells in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to it.
+    /// Shows in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to it.
     pub fn counting(mut self, bytes: &ByteCount) -> Self {
         self.options.bytes = Some(bytes.clone());
         self
     }
 
-    /// Whether the sink is finished and not aborted when the stream fails. Off by default.
-    /// A cancelled stream has not failed: its sink is finished.
+    /// Whether the sink is finished, not aborted, when the stream fails. Off by default. The sink of a cancelled stream is
+    /// finished: it has not failed.
     pub fn keep_partial(mut self, keep: bool) -> Self {
         self.options.keep_partial = keep;
         self
@@ -229,6 +202,6 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         Src: Source<S> + 'static,
         S::Input: 'static,
     {
-        run::run(self, sink)
+        run(self.runtime, self.source, self.service, self.options, sink)
     }
 }

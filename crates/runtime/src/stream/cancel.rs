@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::sync::lock;
 
-/// What wakes somebody who waits; see [`CancelToken::on_cancel`].
+/// Called to wake a waiting thread; see [`CancelToken::on_cancel`].
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
 /// Ends the streams it was given to: the unit in work is finished, what is complete is written, the sink is finished,
@@ -34,8 +34,7 @@ impl CancelToken {
 
     /// Asks every stream that has this token to end. It cannot be taken back.
     pub fn cancel(&self) {
-        // The list is locked around both steps, so that a stream that registers at this moment is either woken here
-        // or sees the flag.
+        // The list is locked around both steps, so a stream that registers at this moment is woken here or sees the flag.
         let wakers = lock(&self.inner.wakers);
         self.inner.cancelled.store(true, Ordering::Release);
         for (_, waker) in wakers.iter() {
@@ -48,8 +47,8 @@ impl CancelToken {
         self.inner.cancelled.load(Ordering::Acquire)
     }
 
-    /// Has `waker` called when the token is cancelled (at once if it is), until the guard is dropped. It is
-    /// called on the thread that cancels, with a lock held, so all it should do is wake somebody.
+    /// Has `waker` called when the token is cancelled, or at once if it is, until the guard is dropped. It is called on the
+    /// thread that cancels, with a lock held, so it should only wake a thread.
     pub fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
         let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let mut wakers = lock(&self.inner.wakers);

@@ -18,7 +18,7 @@ pub struct Panicked(pub String);
 /// A stream that failed. Workers have survived it and the runtime can be used again.
 ///
 /// Units are counted from 0 in the order of the source. `written` is how many units the sink accepted before;
-/// whether the sink then kept them is [`Stream::keep_partial`](super::Stream::keep_partial)'s choice.
+/// [`Stream::keep_partial`](super::Stream::keep_partial) decides whether the sink then keeps them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {

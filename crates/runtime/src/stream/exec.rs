@@ -19,14 +19,13 @@ use crate::trace::{Trace, Track};
 
 /// Runs units of one service, keeping the private memory of workers between them.
 ///
-/// Made by [`Runtime::executor`](crate::Runtime::executor); for benchmarks and tests, which want one unit under one
-/// plan and nothing else.
+/// Made by [`Runtime::executor`](crate::Runtime::executor), for benchmarks and tests that run one unit under one plan.
 pub struct Executor<'a, S: Service> {
     pool: &'a Pool,
     service: &'a S,
     shapes: Vec<Shape>,
     trace: Trace,
-    /// Made by the worker itself when it first needs it, so that it lies in memory near that worker.
+    /// A worker makes its own when it first needs it, so that it lies in memory near that worker.
     scratch: PerWorker<Option<S::Scratch>>,
     failed: AtomicBool,
     message: Mutex<Option<String>>,
@@ -113,10 +112,10 @@ impl<'a, S: Service> Executor<'a, S> {
         output: &S::Output,
     ) -> Result<(), StreamError> {
         self.check(plan)?;
-        match self.units(plan, 0, &[input], &[output], None) {
+        match self.run_units(plan, 0, &[input], &[output], None) {
             Ok(_) => Ok(()),
             Err(message) => {
-                self.forget();
+                self.drop_scratch();
                 Err(StreamError::Unit {
                     unit: 0,
                     written: 0,
@@ -160,8 +159,8 @@ impl<'a, S: Service> Executor<'a, S> {
         &self.trace
     }
 
-    /// Drops the private memory of all workers: what a failed kernel left in it is not used again.
-    pub(super) fn forget(&self) {
+    /// Drops the private memory of all workers, so that what a failed kernel left in it is not used again.
+    pub(super) fn drop_scratch(&self) {
         for worker in 0..self.scratch.len() {
             if let Ok(mut scratch) = self.scratch.hold(WorkerId(worker)) {
                 *scratch = None;
@@ -182,7 +181,7 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Runs all passes of a plan that was checked on units from number `unit` on: on one, or, side by side, on as many
     /// as the plan's shape has. `Err` says what a kernel said.
-    pub(super) fn units(
+    pub(super) fn run_units(
         &self,
         plan: &Plan,
         unit: u64,
@@ -191,12 +190,13 @@ impl<'a, S: Service> Executor<'a, S> {
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
         if plan.structure.flow == Flow::Pipeline {
-            return self.alone(plan, unit, inputs[0], outputs[0]);
+            return self.run_stages(plan, unit, inputs[0], outputs[0]);
         }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
         let structure = plan.structure;
-        // Other workers fetch all of this from the caller's cache, so it is what they need and no way to it.
+        // Other workers fetch all that the closure holds from the caller's cache, so it holds what they need and no pointers
+        // to it.
         let units = match structure.flow {
             Flow::Grouped => Units::Group(inputs, outputs),
             _ => Units::One(inputs[0], outputs[0]),
@@ -211,7 +211,7 @@ impl<'a, S: Service> Executor<'a, S> {
                 deadline,
                 caller: Caller::Works,
             };
-            let begin = move |worker| (worker, self.scratch.hold(worker));
+            let init = move |worker| (worker, self.scratch.hold(worker));
             let job = move |(worker, scratch): &mut (WorkerId, Hold<'_, S>), items: Range<u32>| {
                 if self.failed.load(Ordering::Relaxed) {
                     return;
@@ -221,14 +221,14 @@ impl<'a, S: Service> Executor<'a, S> {
                     pass,
                     items,
                 };
-                if let Err(message) = self.part(*worker, unit, &part, units, scratch) {
+                if let Err(message) = self.run_part(*worker, unit, &part, units, scratch) {
                     self.fail(message);
                 }
             };
-            let outcome = match self.pool.run_with(&batch, begin, job) {
+            let outcome = match self.pool.run_with(&batch, init, job) {
                 Ok(outcome) => outcome,
                 Err(panic) => {
-                    // What another job said meanwhile is no later failure's message.
+                    // A message of another job must not be taken for that of a later failure.
                     self.failure();
                     return Err(format!("panicked: {}", panic.message));
                 }
@@ -245,7 +245,7 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Runs one part on the worker that calls this and holds its private memory.
     #[inline]
-    fn part(
+    fn run_part(
         &self,
         worker: WorkerId,
         unit: u64,
@@ -255,11 +255,11 @@ impl<'a, S: Service> Executor<'a, S> {
     ) -> Result<(), String> {
         let scratch = scratch.as_deref_mut().map_err(|e| e.to_string())?;
         let scratch = scratch.get_or_insert_with(|| self.service.scratch());
-        // Parts of small units are so short that a copy of the result shows.
+        // Parts of small units are so short that a copy of the result would show in their time.
         let Some(start) = self.trace.start() else {
-            return self.kernel(part, units, scratch);
+            return self.run_kernel(part, units, scratch);
         };
-        let result = self.kernel(part, units, scratch);
+        let result = self.run_kernel(part, units, scratch);
         let name = part.structure.name;
         self.trace
             .end(Track::Worker(worker.0), name, unit, Some(start));
@@ -267,7 +267,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 
     #[inline]
-    fn kernel(
+    fn run_kernel(
         &self,
         part: &Part,
         units: Units<'_, S>,
@@ -281,7 +281,7 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Runs items of a structure's only pass on the worker that calls this: a whole unit of a farm, or steps of a
     /// pipeline. A panic is an error like any other.
-    pub(super) fn items(
+    pub(super) fn run_items(
         &self,
         worker: WorkerId,
         unit: u64,
@@ -296,7 +296,7 @@ impl<'a, S: Service> Executor<'a, S> {
         };
         catch_unwind(AssertUnwindSafe(|| {
             let units = Units::One(input, output);
-            self.part(worker, unit, &part, units, &mut self.scratch.hold(worker))
+            self.run_part(worker, unit, &part, units, &mut self.scratch.hold(worker))
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))
     }
@@ -310,9 +310,8 @@ impl<'a, S: Service> Executor<'a, S> {
         })
     }
 
-    /// Runs the stages of a pipeline one after the other on the calling thread: a unit by itself has nothing to overlap
-    /// with.
-    fn alone(
+    /// Runs the stages of a pipeline one after the other on the calling thread: a single unit has nothing to overlap with.
+    fn run_stages(
         &self,
         plan: &Plan,
         unit: u64,
@@ -325,7 +324,7 @@ impl<'a, S: Service> Executor<'a, S> {
         for end in stages::divide(&costs, stages as usize) {
             if end > begin {
                 let steps = (plan.structure, begin..end);
-                self.items(WorkerId(0), unit, steps, input, output)?;
+                self.run_items(WorkerId(0), unit, steps, input, output)?;
             }
             begin = end;
         }
@@ -346,8 +345,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 }
 
-/// The grain of a pass of `items` in a unit whose longest pass has `longest`, so that all passes have about as many
-/// jobs.
+/// The grain of a pass of `items` in a unit whose longest pass has `longest`. With it all passes have about as many jobs.
 fn scaled(grain: u32, items: u32, longest: u32) -> u32 {
     if items == longest {
         return grain;

@@ -1,34 +1,25 @@
 //! Whole units on different workers, with the results put back in order.
 //!
 //! Every worker takes the next unit when it is done with its last.
-//!
-//! Where an epoch ends and the next one has the same plan, nobody waits for the units still in work: they count in the
-//! next. Only another plan makes workers wait for one another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::claims::Claims;
-use super::delivery::{Delivery, Job, take};
-use super::engine::{Ended, Engine, Stop};
-use super::intake::Turns;
+use super::end::{EpochEnd, Stop};
+use super::engine::Engine;
+use super::overlap::{Job, Overlap};
 use super::ports::{Sink, Source};
+use super::reorder::ReorderBuffer;
 use super::schedule::Schedule;
-use crate::dispatch::{Batch, Caller, WorkerId};
+use crate::dispatch::WorkerId;
 use crate::service::Service;
-use crate::sync::{into_inner, lock};
+use crate::sync::lock;
 use crate::tuner::Epoch;
 
-/// Computes the units of `epoch` side by side, and of those after it as long as the plan is the same. `costs` gets
+/// Computes the units of `epoch` on different workers, and of those after it as long as the plan is the same. `costs` gets
 /// those of the last of them.
-///
-/// A unit's cost is what it took on its worker divided by the workers, so that one that was disturbed is one of many
-/// and not part of a mean, times what workers took beside their units, without what they slept for want of input and
-/// output. Waiting for an output because an earlier unit is still in work is no such want: it is what the order costs.
-/// What is reported of an epoch's units is their mean, taking and bringing left out: the true processing rate of
-/// Kalavri et al., "Three steps is all you need" (OSDI 2018).
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -36,138 +27,142 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     epoch: &Epoch,
     schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
-) -> Ended {
-    let plan = epoch.plan;
-    let may_grow = engine.may_grow();
-
-    let exec = engine.exec;
-    let in_link = engine.intake.link().clone();
-    let out_link = engine.outlet.link();
-    let next = engine.intake.taken();
-    let delivery = Delivery::new(&mut engine.outlet, &mut *engine.tally, next);
-    let delivery = Mutex::new(delivery);
-    let claims = Claims::new(
-        epoch,
-        schedule,
-        engine.cancel,
-        may_grow,
-        exec.pool().workers(),
-    );
-    let turns = Turns::new(&mut engine.intake);
-    // What workers did beside computing, and what they slept meanwhile, each up to where it was last asked for.
-    let beside = AtomicU64::new(0);
-    let slept = || turns.waited() + out_link.producers_slept();
-    let slept_before = Mutex::new(slept());
-
-    // What the units of an epoch cost that ends now.
-    let reckon = |delivery: &mut Delivery<'_, '_, '_, S, K>, rest: Rest| {
-        let ahead = claims.in_work(Instant::now()).sum();
-        let beside = Duration::from_nanos(beside.swap(0, Ordering::Relaxed));
-        let slept = slept();
-        let waited = slept.saturating_sub(std::mem::replace(&mut *lock(&slept_before), slept));
-        let times = delivery.turn_over(ahead);
-        let present = (times.began.elapsed() * plan.workers + times.ahead).saturating_sub(ahead);
-        let shares = |away| {
-            let present = present.saturating_sub(away);
-            shares(&times.took, present, plan.workers, rest)
-        };
-        delivery.count(&plan, &shares(beside));
-        shares(waited)
+) -> EpochEnd {
+    let workers = epoch.plan.workers;
+    let farm = Farm::new(Overlap::new(engine, epoch, schedule));
+    // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
+    let panicked = |payload| {
+        farm.units.fail(Stop::Stopped);
+        resume_unwind(payload)
     };
+    let pool = farm.units.exec.pool();
+    let panic = pool
+        .run(&farm.units.batch(workers), &|worker, items| {
+            for _ in items {
+                let run = AssertUnwindSafe(|| while farm.run_unit(worker) {});
+                catch_unwind(run).unwrap_or_else(panicked);
+            }
+        })
+        .err();
+    let last = farm.epoch_costs(&mut lock(&farm.units.reorder), AtEnd::Wait);
+    farm.units.end(panic, last, costs)
+}
 
-    let job = |worker: WorkerId| -> bool {
+struct Farm<'e, 'a, 'p, S: Service, Src, K> {
+    units: Overlap<'e, 'a, 'p, S, Src, K>,
+    /// Nanoseconds that workers did not compute in this epoch, in sum.
+    beside: AtomicU64,
+    /// How long workers had slept for want of input or output when the epoch began.
+    slept_before: Mutex<Duration>,
+}
+
+impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
+    fn new(units: Overlap<'e, 'a, 'p, S, Src, K>) -> Self {
+        let mut farm = Farm {
+            units,
+            beside: AtomicU64::new(0),
+            slept_before: Mutex::default(),
+        };
+        farm.slept_before = Mutex::new(farm.slept());
+        farm
+    }
+
+    /// How long workers have slept for want of input or output, in sum.
+    fn slept(&self) -> Duration {
+        self.units.intake.waited() + self.units.outputs.producers_slept()
+    }
+
+    /// Takes a unit, computes it and delivers it. `false` if there is none or it failed.
+    fn run_unit(&self, worker: WorkerId) -> bool {
+        let units = &self.units;
         let asked = Instant::now();
-        if !claims.claim(&delivery, |delivery| reckon(delivery, Rest::InWork)) {
+        if !units.claim(|reorder| self.epoch_costs(reorder, AtEnd::Continue)) {
             return false;
         }
         let Some(Job {
             unit,
             output,
             stalled,
-        }) = take(&plan, out_link, &turns, &delivery, &claims)
+        }) = units.take()
         else {
             return false;
         };
         let begin = Instant::now();
-        claims.begin(worker, begin);
-        let result = exec.items(
-            worker,
-            unit.number,
-            (plan.structure, 0..1),
-            &unit.value,
-            &output,
-        );
+        units.claims.begin(worker, begin);
+        let whole = (units.plan.structure, 0..1);
+        let result = units
+            .exec
+            .run_items(worker, unit.number, whole, &unit.value, &output);
         let end = Instant::now();
-        in_link.give_back(unit.value);
+        units.inputs.recycle(unit.value);
         if let Err(message) = result {
-            claims.end(worker);
-            let unit = unit.number;
-            claims.stop(&delivery, Stop::Unit { unit, message });
-            // Whoever waits for a unit that may never come, or for an output that will not be needed, returns.
-            in_link.stop_consumer();
-            out_link.stop_producers();
+            units.claims.end(worker);
+            units.fail((unit.number, message).into());
             return false;
         }
         {
-            let mut delivery = lock(&delivery);
-            claims.end(worker);
-            if claims.is_too_long(end - begin) {
-                claims.cut(&mut delivery, end - begin);
+            let mut reorder = lock(&units.reorder);
+            units.claims.end(worker);
+            if units.claims.is_too_long(end - begin) {
+                units.cut(&mut reorder, end - begin);
             }
-            let times = (end - begin, end);
-            delivery.finish(&claims, &plan, (unit.number, output), times, &in_link);
+            units.finish(&mut reorder, (unit.number, output), (end - begin, end));
         }
         let time = (begin - asked).saturating_sub(stalled) + end.elapsed();
-        beside.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+        self.beside
+            .fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
         true
-    };
+    }
 
-    let batch = Batch {
-        dispatch: plan.dispatch,
-        items: plan.workers,
-        grain: 1,
-        workers: plan.workers,
-        deadline: None,
-        caller: Caller::Works,
-    };
-    // Kernels, sources and sinks are caught where they are called, so this is a callback's.
-    let fell = |payload| {
-        claims.stop(&delivery, Stop::Stopped);
-        in_link.stop_consumer();
-        out_link.stop_producers();
-        resume_unwind(payload)
-    };
-    let panic = exec
-        .pool()
-        .run(&batch, &|worker, items| {
-            for _ in items {
-                let tended = AssertUnwindSafe(|| while job(worker) {});
-                catch_unwind(tended).unwrap_or_else(fell);
-            }
-        })
-        .err();
-
-    let last = reckon(&mut lock(&delivery), Rest::Waited);
-    into_inner(delivery).ended(claims, panic, last, costs)
+    /// What the units of an epoch cost that ends now.
+    ///
+    /// For the tuner a unit's cost is its time on its worker, divided by the workers, times a factor: the time that workers
+    /// were present, without what they slept for want of input and output, by the time that they computed. So a unit that
+    /// was disturbed is one of many and not a part of a mean. To wait for an output because an earlier unit is in work is
+    /// no such want: it is a cost of the order.
+    ///
+    /// The tally gets the mean of the same costs, but without taking and delivering: the true processing rate of Kalavri
+    /// et al., "Three steps is all you need" (OSDI 2018).
+    fn epoch_costs(
+        &self,
+        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
+        at_end: AtEnd,
+    ) -> Vec<Duration> {
+        let units = &self.units;
+        let workers = units.plan.workers;
+        let ahead = units.claims.in_work(Instant::now()).sum();
+        let beside = Duration::from_nanos(self.beside.swap(0, Ordering::Relaxed));
+        let slept = self.slept();
+        let slept_before = std::mem::replace(&mut *lock(&self.slept_before), slept);
+        let waited = slept.saturating_sub(slept_before);
+        let times = reorder.next_epoch(ahead);
+        let present = (times.began.elapsed() * workers + times.ahead).saturating_sub(ahead);
+        let without = |away| {
+            let present = present.saturating_sub(away);
+            shares(&times.took, present, workers, at_end)
+        };
+        reorder.count(&units.plan, &without(beside));
+        without(waited)
+    }
 }
 
-/// What workers do that have no unit of an epoch any more.
+/// What workers do at the end of an epoch, when they find no more units in it.
 #[derive(Clone, Copy, PartialEq)]
-enum Rest {
+enum AtEnd {
     /// They compute units of the next.
-    InWork,
-    /// They wait for the last one, half a unit each on average. A stream does so once, so that is not counted.
-    Waited,
+    Continue,
+    /// They wait for the last unit, half a unit each on average. A stream does so once, so that does not count.
+    Wait,
 }
 
-/// The costs of units that took `took` on their workers, which were there for `present` in sum.
-fn shares(took: &[Duration], present: Duration, workers: u32, rest: Rest) -> Vec<Duration> {
+/// The costs of units that took `took` on their workers, which were present for `present` in sum.
+fn shares(took: &[Duration], present: Duration, workers: u32, at_end: AtEnd) -> Vec<Duration> {
     let busy: f64 = took.iter().map(Duration::as_secs_f64).sum();
-    let end = match rest {
-        Rest::InWork => 0.0,
-        Rest::Waited => 0.5 * f64::from(workers - 1) * busy / took.len().max(1) as f64,
+    let waiting = match at_end {
+        AtEnd::Continue => 0.0,
+        AtEnd::Wait => 0.5 * f64::from(workers - 1) * busy / took.len().max(1) as f64,
     };
-    let share = (present.as_secs_f64() - end) / busy;
+    let share = (present.as_secs_f64() - waiting) / busy;
     let share = if share.is_finite() {
         share.max(1.0)
     } else {
@@ -186,15 +181,15 @@ mod tests {
     fn what_workers_take_beside_their_units_counts_and_the_end_does_not() {
         let ms = Duration::from_millis;
         let took = [ms(2); 4];
-        let cost = |present, rest| shares(&took, present, 2, rest)[0].as_secs_f64() * 1e3;
+        let cost = |present, at_end| shares(&took, present, 2, at_end)[0].as_secs_f64() * 1e3;
         // Two workers, two units each; half a unit is waited for at the end.
-        assert!((cost(ms(9), Rest::Waited) - 1.0).abs() < 1e-6);
-        assert!((cost(ms(13), Rest::Waited) - 1.5).abs() < 1e-6);
-        assert!((cost(ms(12), Rest::InWork) - 1.5).abs() < 1e-6);
-        assert!((cost(ms(1), Rest::Waited) - 1.0).abs() < 1e-6);
-        assert!(shares(&[], ms(1), 2, Rest::Waited).is_empty());
+        assert!((cost(ms(9), AtEnd::Wait) - 1.0).abs() < 1e-6);
+        assert!((cost(ms(13), AtEnd::Wait) - 1.5).abs() < 1e-6);
+        assert!((cost(ms(12), AtEnd::Continue) - 1.5).abs() < 1e-6);
+        assert!((cost(ms(1), AtEnd::Wait) - 1.0).abs() < 1e-6);
+        assert!(shares(&[], ms(1), 2, AtEnd::Wait).is_empty());
         assert_eq!(
-            shares(&[Duration::ZERO], Duration::ZERO, 2, Rest::InWork),
+            shares(&[Duration::ZERO], Duration::ZERO, 2, AtEnd::Continue),
             [Duration::ZERO]
         );
     }

@@ -2,71 +2,72 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::error::{BoxError, Panicked, panic_text};
-use super::exchange::{Exchange, Numbered, Taken};
 use super::ports::Source;
+use super::queue::{BufferQueue, Numbered, Taken};
 use crate::service::Service;
+use crate::sync::lock;
 use crate::trace::{Trace, Track};
 
 /// A unit that could not be read, and why.
 pub(super) type ReadFailure = (u64, BoxError);
 
-/// Buffers on their way from the source to the workers and back. Boxes, so that only pointers move: what a buffer says
-/// of itself stays in the caches of workers that have read it.
-pub(super) type InLink<S> = Exchange<Box<<S as Service>::Input>, Option<ReadFailure>>;
+/// Buffers between the source and the workers. They are boxed, so that only pointers move: the header of a buffer stays
+/// in the caches of workers that have read it.
+pub(super) type InputQueue<S> = BufferQueue<Box<<S as Service>::Input>, Option<ReadFailure>>;
 
 /// What comes next.
 pub(super) enum Next<I> {
     /// A unit.
     Unit(Numbered<I>),
-    /// The source has ended; told again and again.
+    /// The source has ended. Returned again and again.
     End,
-    /// The source has failed; told once, then `End`.
+    /// The source has failed. Returned once, then `End`.
     Failed(ReadFailure),
     /// The stream was stopped.
     Stopped,
 }
 
-/// Where the compute side takes its units from, in order.
+/// The units of the compute side, in order.
 pub(super) struct Intake<S: Service, Src> {
-    link: Arc<InLink<S>>,
+    queue: Arc<InputQueue<S>>,
     /// The source if it is read in line.
     inline: Option<Src>,
-    /// Empty buffers that the one thread which computes and reads has kept by itself; see [`Intake::give_back_alone`].
+    /// Empty buffers that the one thread which computes and reads has kept; see [`Intake::recycle_alone`].
     spare: Vec<Box<S::Input>>,
     trace: Trace,
     taken: u64,
-    over: bool,
+    ended: bool,
 }
 
 impl<S: Service, Src: Source<S>> Intake<S, Src> {
     /// Takes units from a thread that runs [`read_all`], or from `inline`.
-    pub(super) fn new(link: Arc<InLink<S>>, inline: Option<Src>, trace: Trace) -> Self {
+    pub(super) fn new(queue: Arc<InputQueue<S>>, inline: Option<Src>, trace: Trace) -> Self {
         Intake {
-            link,
+            queue,
             inline,
             spare: Vec::new(),
             trace,
             taken: 0,
-            over: false,
+            ended: false,
         }
     }
 
-    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock,
-    /// and the next [`Intake::take`] finds it.
-    pub(super) fn give_back_alone(&mut self, value: Box<S::Input>) {
+    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock, and
+    /// the next [`Intake::take`] finds it.
+    pub(super) fn recycle_alone(&mut self, value: Box<S::Input>) {
         match self.inline {
             Some(_) => self.spare.push(value),
-            None => self.link.give_back(value),
+            None => self.queue.recycle(value),
         }
     }
 
-    /// Buffers may be given back here by whoever has one.
-    pub(super) fn link(&self) -> &Arc<InLink<S>> {
-        &self.link
+    /// Where any thread recycles a buffer.
+    pub(super) fn queue(&self) -> &Arc<InputQueue<S>> {
+        &self.queue
     }
 
     /// The source is read by the threads that compute.
@@ -79,25 +80,25 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         self.taken
     }
 
-    /// Whether [`Intake::take`] gives something without waiting, for which this waits until then at most.
+    /// Waits until [`Intake::take`] would not wait, at most until `until`. Whether it would not.
     pub(super) fn is_ready_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
-        self.over || self.inline.is_some() || self.link.is_filled_by(until, before_waiting)
+        self.ended || self.inline.is_some() || self.queue.is_filled_by(until, before_waiting)
     }
 
-    /// The next unit, waiting for it; `before_waiting` is called first, and `waiting` each second that it takes,
-    /// with how many units were dropped so far.
+    /// Waits for the next unit. `before_waiting` is called before it waits, and `waiting` for each second that it waits, with
+    /// how many units were dropped so far.
     pub(super) fn take(
         &mut self,
         before_waiting: impl Fn(),
         mut waiting: impl FnMut(u64),
     ) -> Next<Box<S::Input>> {
-        if self.over {
+        if self.ended {
             return Next::End;
         }
         let next = match &mut self.inline {
             None => match self
-                .link
-                .take_or_tell(before_waiting, || waiting(self.link.dropped()))
+                .queue
+                .take_reporting(before_waiting, || waiting(self.queue.dropped()))
             {
                 Taken::Unit(unit) => Next::Unit(unit),
                 Taken::End(None) => Next::End,
@@ -105,7 +106,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
                 Taken::Stopped => Next::Stopped,
             },
             Some(source) => {
-                let Some(mut value) = self.spare.pop().or_else(|| self.link.empty()) else {
+                let Some(mut value) = self.spare.pop().or_else(|| self.queue.take_empty()) else {
                     return Next::Stopped;
                 };
                 match read(source, &mut value, self.taken, &self.trace) {
@@ -120,29 +121,29 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         };
         match &next {
             Next::Unit(_) => self.taken += 1,
-            Next::End | Next::Failed(_) => self.over = true,
+            Next::End | Next::Failed(_) => self.ended = true,
             Next::Stopped => {}
         }
         next
     }
 }
 
-/// An intake for workers that take units in turn.
-pub(super) struct Turns<'e, S: Service, Src> {
+/// An intake that several workers share.
+pub(super) struct SharedIntake<'e, S: Service, Src> {
     intake: Mutex<&'e mut Intake<S, Src>>,
-    link: Arc<InLink<S>>,
+    queue: Arc<InputQueue<S>>,
     inline: bool,
-    /// Nanoseconds that workers queued behind one that may have slept.
-    queued: AtomicU64,
+    /// Nanoseconds that workers waited for the lock while its holder may have slept.
+    blocked: AtomicU64,
 }
 
-impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
+impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
     pub(super) fn new(intake: &'e mut Intake<S, Src>) -> Self {
-        Turns {
-            link: Arc::clone(intake.link()),
+        SharedIntake {
+            queue: Arc::clone(intake.queue()),
             inline: intake.is_inline(),
             intake: Mutex::new(intake),
-            queued: AtomicU64::new(0),
+            blocked: AtomicU64::new(0),
         }
     }
 
@@ -155,10 +156,10 @@ impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
         self.lock().take(before_waiting, waiting)
     }
 
-    /// How long workers have waited for units to come, all together. Not what they waited while others read in line.
+    /// How long workers have waited for units, in sum, without what they waited while others read in line.
     pub(super) fn waited(&self) -> Duration {
-        let queued = Duration::from_nanos(self.queued.load(Ordering::Relaxed));
-        self.link.consumers_slept() + queued
+        let blocked = Duration::from_nanos(self.blocked.load(Ordering::Relaxed));
+        self.queue.consumers_slept() + blocked
     }
 
     fn lock(&self) -> MutexGuard<'_, &'e mut Intake<S, Src>> {
@@ -168,39 +169,39 @@ impl<'e, S: Service, Src: Source<S>> Turns<'e, S, Src> {
             Err(TryLockError::WouldBlock) => {}
         }
         let begin = Instant::now();
-        let intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        let intake = lock(&self.intake);
         if !self.inline {
-            let queued = begin.elapsed().as_nanos() as u64;
-            self.queued.fetch_add(queued, Ordering::Relaxed);
+            let blocked = begin.elapsed().as_nanos() as u64;
+            self.blocked.fetch_add(blocked, Ordering::Relaxed);
         }
         intake
     }
 }
 
-/// Reads until the source ends or fails or nobody wants more: what the thread `evener-in` does.
-/// A source that is `live` is never made to wait.
+/// Reads until the source ends or fails, or producers are stopped: what the thread `evener-in` does. A source that is
+/// `live` never waits.
 pub(super) fn read_all<S: Service, Src: Source<S>>(
     mut source: Src,
-    link: &InLink<S>,
+    queue: &InputQueue<S>,
     live: bool,
     trace: &Trace,
 ) {
     let mut number = 0;
-    let Some(mut value) = link.empty() else {
+    let Some(mut value) = queue.take_empty() else {
         return;
     };
     loop {
         match read(&mut source, &mut value, number, trace) {
             Ok(true) => {}
-            Ok(false) => return link.end(None),
-            Err(cause) => return link.end(Some((number, cause))),
+            Ok(false) => return queue.end(None),
+            Err(cause) => return queue.end(Some((number, cause))),
         }
         let unit = Numbered { number, value };
         let empty = if live {
-            link.swap(unit)
+            queue.swap(unit)
         } else {
-            link.put(unit, true);
-            link.empty()
+            queue.put(unit, true);
+            queue.take_empty()
         };
         match empty {
             Some(empty) => value = empty,

@@ -3,27 +3,27 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::{BoxError, Panicked, panic_text};
-use super::exchange::{Exchange, Numbered, Taken};
 use super::ports::Sink;
+use super::queue::{BufferQueue, Numbered, Taken};
 use crate::service::Service;
 use crate::trace::{Trace, Track};
 
-/// Buffers on their way from the workers to the sink and back. It ends with what of the output is to be kept.
-pub(super) type OutLink<S> = Exchange<Box<<S as Service>::Output>, Keep>;
+/// Buffers between the workers and the sink. It ends with what of the output is to be kept.
+pub(super) type OutputQueue<S> = BufferQueue<Box<<S as Service>::Output>, Keep>;
 
 /// What of the output is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// All of it, though there be no unit: the stream came to its end.
+    /// All of it, even without a unit: the stream came to its end.
     Whole,
-    /// The units there are. Where there is none, what was there before is worth more.
+    /// The units that were written. Without any, the output is aborted, so that an older output stays.
     Units,
     /// Nothing.
     Nothing,
 }
 
 impl Keep {
-    /// Of a stream that failed.
+    /// For a stream that failed.
     pub(super) fn partial(keep_partial: bool) -> Keep {
         if keep_partial {
             Keep::Units
@@ -100,10 +100,10 @@ impl<K> Writer<K> {
         self.written
     }
 
-    /// Writes what comes until it ends: what the thread `evener-out` does. `failed` is called when writing fails.
+    /// Writes results until they end: what the thread `evener-out` does. `failed` is called when writing fails.
     pub(super) fn write_all<S: Service>(
         mut self,
-        link: &OutLink<S>,
+        queue: &OutputQueue<S>,
         partial: Keep,
         failed: impl FnOnce(),
     ) -> Written
@@ -111,14 +111,14 @@ impl<K> Writer<K> {
         K: Sink<S>,
     {
         let keep = loop {
-            match link.take(|| ()) {
+            match queue.take(|| ()) {
                 Taken::Unit(Numbered { number, value }) => {
                     if !self.write(number, &value) {
-                        link.stop_producers();
+                        queue.stop_producers();
                         failed();
                         break partial;
                     }
-                    link.give_back(value);
+                    queue.recycle(value);
                 }
                 Taken::End(keep) => break keep,
                 Taken::Stopped => break partial,
@@ -138,28 +138,28 @@ pub(super) fn guarded<E: Into<BoxError>>(
     }
 }
 
-/// Where the compute side brings its units, in order.
+/// Where the compute side puts its results, in order.
 pub(super) struct Outlet<'a, S: Service, K> {
-    link: &'a OutLink<S>,
+    queue: &'a OutputQueue<S>,
     /// The sink if it is written in line.
     inline: Option<Writer<K>>,
-    /// Empty buffers that the one thread which computes and writes has kept by itself; see [`Outlet::bring`].
+    /// Empty buffers that the one thread which computes and writes has kept; see [`Outlet::put`].
     spare: Vec<Box<S::Output>>,
 }
 
 impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
-    /// Brings units to a thread that runs [`Writer::write_all`], or to `inline`.
-    pub(super) fn new(link: &'a OutLink<S>, inline: Option<Writer<K>>) -> Self {
+    /// Results go to a thread that runs [`Writer::write_all`], or to `inline`.
+    pub(super) fn new(queue: &'a OutputQueue<S>, inline: Option<Writer<K>>) -> Self {
         Outlet {
-            link,
+            queue,
             inline,
             spare: Vec::new(),
         }
     }
 
-    /// Empty buffers come from here.
-    pub(super) fn link(&self) -> &'a OutLink<S> {
-        self.link
+    /// The source of empty buffers.
+    pub(super) fn queue(&self) -> &'a OutputQueue<S> {
+        self.queue
     }
 
     /// The sink is written by the threads that compute.
@@ -167,20 +167,20 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
         self.inline.is_some()
     }
 
-    /// An empty buffer for the one thread that computes, waiting for one; `None` once producers are stopped.
-    pub(super) fn empty(&mut self) -> Option<Box<S::Output>> {
-        self.spare.pop().or_else(|| self.link.empty())
+    /// Waits for an empty buffer, for the one thread that computes; `None` once producers are stopped.
+    pub(super) fn take_empty(&mut self) -> Option<Box<S::Output>> {
+        self.spare.pop().or_else(|| self.queue.take_empty())
     }
 
-    /// Brings the next unit; `false` if it could not be written. A failure on the thread shows in [`Exchange::empty`] a
-    /// little later. Without `hurry`, see [`Exchange::put`]. Where the unit is written in line, its buffer passes no
-    /// lock, and other threads do not get it before [`Outlet::settle`].
-    pub(super) fn bring(&mut self, number: u64, value: Box<S::Output>, hurry: bool) -> bool {
+    /// Puts the next result; `false` if it could not be written. A failure on the thread shows a little later, in
+    /// [`BufferQueue::take_empty`]. For `wake` see [`BufferQueue::put`]. A buffer that is written in line passes no lock,
+    /// and other threads do not get it before [`Outlet::share_spare`].
+    pub(super) fn put(&mut self, number: u64, value: Box<S::Output>, wake: bool) -> bool {
         match &mut self.inline {
-            None => self.link.put(Numbered { number, value }, hurry),
+            None => self.queue.put(Numbered { number, value }, wake),
             Some(writer) => {
                 if !writer.write(number, &value) {
-                    self.link.stop_producers();
+                    self.queue.stop_producers();
                     return false;
                 }
                 self.spare.push(value);
@@ -189,17 +189,17 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
         true
     }
 
-    /// Gives all threads the buffers that were kept.
-    pub(super) fn settle(&mut self) {
+    /// Makes the buffers that were kept available to all threads.
+    pub(super) fn share_spare(&mut self) {
         let spare = self.spare.drain(..);
-        spare.for_each(|value| self.link.give_back(value));
+        spare.for_each(|value| self.queue.recycle(value));
     }
 
-    /// Nothing more comes. What became of the output, if it was written in line; else the thread tells.
+    /// Ends the output. What became of it, if it was written in line; otherwise the thread returns that.
     pub(super) fn end(self, keep: Keep, partial: Keep) -> Option<Written> {
         match self.inline {
             None => {
-                self.link.end(keep);
+                self.queue.end(keep);
                 None
             }
             Some(writer) => {

@@ -1,4 +1,4 @@
-//! What a stream is joined to: sources, sinks, and what can stand between them.
+//! The ends of a stream: sources and sinks, and what can stand between them.
 
 use std::convert::Infallible;
 
@@ -14,22 +14,22 @@ pub trait Source<S: Service>: Send {
     /// What can go wrong in reading. It comes out of the stream as [`StreamError::Source`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Called once before the first unit: the place to ask what of a unit the service reads at all.
+    /// Called once before the first unit. Here a source may ask which parts of a unit the service reads.
     fn start(&mut self, service: &S) {
         let _ = service;
     }
 
-    /// Overwrites `unit` with the next unit; `false` at the end, when `unit` is left as it likes.
-    /// Not called again after the end or an error.
+    /// Overwrites `unit` with the next unit. `false` at the end, where `unit` may have any content. Not called again after
+    /// the end or an error.
     fn read(&mut self, unit: &mut S::Input) -> Result<bool, Self::Error>;
 
-    /// How many units will be read in all, where that is known; for progress and for how much the tuner may try.
+    /// How many units will be read in all, where that is known. Progress shows it, and the tuner tries plans accordingly.
     fn units(&self) -> Option<u64> {
         None
     }
 
-    /// Whether reading is so cheap that it should be done by the computing threads, without a thread and a hand-over
-    /// of its own. Ignored in live streams.
+    /// Whether reading is so cheap that the computing threads should do it, without a thread of its own. Ignored in live
+    /// streams.
     fn inline(&self) -> bool {
         false
     }
@@ -38,13 +38,13 @@ pub trait Source<S: Service>: Send {
 /// Where the units of a stream go, in order.
 ///
 /// A sink runs on a thread of its own, `evener-out`, unless it is [`inline`](Sink::inline); it may block.
-/// A panic in it is reported like an error. Dropped without [`Sink::finish`] it is to leave no partial output, as with
-/// [`Sink::abort`].
+/// A panic in it is reported like an error. A sink that is dropped without [`Sink::finish`] should leave no partial
+/// output, as with [`Sink::abort`].
 pub trait Sink<S: Service>: Send {
     /// What can go wrong in writing. It comes out of the stream as [`StreamError::Sink`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Called once before the first unit, also when none will come: the place to write a header.
+    /// Called once before the first unit, even if none comes. Here a sink may write a header.
     fn start(&mut self, service: &S) -> Result<(), Self::Error> {
         let _ = service;
         Ok(())
@@ -56,12 +56,11 @@ pub trait Sink<S: Service>: Send {
     /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename into place.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Called instead of [`Sink::finish`] when the stream failed and what was written is not to be kept, or was ended
-    /// early with nothing written.
+    /// Called instead of [`Sink::finish`] when the stream failed and its output is not to be kept, or when it was ended early
+    /// with nothing written.
     fn abort(&mut self) {}
 
-    /// Whether writing is so cheap that it should be done by the computing threads, without a thread and a hand-over
-    /// of its own.
+    /// Whether writing is so cheap that the computing threads should do it, without a thread of its own.
     fn inline(&self) -> bool {
         false
     }
@@ -88,7 +87,7 @@ impl<Src, S: Service> Through<Src> for S {
     }
 }
 
-/// A sink that throws units away: for measuring, and for services that are run for what they report.
+/// A sink that discards units: for measuring, and for services of which only the report is wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 

@@ -41,7 +41,7 @@ pub struct Report {
     pub plans: Vec<PlanTimes>,
     /// How much faster that plan is than `sequential`, where this is known.
     pub gain: Option<Gain>,
-    /// What the search came to.
+    /// Counts of the search for a plan.
     pub search: Option<Search>,
     /// Every decision of the tuner with its reason, a line each.
     pub decisions: Vec<String>,
@@ -86,7 +86,7 @@ pub struct Gain {
     pub measured: bool,
 }
 
-/// What the search for a plan came to.
+/// Counts of the search for a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Search {
     /// Epochs run.
@@ -97,7 +97,7 @@ pub struct Search {
     pub switches: u32,
     /// How often the search was opened again because the plan's cost had changed.
     pub drifts: u32,
-    /// Time lost on plans that were slower than the best known, in seconds.
+    /// Time lost on plans slower than the best known, in seconds.
     pub exploring_s: f64,
 }
 
@@ -126,7 +126,7 @@ impl Default for Names {
 
 impl Names {
     fn of(&self, plan: &Plan) -> String {
-        // What the grain counts, which is not items everywhere.
+        // The grain counts items, units or steps.
         let grain = match plan.structure.flow {
             Flow::Farm => self.units.as_str(),
             Flow::Pipeline => "steps",
@@ -142,7 +142,7 @@ impl Names {
     }
 }
 
-/// How a stream ran, in the words of the tuner; made by [`Report::how`].
+/// The plan of a stream and what it gained; made by [`Report::how`].
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a>(&'a Report);
 

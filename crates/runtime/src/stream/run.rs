@@ -1,75 +1,40 @@
-//! Runs a stream: sets both sides up, computes, and takes both down whatever happened.
+//! Runs a stream from its beginning to its report.
 
-use std::sync::Arc;
-use std::thread;
-use std::time::Instant;
-
-use super::build::{Options, Stream};
-use super::engine::{Engine, Limits, MANY, Stop, not_live};
-use super::error::{BoxError, Panicked, StreamError, panic_text};
-use super::exchange::Exchange;
+use super::end::{Stop, not_live};
+use super::error::{BoxError, StreamError};
 use super::exec::Executor;
-use super::intake::{InLink, Intake, read_all};
-use super::outlet::{Keep, OutLink, Outlet, Writer, Written, guarded};
-use super::pipeline::ROOM;
+use super::flow::{Context, Flowed, flow};
+use super::options::Options;
+use super::outlet::{Keep, Writer, guarded};
 use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::{ByteCount, Tally};
-use crate::affinity::StreamAffinity;
-use crate::error::Error;
 use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::{Service, Shape};
 use crate::tuner::{Memory, Tuner, TunerSetup};
 
-/// Buffers in flight where a thread reads or writes.
-const INPUTS: usize = 4;
-const OUTPUTS: usize = 3;
-/// The fewest inputs of a live stream: one being read, one ready, one being computed.
-const LIVE_INPUTS: usize = 3;
-
-const READER: &str = "evener-in";
-const WRITER: &str = "evener-out";
-
-/// What both sides of a stream run with.
-struct Site<'a, S: Service> {
+/// See [`Stream::into`](super::Stream::into).
+pub(super) fn run<'a, Src, S, K>(
     runtime: &'a Runtime,
-    service: &'a S,
-    exec: &'a Executor<'a, S>,
-    options: &'a Options<'a>,
-    affinity: &'a StreamAffinity<'a>,
-}
-
-/// What is left of a stream when no unit flows any more.
-struct Remains {
-    stop: Stop,
-    written: Written,
-    inputs: usize,
-    outputs: usize,
-    dropped: u64,
-}
-
-/// See [`Stream::into`].
-pub(super) fn run<Src, S, K>(stream: Stream<'_, Src, S>, mut sink: K) -> Result<Report, StreamError>
+    mut source: Src,
+    service: Result<S, BoxError>,
+    mut options: Options<'a>,
+    mut sink: K,
+) -> Result<Report, StreamError>
 where
     Src: Source<S> + 'static,
     S: Service,
     S::Input: 'static,
     K: Sink<S>,
 {
-    let Stream {
-        runtime,
-        mut source,
-        service,
-        mut options,
-    } = stream;
     let service = service.map_err(|cause| StreamError::Bind { cause })?;
     let trace = runtime.trace();
     let private_cache = runtime.topology().private_cache();
     let mut exec = Executor::new(runtime.pool(), &service, private_cache, trace.clone());
     let mut remember = None;
-    let mut schedule = match options.schedule.take() {
+    let mut schedule: Box<dyn Schedule + 'a> = match options.schedule.take() {
         Some(schedule) => schedule,
         None => {
             let (tuner, memory) = tuner(
@@ -84,50 +49,32 @@ where
         }
     };
     let affinity = runtime.stream_affinity()?;
-
     let mut tally = Tally::new(
         source.units(),
         options.on_progress.take(),
         options.bytes.clone(),
     );
-    let started = guarded(|| {
-        source.start(&service);
-        Ok::<(), BoxError>(())
-    });
-    if let Err(cause) = started {
+    if let Err(error) = start(&service, &mut source, &mut sink) {
         Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
-        return Err(StreamError::Source {
-            unit: 0,
-            written: 0,
-            cause,
-        });
+        return Err(error);
     }
-    if let Err(cause) = guarded(|| sink.start(&service)) {
-        Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
-        return Err(StreamError::Sink {
-            unit: None,
-            written: 0,
-            cause,
-        });
-    }
-    let site = Site {
+    let context = Context {
         runtime,
         service: &service,
         exec: &exec,
         options: &options,
         affinity: &affinity,
     };
-    let remains = flow(&site, source, sink, &mut *schedule, &mut tally)?;
-    let Remains {
+    let Flowed {
         stop,
         written,
         inputs,
         outputs,
         dropped,
-    } = remains;
+    } = flow(&context, source, sink, &mut *schedule, &mut tally)?;
 
     let wall_s = tally.began().elapsed().as_secs_f64();
-    let cancelled = finished(stop, written.failure, written.units)?;
+    let cancelled = cancelled(stop, written.failure, written.units)?;
     let summary = schedule.summary();
     if let Some((memory, key)) = remember
         && let Some((plan, cost)) = summary.and_then(|s| Some((s.plan, s.cost?)))
@@ -168,6 +115,28 @@ where
             scratches: exec.scratches(),
             peak_resident: report::peak_resident(),
         },
+    })
+}
+
+/// Starts the source, then the sink.
+fn start<S: Service, Src: Source<S>, K: Sink<S>>(
+    service: &S,
+    source: &mut Src,
+    sink: &mut K,
+) -> Result<(), StreamError> {
+    let started = guarded(|| {
+        source.start(service);
+        Ok::<(), BoxError>(())
+    });
+    started.map_err(|cause| StreamError::Source {
+        unit: 0,
+        written: 0,
+        cause,
+    })?;
+    guarded(|| sink.start(service)).map_err(|cause| StreamError::Sink {
+        unit: None,
+        written: 0,
+        cause,
     })
 }
 
@@ -219,7 +188,7 @@ fn tuner<'a>(
 }
 
 /// Whether the stream was cancelled, or the earliest error.
-fn finished(
+fn cancelled(
     stop: Stop,
     sink: Option<(Option<u64>, BoxError)>,
     written: u64,
@@ -230,7 +199,7 @@ fn finished(
         cause,
     });
     match (stop, sink) {
-        // Units are written after they are computed, so one that failed there was before all that fail later.
+        // Units are written after they are computed, so a unit that could not be written is earlier than one that failed.
         (_, Some(error @ StreamError::Sink { unit: Some(_), .. })) => Err(error),
         (Stop::Source { unit, cause }, _) => Err(StreamError::Source {
             unit,
@@ -247,162 +216,4 @@ fn finished(
         (Stop::End, None) => Ok(false),
         (Stop::Stopped, None) => Ok(true),
     }
-}
-
-/// Lets go of both sides when computing has ended, also by a panic of a callback.
-struct Release<'a, S: Service> {
-    in_link: &'a InLink<S>,
-    out_link: &'a OutLink<S>,
-    partial: Keep,
-}
-
-impl<S: Service> Drop for Release<'_, S> {
-    fn drop(&mut self) {
-        self.in_link.stop_producers();
-        // The writer has ended by itself unless this is a panic.
-        self.out_link.end(self.partial);
-    }
-}
-
-/// Lets units flow until something ends the stream.
-fn flow<Src, S, K>(
-    site: &Site<'_, S>,
-    source: Src,
-    sink: K,
-    schedule: &mut dyn Schedule,
-    tally: &mut Tally<'_>,
-) -> Result<Remains, StreamError>
-where
-    Src: Source<S> + 'static,
-    S: Service,
-    S::Input: 'static,
-    K: Sink<S>,
-{
-    let Options {
-        live,
-        keep_partial,
-        in_flight,
-        ref cancel,
-        ..
-    } = *site.options;
-    let partial = Keep::partial(keep_partial);
-    let trace = site.runtime.trace();
-    let (read_inline, write_inline) = (source.inline() && !live, sink.inline());
-    // A farm has a unit for each worker in work, a pipeline some more between its stages.
-    let overlapping = (1 + ROOM) * site.runtime.workers() + 2;
-    let limits = Limits {
-        inputs: in_flight
-            .unwrap_or(INPUTS.max(overlapping).max(MANY))
-            .max(if live { LIVE_INPUTS } else { 1 }),
-        outputs: in_flight.unwrap_or(OUTPUTS.max(overlapping).max(MANY)),
-    };
-    let in_link: Arc<InLink<S>> = Arc::new(Exchange::new(limits.inputs));
-    let out_link: OutLink<S> = Exchange::new(limits.outputs);
-    let writer = Writer::new(sink, trace.clone());
-
-    let (source, reader) = if read_inline {
-        (Some(source), None)
-    } else {
-        let (link, trace, affinity) = (Arc::clone(&in_link), trace.clone(), site.affinity.io());
-        let body = move || {
-            affinity.apply();
-            read_all::<S, Src>(source, &link, live, &trace);
-        };
-        match thread::Builder::new().name(READER.into()).spawn(body) {
-            Ok(reader) => (None, Some(reader)),
-            Err(source) => {
-                writer.close::<S>(Keep::Nothing);
-                return Err(Error::Thread {
-                    name: READER,
-                    source,
-                }
-                .into());
-            }
-        }
-    };
-
-    let remains = thread::scope(|scope| {
-        let _release = Release::<S> {
-            in_link: &in_link,
-            out_link: &out_link,
-            partial,
-        };
-        let (writer, thread) = if write_inline {
-            (Some(writer), None)
-        } else {
-            let (link, in_link, affinity) = (&out_link, &in_link, site.affinity.io());
-            let body = move || {
-                affinity.apply();
-                writer.write_all::<S>(link, partial, || in_link.stop_consumer())
-            };
-            let thread = thread::Builder::new()
-                .name(WRITER.into())
-                .spawn_scoped(scope, body)
-                .map_err(|source| Error::Thread {
-                    name: WRITER,
-                    source,
-                })?;
-            (None, Some(thread))
-        };
-        let mut engine = Engine {
-            service: site.service,
-            exec: site.exec,
-            affinity: site.affinity,
-            intake: Intake::new(Arc::clone(&in_link), source, trace.clone()),
-            outlet: Outlet::new(&out_link, writer),
-            tally,
-            cancel,
-            limits,
-            live,
-            prepared: Vec::new(),
-            balance: None,
-        };
-        let count = |inline: bool, usual: usize, most: usize| match inline {
-            true => 1,
-            false => usual.min(most),
-        };
-        let inputs = count(read_inline, INPUTS, limits.inputs);
-        let outputs = count(write_inline, OUTPUTS, limits.outputs);
-        let begin = Instant::now();
-        engine.ensure(inputs, outputs);
-        let pair = 2 * begin.elapsed() / (inputs + outputs) as u32;
-        schedule.buffers(pair, engine.in_work() as u32);
-        let link = Arc::clone(&in_link);
-        let waker = cancel.on_cancel(Arc::new(move || link.stop_consumer()));
-        let stop = engine.drive(schedule);
-        drop(waker);
-
-        in_link.stop_producers();
-        let keep = match stop {
-            Stop::End => Keep::Whole,
-            Stop::Stopped => Keep::Units,
-            _ => partial,
-        };
-        let written = engine
-            .outlet
-            .end(keep, partial)
-            .or_else(|| thread.map(joined));
-        Ok::<_, StreamError>(Remains {
-            stop,
-            written: written.unwrap_or_default(),
-            inputs: in_link.buffers(),
-            outputs: out_link.buffers(),
-            dropped: in_link.dropped(),
-        })
-    })?;
-    // A reader that is inside a read is left to itself: the read may never return.
-    if let Some(reader) = reader
-        && !in_link.is_busy()
-    {
-        // It catches what its source throws, so there is no panic to pass on.
-        let _ = reader.join();
-    }
-    Ok(remains)
-}
-
-fn joined(thread: thread::ScopedJoinHandle<'_, Written>) -> Written {
-    thread.join().unwrap_or_else(|payload| Written {
-        units: 0,
-        failure: Some((None, Panicked(panic_text(&*payload)).into())),
-    })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What there is to say about the time units took, in seconds. All 0 where there were none.
+/// Statistics of the times of units, in seconds. All 0 without units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
     /// The shortest.
@@ -15,14 +15,14 @@ pub struct Times {
     pub p99_s: f64,
 }
 
-/// A sample of a sequence of times: all of them up to a limit, beyond it one chosen at random from each run of 2,
-/// then 4, … units, so that it stays evenly spread over the stream and no period in the stream can fool it.
+/// A sample of a sequence of times. Up to a limit it has all of them, beyond it one chosen at random from each run of 2,
+/// then 4, … units. So it stays evenly spread over the stream, and a period in the stream does not bias it.
 pub(super) struct Samples {
     kept: Vec<f32>,
     limit: usize,
     /// Times that one kept time stands for.
     stride: u64,
-    /// Position in the present run, and which of it is to be kept.
+    /// Position in the present run, and which one of it is kept.
     at: u64,
     keep: u64,
     random: u64,
@@ -70,7 +70,7 @@ impl Samples {
         }
     }
 
-    /// Keeps one of each pair and halves the rate from here on.
+    /// Keeps one of each pair, and half as many times from here on.
     fn thin(&mut self) {
         for i in 0..self.kept.len() / 2 {
             let one = self.below(2) as usize;
@@ -91,7 +91,7 @@ impl Samples {
         (self.random >> 32) & (n - 1)
     }
 
-    /// About all times that were added.
+    /// Statistics of all times that were added.
     pub(super) fn times(&self) -> Times {
         if self.count == 0 {
             return Times::default();
@@ -103,7 +103,7 @@ impl Samples {
         }
     }
 
-    /// About the last quarter of the times that were added, from those kept.
+    /// Statistics of the last quarter of the times, from those kept.
     pub(super) fn last_quarter(&self) -> Times {
         times(&self.kept[self.kept.len() - self.kept.len().div_ceil(4)..])
     }

@@ -1,4 +1,4 @@
-//! Who says which plan runs when.
+//! What gives a stream its plans.
 
 use std::time::Duration;
 
@@ -6,9 +6,8 @@ use crate::tuner::{Epoch, Measured, Summary, Tuner};
 
 /// Gives a stream its plans, epoch by epoch: the [`Tuner`], or a script in a test or an experiment.
 ///
-/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it
-/// ended before a unit was done. Where it runs units side by side it does so on whichever worker finds that the epoch
-/// has no units left.
+/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it ended
+/// before a unit was done. Where units overlap, the worker that finds no unit left in the epoch makes the calls.
 pub trait Schedule: Send {
     /// What the next epoch does.
     fn next(&mut self) -> Epoch;
@@ -16,12 +15,13 @@ pub trait Schedule: Send {
     /// Takes the outcome of that epoch.
     fn record(&mut self, measured: Measured<'_>);
 
-    /// Takes what units of the last epoch recorded cost that were still in work then, if the next was of another plan.
+    /// Takes the costs of units that were still in work when the last epoch was recorded, if the next has another plan.
     fn late(&mut self, costs: &[Duration]) {
         let _ = costs;
     }
 
-    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are.
+    /// Takes how long it takes to make an input and an output buffer, and how many units can be in work with the buffers
+    /// there are.
     fn buffers(&mut self, pair: Duration, units: u32);
 
     /// Takes the time that went by before the epoch's first unit while memory was made for its plan.

@@ -1,4 +1,4 @@
-//! Keeps count while a stream runs.
+//! What is counted while a stream runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub struct Progress {
     pub total: Option<u64>,
     /// Bytes done so far, where the service counts them; see [`Stream::counting`](super::Stream::counting).
     pub bytes: Option<u64>,
-    /// Nothing was computed for a second, since nothing was read.
+    /// Nothing was computed for a second, because nothing was read.
     pub waiting: bool,
     /// Units dropped so far; in live streams only.
     pub dropped: u64,
@@ -56,17 +56,17 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const STREAM_SAMPLES: usize = 1 << 16;
 const PLAN_SAMPLES: usize = 1 << 10;
 
-struct OfPlan {
+struct PlanSamples {
     plan: Plan,
     samples: Samples,
 }
 
-/// Times of all units and of the units of each plan, and who wants to know.
+/// Times of all units and of the units of each plan, and the reports of progress.
 pub(super) struct Tally<'a> {
     began: Instant,
     total: Option<u64>,
     all: Samples,
-    plans: Vec<OfPlan>,
+    plans: Vec<PlanSamples>,
     /// The plan of the last unit, as an index.
     last: usize,
     on_progress: Option<OnProgress<'a>>,
@@ -108,7 +108,7 @@ impl<'a> Tally<'a> {
                 .iter()
                 .position(|p| p.plan == *plan)
                 .unwrap_or_else(|| {
-                    self.plans.push(OfPlan {
+                    self.plans.push(PlanSamples {
                         plan: *plan,
                         samples: Samples::new(PLAN_SAMPLES),
                     });
@@ -118,7 +118,7 @@ impl<'a> Tally<'a> {
         self.plans[self.last].samples.add(cost);
     }
 
-    /// Reports progress if it is time to: `units` units are done under `plan`, `now`.
+    /// Reports progress if the last report is old enough: `units` units are done.
     pub(super) fn progress(
         &mut self,
         plan: &Plan,

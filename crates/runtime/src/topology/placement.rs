@@ -1,7 +1,7 @@
 //! Which cpus workers are pinned to, relative to the cpu that does input and output.
 
 use super::{Cpu, Topology};
-use crate::plan::Placement;
+use crate::named::Placement;
 
 /// Where workers go.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! A bounded hand-over of recycled units between one producer and the compute side, or back.
+//! A bounded queue of recycled buffers between an input or output thread and the compute side.
 //!
-//! A fixed set of buffers goes round: the producer takes an empty one, fills it and puts it; the consumer takes it,
-//! uses it and gives it back. Nothing is allocated after the start, whoever waits is parked, and a waker that nobody
-//! waits for costs no system call (the counts of waiters are kept under the lock).
+//! A fixed set of buffers circulates. A producer takes an empty buffer, fills it and puts it. A consumer takes the filled
+//! buffer, uses it and recycles it. Nothing is allocated after the start, and waiting threads are parked. The counts of
+//! waiters are kept under the lock, so a wake-up without a waiter costs no system call.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,87 +18,87 @@ pub(super) struct Numbered<T> {
     pub(super) value: T,
 }
 
-/// Room for so many buffers is there from the start; for more it is made when they are.
-const ROOM_AT_ONCE: usize = 256;
+/// Room for so many buffers is made at the start, for more when they are added.
+const INITIAL_ROOM: usize = 256;
 
-/// Whoever waits so long for a unit says so.
+/// A consumer that waits so long for a unit reports it.
 const LONG: Duration = Duration::from_secs(1);
 
 /// What the consumer finds.
 pub(super) enum Taken<T, E> {
     /// The next unit.
     Unit(Numbered<T>),
-    /// The producer said that nothing more comes, and why. Told once; afterwards [`Taken::Stopped`].
+    /// The producer ended the queue, with its reason. Returned once; afterwards [`Taken::Stopped`].
     End(E),
-    /// Somebody stopped the consumer.
+    /// The consumer was stopped.
     Stopped,
 }
 
-/// What a producer finds that wants an empty buffer.
-pub(super) struct Wanted<T> {
+/// What a producer gets.
+pub(super) struct Empty<T> {
     /// The buffer; `None` once producers are stopped.
     pub(super) buffer: Option<T>,
-    /// How long it was waited for while the consumer had nothing to do, so that producers waited for one another.
+    /// How long it was waited for while the consumer was idle, so that producers waited for one another.
     pub(super) stalled: Duration,
 }
 
-/// See the module.
-pub(super) struct Exchange<T, E> {
+pub(super) struct BufferQueue<T, E> {
     state: Mutex<State<T, E>>,
-    /// The producer waits here for an empty buffer.
+    /// Producers wait here for an empty buffer.
     emptied: Condvar,
-    /// The consumer waits here for a filled one.
+    /// Consumers wait here for a filled one.
     filled: Condvar,
-    /// Nanoseconds that producers slept because the consumer was behind, all together, and consumers.
+    /// Nanoseconds that producers slept because the consumer was behind, and that consumers slept, each in sum.
     producers_slept: AtomicU64,
     consumers_slept: AtomicU64,
 }
 
 struct State<T, E> {
     empty: VecDeque<T>,
-    full: VecDeque<Numbered<T>>,
+    filled: VecDeque<Numbered<T>>,
     buffers: usize,
     end: Option<E>,
     producers_stopped: bool,
     consumer_stopped: bool,
     producers_waiting: usize,
     consumers_waiting: usize,
-    /// The consumer has got a unit and not come back for the next.
+    /// The consumer has taken a unit and not yet asked for the next.
     consuming: bool,
-    /// How long producers waited while the consumer was behind, up to `marked`: whenever any of them did.
+    /// For how long, up to `updated`, at least one producer waited while the consumer was behind.
     behind: Duration,
-    marked: Instant,
-    /// The producer has got a buffer and neither put it nor ended.
+    updated: Instant,
+    /// The producer has taken a buffer and neither put it nor ended the queue.
     busy: bool,
     dropped: u64,
 }
 
 impl<T, E> State<T, E> {
-    /// Before it changes whether the consumer is behind, or how many producers wait. The time of it.
-    fn mark(&mut self) -> Instant {
+    /// Brings `behind` up to now, which it returns. Called before a change of whether the consumer is behind, or of how many
+    /// producers wait.
+    fn update_behind(&mut self) -> Instant {
         let now = Instant::now();
-        if self.producers_waiting > 0 && (self.consuming || !self.full.is_empty()) {
-            self.behind += now - self.marked;
+        if self.producers_waiting > 0 && (self.consuming || !self.filled.is_empty()) {
+            self.behind += now - self.updated;
         }
-        self.marked = now;
+        self.updated = now;
         now
     }
 
-    /// As [`State::mark`], where that matters.
-    fn mark_for_producers(&mut self) {
+    /// As [`State::update_behind`], if a producer waits.
+    fn update_behind_if_waiting(&mut self) {
         if self.producers_waiting > 0 {
-            self.mark();
+            self.update_behind();
         }
     }
 }
 
-impl<T, E> Exchange<T, E> {
-    /// An exchange without buffers that has room for `limit` of them.
+impl<T, E> BufferQueue<T, E> {
+    /// A queue without buffers that has room for `limit` of them.
     pub(super) fn new(limit: usize) -> Self {
-        Exchange {
+        BufferQueue {
             state: Mutex::new(State {
-                empty: VecDeque::with_capacity(limit.min(ROOM_AT_ONCE)),
-                full: VecDeque::with_capacity(limit.min(ROOM_AT_ONCE)),
+                empty: VecDeque::with_capacity(limit.min(INITIAL_ROOM)),
+                filled: VecDeque::with_capacity(limit.min(INITIAL_ROOM)),
                 buffers: 0,
                 end: None,
                 producers_stopped: false,
@@ -107,7 +107,7 @@ impl<T, E> Exchange<T, E> {
                 consumers_waiting: 0,
                 consuming: false,
                 behind: Duration::ZERO,
-                marked: Instant::now(),
+                updated: Instant::now(),
                 busy: false,
                 dropped: 0,
             }),
@@ -122,7 +122,7 @@ impl<T, E> Exchange<T, E> {
         lock(&self.state)
     }
 
-    /// Buffers that go round.
+    /// How many buffers there are.
     pub(super) fn buffers(&self) -> usize {
         self.lock().buffers
     }
@@ -130,47 +130,47 @@ impl<T, E> Exchange<T, E> {
     /// Adds a buffer.
     pub(super) fn add(&self, value: T) {
         self.lock().buffers += 1;
-        self.give_back(value);
+        self.recycle(value);
     }
 
-    /// An empty buffer, waiting for one; `None` once producers are stopped.
-    pub(super) fn empty(&self) -> Option<T> {
-        self.wanted().buffer
+    /// Waits for an empty buffer; `None` once producers are stopped.
+    pub(super) fn take_empty(&self) -> Option<T> {
+        self.take_empty_timed().buffer
     }
 
-    /// An empty buffer, waiting for one, and for whom.
-    pub(super) fn wanted(&self) -> Wanted<T> {
+    /// As [`BufferQueue::take_empty`], with how long other producers were waited for.
+    pub(super) fn take_empty_timed(&self) -> Empty<T> {
         let mut stalled = Duration::ZERO;
         let mut state = self.lock();
         loop {
             if state.producers_stopped {
-                return Wanted {
+                return Empty {
                     buffer: None,
                     stalled,
                 };
             }
             if let Some(value) = state.empty.pop_front() {
                 state.busy = true;
-                // A wake-up that stood for several buffers is passed on.
+                // One wake-up may stand for several buffers, so it is passed on.
                 if state.producers_waiting > 0 && !state.empty.is_empty() {
                     self.emptied.notify_one();
                 }
-                return Wanted {
+                return Empty {
                     buffer: Some(value),
                     stalled,
                 };
             }
-            // A consumer that was left asleep until several buffers are full must not sleep while producers do.
-            if state.consumers_waiting > 0 && !state.full.is_empty() {
+            // A consumer may have been left asleep until several buffers are filled. It must not sleep while producers do.
+            if state.consumers_waiting > 0 && !state.filled.is_empty() {
                 self.filled.notify_one();
             }
-            let (begin, before) = (state.mark(), state.behind);
+            let (begin, before) = (state.update_behind(), state.behind);
             state.producers_waiting += 1;
             state = self
                 .emptied
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
-            let end = state.mark();
+            let end = state.update_behind();
             state.producers_waiting -= 1;
             let behind = state.behind - before;
             stalled += (end - begin).saturating_sub(behind);
@@ -178,20 +178,20 @@ impl<T, E> Exchange<T, E> {
         }
     }
 
-    /// Hands a filled buffer to the consumer and gets an empty one for it; if there is none, the oldest unit that was
-    /// not yet taken is lost and counted. Does not wait while there are buffers for two more than the consumer
-    /// holds. `None` once producers are stopped.
+    /// Puts a filled buffer and takes an empty one. If there is none, the oldest unit that was not yet taken is dropped and
+    /// counted. Does not wait while there are buffers for two more than the consumer holds. `None` once producers are
+    /// stopped.
     pub(super) fn swap(&self, unit: Numbered<T>) -> Option<T> {
         let mut state = self.lock();
         let free = match state.empty.pop_front() {
             None => {
-                let oldest = state.full.pop_front().map(|oldest| oldest.value);
+                let oldest = state.filled.pop_front().map(|oldest| oldest.value);
                 state.dropped += u64::from(oldest.is_some());
                 oldest
             }
             empty => empty,
         };
-        state.full.push_back(unit);
+        state.filled.push_back(unit);
         let stopped = state.producers_stopped;
         let wake = state.consumers_waiting > 0;
         state.busy = free.is_some() && !stopped;
@@ -202,33 +202,33 @@ impl<T, E> Exchange<T, E> {
         if stopped {
             None
         } else {
-            free.or_else(|| self.empty())
+            free.or_else(|| self.take_empty())
         }
     }
 
-    /// Hands a filled buffer to the consumer. Never waits. Unless there is no `hurry`, a consumer that sleeps is woken
-    /// at once; else when half of all buffers are full, or by [`Exchange::flush`].
-    pub(super) fn put(&self, unit: Numbered<T>, hurry: bool) {
+    /// Puts a filled buffer. Never waits. With `wake` a sleeping consumer is woken at once; otherwise when half of all
+    /// buffers are filled, or by [`BufferQueue::flush`].
+    pub(super) fn put(&self, unit: Numbered<T>, wake: bool) {
         let mut state = self.lock();
-        state.mark_for_producers();
-        state.full.push_back(unit);
+        state.update_behind_if_waiting();
+        state.filled.push_back(unit);
         state.busy = false;
-        let wake = state.consumers_waiting > 0 && (hurry || state.full.len() >= state.buffers / 2);
+        let wake = state.consumers_waiting > 0 && (wake || state.filled.len() >= state.buffers / 2);
         drop(state);
         if wake {
             self.filled.notify_one();
         }
     }
 
-    /// Wakes a consumer that sleeps though there is something for it.
+    /// Wakes a consumer that sleeps although there is a filled buffer.
     pub(super) fn flush(&self) {
         let state = self.lock();
-        if state.consumers_waiting > 0 && !state.full.is_empty() {
+        if state.consumers_waiting > 0 && !state.filled.is_empty() {
             self.filled.notify_one();
         }
     }
 
-    /// Nothing more comes, and why. Units that were put before are still taken first.
+    /// Ends the queue, with a reason. Units that were put before are still taken first.
     pub(super) fn end(&self, why: E) {
         let mut state = self.lock();
         state.end = Some(why);
@@ -237,25 +237,25 @@ impl<T, E> Exchange<T, E> {
         self.filled.notify_all();
     }
 
-    /// The next unit in order, waiting for it; `before_waiting` is called first.
+    /// Waits for the next unit in order. `before_waiting` is called before it waits.
     pub(super) fn take(&self, before_waiting: impl Fn()) -> Taken<T, E> {
-        self.take_or_tell(before_waiting, || ())
+        self.take_reporting(before_waiting, || ())
     }
 
-    /// As [`Exchange::take`]; `waiting` is called each second that it takes.
-    pub(super) fn take_or_tell(
+    /// As [`BufferQueue::take`]; `waiting` is called for each second that it waits.
+    pub(super) fn take_reporting(
         &self,
         before_waiting: impl Fn(),
         mut waiting: impl FnMut(),
     ) -> Taken<T, E> {
         let mut state = self.lock();
-        state.mark_for_producers();
+        state.update_behind_if_waiting();
         state.consuming = false;
         loop {
             if state.consumer_stopped {
                 return Taken::Stopped;
             }
-            if let Some(unit) = state.full.pop_front() {
+            if let Some(unit) = state.filled.pop_front() {
                 state.consuming = true;
                 return Taken::Unit(unit);
             }
@@ -263,7 +263,8 @@ impl<T, E> Exchange<T, E> {
                 state.consumer_stopped = true;
                 return Taken::End(why);
             }
-            // A producer that was left asleep until several buffers are empty must not sleep while the consumer does.
+            // A producer may have been left asleep until several buffers are empty. It must not sleep while the consumer
+            // does.
             if state.producers_waiting > 0 && !state.empty.is_empty() {
                 self.emptied.notify_one();
             }
@@ -277,7 +278,7 @@ impl<T, E> Exchange<T, E> {
                 .unwrap_or_else(PoisonError::into_inner);
             add(&self.consumers_slept, begin.elapsed());
             state.consumers_waiting -= 1;
-            if timeout.timed_out() && state.full.is_empty() && state.end.is_none() {
+            if timeout.timed_out() && state.filled.is_empty() && state.end.is_none() {
                 drop(state);
                 waiting();
                 state = self.lock();
@@ -285,11 +286,12 @@ impl<T, E> Exchange<T, E> {
         }
     }
 
-    /// Waits until [`Exchange::take`] would not, or until then. Whether it would not; `before_waiting` is called first.
+    /// Waits until [`BufferQueue::take`] would not wait, at most until `until`. Whether it would not. `before_waiting` is
+    /// called before it waits.
     pub(super) fn is_filled_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
         let mut state = self.lock();
         loop {
-            if state.consumer_stopped || !state.full.is_empty() || state.end.is_some() {
+            if state.consumer_stopped || !state.filled.is_empty() || state.end.is_some() {
                 return true;
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -312,49 +314,49 @@ impl<T, E> Exchange<T, E> {
         }
     }
 
-    /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, so that a fast
-    /// consumer does not pay a wake-up for every unit.
-    pub(super) fn give_back(&self, value: T) {
+    /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, or none is filled, so
+    /// that a fast consumer does not pay a wake-up for every unit.
+    pub(super) fn recycle(&self, value: T) {
         let mut state = self.lock();
         // The buffer used last is the one whose memory is still in a cache.
         state.empty.push_front(value);
         let wake = state.producers_waiting > 0
-            && (state.empty.len() >= state.buffers / 2 || state.full.is_empty());
+            && (state.empty.len() >= state.buffers / 2 || state.filled.is_empty());
         drop(state);
         if wake {
             self.emptied.notify_one();
         }
     }
 
-    /// From now on no buffer is handed to a producer; those that wait return. What was put can still be taken.
+    /// From now on producers get no buffer, and those that wait return. What was put can still be taken.
     pub(super) fn stop_producers(&self) {
         self.lock().producers_stopped = true;
         self.emptied.notify_all();
     }
 
-    /// From now on the consumer gets [`Taken::Stopped`], also if it waits at this moment.
+    /// From now on the consumer gets [`Taken::Stopped`], even if it waits now.
     pub(super) fn stop_consumer(&self) {
         self.lock().consumer_stopped = true;
         self.filled.notify_all();
     }
 
-    /// Whether a producer (the last one, where there are several) holds a buffer and may be in a call that blocks
-    /// for ever; if not, and producers are stopped, it will never be.
+    /// Whether the producer holds a buffer, and so may be in a call that blocks for ever. If it does not, and producers are
+    /// stopped, it never will. Of several producers it is the one that was last to take a buffer.
     pub(super) fn is_busy(&self) -> bool {
         self.lock().busy
     }
 
-    /// How long producers have slept for want of an empty buffer while the consumer was behind, all together.
+    /// How long producers have slept for want of an empty buffer while the consumer was behind, in sum.
     pub(super) fn producers_slept(&self) -> Duration {
         Duration::from_nanos(self.producers_slept.load(Ordering::Relaxed))
     }
 
-    /// How long consumers have slept for want of a filled one, all together.
+    /// How long consumers have slept for want of a filled one, in sum.
     pub(super) fn consumers_slept(&self) -> Duration {
         Duration::from_nanos(self.consumers_slept.load(Ordering::Relaxed))
     }
 
-    /// Units that were lost to [`Exchange::swap`].
+    /// Units that [`BufferQueue::swap`] dropped.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }
@@ -371,10 +373,10 @@ mod tests {
 
     use super::*;
 
-    fn exchange(buffers: u32) -> Exchange<u32, &'static str> {
-        let exchange = Exchange::new(buffers as usize);
-        (0..buffers).for_each(|b| exchange.add(b));
-        exchange
+    fn queue(buffers: u32) -> BufferQueue<u32, &'static str> {
+        let queue = BufferQueue::new(buffers as usize);
+        (0..buffers).for_each(|b| queue.add(b));
+        queue
     }
 
     fn unit(number: u64, value: u32) -> Numbered<u32> {
@@ -383,50 +385,47 @@ mod tests {
 
     #[test]
     fn there_may_be_room_for_any_number() {
-        let exchange: Exchange<u32, ()> = Exchange::new(usize::MAX);
-        exchange.add(7);
-        assert_eq!(exchange.empty(), Some(7));
+        let queue: BufferQueue<u32, ()> = BufferQueue::new(usize::MAX);
+        queue.add(7);
+        assert_eq!(queue.take_empty(), Some(7));
     }
 
     #[test]
     fn units_pass_in_order_and_then_the_end() {
-        for (buffers, hurry) in [(1, true), (2, true), (1, false), (3, false), (8, false)] {
-            let exchange = exchange(buffers);
+        for (buffers, wake) in [(1, true), (2, true), (1, false), (3, false), (8, false)] {
+            let queue = queue(buffers);
             thread::scope(|scope| {
                 scope.spawn(|| {
                     for number in 0..2000 {
-                        let value = exchange.empty().unwrap();
-                        exchange.put(unit(number, value), hurry);
+                        let value = queue.take_empty().unwrap();
+                        queue.put(unit(number, value), wake);
                     }
-                    exchange.end("over");
+                    queue.end("over");
                 });
                 for number in 0..2000 {
-                    let Taken::Unit(unit) = exchange.take(|| ()) else {
+                    let Taken::Unit(unit) = queue.take(|| ()) else {
                         panic!("ended early")
                     };
                     assert_eq!(unit.number, number);
-                    exchange.give_back(unit.value);
+                    queue.recycle(unit.value);
                 }
-                assert!(matches!(exchange.take(|| ()), Taken::End("over")));
-                assert!(matches!(exchange.take(|| ()), Taken::Stopped));
+                assert!(matches!(queue.take(|| ()), Taken::End("over")));
+                assert!(matches!(queue.take(|| ()), Taken::Stopped));
             });
-            assert_eq!(
-                (exchange.buffers(), exchange.dropped()),
-                (buffers as usize, 0)
-            );
+            assert_eq!((queue.buffers(), queue.dropped()), (buffers as usize, 0));
         }
     }
 
     #[test]
-    fn swapping_loses_the_oldest_and_never_the_newest() {
-        let exchange = exchange(3);
-        let mut value = exchange.empty().unwrap();
+    fn swapping_drops_the_oldest_and_never_the_newest() {
+        let queue = queue(3);
+        let mut value = queue.take_empty().unwrap();
         for number in 0..10 {
-            value = exchange.swap(unit(number, value)).unwrap();
+            value = queue.swap(unit(number, value)).unwrap();
         }
-        assert_eq!(exchange.dropped(), 8);
-        exchange.end("over");
-        let left = || match exchange.take(|| ()) {
+        assert_eq!(queue.dropped(), 8);
+        queue.end("over");
+        let left = || match queue.take(|| ()) {
             Taken::Unit(unit) => Some(unit.number),
             _ => None,
         };
@@ -434,62 +433,61 @@ mod tests {
     }
 
     #[test]
-    fn stopping_wakes_those_who_wait() {
-        let exchange = exchange(0);
+    fn stopping_wakes_waiting_threads() {
+        let queue = queue(0);
         thread::scope(|scope| {
-            let producers: Vec<_> = (0..3).map(|_| scope.spawn(|| exchange.empty())).collect();
-            let consumer = scope.spawn(|| matches!(exchange.take(|| ()), Taken::Stopped));
+            let producers: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.take_empty())).collect();
+            let consumer = scope.spawn(|| matches!(queue.take(|| ()), Taken::Stopped));
             thread::sleep(std::time::Duration::from_millis(20));
-            exchange.stop_producers();
-            exchange.stop_consumer();
+            queue.stop_producers();
+            queue.stop_consumer();
             assert!(producers.into_iter().all(|p| p.join().unwrap().is_none()));
             assert!(consumer.join().unwrap());
         });
     }
 
     #[test]
-    fn whoever_waits_is_told_before() {
-        let exchange = exchange(1);
+    fn before_waiting_is_called_first() {
+        let queue = queue(1);
         let told = AtomicBool::new(false);
         thread::scope(|scope| {
-            let consumer = scope.spawn(|| exchange.take(|| told.store(true, Ordering::Relaxed)));
+            let consumer = scope.spawn(|| queue.take(|| told.store(true, Ordering::Relaxed)));
             while !told.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
-            // Nobody hurries, and one buffer of one is half of them.
-            let value = exchange.empty().unwrap();
-            assert!(exchange.is_busy());
-            exchange.put(unit(0, value), false);
-            assert!(!exchange.is_busy());
+            // Without a wake-up: one buffer of one is half of them.
+            let value = queue.take_empty().unwrap();
+            assert!(queue.is_busy());
+            queue.put(unit(0, value), false);
+            assert!(!queue.is_busy());
             assert!(matches!(consumer.join().unwrap(), Taken::Unit(_)));
         });
     }
 
-    /// What a producer waits for that finds no buffer, and what it is told, where the consumer sits on a unit or has
-    /// none.
+    /// The wait of a producer counts as its sleep while the consumer holds a unit, and as a stall while it has none.
     #[test]
-    fn waiting_is_the_consumers_fault_only_while_it_is_behind() {
+    fn producers_sleep_only_while_the_consumer_is_behind() {
         const LONG: Duration = Duration::from_millis(40);
         for behind in [true, false] {
-            let exchange = exchange(2);
-            let mut other = exchange.empty().unwrap();
+            let queue = queue(2);
+            let mut other = queue.take_empty().unwrap();
             if behind {
-                let value = exchange.empty().unwrap();
-                exchange.put(unit(0, value), true);
+                let value = queue.take_empty().unwrap();
+                queue.put(unit(0, value), true);
             } else {
-                // As by another producer, that is slow.
-                other = exchange.empty().unwrap();
+                // As another, slow producer would.
+                other = queue.take_empty().unwrap();
             }
             let (told, slept) = thread::scope(|scope| {
-                let waiting = scope.spawn(|| exchange.wanted().stalled);
-                let taken = behind.then(|| exchange.take(|| ()));
+                let waiting = scope.spawn(|| queue.take_empty_timed().stalled);
+                let taken = behind.then(|| queue.take(|| ()));
                 thread::sleep(LONG);
                 match taken {
-                    Some(Taken::Unit(unit)) => exchange.give_back(unit.value),
+                    Some(Taken::Unit(unit)) => queue.recycle(unit.value),
                     Some(_) => panic!("ended"),
-                    None => exchange.give_back(other),
+                    None => queue.recycle(other),
                 }
-                (waiting.join().unwrap(), exchange.producers_slept())
+                (waiting.join().unwrap(), queue.producers_slept())
             });
             let (most, least) = if behind { (slept, told) } else { (told, slept) };
             assert!(most > LONG / 2 && least < LONG / 2, "{told:?} {slept:?}");
@@ -498,25 +496,25 @@ mod tests {
 
     #[test]
     fn many_producers_are_all_served() {
-        let exchange = exchange(5);
+        let queue = queue(5);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for number in 0..500 {
-                        let Some(value) = exchange.empty() else {
+                        let Some(value) = queue.take_empty() else {
                             panic!("stopped")
                         };
-                        exchange.put(unit(number, value), number % 3 == 0);
+                        queue.put(unit(number, value), number % 3 == 0);
                     }
-                    // The last units are in no hurry, and nothing that comes after them would tell of them.
-                    exchange.flush();
+                    // The last units wake no consumer, and none comes after them.
+                    queue.flush();
                 });
             }
             for _ in 0..2000 {
-                let Taken::Unit(unit) = exchange.take(|| ()) else {
+                let Taken::Unit(unit) = queue.take(|| ()) else {
                     panic!("ended")
                 };
-                exchange.give_back(unit.value);
+                queue.recycle(unit.value);
             }
         });
     }

@@ -1,16 +1,16 @@
-//! The stages of one pipeline: rings between them, and who works where.
+//! The stages of one pipeline: the rings between them, and which worker works at which stage.
 //!
-//! Each stage is one job of the batch, and its worker *tends* it until nothing more comes. A job must not depend on
-//! another job's having begun: the pool may run all of them on one worker, one after the other. So a stage whose worker
-//! has not come is worked by whoever is beside it, between units of its own. Nobody hangs, because
+//! Each stage is one job of a batch. Its worker works at it until no more units come. A job must not depend on another
+//! job's having begun, because the pool may run all of them on one worker, one after the other. So workers *help*: between
+//! units of its own a worker works at stages whose worker has not come. No worker waits for ever, because
 //!
-//! - who makes a stage ready (by a unit into it, room behind it, or its end) rings its bell, and before it waits or leaves
-//!   looks at every stage that nobody has come to;
-//! - who waits has found its own stage stuck, and those nobody has come to;
-//! - taking a unit at the first stage may block. Whoever does it beside a stage of its own does so only while the line is
-//!   empty, so that nothing can come to that stage meanwhile.
+//! - a worker that makes a stage ready (by a unit into it, by room behind it, or by its end) notifies that stage, and
+//!   before it waits or leaves it looks at every stage without a worker;
+//! - a worker that waits has found nothing to do at its own stage, nor at those without a worker;
+//! - to take a unit at the first stage may block. A worker does so as a helper only while the chain is empty, so that
+//!   nothing can come to its own stage meanwhile.
 //!
-//! A stage is locked while somebody works at it. Only its own worker waits for the lock, and then for one unit at most.
+//! A stage is locked while a worker works at it. Only its own worker waits for the lock, and then for one unit at most.
 
 use std::sync::TryLockError;
 
@@ -18,57 +18,57 @@ use crate::dispatch::Notify;
 use crate::dispatch::spsc::{Receiver, Sender, ring};
 use crate::dispatch::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 
-/// What is done to units on their way.
-pub(super) trait Work<U> {
+/// What is done with units.
+pub(super) trait StageWork<U> {
     /// The next unit; `None` when there are no more. May block.
-    fn take(&self) -> Option<U>;
+    fn next(&self) -> Option<U>;
 
-    /// Does what a stage does; `None` if the unit goes no further.
-    fn stage(&self, place: usize, unit: U) -> Option<U>;
+    /// Runs a stage on a unit; `None` if the unit goes no further.
+    fn run(&self, stage: usize, unit: U) -> Option<U>;
 
     /// Takes a unit that went through all stages.
-    fn bring(&self, unit: U);
+    fn finish(&self, unit: U);
 }
 
-/// See the module.
-pub(super) struct Line<U> {
+/// The stages of one pipeline.
+pub(super) struct StageChain<U> {
     stages: Vec<Stage<U>>,
-    /// Units that were taken and have neither been brought nor lost. Only who has the first stage's lock adds to it.
+    /// Units that were taken and are neither finished nor lost. Only the holder of the first stage's lock adds to it.
     inside: AtomicUsize,
 }
 
 struct Stage<U> {
-    hands: Mutex<Hands<U>>,
+    ends: Mutex<StageEnds<U>>,
     notify: Notify,
-    /// Nothing more comes out of it.
+    /// No more units come out of it.
     closed: AtomicBool,
-    /// A helper found another one here.
+    /// A helper found the stage locked by another one.
     missed: AtomicBool,
 }
 
-/// What a stage takes from and gives to; `None` at the ends of the line.
-struct Hands<U> {
+/// The rings before and after a stage; `None` at the ends of the chain.
+struct StageEnds<U> {
     from: Option<Receiver<U>>,
     to: Option<Sender<U>>,
 }
 
-/// What came of looking at a stage.
+/// What a step at a stage did.
 #[derive(PartialEq)]
-enum Moved {
+enum Progress {
     /// A unit went on, or the stage closed.
-    Some,
-    /// There is nothing to do, or no room for it, or another worker does it.
-    Nothing,
-    /// Nothing more will come.
-    Over,
+    Made,
+    /// There is nothing to do, or no room for it.
+    None,
+    /// No more units will come.
+    Ended,
 }
 
-impl<U: Send> Line<U> {
-    /// A line of so many stages with room for `room` units between one and the next.
-    pub(super) fn new(stages: usize, room: usize) -> Line<U> {
+impl<U: Send> StageChain<U> {
+    /// A chain of so many stages with room for `room` units between one and the next.
+    pub(super) fn new(stages: usize, room: usize) -> StageChain<U> {
         let mut from = None;
-        let stage = |place| {
-            let (to, next) = match place + 1 < stages {
+        let stage = |index| {
+            let (to, next) = match index + 1 < stages {
                 true => {
                     let (sender, receiver) = ring(room);
                     (Some(sender), Some(receiver))
@@ -77,84 +77,85 @@ impl<U: Send> Line<U> {
             };
             let from = std::mem::replace(&mut from, next);
             Stage {
-                hands: Mutex::new(Hands { from, to }),
+                ends: Mutex::new(StageEnds { from, to }),
                 notify: Notify::new(),
                 closed: AtomicBool::new(false),
                 missed: AtomicBool::new(false),
             }
         };
-        Line {
+        StageChain {
             stages: (0..stages).map(stage).collect(),
             inside: AtomicUsize::new(0),
         }
     }
 
-    /// Works at a stage until nothing more comes to it. Once for each stage.
-    pub(super) fn tend(&self, place: usize, work: &impl Work<U>) {
-        let own = &self.stages[place];
+    /// Works at a stage until no more units come to it. Once for each stage.
+    pub(super) fn run_stage(&self, index: usize, work: &impl StageWork<U>) {
+        let own = &self.stages[index];
         own.notify.register();
         loop {
             if (1..self.stages.len()).any(|other| self.help(other, work)) {
                 continue;
             }
-            match self.advance(place, lock(&own.hands), work, false) {
-                Moved::Some => {}
-                Moved::Over => return,
-                Moved::Nothing if self.help(0, work) => {}
-                Moved::Nothing => own.notify.wait(),
+            match self.advance(index, lock(&own.ends), work, false) {
+                Progress::Made => {}
+                Progress::Ended => return,
+                Progress::None if self.help(0, work) => {}
+                Progress::None => own.notify.wait(),
             }
         }
     }
 
-    /// Works at a stage that nobody has come to. Whether to look again.
-    fn help(&self, place: usize, work: &impl Work<U>) -> bool {
-        let stage = &self.stages[place];
+    /// Works at a stage whose worker has not come. Whether to look again.
+    fn help(&self, index: usize, work: &impl StageWork<U>) -> bool {
+        let stage = &self.stages[index];
         if stage.notify.is_registered() {
             return false;
         }
-        // Left before the lock is tried: whoever has the lock sees it after letting go.
+        // Set before the lock is tried: a helper that holds the lock sees it after unlocking.
         stage.missed.store(true, Ordering::SeqCst);
-        let hands = match stage.hands.try_lock() {
-            Ok(hands) => hands,
-            Err(TryLockError::Poisoned(hands)) => hands.into_inner(),
-            // Another helper, who will look again; or the stage's worker, whose bell was rung. Not to be waited for: at
-            // the first stage it may block.
+        let ends = match stage.ends.try_lock() {
+            Ok(ends) => ends,
+            Err(TryLockError::Poisoned(ends)) => ends.into_inner(),
+            // The holder is another helper, which will look again, or the stage's worker, which was notified. It must not be
+            // waited for: at the first stage it may block.
             Err(TryLockError::WouldBlock) => return false,
         };
         stage.missed.swap(false, Ordering::SeqCst);
-        let moved = self.advance(place, hands, work, true) == Moved::Some;
-        moved || stage.missed.load(Ordering::SeqCst)
+        let progress = self.advance(index, ends, work, true) == Progress::Made;
+        progress || stage.missed.load(Ordering::SeqCst)
     }
 
+    /// Moves one unit through a stage, if it can.
     fn advance(
         &self,
-        place: usize,
-        mut hands: MutexGuard<'_, Hands<U>>,
-        work: &impl Work<U>,
+        index: usize,
+        mut ends: MutexGuard<'_, StageEnds<U>>,
+        work: &impl StageWork<U>,
         helping: bool,
-    ) -> Moved {
-        let stage = &self.stages[place];
+    ) -> Progress {
+        let stage = &self.stages[index];
         if stage.closed.load(Ordering::Relaxed) {
-            return Moved::Over;
+            return Progress::Ended;
         }
-        // Nobody else puts anything in, so room that there is stays.
-        if hands.to.as_ref().is_some_and(Sender::is_full) {
-            return Moved::Nothing;
+        // No other thread sends into this ring, so room that there is stays.
+        if ends.to.as_ref().is_some_and(Sender::is_full) {
+            return Progress::None;
         }
-        let unit = match &mut hands.from {
-            None if helping && self.inside.load(Ordering::Acquire) > 0 => return Moved::Nothing,
+        let unit = match &mut ends.from {
+            None if helping && self.inside.load(Ordering::Acquire) > 0 => return Progress::None,
             None => {
-                let unit = work.take();
+                let unit = work.next();
                 self.inside
                     .fetch_add(usize::from(unit.is_some()), Ordering::Relaxed);
                 unit
             }
             Some(from) => {
-                let before = &self.stages[place - 1];
+                let before = &self.stages[index - 1];
                 // In this order: what was put in before it closed is there.
                 let closed = before.closed.load(Ordering::Acquire);
                 match from.pop() {
-                    None if !closed => return Moved::Nothing,
+                    None if !closed => return Progress::None,
                     None => None,
                     unit => {
                         before.notify.notify();
@@ -166,23 +167,23 @@ impl<U: Send> Line<U> {
         match unit {
             None => stage.closed.store(true, Ordering::Release),
             Some(unit) => {
-                let Some(unit) = work.stage(place, unit) else {
+                let Some(unit) = work.run(index, unit) else {
                     self.inside.fetch_sub(1, Ordering::Release);
-                    return Moved::Some;
+                    return Progress::Made;
                 };
-                let Some(to) = &mut hands.to else {
+                let Some(to) = &mut ends.to else {
                     self.inside.fetch_sub(1, Ordering::Release);
-                    work.bring(unit);
-                    return Moved::Some;
+                    work.finish(unit);
+                    return Progress::Made;
                 };
                 // There is room, so nothing comes back.
                 let _ = to.push(unit);
             }
         }
-        if let Some(next) = self.stages.get(place + 1) {
+        if let Some(next) = self.stages.get(index + 1) {
             next.notify.notify();
         }
-        Moved::Some
+        Progress::Made
     }
 }
 
@@ -200,8 +201,8 @@ mod loom_tests {
         out: Mutex<Vec<u32>>,
     }
 
-    impl Work<u32> for Sum {
-        fn take(&self) -> Option<u32> {
+    impl StageWork<u32> for Sum {
+        fn next(&self) -> Option<u32> {
             let number = self.next.load(Ordering::Relaxed) as u32;
             if number == self.units {
                 return None;
@@ -210,32 +211,38 @@ mod loom_tests {
             Some(number * 100)
         }
 
-        fn stage(&self, place: usize, unit: u32) -> Option<u32> {
-            Some(unit + 1 + place as u32 * 10)
+        fn run(&self, index: usize, unit: u32) -> Option<u32> {
+            Some(unit + 1 + index as u32 * 10)
         }
 
-        fn bring(&self, unit: u32) {
+        fn finish(&self, unit: u32) {
             lock(&self.out).push(unit);
         }
     }
 
-    /// Two workers tend two stages, in either order, or one of them both.
-    fn tended(places: [&'static [usize]; 2], units: u32) {
+    /// Two workers work at two stages, in either order, or one of them at both.
+    fn check(indices: [&'static [usize]; 2], units: u32) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.max_branches = 20_000;
         builder.check(move || {
-            let line = Arc::new(Line::new(2, 1));
+            let chain = Arc::new(StageChain::new(2, 1));
             let work = Arc::new(Sum {
                 units,
                 next: AtomicUsize::new(0),
                 out: Mutex::new(Vec::new()),
             });
             let other = thread::spawn({
-                let (line, work) = (Arc::clone(&line), Arc::clone(&work));
-                move || places[1].iter().for_each(|&place| line.tend(place, &*work))
+                let (chain, work) = (Arc::clone(&chain), Arc::clone(&work));
+                move || {
+                    indices[1]
+                        .iter()
+                        .for_each(|&index| chain.run_stage(index, &*work))
+                }
             });
-            places[0].iter().for_each(|&place| line.tend(place, &*work));
+            indices[0]
+                .iter()
+                .for_each(|&index| chain.run_stage(index, &*work));
             other.join().unwrap();
             let expected: Vec<u32> = (0..units).map(|unit| unit * 100 + 12).collect();
             assert_eq!(*lock(&work.out), expected);
@@ -244,18 +251,18 @@ mod loom_tests {
 
     #[test]
     fn a_stage_each() {
-        tended([&[0], &[1]], 2);
+        check([&[0], &[1]], 2);
     }
 
     #[test]
     fn the_other_way_round() {
-        tended([&[1], &[0]], 2);
+        check([&[1], &[0]], 2);
     }
 
     #[test]
     fn both_on_one_worker() {
-        tended([&[0, 1], &[]], 2);
-        tended([&[1, 0], &[]], 2);
+        check([&[0, 1], &[]], 2);
+        check([&[1, 0], &[]], 2);
     }
 }
 
@@ -272,7 +279,7 @@ mod tests {
     struct Count {
         units: u32,
         next: AtomicU32,
-        /// Units that are in the line now, and the most that may be.
+        /// Units that are in the chain now, and the most that may be.
         inside: AtomicU32,
         most: u32,
         lost: Option<u32>,
@@ -292,9 +299,9 @@ mod tests {
         }
     }
 
-    impl Work<Unit> for Count {
-        fn take(&self) -> Option<Unit> {
-            // As a stream does that has so many buffers: who takes a unit waits for others to leave.
+    impl StageWork<Unit> for Count {
+        fn next(&self) -> Option<Unit> {
+            // As in a stream with so many buffers: taking a unit waits for others to leave.
             while self.inside.load(Ordering::Acquire) == self.most {
                 std::thread::yield_now();
             }
@@ -307,19 +314,19 @@ mod tests {
             Some((number, Vec::new()))
         }
 
-        fn stage(&self, place: usize, (number, mut places): Unit) -> Option<Unit> {
-            places.push(place);
-            if (number + place as u32).is_multiple_of(37) {
+        fn run(&self, index: usize, (number, mut indices): Unit) -> Option<Unit> {
+            indices.push(index);
+            if (number + index as u32).is_multiple_of(37) {
                 std::thread::sleep(Duration::from_micros(50));
             }
-            if self.lost == Some(number) && place == 1 {
+            if self.lost == Some(number) && index == 1 {
                 self.inside.fetch_sub(1, Ordering::AcqRel);
                 return None;
             }
-            Some((number, places))
+            Some((number, indices))
         }
 
-        fn bring(&self, unit: Unit) {
+        fn finish(&self, unit: Unit) {
             self.inside.fetch_sub(1, Ordering::AcqRel);
             lock(&self.out).push(unit);
         }
@@ -327,32 +334,32 @@ mod tests {
 
     fn check(work: &Count, stages: usize) {
         let out = lock(&work.out);
-        let places: Vec<usize> = (0..stages).collect();
+        let indices: Vec<usize> = (0..stages).collect();
         let numbers = (0..work.units).filter(|&number| work.lost != Some(number));
-        assert!(out.iter().all(|unit| unit.1 == places));
+        assert!(out.iter().all(|unit| unit.1 == indices));
         assert!(out.iter().map(|unit| unit.0).eq(numbers), "{out:?}");
     }
 
-    /// Some threads tend stages one after the other, in every order that a pool could think of.
+    /// Some threads work at stages one after the other, in every order that a pool may have.
     #[test]
     fn any_number_of_workers_brings_all_units_in_order() {
         for stages in 1..5usize {
             for order in [false, true] {
                 for workers in 1..=stages {
                     for most in [1, 2, 100] {
-                        let line = Line::new(stages, 2);
+                        let chain = StageChain::new(stages, 2);
                         let mut work = Count::new(200, most);
                         work.lost = (stages > 1).then_some(17);
-                        let mut places: Vec<usize> = (0..stages).collect();
+                        let mut indices: Vec<usize> = (0..stages).collect();
                         if order {
-                            places.reverse();
+                            indices.reverse();
                         }
                         std::thread::scope(|scope| {
                             for worker in 0..workers {
-                                let (line, work, places) = (&line, &work, &places);
+                                let (chain, work, indices) = (&chain, &work, &indices);
                                 scope.spawn(move || {
-                                    for &place in places.iter().skip(worker).step_by(workers) {
-                                        line.tend(place, work);
+                                    for &index in indices.iter().skip(worker).step_by(workers) {
+                                        chain.run_stage(index, work);
                                     }
                                 });
                             }
@@ -367,16 +374,16 @@ mod tests {
     #[test]
     fn a_worker_that_comes_late_finds_its_stage() {
         for late in 0..3 {
-            let line = Line::new(3, 2);
+            let chain = StageChain::new(3, 2);
             let work = Count::new(3000, 100);
             std::thread::scope(|scope| {
-                for place in 0..3 {
-                    let (line, work) = (&line, &work);
+                for index in 0..3 {
+                    let (chain, work) = (&chain, &work);
                     scope.spawn(move || {
-                        if place == late {
+                        if index == late {
                             std::thread::sleep(Duration::from_millis(2));
                         }
-                        line.tend(place, work);
+                        chain.run_stage(index, work);
                     });
                 }
             });

@@ -1,0 +1,84 @@
+//! The loop of the compute side: epoch after epoch, until something ends the stream.
+
+use std::time::Duration;
+
+use super::end::{Cut, EpochEnd, Stop};
+use super::engine::{Engine, SHORT_UNIT_BUFFERS, are_short};
+use super::ports::{Sink, Source};
+use super::schedule::Schedule;
+use super::{divided, farm, pipeline};
+use crate::plan::Plan;
+use crate::service::Service;
+use crate::structure::Flow;
+use crate::trace::Track;
+use crate::tuner::{Epoch, Measured};
+
+/// Computes units until something ends the stream.
+pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    schedule: &mut dyn Schedule,
+) -> Stop {
+    let mut costs = Vec::new();
+    let (mut last, mut next) = (None, None);
+    loop {
+        let epoch = next.take().unwrap_or_else(|| schedule.next());
+        if let Err(stop) = begin(engine, &epoch, last, schedule) {
+            return stop;
+        }
+        last = Some(epoch.plan);
+        costs.clear();
+        let end = match epoch.plan.structure.flow {
+            Flow::Farm => farm::epochs(engine, &epoch, schedule, &mut costs),
+            Flow::Pipeline => pipeline::epochs(engine, &epoch, schedule, &mut costs),
+            Flow::Divided | Flow::Grouped => divided::epoch(engine, &epoch, &mut costs),
+        };
+        record(&end, &costs, schedule);
+        if let Some(stop) = end.stop {
+            return stop;
+        }
+        next = end.next;
+        // Waking a thread costs some µs. With more buffers, one wake-up serves many units. They are made only once the
+        // stream has had some units, since a short stream would be over before.
+        let many = engine.tally.units() >= SHORT_UNIT_BUFFERS as u64;
+        if !engine.live && many && are_short(&costs) {
+            engine.grow();
+        }
+    }
+}
+
+/// Checks and prepares an epoch.
+fn begin<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    epoch: &Epoch,
+    last: Option<Plan>,
+    schedule: &mut dyn Schedule,
+) -> Result<(), Stop> {
+    engine.check(epoch).map_err(Stop::Plan)?;
+    let trace = engine.exec.trace();
+    if last != Some(epoch.plan) && trace.is_on() {
+        trace.instant(Track::Tuner, "plan", &epoch.plan.to_string());
+    }
+    engine.affinity.pin_workers(epoch.spread);
+    match engine.prepare(&epoch.plan) {
+        Ok(Some(time)) => schedule.prepared(time),
+        Ok(None) => {}
+        Err(message) => return Err((engine.intake.taken(), message).into()),
+    }
+    Ok(())
+}
+
+/// Tells the schedule what an epoch cost.
+fn record(end: &EpochEnd, costs: &[Duration], schedule: &mut dyn Schedule) {
+    match end.cut {
+        Some(Cut { after, redo }) => {
+            schedule.record(Measured::CutOff {
+                done: costs,
+                after,
+                redo,
+            });
+        }
+        None if costs.is_empty() => {}
+        None if end.next.is_some() => schedule.late(costs),
+        None => schedule.record(Measured::Units { costs }),
+    }
+}

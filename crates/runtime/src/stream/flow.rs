@@ -1,0 +1,245 @@
+//! Both sides of a stream while units flow: the threads for input and output, and computing between them.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle, Scope, ScopedJoinHandle};
+use std::time::Instant;
+
+use super::drive::drive;
+use super::end::Stop;
+use super::engine::{Engine, Limits, SHORT_UNIT_BUFFERS};
+use super::error::{Panicked, StreamError, panic_text};
+use super::exec::Executor;
+use super::intake::{InputQueue, Intake, read_all};
+use super::options::Options;
+use super::outlet::{Keep, Outlet, OutputQueue, Writer, Written};
+use super::ports::{Sink, Source};
+use super::queue::BufferQueue;
+use super::schedule::Schedule;
+use super::tally::Tally;
+use crate::affinity::StreamAffinity;
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::service::Service;
+use crate::stages::ROOM;
+
+/// Buffers in flight where a thread reads or writes.
+const INPUTS: usize = 4;
+const OUTPUTS: usize = 3;
+/// The fewest inputs of a live stream: one being read, one ready, one being computed.
+const LIVE_INPUTS: usize = 3;
+
+const READER: &str = "evener-in";
+const WRITER: &str = "evener-out";
+
+/// What both sides of a stream run with.
+pub(super) struct Context<'a, S: Service> {
+    pub(super) runtime: &'a Runtime,
+    pub(super) service: &'a S,
+    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) options: &'a Options<'a>,
+    pub(super) affinity: &'a StreamAffinity<'a>,
+}
+
+/// What became of a stream when no more units flow.
+pub(super) struct Flowed {
+    pub(super) stop: Stop,
+    pub(super) written: Written,
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    pub(super) dropped: u64,
+}
+
+/// Stops both sides when computing has ended, even by a panic of a callback.
+struct StopSides<'a, S: Service> {
+    inputs: &'a InputQueue<S>,
+    outputs: &'a OutputQueue<S>,
+    partial: Keep,
+}
+
+impl<S: Service> Drop for StopSides<'_, S> {
+    fn drop(&mut self) {
+        self.inputs.stop_producers();
+        // Unless this is a panic, the writer has ended already.
+        self.outputs.end(self.partial);
+    }
+}
+
+/// Lets units flow until something ends the stream.
+pub(super) fn flow<Src, S, K>(
+    context: &Context<'_, S>,
+    source: Src,
+    sink: K,
+    schedule: &mut dyn Schedule,
+    tally: &mut Tally<'_>,
+) -> Result<Flowed, StreamError>
+where
+    Src: Source<S> + 'static,
+    S: Service,
+    S::Input: 'static,
+    K: Sink<S>,
+{
+    let options = context.options;
+    let partial = Keep::partial(options.keep_partial);
+    let trace = context.runtime.trace();
+    let (read_inline, write_inline) = (source.inline() && !options.live, sink.inline());
+    let limits = limits(options, context.runtime.workers());
+    let inputs: Arc<InputQueue<S>> = Arc::new(BufferQueue::new(limits.inputs));
+    let outputs: OutputQueue<S> = BufferQueue::new(limits.outputs);
+    let writer = Writer::new(sink, trace.clone());
+
+    let (source, reader) = match read_inline {
+        true => (Some(source), None),
+        false => match start_reader(context, source, &inputs) {
+            Ok(reader) => (None, Some(reader)),
+            Err(error) => {
+                writer.close::<S>(Keep::Nothing);
+                return Err(error.into());
+            }
+        },
+    };
+    let flowed = thread::scope(|scope| {
+        let _stop_sides = StopSides::<S> {
+            inputs: &inputs,
+            outputs: &outputs,
+            partial,
+        };
+        let (writer, thread) = match write_inline {
+            true => (Some(writer), None),
+            false => {
+                let thread = start_writer(scope, context, writer, (&inputs, &outputs), partial)?;
+                (None, Some(thread))
+            }
+        };
+        let mut engine = Engine {
+            service: context.service,
+            exec: context.exec,
+            affinity: context.affinity,
+            intake: Intake::new(Arc::clone(&inputs), source, trace.clone()),
+            outlet: Outlet::new(&outputs, writer),
+            tally,
+            cancel: &options.cancel,
+            limits,
+            live: options.live,
+            prepared: Vec::new(),
+            balance: None,
+        };
+        let stop = compute(&mut engine, schedule, (read_inline, write_inline));
+
+        inputs.stop_producers();
+        let keep = match stop {
+            Stop::End => Keep::Whole,
+            Stop::Stopped => Keep::Units,
+            _ => partial,
+        };
+        let written = engine
+            .outlet
+            .end(keep, partial)
+            .or_else(|| thread.map(joined));
+        Ok::<_, StreamError>(Flowed {
+            stop,
+            written: written.unwrap_or_default(),
+            inputs: inputs.buffers(),
+            outputs: outputs.buffers(),
+            dropped: inputs.dropped(),
+        })
+    })?;
+    // A reader inside a read is not waited for: the read may never return.
+    if let Some(reader) = reader
+        && !inputs.is_busy()
+    {
+        // It catches panics of its source, so there is none to pass on.
+        let _ = reader.join();
+    }
+    Ok(flowed)
+}
+
+/// How many buffers there may be. A farm has a unit in work for each worker, a pipeline more between its stages.
+fn limits(options: &Options<'_>, workers: usize) -> Limits {
+    let overlapping = (1 + ROOM) * workers + 2;
+    let limit = |usual: usize| {
+        let most = usual.max(overlapping).max(SHORT_UNIT_BUFFERS);
+        options.in_flight.unwrap_or(most)
+    };
+    Limits {
+        inputs: limit(INPUTS).max(if options.live { LIVE_INPUTS } else { 1 }),
+        outputs: limit(OUTPUTS),
+    }
+}
+
+fn start_reader<S, Src>(
+    context: &Context<'_, S>,
+    source: Src,
+    inputs: &Arc<InputQueue<S>>,
+) -> Result<JoinHandle<()>, Error>
+where
+    Src: Source<S> + 'static,
+    S: Service,
+    S::Input: 'static,
+{
+    let live = context.options.live;
+    let trace = context.runtime.trace().clone();
+    let (inputs, affinity) = (Arc::clone(inputs), context.affinity.io());
+    let body = move || {
+        affinity.apply();
+        read_all::<S, Src>(source, &inputs, live, &trace);
+    };
+    let thread = thread::Builder::new().name(READER.into()).spawn(body);
+    thread.map_err(|source| Error::Thread {
+        name: READER,
+        source,
+    })
+}
+
+fn start_writer<'scope, 'env, S: Service, K: Sink<S> + 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    context: &Context<'_, S>,
+    writer: Writer<K>,
+    (inputs, outputs): (&'scope InputQueue<S>, &'scope OutputQueue<S>),
+    partial: Keep,
+) -> Result<ScopedJoinHandle<'scope, Written>, Error> {
+    let affinity = context.affinity.io();
+    let body = move || {
+        affinity.apply();
+        writer.write_all::<S>(outputs, partial, || inputs.stop_consumer())
+    };
+    let thread = thread::Builder::new().name(WRITER.into());
+    thread
+        .spawn_scoped(scope, body)
+        .map_err(|source| Error::Thread {
+            name: WRITER,
+            source,
+        })
+}
+
+/// Makes the first buffers and computes until something ends the stream.
+fn compute<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    schedule: &mut dyn Schedule,
+    (read_inline, write_inline): (bool, bool),
+) -> Stop
+where
+    S::Input: 'static,
+{
+    let count = |inline: bool, usual: usize, limit: usize| match inline {
+        true => 1,
+        false => usual.min(limit),
+    };
+    let inputs = count(read_inline, INPUTS, engine.limits.inputs);
+    let outputs = count(write_inline, OUTPUTS, engine.limits.outputs);
+    let begin = Instant::now();
+    engine.make_buffers(inputs, outputs);
+    let pair = 2 * begin.elapsed() / (inputs + outputs) as u32;
+    schedule.buffers(pair, engine.capacity() as u32);
+    let queue = Arc::clone(engine.intake.queue());
+    let _waker = engine
+        .cancel
+        .on_cancel(Arc::new(move || queue.stop_consumer()));
+    drive(engine, schedule)
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Written>) -> Written {
+    thread.join().unwrap_or_else(|payload| Written {
+        units: 0,
+        failure: Some((None, Panicked(panic_text(&*payload)).into())),
+    })
+}

@@ -1,0 +1,35 @@
+//! What can be chosen about a stream.
+
+use super::cancel::CancelToken;
+use super::report::Names;
+use super::schedule::Schedule;
+use super::tally::{ByteCount, OnProgress};
+use crate::plan::Choice;
+
+/// All of it.
+#[derive(Default)]
+pub(super) struct Options<'a> {
+    pub(super) choice: Choice,
+    pub(super) workers: Option<u32>,
+    pub(super) live: bool,
+    pub(super) in_flight: Option<usize>,
+    pub(super) cancel: CancelToken,
+    pub(super) on_progress: Option<OnProgress<'a>>,
+    pub(super) bytes: Option<ByteCount>,
+    pub(super) keep_partial: bool,
+    pub(super) names: Names,
+    pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
+}
+
+/// What the caller of a run can choose; everything has a default.
+#[derive(Default)]
+pub struct RunOptions<'a> {
+    /// Which plan.
+    pub plan: Choice,
+    /// Pins the number of workers.
+    pub workers: Option<u32>,
+    /// Ends the run early.
+    pub cancel: CancelToken,
+    /// Called now and then with how far the run is; see [`Stream::on_progress`].
+    pub on_progress: Option<OnProgress<'a>>,
+}

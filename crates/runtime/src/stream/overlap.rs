@@ -1,0 +1,200 @@
+//! What farms and pipelines share: workers take units, and their results are put back in order.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::cancel::CancelToken;
+use super::claims::{EpochState, UnitClaims};
+use super::end::{Cut, EpochEnd, Stop};
+use super::engine::Engine;
+use super::exec::Executor;
+use super::intake::{InputQueue, Next, SharedIntake};
+use super::outlet::OutputQueue;
+use super::ports::{Sink, Source};
+use super::queue::{Empty, Numbered};
+use super::reorder::ReorderBuffer;
+use super::schedule::Schedule;
+use crate::dispatch::{Batch, Caller, JobPanic};
+use crate::plan::Plan;
+use crate::service::Service;
+use crate::sync::{into_inner, lock};
+use crate::tuner::Epoch;
+
+/// Units that overlap, from the intake to the reorder buffer, while the plan stays.
+///
+/// Where an epoch ends and the next one has the same plan, workers do not wait for the units in work, which count in the
+/// next. They wait only for another plan.
+pub(super) struct Overlap<'e, 'a, 'p, S: Service, Src, K> {
+    pub(super) plan: Plan,
+    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) claims: UnitClaims<'e>,
+    pub(super) reorder: Mutex<ReorderBuffer<'e, 'a, 'p, S, K>>,
+    pub(super) inputs: Arc<InputQueue<S>>,
+    pub(super) outputs: &'a OutputQueue<S>,
+    pub(super) intake: SharedIntake<'e, S, Src>,
+    cancel: &'e CancelToken,
+}
+
+/// A unit to compute.
+pub(super) struct Job<S: Service> {
+    pub(super) unit: Numbered<Box<S::Input>>,
+    pub(super) output: Box<S::Output>,
+    /// How long its output was waited for because of an earlier unit that is still in work.
+    pub(super) stalled: Duration,
+}
+
+impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, Src, K> {
+    pub(super) fn new(
+        engine: &'e mut Engine<'a, 'p, S, Src, K>,
+        epoch: &Epoch,
+        schedule: &'e mut dyn Schedule,
+    ) -> Self {
+        let workers = engine.exec.pool().workers();
+        let next = engine.intake.taken();
+        Overlap {
+            plan: epoch.plan,
+            exec: engine.exec,
+            claims: UnitClaims::new(epoch, schedule, engine.may_grow(), workers),
+            inputs: Arc::clone(engine.intake.queue()),
+            outputs: engine.outlet.queue(),
+            reorder: Mutex::new(ReorderBuffer::new(
+                &mut engine.outlet,
+                &mut *engine.tally,
+                next,
+            )),
+            intake: SharedIntake::new(&mut engine.intake),
+            cancel: engine.cancel,
+        }
+    }
+
+    /// A batch of `jobs` jobs that wait for one another.
+    pub(super) fn batch(&self, jobs: u32) -> Batch {
+        Batch {
+            dispatch: self.plan.dispatch,
+            items: jobs,
+            grain: 1,
+            workers: jobs,
+            deadline: None,
+            caller: Caller::Works,
+        }
+    }
+
+    /// Whether there is a unit for the caller. `costs` says what the units of an epoch cost that ends now.
+    pub(super) fn claim(
+        &self,
+        costs: impl FnOnce(&mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration>,
+    ) -> bool {
+        if self.cancel.is_cancelled() {
+            self.stop(Stop::Stopped);
+        }
+        if self.claims.has_quit() {
+            return false;
+        }
+        if let Some(longest) = self.claims.overdue() {
+            self.cut(&mut lock(&self.reorder), longest);
+            return false;
+        }
+        self.claims.claim(|| {
+            let mut reorder = lock(&self.reorder);
+            if reorder.stop.is_some() || reorder.cut.is_some() {
+                EpochState::Broken
+            } else if reorder.has_done() {
+                EpochState::Costs(costs(&mut reorder))
+            } else {
+                EpochState::NoneDone
+            }
+        })
+    }
+
+    /// The next unit and an output for it. `None`, and stopped, where there is none.
+    ///
+    /// The output is taken first. So the worker with the oldest unit in work can finish it, and no worker waits for an
+    /// output for ever.
+    pub(super) fn take(&self) -> Option<Job<S>> {
+        let Empty { buffer, stalled } = self.outputs.take_empty_timed();
+        let Some(output) = buffer else {
+            self.stop(Stop::Stopped);
+            return None;
+        };
+        // A worker that has the lock reports progress itself, unless it waits for an output.
+        let waiting = |dropped| {
+            if let Ok(mut reorder) = self.reorder.try_lock() {
+                reorder.waiting(&self.plan, dropped);
+            }
+        };
+        let next = self.intake.take(|| self.outputs.flush(), waiting);
+        let why = match next {
+            Next::Unit(unit) => {
+                return Some(Job {
+                    unit,
+                    output,
+                    stalled,
+                });
+            }
+            Next::Failed((unit, cause)) => Stop::Source { unit, cause },
+            Next::Stopped => Stop::Stopped,
+            Next::End => Stop::End,
+        };
+        self.outputs.recycle(output);
+        self.stop(why);
+        None
+    }
+
+    /// Takes a result, with the time of its unit on workers. If one cannot be written, no worker waits for more.
+    pub(super) fn finish(
+        &self,
+        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
+        result: (u64, Box<S::Output>),
+        times: (Duration, Instant),
+    ) {
+        if !reorder.finish(&self.plan, result, times, || self.inputs.dropped()) {
+            self.claims.quit();
+            self.inputs.stop_consumer();
+        }
+    }
+
+    /// Ends the epoch for a unit that took too long; of several the longest counts.
+    pub(super) fn cut(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>, time: Duration) {
+        reorder.cut = reorder.cut.max(Some(time));
+        self.claims.quit();
+    }
+
+    /// No more units are begun.
+    fn stop(&self, why: Stop) {
+        lock(&self.reorder).stop(why);
+        self.claims.quit();
+    }
+
+    /// No more units are begun, and workers that wait for a unit or an output return.
+    pub(super) fn fail(&self, why: Stop) {
+        self.stop(why);
+        self.inputs.stop_consumer();
+        self.outputs.stop_producers();
+    }
+
+    /// How it ended. `costs` gets what the units of the last epoch cost. A `panic` is that of a callback, since those of
+    /// kernels, sources and sinks are caught where they are called.
+    pub(super) fn end(
+        self,
+        panic: Option<JobPanic>,
+        last: Vec<Duration>,
+        costs: &mut Vec<Duration>,
+    ) -> EpochEnd {
+        let reorder = into_inner(self.reorder);
+        if reorder.cut.is_none() {
+            costs.extend(last);
+        }
+        let of_callback = panic.map(|panic| Stop::Unit {
+            unit: reorder.next,
+            message: panic.to_string(),
+        });
+        EpochEnd {
+            cut: reorder.cut.map(|after| Cut {
+                after,
+                redo: Duration::ZERO,
+            }),
+            stop: of_callback.or(reorder.stop),
+            next: self.claims.next(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The reorder buffer: results of units that overlap, put back in order.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::end::Stop;
+use super::outlet::Outlet;
+use super::ports::Sink;
+use super::tally::Tally;
+use crate::plan::Plan;
+use crate::service::Service;
+
+/// Takes results in any order and puts them in order, one worker at a time.
+pub(super) struct ReorderBuffer<'e, 'a, 'p, S: Service, K> {
+    outlet: &'e mut Outlet<'a, S, K>,
+    tally: &'e mut Tally<'p>,
+    /// Results that wait for an earlier one; the first is that of unit `next`.
+    held: VecDeque<Option<Box<S::Output>>>,
+    pub(super) next: u64,
+    /// Units done that the tally has not counted yet.
+    done: u64,
+    /// Why no more units are taken; of several failed units the earliest.
+    pub(super) stop: Option<Stop>,
+    /// How long the longest unit took that the epoch did not allow.
+    pub(super) cut: Option<Duration>,
+    epoch: EpochTimes,
+}
+
+/// What the units of an epoch took.
+pub(super) struct EpochTimes {
+    pub(super) began: Instant,
+    /// The time of each finished unit on its worker, as they came.
+    pub(super) took: Vec<Duration>,
+    /// How long units had been in work, in sum, when the epoch began.
+    pub(super) ahead: Duration,
+}
+
+impl EpochTimes {
+    fn new(ahead: Duration) -> EpochTimes {
+        EpochTimes {
+            began: Instant::now(),
+            took: Vec::new(),
+            ahead,
+        }
+    }
+}
+
+impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
+    /// Keeps why no more units are taken, unless an earlier reason is known.
+    pub(super) fn stop(&mut self, why: Stop) {
+        // Units are read before they are computed, so a unit that failed is earlier than one that could not be read. After
+        // either, other jobs find the source at its end.
+        let rank = |stop: &Stop| match stop {
+            Stop::Unit { unit, .. } => (0, *unit),
+            Stop::Source { unit, .. } => (1, *unit),
+            Stop::End | Stop::Stopped | Stop::Plan(_) => (2, 0),
+        };
+        let known = self.stop.as_ref();
+        if known.is_none_or(|known| rank(&why) < rank(known)) {
+            self.stop = Some(why);
+        }
+    }
+
+    /// Whether the epoch has a unit that is done.
+    pub(super) fn has_done(&self) -> bool {
+        !self.epoch.took.is_empty()
+    }
+
+    /// Ends the epoch, and begins the next. `ahead` is how long units have been in work, in sum.
+    pub(super) fn next_epoch(&mut self, ahead: Duration) -> EpochTimes {
+        std::mem::replace(&mut self.epoch, EpochTimes::new(ahead))
+    }
+
+    /// Has the tally count the units done, at their mean cost.
+    pub(super) fn count(&mut self, plan: &Plan, costs: &[Duration]) {
+        let units = std::mem::take(&mut self.done);
+        let sum: Duration = costs.iter().sum();
+        let mean = sum.div_f64(units.max(1) as f64);
+        (0..units).for_each(|_| self.tally.count(plan, mean));
+    }
+
+    /// Reports that the next unit is waited for.
+    pub(super) fn waiting(&mut self, plan: &Plan, dropped: u64) {
+        let units = self.tally.units() + self.done;
+        self.tally.waiting(plan, units, dropped);
+    }
+}
+
+impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
+    /// Takes results from unit `next` on.
+    pub(super) fn new(
+        outlet: &'e mut Outlet<'a, S, K>,
+        tally: &'e mut Tally<'p>,
+        next: u64,
+    ) -> ReorderBuffer<'e, 'a, 'p, S, K> {
+        ReorderBuffer {
+            held: VecDeque::with_capacity(outlet.queue().buffers()),
+            next,
+            done: 0,
+            stop: None,
+            cut: None,
+            epoch: EpochTimes::new(Duration::ZERO),
+            outlet,
+            tally,
+        }
+    }
+
+    /// Takes a result, with the time of its unit on workers, and reports progress. `false` if one could not be written.
+    pub(super) fn finish(
+        &mut self,
+        plan: &Plan,
+        (number, output): (u64, Box<S::Output>),
+        (took, end): (Duration, Instant),
+        dropped: impl FnOnce() -> u64,
+    ) -> bool {
+        self.epoch.took.push(took);
+        let written = self.put(number, output);
+        if !written {
+            self.stop.get_or_insert(Stop::Stopped);
+        }
+        let units = self.tally.units() + self.done;
+        self.tally.progress(plan, units, end, dropped);
+        written
+    }
+
+    /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
+    fn put(&mut self, number: u64, output: Box<S::Output>) -> bool {
+        let index = (number - self.next) as usize;
+        while self.held.len() <= index {
+            self.held.push_back(None);
+        }
+        self.held[index] = Some(output);
+        self.done += 1;
+        while let Some(Some(_)) = self.held.front() {
+            let Some(Some(output)) = self.held.pop_front() else {
+                break;
+            };
+            let number = self.next;
+            self.next += 1;
+            if !self.outlet.put(number, output, true) {
+                return false;
+            }
+            self.outlet.share_spare();
+        }
+        true
+    }
+}
