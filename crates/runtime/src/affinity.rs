@@ -67,8 +67,8 @@ impl<'a> StreamAffinity<'a> {
         Ok(affinity)
     }
 
-    /// Pins each worker to a processor of its own, or unpins all. One stream at a time pins: each stream has a worker 0,
-    /// and two of them would have the same processor.
+    /// Pins each worker to a processor of its own, or unpins all. One stream at a time pins: each stream has a worker
+    /// 0, and two of them would have the same processor.
     pub(crate) fn pin_workers(&self, pin: bool) {
         if pin == self.pinned.get() || !self.may_pin.get() {
             return;

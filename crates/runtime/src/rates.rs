@@ -25,8 +25,8 @@ pub struct Rates {
     pub bytes_per_s: f64,
     /// The same for all workers at once, in sum.
     pub bytes_per_s_together: f64,
-    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first. At
-    /// most the rate of a common machine.
+    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first.
+    /// At most the rate of a common machine.
     pub fresh_bytes_per_s: f64,
     /// Seconds it costs to hand a job to a worker.
     pub job_s: f64,
@@ -75,8 +75,8 @@ impl Rates {
         let mut own = Fresh::make();
         let bytes_per_s = measure_bytes(&mut own.probe).unwrap_or(typical.bytes_per_s);
         let together = measure_together(pool, own);
-        // Pages that were in use lately come many times faster than pages that a host has to find for its guest first, and
-        // it is not known which kind the next will be.
+        // Pages that were in use lately come many times faster than pages that a host has to find for its guest first,
+        // and it is not known which kind the next will be.
         let fresh = together
             .fresh
             .map(|fresh| fresh.min(typical.fresh_bytes_per_s));

@@ -22,9 +22,9 @@ pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// Seconds until the last of `units` units has left one of these pipelines, which run side by side. Each is given by the
-/// seconds that its stages take for a unit. A unit goes to the pipeline whose first stage is free first. As in a stream,
-/// there is room for four units between two stages, and a stage without room behind it waits before it begins.
+/// Seconds until the last of `units` units has left one of these pipelines, which run side by side. Each is given by
+/// the seconds that its stages take for a unit. A unit goes to the pipeline whose first stage is free first. As in a
+/// stream, there is room for four units between two stages, and a stage without room behind it waits before it begins.
 pub fn pipelines(pipelines: &[Vec<f64>], units: u64) -> f64 {
     let mut pipelines: Vec<Pipeline> = pipelines
         .iter()

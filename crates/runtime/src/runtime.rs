@@ -63,8 +63,8 @@ impl Builder {
         self
     }
 
-    /// Whether winning plans are remembered in the user's cache directory. Later streams of the same service on the same
-    /// machine try them first. Off by default.
+    /// Whether winning plans are remembered in the user's cache directory. Later streams of the same service on the
+    /// same machine try them first. Off by default.
     pub fn memory(mut self, remember: bool) -> Self {
         self.memory = if remember {
             Remember::Yes
@@ -144,9 +144,9 @@ impl Runtime {
         self.rates.get_or_init(|| Rates::measure(&self.pool))
     }
 
-    /// The setup of a tuner on all workers of this machine, for a stream of unknown length, without a remembered plan, and
-    /// without other work on the same processors. Where the choice names a plan with its grain, nothing is predicted, so
-    /// rates are not measured.
+    /// The setup of a tuner on all workers of this machine, for a stream of unknown length, without a remembered plan,
+    /// and without other work on the same processors. Where the choice names a plan with its grain, nothing is
+    /// predicted, so rates are not measured.
     pub fn tuner_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
         TunerSetup {
             shapes,

@@ -1,15 +1,15 @@
 //! How the steps of a pipeline are divided into stages, and workers into pipelines.
 //!
 //! The grain of a pipeline's plan is the fewest steps in one stage, so a pipeline has at most `ceil(steps / grain)`
-//! stages. Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided evenly,
-//! some pipelines have one stage more.
+//! stages. Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided
+//! evenly, some pipelines have one stage more.
 
 #![forbid(unsafe_code)]
 
 use crate::plan::Plan;
 
-/// Units that may wait between two stages: one for uneven stages, one for uneven units, and two for the moments in which
-/// another process has a stage's processor.
+/// Units that may wait between two stages: one for uneven stages, one for uneven units, and two for the moments in
+/// which another process has a stage's processor.
 pub(crate) const ROOM: usize = 4;
 
 /// Stages of each of the pipelines side by side that a plan makes of a unit of `steps`.

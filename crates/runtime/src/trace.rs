@@ -18,8 +18,8 @@ pub const DEFAULT_LIMIT: usize = 1 << 18;
 
 /// A recorder of what ran where and when: cheap to clone, or off.
 ///
-/// Every track has storage of its own, so threads that record on different tracks never wait for each other. A full track
-/// drops further events and counts them.
+/// Every track has storage of its own, so threads that record on different tracks never wait for each other. A full
+/// track drops further events and counts them.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Recorder>>);
 

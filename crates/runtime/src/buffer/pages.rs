@@ -1,7 +1,7 @@
 //! Cache lines, and memory in huge pages.
 //!
-//! Reading a frame at an angle touches a page per row, so with small pages it waits for address translation. And most of
-//! the cost of making a buffer is mapping small pages: in a virtual machine many times as much as clearing them.
+//! Reading a frame at an angle touches a page per row, so with small pages it waits for address translation. And most
+//! of the cost of making a buffer is mapping small pages: in a virtual machine many times as much as clearing them.
 
 use std::ptr::NonNull;
 
@@ -79,8 +79,8 @@ mod system {
     /// Unmaps the excess of `map`, if there is any.
     fn give_back(start: *mut c_void, bytes: usize) {
         if bytes > 0 {
-            // SAFETY: only `map` calls this, with whole pages that it mapped and gave to no one. What cannot be unmapped
-            // stays, untouched.
+            // SAFETY: only `map` calls this, with whole pages that it mapped and gave to no one. What cannot be
+            // unmapped stays, untouched.
             let _ = unsafe { munmap(start, bytes) };
         }
     }

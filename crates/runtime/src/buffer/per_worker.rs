@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dispatch::WorkerId;
 
-/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the worker it
-/// runs on. Borrows are checked, so no two jobs hold one value at once. Values lie on cache lines of their own.
+/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the worker
+/// it runs on. Borrows are checked, so no two jobs hold one value at once. Values lie on cache lines of their own.
 pub struct PerWorker<T> {
     slots: Box<[Slot<T>]>,
 }

@@ -11,9 +11,9 @@ const READERS: u64 = WRITER - 1;
 
 /// `rows` rows of `width` samples without padding between them.
 ///
-/// Jobs of a batch write disjoint ranges of rows through a shared reference. [`Rows::write`] marks its rows as taken, as
-/// `RefCell` does for one value. So overlapping writers, or a reader beside a writer, panic and never race. A claim costs
-/// two atomic operations for up to 64 rows.
+/// Jobs of a batch write disjoint ranges of rows through a shared reference. [`Rows::write`] marks its rows as taken,
+/// as `RefCell` does for one value. So overlapping writers, or a reader beside a writer, panic and never race. A claim
+/// costs two atomic operations for up to 64 rows.
 pub struct Rows<T: Sample> {
     data: Aligned<T>,
     width: usize,

@@ -98,8 +98,8 @@ mod os {
         Ok(setpriority_process(None, NICE)?)
     }
 
-    /// Whether the thread's policy has niceness. In `stat` (see proc(5)) the policy is the 41st word; the second may have
-    /// any bytes before its bracket.
+    /// Whether the thread's policy has niceness. In `stat` (see proc(5)) the policy is the 41st word; the second may
+    /// have any bytes before its bracket.
     fn has_niceness() -> bool {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
         let policy = stat.rsplit(')').next().map(|rest| rest.split(' ').nth(39));

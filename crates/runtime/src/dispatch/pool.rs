@@ -122,11 +122,12 @@ impl Pool {
     /// a multiple of `grain`, in every flavour. The caller takes part.
     ///
     /// - A batch of one job, or for one worker, is run by the caller; no other thread learns of it.
-    /// - A call from inside a job, of this or any pool, runs on the worker that makes it: in a job of this pool with the
-    ///   [`WorkerId`] of that job, else as worker 0.
-    /// - Several threads may call at once. Workers run one batch at a time. A caller that does not get the workers within
-    ///   some microseconds, or at once if it [hurries](Caller::Hurries), runs its batch alone. So jobs of one batch may
-    ///   wait for another batch. In each batch the caller is worker 0: several callers must not share per-worker state.
+    /// - A call from inside a job, of this or any pool, runs on the worker that makes it: in a job of this pool with
+    ///   the [`WorkerId`] of that job, else as worker 0.
+    /// - Several threads may call at once. Workers run one batch at a time. A caller that does not get the workers
+    ///   within some microseconds, or at once if it [hurries](Caller::Hurries), runs its batch alone. So jobs of one
+    ///   batch may wait for another batch. In each batch the caller is worker 0: several callers must not share
+    ///   per-worker state.
     ///
     /// Jobs must not wait for each other: any number of them may run one after the other on one worker.
     ///
@@ -143,8 +144,8 @@ impl Pool {
         )
     }
 
-    /// As [`Pool::run`], for jobs that need state of their worker. A worker calls `init` before a run of jobs, passes the
-    /// result to `job` with each of them, and drops it after the last.
+    /// As [`Pool::run`], for jobs that need state of their worker. A worker calls `init` before a run of jobs, passes
+    /// the result to `job` with each of them, and drops it after the last.
     ///
     /// # Errors
     /// As [`Pool::run`].

@@ -25,8 +25,8 @@ struct Ring<T> {
 }
 
 // SAFETY: a slot is reached by the one sender while it lies outside `head..tail`, and by the one receiver while it lies
-// within. Each moves its position with a release after its last access, and reads the other's with an acquire. So values
-// move between threads and are never shared.
+// within. Each moves its position with a release after its last access, and reads the other's with an acquire. So
+// values move between threads and are never shared.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns nothing but its values.
 unsafe impl<T: Send> Send for Ring<T> {}

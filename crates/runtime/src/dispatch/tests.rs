@@ -492,8 +492,8 @@ proptest! {
 fn uneven_jobs_under_steal_and_fifo_are_shared_out() {
     let pool = Pool::new(2).unwrap();
     for dispatch in [Dispatch::Fifo, Dispatch::Steal] {
-        // The first job lasts until nearly all others have been run, so another worker must run them. Those in one run with
-        // it come after it.
+        // The first job lasts until nearly all others have been run, so another worker must run them. Those in one run
+        // with it come after it.
         let rest = AtomicU32::new(0);
         let outcome = pool.run(&batch(dispatch, 200, 1, 2), &|_, items| {
             if items.start > 0 {

@@ -123,17 +123,17 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are filled, the oldest
-    /// unit not yet begun is dropped and counted. At least 3 inputs are in flight. Units keep the numbers they were read
-    /// with. Structures that have several units in work at once are not used.
+    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are filled, the
+    /// oldest unit not yet begun is dropped and counted. At least 3 inputs are in flight. Units keep the numbers they
+    /// were read with. Structures that have several units in work at once are not used.
     pub fn live(mut self, live: bool) -> Self {
         self.options.live = live;
         self
     }
 
-    /// The most inputs, and the most outputs, that exist at once; at least 1. By default there are 4 inputs and 3 outputs,
-    /// or 1 where reading or writing is in line; for a plan that has several units in work, two more than those; and 32 if
-    /// units take less than 50 µs and there are many, so that one wake-up of a thread serves several.
+    /// The most inputs, and the most outputs, that exist at once; at least 1. By default there are 4 inputs and 3
+    /// outputs, or 1 where reading or writing is in line; for a plan that has several units in work, two more than
+    /// those; and 32 if units take less than 50 µs and there are many, so that one wake-up of a thread serves several.
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self
@@ -155,14 +155,15 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// Shows in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to it.
+    /// Shows in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to
+    /// it.
     pub fn counting(mut self, bytes: &ByteCount) -> Self {
         self.options.bytes = Some(bytes.clone());
         self
     }
 
-    /// Whether the sink is finished, not aborted, when the stream fails. Off by default. The sink of a cancelled stream is
-    /// finished: it has not failed.
+    /// Whether the sink is finished, not aborted, when the stream fails. Off by default. The sink of a cancelled stream
+    /// is finished: it has not failed.
     pub fn keep_partial(mut self, keep: bool) -> Self {
         self.options.keep_partial = keep;
         self

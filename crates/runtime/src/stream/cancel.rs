@@ -34,7 +34,8 @@ impl CancelToken {
 
     /// Asks every stream that has this token to end. It cannot be taken back.
     pub fn cancel(&self) {
-        // The list is locked around both steps, so a stream that registers at this moment is woken here or sees the flag.
+        // The list is locked around both steps, so a stream that registers at this moment is woken here or sees the
+        // flag.
         let wakers = lock(&self.inner.wakers);
         self.inner.cancelled.store(true, Ordering::Release);
         for (_, waker) in wakers.iter() {
@@ -47,8 +48,8 @@ impl CancelToken {
         self.inner.cancelled.load(Ordering::Acquire)
     }
 
-    /// Has `waker` called when the token is cancelled, or at once if it is, until the guard is dropped. It is called on the
-    /// thread that cancels, with a lock held, so it should only wake a thread.
+    /// Has `waker` called when the token is cancelled, or at once if it is, until the guard is dropped. It is called on
+    /// the thread that cancels, with a lock held, so it should only wake a thread.
     pub fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
         let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let mut wakers = lock(&self.inner.wakers);

@@ -258,8 +258,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         true
     }
 
-    /// Ends the stream after a kernel failed. It is not known which unit of a group failed, so each is computed again by
-    /// itself, and those before the failing one are delivered.
+    /// Ends the stream after a kernel failed. It is not known which unit of a group failed, so each is computed again
+    /// by itself, and those before the failing one are delivered.
     fn failed(&mut self, plan: &Plan, group: &mut Vec<Work<S>>, message: String) -> EpochEnd {
         self.exec.drop_scratch();
         let mut group = std::mem::take(group);

@@ -195,8 +195,8 @@ impl<'a, S: Service> Executor<'a, S> {
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
         let structure = plan.structure;
-        // Other workers fetch all that the closure holds from the caller's cache, so it holds what they need and no pointers
-        // to it.
+        // Other workers fetch all that the closure holds from the caller's cache, so it holds what they need and no
+        // pointers to it.
         let units = match structure.flow {
             Flow::Grouped => Units::Group(inputs, outputs),
             _ => Units::One(inputs[0], outputs[0]),
@@ -310,7 +310,8 @@ impl<'a, S: Service> Executor<'a, S> {
         })
     }
 
-    /// Runs the stages of a pipeline one after the other on the calling thread: a single unit has nothing to overlap with.
+    /// Runs the stages of a pipeline one after the other on the calling thread: a single unit has nothing to overlap
+    /// with.
     fn run_stages(
         &self,
         plan: &Plan,
@@ -345,7 +346,8 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 }
 
-/// The grain of a pass of `items` in a unit whose longest pass has `longest`. With it all passes have about as many jobs.
+/// The grain of a pass of `items` in a unit whose longest pass has `longest`. With it all passes have about as many
+/// jobs.
 fn scaled(grain: u32, items: u32, longest: u32) -> u32 {
     if items == longest {
         return grain;

@@ -18,8 +18,8 @@ use crate::service::Service;
 use crate::sync::lock;
 use crate::tuner::Epoch;
 
-/// Computes the units of `epoch` on different workers, and of those after it as long as the plan is the same. `costs` gets
-/// those of the last of them.
+/// Computes the units of `epoch` on different workers, and of those after it as long as the plan is the same. `costs`
+/// gets those of the last of them.
 ///
 /// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -116,13 +116,13 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
 
     /// What the units of an epoch cost that ends now.
     ///
-    /// For the tuner a unit's cost is its time on its worker, divided by the workers, times a factor: the time that workers
-    /// were present, without what they slept for want of input and output, by the time that they computed. So a unit that
-    /// was disturbed is one of many and not a part of a mean. To wait for an output because an earlier unit is in work is
-    /// no such want: it is a cost of the order.
+    /// For the tuner a unit's cost is its time on its worker, divided by the workers, times a factor: the time that
+    /// workers were present, without what they slept for want of input and output, by the time that they computed. So a
+    /// unit that was disturbed is one of many and not a part of a mean. To wait for an output because an earlier unit
+    /// is in work is no such want: it is a cost of the order.
     ///
-    /// The tally gets the mean of the same costs, but without taking and delivering: the true processing rate of Kalavri
-    /// et al., "Three steps is all you need" (OSDI 2018).
+    /// The tally gets the mean of the same costs, but without taking and delivering: the true processing rate of
+    /// Kalavri et al., "Three steps is all you need" (OSDI 2018).
     fn epoch_costs(
         &self,
         reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,

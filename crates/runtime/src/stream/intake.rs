@@ -56,8 +56,8 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         }
     }
 
-    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock, and
-    /// the next [`Intake::take`] finds it.
+    /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock,
+    /// and the next [`Intake::take`] finds it.
     pub(super) fn recycle_alone(&mut self, value: Box<S::Input>) {
         match self.inline {
             Some(_) => self.spare.push(value),
@@ -85,8 +85,8 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         self.ended || self.inline.is_some() || self.queue.is_filled_by(until, before_waiting)
     }
 
-    /// Waits for the next unit. `before_waiting` is called before it waits, and `waiting` for each second that it waits, with
-    /// how many units were dropped so far.
+    /// Waits for the next unit. `before_waiting` is called before it waits, and `waiting` for each second that it
+    /// waits, with how many units were dropped so far.
     pub(super) fn take(
         &mut self,
         before_waiting: impl Fn(),

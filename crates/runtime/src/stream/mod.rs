@@ -2,12 +2,12 @@
 //!
 //! `rt.stream(source).through(service).into(sink)` reads ahead on a thread `evener-in`, computes on the calling thread
 //! and the runtime's workers, and writes behind on a thread `evener-out`. Units circulate in a fixed set of buffers, so
-//! nothing is allocated once the stream runs, and the faster side waits for the slower one, parked. Sources and sinks that
-//! cost next to nothing are called in line, without a thread.
+//! nothing is allocated once the stream runs, and the faster side waits for the slower one, parked. Sources and sinks
+//! that cost next to nothing are called in line, without a thread.
 //!
-//! The stream runs in epochs. Before each, a [`Schedule`] (the tuner) says which plan the next units run under. After each
-//! it takes what they cost. Plans change between units only, and a unit's output does not depend on its plan. So a change
-//! of plan loses, repeats, reorders and alters nothing.
+//! The stream runs in epochs. Before each, a [`Schedule`] (the tuner) says which plan the next units run under. After
+//! each it takes what they cost. Plans change between units only, and a unit's output does not depend on its plan. So a
+//! change of plan loses, repeats, reorders and alters nothing.
 //!
 //! | file | what it is for |
 //! | --- | --- |

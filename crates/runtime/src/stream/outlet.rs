@@ -173,8 +173,8 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// Puts the next result; `false` if it could not be written. A failure on the thread shows a little later, in
-    /// [`BufferQueue::take_empty`]. For `wake` see [`BufferQueue::put`]. A buffer that is written in line passes no lock,
-    /// and other threads do not get it before [`Outlet::share_spare`].
+    /// [`BufferQueue::take_empty`]. For `wake` see [`BufferQueue::put`]. A buffer that is written in line passes no
+    /// lock, and other threads do not get it before [`Outlet::share_spare`].
     pub(super) fn put(&mut self, number: u64, value: Box<S::Output>, wake: bool) -> bool {
         match &mut self.inline {
             None => self.queue.put(Numbered { number, value }, wake),

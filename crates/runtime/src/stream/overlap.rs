@@ -22,8 +22,8 @@ use crate::tuner::Epoch;
 
 /// Units that overlap, from the intake to the reorder buffer, while the plan stays.
 ///
-/// Where an epoch ends and the next one has the same plan, workers do not wait for the units in work, which count in the
-/// next. They wait only for another plan.
+/// Where an epoch ends and the next one has the same plan, workers do not wait for the units in work, which count in
+/// the next. They wait only for another plan.
 pub(super) struct Overlap<'e, 'a, 'p, S: Service, Src, K> {
     pub(super) plan: Plan,
     pub(super) exec: &'a Executor<'a, S>,
@@ -172,8 +172,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         self.outputs.stop_producers();
     }
 
-    /// How it ended. `costs` gets what the units of the last epoch cost. A `panic` is that of a callback, since those of
-    /// kernels, sources and sinks are caught where they are called.
+    /// How it ended. `costs` gets what the units of the last epoch cost. A `panic` is that of a callback, since those
+    /// of kernels, sources and sinks are caught where they are called.
     pub(super) fn end(
         self,
         panic: Option<JobPanic>,

@@ -19,17 +19,18 @@ pub trait Source<S: Service>: Send {
         let _ = service;
     }
 
-    /// Overwrites `unit` with the next unit. `false` at the end, where `unit` may have any content. Not called again after
-    /// the end or an error.
+    /// Overwrites `unit` with the next unit. `false` at the end, where `unit` may have any content. Not called again
+    /// after the end or an error.
     fn read(&mut self, unit: &mut S::Input) -> Result<bool, Self::Error>;
 
-    /// How many units will be read in all, where that is known. Progress shows it, and the tuner tries plans accordingly.
+    /// How many units will be read in all, where that is known. Progress shows it, and the tuner tries plans
+    /// accordingly.
     fn units(&self) -> Option<u64> {
         None
     }
 
-    /// Whether reading is so cheap that the computing threads should do it, without a thread of its own. Ignored in live
-    /// streams.
+    /// Whether reading is so cheap that the computing threads should do it, without a thread of its own. Ignored in
+    /// live streams.
     fn inline(&self) -> bool {
         false
     }
@@ -56,8 +57,8 @@ pub trait Sink<S: Service>: Send {
     /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename into place.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Called instead of [`Sink::finish`] when the stream failed and its output is not to be kept, or when it was ended early
-    /// with nothing written.
+    /// Called instead of [`Sink::finish`] when the stream failed and its output is not to be kept, or when it was ended
+    /// early with nothing written.
     fn abort(&mut self) {}
 
     /// Whether writing is so cheap that the computing threads should do it, without a thread of its own.

@@ -1,8 +1,8 @@
 //! A bounded queue of recycled buffers between an input or output thread and the compute side.
 //!
-//! A fixed set of buffers circulates. A producer takes an empty buffer, fills it and puts it. A consumer takes the filled
-//! buffer, uses it and recycles it. Nothing is allocated after the start, and waiting threads are parked. The counts of
-//! waiters are kept under the lock, so a wake-up without a waiter costs no system call.
+//! A fixed set of buffers circulates. A producer takes an empty buffer, fills it and puts it. A consumer takes the
+//! filled buffer, uses it and recycles it. Nothing is allocated after the start, and waiting threads are parked. The
+//! counts of waiters are kept under the lock, so a wake-up without a waiter costs no system call.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,8 +73,8 @@ struct State<T, E> {
 }
 
 impl<T, E> State<T, E> {
-    /// Brings `behind` up to now, which it returns. Called before a change of whether the consumer is behind, or of how many
-    /// producers wait.
+    /// Brings `behind` up to now, which it returns. Called before a change of whether the consumer is behind, or of how
+    /// many producers wait.
     fn update_behind(&mut self) -> Instant {
         let now = Instant::now();
         if self.producers_waiting > 0 && (self.consuming || !self.filled.is_empty()) {
@@ -160,7 +160,8 @@ impl<T, E> BufferQueue<T, E> {
                     stalled,
                 };
             }
-            // A consumer may have been left asleep until several buffers are filled. It must not sleep while producers do.
+            // A consumer may have been left asleep until several buffers are filled. It must not sleep while producers
+            // do.
             if state.consumers_waiting > 0 && !state.filled.is_empty() {
                 self.filled.notify_one();
             }
@@ -178,9 +179,9 @@ impl<T, E> BufferQueue<T, E> {
         }
     }
 
-    /// Puts a filled buffer and takes an empty one. If there is none, the oldest unit that was not yet taken is dropped and
-    /// counted. Does not wait while there are buffers for two more than the consumer holds. `None` once producers are
-    /// stopped.
+    /// Puts a filled buffer and takes an empty one. If there is none, the oldest unit that was not yet taken is dropped
+    /// and counted. Does not wait while there are buffers for two more than the consumer holds. `None` once producers
+    /// are stopped.
     pub(super) fn swap(&self, unit: Numbered<T>) -> Option<T> {
         let mut state = self.lock();
         let free = match state.empty.pop_front() {
@@ -263,8 +264,8 @@ impl<T, E> BufferQueue<T, E> {
                 state.consumer_stopped = true;
                 return Taken::End(why);
             }
-            // A producer may have been left asleep until several buffers are empty. It must not sleep while the consumer
-            // does.
+            // A producer may have been left asleep until several buffers are empty. It must not sleep while the
+            // consumer does.
             if state.producers_waiting > 0 && !state.empty.is_empty() {
                 self.emptied.notify_one();
             }
@@ -286,8 +287,8 @@ impl<T, E> BufferQueue<T, E> {
         }
     }
 
-    /// Waits until [`BufferQueue::take`] would not wait, at most until `until`. Whether it would not. `before_waiting` is
-    /// called before it waits.
+    /// Waits until [`BufferQueue::take`] would not wait, at most until `until`. Whether it would not. `before_waiting`
+    /// is called before it waits.
     pub(super) fn is_filled_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
         let mut state = self.lock();
         loop {
@@ -314,8 +315,8 @@ impl<T, E> BufferQueue<T, E> {
         }
     }
 
-    /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, or none is filled, so
-    /// that a fast consumer does not pay a wake-up for every unit.
+    /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, or none is filled,
+    /// so that a fast consumer does not pay a wake-up for every unit.
     pub(super) fn recycle(&self, value: T) {
         let mut state = self.lock();
         // The buffer used last is the one whose memory is still in a cache.
@@ -340,8 +341,8 @@ impl<T, E> BufferQueue<T, E> {
         self.filled.notify_all();
     }
 
-    /// Whether the producer holds a buffer, and so may be in a call that blocks for ever. If it does not, and producers are
-    /// stopped, it never will. Of several producers it is the one that was last to take a buffer.
+    /// Whether the producer holds a buffer, and so may be in a call that blocks for ever. If it does not, and producers
+    /// are stopped, it never will. Of several producers it is the one that was last to take a buffer.
     pub(super) fn is_busy(&self) -> bool {
         self.lock().busy
     }

@@ -48,8 +48,8 @@ impl EpochTimes {
 impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
     /// Keeps why no more units are taken, unless an earlier reason is known.
     pub(super) fn stop(&mut self, why: Stop) {
-        // Units are read before they are computed, so a unit that failed is earlier than one that could not be read. After
-        // either, other jobs find the source at its end.
+        // Units are read before they are computed, so a unit that failed is earlier than one that could not be read.
+        // After either, other jobs find the source at its end.
         let rank = |stop: &Stop| match stop {
             Stop::Unit { unit, .. } => (0, *unit),
             Stop::Source { unit, .. } => (1, *unit),

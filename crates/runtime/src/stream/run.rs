@@ -199,7 +199,8 @@ fn cancelled(
         cause,
     });
     match (stop, sink) {
-        // Units are written after they are computed, so a unit that could not be written is earlier than one that failed.
+        // Units are written after they are computed, so a unit that could not be written is earlier than one that
+        // failed.
         (_, Some(error @ StreamError::Sink { unit: Some(_), .. })) => Err(error),
         (Stop::Source { unit, cause }, _) => Err(StreamError::Source {
             unit,

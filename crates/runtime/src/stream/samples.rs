@@ -15,8 +15,8 @@ pub struct Times {
     pub p99_s: f64,
 }
 
-/// A sample of a sequence of times. Up to a limit it has all of them, beyond it one chosen at random from each run of 2,
-/// then 4, … units. So it stays evenly spread over the stream, and a period in the stream does not bias it.
+/// A sample of a sequence of times. Up to a limit it has all of them, beyond it one chosen at random from each run of
+/// 2, then 4, … units. So it stays evenly spread over the stream, and a period in the stream does not bias it.
 pub(super) struct Samples {
     kept: Vec<f32>,
     limit: usize,

@@ -6,8 +6,8 @@ use crate::tuner::{Epoch, Measured, Summary, Tuner};
 
 /// Gives a stream its plans, epoch by epoch: the [`Tuner`], or a script in a test or an experiment.
 ///
-/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it ended
-/// before a unit was done. Where units overlap, the worker that finds no unit left in the epoch makes the calls.
+/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it
+/// ended before a unit was done. Where units overlap, the worker that finds no unit left in the epoch makes the calls.
 pub trait Schedule: Send {
     /// What the next epoch does.
     fn next(&mut self) -> Epoch;
@@ -20,8 +20,8 @@ pub trait Schedule: Send {
         let _ = costs;
     }
 
-    /// Takes how long it takes to make an input and an output buffer, and how many units can be in work with the buffers
-    /// there are.
+    /// Takes how long it takes to make an input and an output buffer, and how many units can be in work with the
+    /// buffers there are.
     fn buffers(&mut self, pair: Duration, units: u32);
 
     /// Takes the time that went by before the epoch's first unit while memory was made for its plan.

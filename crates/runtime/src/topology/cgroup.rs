@@ -29,8 +29,8 @@ pub(super) fn quota(root: &Path) -> Option<f64> {
     limits.min_by(f64::total_cmp)
 }
 
-/// The limits of a group and of every group above it, up to the mount point. Inside a container the group's path may not
-/// exist below the mount point. Then the mount point is the group.
+/// The limits of a group and of every group above it, up to the mount point. Inside a container the group's path may
+/// not exist below the mount point. Then the mount point is the group.
 fn limits_upwards(mount: &Path, group: &str) -> Vec<f64> {
     let group = group.trim().trim_start_matches('/');
     let below: PathBuf = if group.split('/').any(|part| part == "..") {

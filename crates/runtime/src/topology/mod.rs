@@ -111,8 +111,8 @@ pub struct Node {
 impl Topology {
     /// The machine this process runs on.
     ///
-    /// It is found once per process, so that pinning threads later does not change it. What the operating system does not
-    /// tell (outside Linux, or in a sandbox without `/sys`) has defaults.
+    /// It is found once per process, so that pinning threads later does not change it. What the operating system does
+    /// not tell (outside Linux, or in a sandbox without `/sys`) has defaults.
     pub fn detect() -> Topology {
         static FOUND: OnceLock<Topology> = OnceLock::new();
         FOUND
@@ -129,8 +129,8 @@ impl Topology {
         sysfs::read_topology(root, simd, fallback.max(1))
     }
 
-    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or the quota, rounded up, where that is less. It
-    /// is rounded up because the tuner tries fewer workers but never more.
+    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or the quota, rounded up, where that is less.
+    /// It is rounded up because the tuner tries fewer workers but never more.
     pub fn workers(&self) -> usize {
         let cpus = self.cpus.len().clamp(1, MAX_WORKERS);
         match self.quota {
@@ -153,9 +153,9 @@ impl Topology {
     /// The cache one worker has to itself, in bytes: what its working set should fit in.
     ///
     /// A core's share of a cache is the size divided by the cpus that use the cache (SMT siblings, or the cores of a
-    /// module). The result is the largest share of a core's first and second level data caches, and of those the smallest
-    /// over the performance cores, since all workers get tiles of one size. Outer levels do not count, even where only one
-    /// of their cpus is visible: in a virtual machine the others belong to its neighbours.
+    /// module). The result is the largest share of a core's first and second level data caches, and of those the
+    /// smallest over the performance cores, since all workers get tiles of one size. Outer levels do not count, even
+    /// where only one of their cpus is visible: in a virtual machine the others belong to its neighbours.
     pub fn private_cache(&self) -> usize {
         let share = |cpu: &Cpu| {
             self.caches_of(cpu.id)
@@ -178,8 +178,8 @@ impl Topology {
         self.caches.iter().filter(data).map(|c| c.bytes).max()
     }
 
-    /// A short, stable text that differs between machines on which different plans win: model, cores and cpus in use, SIMD
-    /// level, data caches. It has letters, digits and `-+.;=` only.
+    /// A short, stable text that differs between machines on which different plans win: model, cores and cpus in use,
+    /// SIMD level, data caches. It has letters, digits and `-+.;=` only.
     pub fn machine_key(&self) -> String {
         let mut key = String::new();
         for c in self.model.chars() {

@@ -3,8 +3,8 @@
 //! Jobs go through the ring in runs, so that many of them cost little. A run is a small part of a worker's share of the
 //! jobs left, and the last runs are single jobs, so that the load stays even.
 //!
-//! The ring is Vyukov's bounded queue, in which a sequence number in each slot says whether the slot is free or filled. It
-//! has one producer at a time: the caller that holds the batch lock.
+//! The ring is Vyukov's bounded queue, in which a sequence number in each slot says whether the slot is free or filled.
+//! It has one producer at a time: the caller that holds the batch lock.
 
 use crate::dispatch::batch::{Caller, WorkerId};
 use crate::dispatch::job::{Header, Job};
@@ -180,7 +180,8 @@ impl Ring {
         if slot.sequence.load(Ordering::Acquire) != at {
             return false;
         }
-        // SAFETY: the slot is free for this one producer, and the acquire above ordered the last reader before this write.
+        // SAFETY: the slot is free for this one producer, and the acquire above ordered the last reader before this
+        // write.
         slot.job.with_mut(|j| unsafe { *j = Some(job) });
         slot.sequence.store(at.wrapping_add(1), Ordering::Release);
         self.tail.store(at.wrapping_add(1), Ordering::Relaxed);

@@ -15,8 +15,8 @@ pub(crate) fn run_caller(header: &Header, participants: &Participants<'_>, calle
     let count = (participants.count() - first) as u64;
     let jobs = u64::from(header.jobs());
     let share = |i: u64| (jobs * i / count) as u32..(jobs * (i + 1) / count) as u32;
-    // The caller's own share is reported before it is run, since only the caller waits for it. Later the latch would have
-    // to come back from a worker's cache.
+    // The caller's own share is reported before it is run, since only the caller waits for it. Later the latch would
+    // have to come back from a worker's cache.
     let own = match caller {
         Caller::Waits => 0..0,
         Caller::Works | Caller::Hurries => share(0),

@@ -1,9 +1,9 @@
-//! `steal`: a range of jobs per worker. The owner takes single jobs from its front; idle workers steal the upper half of
-//! the longest.
+//! `steal`: a range of jobs per worker. The owner takes single jobs from its front; idle workers steal the upper half
+//! of the longest.
 //!
 //! Jobs of a batch are consecutive numbers, so a deque of them is a pair of bounds in one atomic word. The batch lock
-//! lets one batch run at a time, so a range need not say whose jobs it holds: a job taken out of any range, at any time,
-//! is a job of the running batch, and that batch cannot end before the job is reported.
+//! lets one batch run at a time, so a range need not say whose jobs it holds: a job taken out of any range, at any
+//! time, is a job of the running batch, and that batch cannot end before the job is reported.
 
 use crate::dispatch::batch::{Caller, WorkerId};
 use crate::dispatch::job::Header;
@@ -44,8 +44,8 @@ impl Steal {
         self.header
             .store(std::ptr::from_ref(header).cast_mut(), Ordering::Relaxed);
         self.count.store(participants.count(), Ordering::Relaxed);
-        // All jobs go into one range. A worker that still looks for jobs of the last batch may steal at once, and a store
-        // into its own range would overwrite what it has stolen.
+        // All jobs go into one range. A worker that still looks for jobs of the last batch may steal at once, and a
+        // store into its own range would overwrite what it has stolen.
         self.ranges[0].put(0, header.jobs());
         participants.signal_all(Events::STEAL);
         if caller != Caller::Waits {
@@ -64,8 +64,8 @@ impl Steal {
                 continue;
             };
             attempts = 0;
-            // SAFETY: `header` was stored before the jobs were put into any range, and this thread has taken one that it
-            // reports last, so it is that batch's header and stays.
+            // SAFETY: `header` was stored before the jobs were put into any range, and this thread has taken one that
+            // it reports last, so it is that batch's header and stays.
             let header = unsafe { &*self.header.load(Ordering::Relaxed) };
             header.execute(worker, first..first + 1);
             let mut done = 1;

@@ -11,8 +11,8 @@ const ONE: u64 = 2;
 const RELEASED: u64 = u64::MAX;
 
 /// Counts the jobs of a batch down to zero. It lies in the frame of the thread that waits, which may return as soon as
-/// the count is zero. So finishers touch nothing after their subtraction, with one exception: when the waiter has parked,
-/// the last finisher releases it by a store.
+/// the count is zero. So finishers touch nothing after their subtraction, with one exception: when the waiter has
+/// parked, the last finisher releases it by a store.
 #[derive(Debug)]
 pub(crate) struct CountdownLatch {
     word: AtomicU64,

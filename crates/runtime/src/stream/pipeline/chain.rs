@@ -1,8 +1,8 @@
 //! The stages of one pipeline: the rings between them, and which worker works at which stage.
 //!
 //! Each stage is one job of a batch. Its worker works at it until no more units come. A job must not depend on another
-//! job's having begun, because the pool may run all of them on one worker, one after the other. So workers *help*: between
-//! units of its own a worker works at stages whose worker has not come. No worker waits for ever, because
+//! job's having begun, because the pool may run all of them on one worker, one after the other. So workers *help*:
+//! between units of its own a worker works at stages whose worker has not come. No worker waits for ever, because
 //!
 //! - a worker that makes a stage ready (by a unit into it, by room behind it, or by its end) notifies that stage, and
 //!   before it waits or leaves it looks at every stage without a worker;
@@ -117,8 +117,8 @@ impl<U: Send> StageChain<U> {
         let ends = match stage.ends.try_lock() {
             Ok(ends) => ends,
             Err(TryLockError::Poisoned(ends)) => ends.into_inner(),
-            // The holder is another helper, which will look again, or the stage's worker, which was notified. It must not be
-            // waited for: at the first stage it may block.
+            // The holder is another helper, which will look again, or the stage's worker, which was notified. It must
+            // not be waited for: at the first stage it may block.
             Err(TryLockError::WouldBlock) => return false,
         };
         stage.missed.swap(false, Ordering::SeqCst);

@@ -31,8 +31,8 @@ use crate::sync::{into_inner, lock};
 use crate::trace::Track;
 use crate::tuner::Epoch;
 
-/// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets those
-/// of the last of them.
+/// Computes the units of `epoch` in pipelines, and of those after it as long as the plan is the same. `costs` gets
+/// those of the last of them.
 ///
 /// When a unit takes longer than the epoch allows, those in work are finished, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
@@ -131,8 +131,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     ///
     /// A unit's cost is its time on all its workers, divided by the workers, times a factor: the time that workers were
     /// present by the time that they computed. So it counts that uneven stages wait for the largest. It does not count
-    /// that the first stage waits for input and output and the others wait for the first, nor filling and draining, which
-    /// a stream does once. But a pipeline is never counted as faster than its busiest stage.
+    /// that the first stage waits for input and output and the others wait for the first, nor filling and draining,
+    /// which a stream does once. But a pipeline is never counted as faster than its busiest stage.
     fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration> {
         let ahead: Duration = self.units.claims.in_work(Instant::now()).sum();
         let waited = Duration::from_nanos(self.waited.swap(0, Ordering::Relaxed));
@@ -160,7 +160,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
         costs
     }
 
-    /// Ends the stream after a panic. Kernels, sources and sinks are caught where they are called, so it is a callback's.
+    /// Ends the stream after a panic. Kernels, sources and sinks are caught where they are called, so it is a
+    /// callback's.
     fn panicked(&self, payload: Box<dyn Any + Send>, panic: &Mutex<Option<String>>) {
         lock(panic).get_or_insert_with(|| panic_text(&*payload));
         self.failed.store(0, Ordering::Relaxed);
