@@ -1,8 +1,8 @@
 //! How the steps of a pipeline are divided into stages, and workers into pipelines.
 //!
-//! The grain of a pipeline's plan is the fewest steps in one stage, so a pipeline has at most `ceil(steps / grain)`
-//! stages. Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided
-//! evenly, some pipelines have one stage more.
+//! The grain of a pipeline's plan is the fewest steps in one stage, so `ceil(steps / grain)` stages make a pipeline.
+//! Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided evenly, some
+//! pipelines have one stage more.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ pub(crate) fn units_inside(plan: &Plan, steps: u32) -> usize {
     stages as usize + ROOM * (stages as usize - pipelines.len())
 }
 
-/// Stages of one pipeline, each of at least `grain` steps but the last.
+/// Stages that make one pipeline.
 pub(crate) fn stages(steps: u32, grain: u32) -> u32 {
     steps.div_ceil(grain.max(1)).max(1)
 }

@@ -68,7 +68,7 @@ fn groups<S: Service, Src: Source<S>, K: Sink<S>>(
 
         let computed = match engine.compute_in_time(epoch, &mut group) {
             Ok(computed) => computed,
-            Err(end) => return end,
+            Err(stop) => return stop.into(),
         };
         patience = computed.took.max(PATIENCE);
         let cost = match &computed.cut {
@@ -166,7 +166,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         &mut self,
         epoch: &'e Epoch,
         group: &mut Vec<Work<S>>,
-    ) -> Result<Computed<'e>, EpochEnd> {
+    ) -> Result<Computed<'e>, Stop> {
         let begin = Instant::now();
         let deadline = epoch.cutoff.map(|cutoff| begin + cutoff);
         let outcome = self.compute(&epoch.plan, group, deadline);
@@ -214,9 +214,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     }
 
     /// Computes units that were given up again, under another plan. A unit's share of the time.
-    fn redo(&mut self, plan: &Plan, group: &mut Vec<Work<S>>) -> Result<Duration, EpochEnd> {
+    fn redo(&mut self, plan: &Plan, group: &mut Vec<Work<S>>) -> Result<Duration, Stop> {
         if let Err(message) = self.prepare(plan) {
-            return Err(Stop::from((group[0].unit.number, message)).into());
+            return Err((group[0].unit.number, message).into());
         }
         let begin = Instant::now();
         let size = self.group_size(plan);
@@ -260,22 +260,22 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 
     /// Ends the stream after a kernel failed. It is not known which unit of a group failed, so each is computed again
     /// by itself, and those before the failing one are delivered.
-    fn failed(&mut self, plan: &Plan, group: &mut Vec<Work<S>>, message: String) -> EpochEnd {
+    fn failed(&mut self, plan: &Plan, group: &mut Vec<Work<S>>, message: String) -> Stop {
         self.exec.drop_scratch();
         let mut group = std::mem::take(group);
         while group.len() > 1 {
             let rest = group.split_off(1);
             let begin = Instant::now();
             if let Err(message) = self.compute(plan, &group, None) {
-                return Stop::from((group[0].unit.number, message)).into();
+                return (group[0].unit.number, message).into();
             }
             let end = Instant::now();
             if !self.deliver(plan, &mut group, end - begin, end) {
-                return Stop::Stopped.into();
+                return Stop::Stopped;
             }
             group = rest;
         }
-        Stop::from((group[0].unit.number, message)).into()
+        (group[0].unit.number, message).into()
     }
 }
 

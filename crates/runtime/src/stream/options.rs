@@ -30,6 +30,6 @@ pub struct RunOptions<'a> {
     pub workers: Option<u32>,
     /// Ends the run early.
     pub cancel: CancelToken,
-    /// Called now and then with how far the run is; see [`Stream::on_progress`].
+    /// Called now and then with how far the run is; see [`Stream::on_progress`](super::Stream::on_progress).
     pub on_progress: Option<OnProgress<'a>>,
 }

@@ -73,8 +73,8 @@ struct State<T, E> {
 }
 
 impl<T, E> State<T, E> {
-    /// Brings `behind` up to now, which it returns. Called before a change of whether the consumer is behind, or of how
-    /// many producers wait.
+    /// Brings `behind` up to date. Called before a change of whether the consumer is behind, or of how many producers
+    /// wait. The time now.
     fn update_behind(&mut self) -> Instant {
         let now = Instant::now();
         if self.producers_waiting > 0 && (self.consuming || !self.filled.is_empty()) {
