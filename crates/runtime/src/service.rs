@@ -22,10 +22,10 @@ pub struct Shape {
     /// Items of each pass; passes run in order with a barrier between. A farm has one pass of one item. A pipeline has
     /// one pass whose items are *steps*, which run on a unit in their order.
     pub passes: Vec<u32>,
-    /// What the steps of a pipeline cost beside one another, one figure each; where nobody knows, empty. Only where
-    /// stages begin depends on it, and the stream corrects it by what it measures.
+    /// Relative costs of the steps of a pipeline, one figure each, or empty where they are not known. Only the ends of
+    /// stages depend on them, and the stream corrects them by measuring.
     pub steps: Vec<f64>,
-    /// Grain a plan has when nobody names or tunes it.
+    /// The grain of a plan where it is neither named nor tuned.
     pub default_grain: u32,
     /// Smallest grain worth trying.
     pub min_grain: u32,
@@ -111,10 +111,11 @@ pub trait Service: Send + Sync {
     /// The structures this service can run, most plain first (`sequential` where there is one).
     /// `private_cache` is the private cache of a worker in bytes.
     fn shapes(&self, private_cache: usize) -> Vec<Shape>;
-    /// Computes a part of a unit. Parts of one pass run on several workers at once and never overlap, except those of a
-    /// pipeline: its parts of a unit are contiguous ranges of steps and run one after the other, in order, on
-    /// whichever workers, so that the one that begins at 0 reads the input and the others go on where it left the
-    /// output. A failure (`Err`, or a panic) fails the unit.
+    /// Computes a part of a unit. A failure (`Err`, or a panic) fails the unit.
+    ///
+    /// Parts of one pass run on several workers at once and never overlap. In a pipeline the parts of a unit are
+    /// contiguous ranges of steps, which run one after the other, in order, on any workers. So the part that begins at 0
+    /// reads the input, and the others go on where the one before left the output.
     fn run(
         &self,
         part: &Part,

@@ -261,7 +261,7 @@ fn a_closed_sink_ends_a_stream_whose_source_is_silent() {
 
 /// One worker waits for a unit that does not come when the other's cannot be written.
 #[test]
-fn a_sink_that_fails_wakes_whoever_waits_for_units() {
+fn a_sink_that_fails_wakes_workers_that_wait_for_units() {
     within(|| {
         for structure in [&FARM, &PIPELINE] {
             for inline in [false, true] {

@@ -82,7 +82,7 @@ fn units_overlap_and_cost_is_a_share_of_their_time() {
 
 /// Pairs of a long and a short unit: where each pair had to be complete, the stream would take the long ones' time.
 #[test]
-fn the_end_of_an_epoch_stops_nobody_while_the_plan_stays() {
+fn no_worker_waits_at_the_end_of_an_epoch_while_the_plan_stays() {
     within(|| {
         let toy = Toy {
             delay: Some(|unit, _| Duration::from_millis(if unit % 2 == 0 { 9 } else { 1 })),
