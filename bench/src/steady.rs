@@ -39,7 +39,7 @@ impl Schedule for &mut Steady {
             units: UNITS,
             cutoff: None,
             fallback: self.plan,
-            spread: false,
+            pin_workers: false,
             purpose: Purpose::Fixed,
         }
     }

@@ -32,7 +32,9 @@ pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
     let blocks = unit_blocks(block);
     let work = work(blocks as f64 * f64::from(block), ops);
     let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
-    vec![shape(&SEQUENTIAL, blocks as u32), shape(&FARM, 1)]
+    [&SEQUENTIAL, &FARM]
+        .map(|s| shape(s, blocks as u32))
+        .to_vec()
 }
 
 /// Why the first block that failed did so, for whoever ran the stream: the stream itself knows only text.

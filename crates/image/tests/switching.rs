@@ -100,7 +100,7 @@ impl Schedule for Turns {
             units,
             cutoff: cut_off.then_some(Duration::ZERO),
             fallback: at(self.number).0,
-            spread: units % 2 == 0,
+            pin_workers: units % 2 == 0,
             purpose: Purpose::Fixed,
         }
     }

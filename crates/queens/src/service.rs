@@ -128,7 +128,7 @@ impl Service for Search {
         };
         vec![
             shape(&SEQUENTIAL, PARTS, 8, UNEVEN * ops),
-            shape(&FARM, 1, 1, ops),
+            shape(&FARM, PARTS, 8, ops),
         ]
     }
 

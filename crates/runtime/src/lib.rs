@@ -15,6 +15,7 @@ mod named;
 pub mod plan;
 pub mod quantity;
 pub mod rates;
+mod remembered;
 pub mod replay;
 pub mod rounds;
 pub mod runtime;

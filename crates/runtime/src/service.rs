@@ -1,6 +1,6 @@
 //! What a service gives the runtime so that its units can be divided, dispatched and tuned.
 
-use crate::structure::{Flow, Structure};
+use crate::structure::Structure;
 use std::ops::Range;
 
 /// The work one unit costs under a structure, as the service infers it before anything is measured.
@@ -19,8 +19,9 @@ pub struct Work {
 pub struct Shape {
     /// The structure this is about.
     pub structure: &'static Structure,
-    /// Items of each pass; passes run in order with a barrier between. A farm has one pass of one item. A pipeline has
-    /// one pass whose items are *steps*, which run on a unit in their order.
+    /// Items of each pass; passes run in order with a barrier between. A farm has one pass; one
+    /// worker runs all its items, by and by where the unit may be given up. A pipeline has one pass whose items are
+    /// *steps*, which run on a unit in their order.
     pub passes: Vec<u32>,
     /// Relative costs of the steps of a pipeline, one figure each, or empty where they are not known. Only the ends of
     /// stages depend on them, and the stream corrects them by measuring.
@@ -67,16 +68,11 @@ pub struct Part {
 }
 
 impl Part {
-    /// Which of a unit's `count` elements the job is about, where an item is an element and the one item of a farm is
-    /// all of them. A unit with fewer elements than the pass has items leaves jobs with none.
+    /// Which of a unit's `count` elements the job is about, where an item is an element. A unit with fewer elements than
+    /// the pass has items leaves jobs with none.
     pub fn of(&self, count: usize) -> Range<usize> {
-        match self.structure.flow {
-            Flow::Farm => 0..count,
-            _ => {
-                let end = count.min(self.items.end as usize);
-                end.min(self.items.start as usize)..end
-            }
-        }
+        let end = count.min(self.items.end as usize);
+        end.min(self.items.start as usize)..end
     }
 }
 

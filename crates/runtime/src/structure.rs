@@ -130,9 +130,4 @@ pub(crate) mod fixtures {
     pub(crate) static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
     pub(crate) static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
     pub(crate) static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
-    pub(crate) static GROUPED: Structure = structure("grouped", Flow::Grouped, Dispatch::Steal);
-    pub(crate) static EXPERIMENT: Structure = Structure {
-        automatic: false,
-        ..structure("experiment", Flow::Divided, Dispatch::Fifo)
-    };
 }

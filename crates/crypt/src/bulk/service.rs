@@ -77,10 +77,8 @@ impl<O: Operation> Service for Bulk<O> {
             bytes: bytes + (UNIT_ROWS * O::WRITTEN) as f64,
             fresh: 0.0,
         };
-        let shape = |structure: &'static Structure, items, grain| {
-            Shape::new(structure, vec![items], grain, work)
-        };
-        vec![shape(&SEQUENTIAL, UNIT_ROWS as u32, 8), shape(&FARM, 1, 1)]
+        let shape = |structure| Shape::new(structure, vec![UNIT_ROWS as u32], 8, work);
+        STRUCTURES.map(shape).to_vec()
     }
 
     fn run(

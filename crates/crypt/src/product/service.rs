@@ -290,7 +290,7 @@ impl Service for Batches {
         vec![
             shape(&SEQUENTIAL, UNIT_ROWS, (4, 8), Vec::new()),
             shape(&PIPELINE, PASSES, (1, 1), self.codebook.costs()),
-            shape(&FARM, 1, (1, 1), Vec::new()),
+            shape(&FARM, UNIT_ROWS, (4, 8), Vec::new()),
         ]
     }
 

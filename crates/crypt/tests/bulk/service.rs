@@ -127,7 +127,7 @@ impl Schedule for Script {
             units,
             cutoff: None,
             fallback: plan,
-            spread: false,
+            pin_workers: false,
             purpose: Purpose::Fixed,
         }
     }

@@ -202,11 +202,7 @@ impl FilterService {
         output: &Frame,
         mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
     ) {
-        let count = if *part.structure == FARM {
-            1
-        } else {
-            self.items()
-        };
+        let count = self.items();
         for (p, plane) in self.computed() {
             let rows = share(&part.items, count, plane.graph.size.h);
             if rows.is_empty() {
@@ -353,7 +349,7 @@ impl Service for FilterService {
             shape(&BACKWARD_CACHED, vec![items, items]),
             shape(&BACKWARD_STORE, vec![items]),
             shape(&TILED, vec![items]),
-            shape(&FARM, vec![1]),
+            shape(&FARM, vec![items]),
         ];
         if let Some(passes) = self.passes_abreast() {
             shapes.push(shape(&ABREAST, passes));

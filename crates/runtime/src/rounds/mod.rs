@@ -175,6 +175,9 @@ mod tests {
                 let seen: Vec<AtomicU32> = (0..items).map(|_| AtomicU32::new(0)).collect();
                 let body = |_, jobs: Range<u32>| {
                     for job in jobs {
+                        // Long enough that another plan may pay.
+                        let begin = Instant::now();
+                        while begin.elapsed() < Duration::from_micros(20) {}
                         seen[job as usize].fetch_add(1, Ordering::Relaxed);
                     }
                 };

@@ -14,12 +14,14 @@ use crate::tuner::{Epoch, Measured};
 /// The units of an epoch, and of those after it as long as the plan is the same.
 pub(super) struct UnitClaims<'e> {
     plan: Plan,
-    spread: bool,
+    pin_workers: bool,
     cutoff: Option<Duration>,
     may_grow: bool,
     left: Mutex<Left<'e>>,
     /// No more units are begun.
     quit: AtomicBool,
+    /// A unit was finished within the cutoff, so that another that takes longer was disturbed.
+    in_time: AtomicBool,
     /// When each worker began the unit it computes, in nanoseconds since `began`; 0 where it computes none.
     begun: Vec<AtomicU64>,
     began: Instant,
@@ -54,7 +56,7 @@ impl<'e> UnitClaims<'e> {
     ) -> UnitClaims<'e> {
         UnitClaims {
             plan: epoch.plan,
-            spread: epoch.spread,
+            pin_workers: epoch.pin_workers,
             cutoff: epoch.cutoff,
             may_grow,
             left: Mutex::new(Left {
@@ -64,6 +66,7 @@ impl<'e> UnitClaims<'e> {
                 ended: false,
             }),
             quit: AtomicBool::new(false),
+            in_time: AtomicBool::new(false),
             begun: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             began: Instant::now(),
         }
@@ -96,7 +99,7 @@ impl<'e> UnitClaims<'e> {
         left.schedule.record(Measured::Units { costs: &costs });
         let next = left.schedule.next();
         let grows = self.may_grow && are_short(&costs);
-        let same = next.plan == self.plan && next.spread == self.spread;
+        let same = next.plan == self.plan && next.pin_workers == self.pin_workers;
         let goes_on = same && next.cutoff.is_none() && !grows;
         if goes_on {
             left.units = next.units.max(1);
@@ -113,9 +116,22 @@ impl<'e> UnitClaims<'e> {
         longest.filter(|&longest| self.is_too_long(longest))
     }
 
-    /// Whether a unit has taken longer than the epoch allows.
+    /// Whether a unit has taken longer than the epoch allows, which it does not once another was in time.
     pub(super) fn is_too_long(&self, time: Duration) -> bool {
-        self.cutoff.is_some_and(|cutoff| time > cutoff)
+        let in_time = self.in_time.load(Ordering::Relaxed);
+        self.cutoff.is_some_and(|cutoff| time > cutoff && !in_time)
+    }
+
+    /// A unit was finished after so long.
+    pub(super) fn finished(&self, time: Duration) {
+        if self.cutoff.is_some_and(|cutoff| time <= cutoff) {
+            self.in_time.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether units may be given up.
+    pub(super) fn has_cutoff(&self) -> bool {
+        self.cutoff.is_some()
     }
 
     /// No more units are begun.

@@ -58,7 +58,7 @@ fn begin<S: Service, Src: Source<S>, K: Sink<S>>(
     if last != Some(epoch.plan) && trace.is_on() {
         trace.instant(Track::Tuner, "plan", &epoch.plan.to_string());
     }
-    engine.affinity.pin_workers(epoch.spread);
+    engine.affinity.pin_workers(epoch.pin_workers);
     match engine.prepare(&epoch.plan) {
         Ok(Some(time)) => schedule.prepared(time),
         Ok(None) => {}

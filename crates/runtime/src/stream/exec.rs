@@ -189,8 +189,14 @@ impl<'a, S: Service> Executor<'a, S> {
         outputs: &[&S::Output],
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
-        if plan.structure.flow == Flow::Pipeline {
-            return self.run_stages(plan, unit, inputs[0], outputs[0]);
+        match plan.structure.flow {
+            Flow::Pipeline => return self.run_stages(plan, unit, inputs[0], outputs[0]),
+            Flow::Farm => {
+                let whole =
+                    self.run_alone(WorkerId(0), unit, plan.structure, inputs[0], outputs[0]);
+                return whole.map(|()| Outcome::Finished);
+            }
+            Flow::Divided | Flow::Grouped => {}
         }
         let passes = self.shape(plan.structure).map_or(&[][..], |s| &s.passes);
         let longest = passes.iter().copied().max().unwrap_or(0);
@@ -279,7 +285,7 @@ impl<'a, S: Service> Executor<'a, S> {
         }
     }
 
-    /// Runs items of a structure's only pass on the worker that calls this: a whole unit of a farm, or steps of a
+    /// Runs items of a structure's only pass on the worker that calls this: those of a farm's unit, or steps of a
     /// pipeline. A panic is an error like any other.
     pub(super) fn run_items(
         &self,
@@ -294,8 +300,51 @@ impl<'a, S: Service> Executor<'a, S> {
             pass: 0,
             items,
         };
+        self.run_caught(worker, unit, part, input, output)
+    }
+
+    /// Runs all passes of a structure on a unit, on the worker that calls this.
+    pub(super) fn run_alone(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        structure: &'static Structure,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        let passes = self.shape(structure).map_or(&[][..], |s| &s.passes);
+        for (pass, &items) in passes.iter().enumerate() {
+            let part = Part {
+                structure,
+                pass,
+                items: 0..items,
+            };
+            self.run_caught(worker, unit, part, input, output)?;
+        }
+        Ok(())
+    }
+
+    /// Items of the longest pass of a structure.
+    pub(super) fn items(&self, structure: &Structure) -> u32 {
+        let passes = self.shape(structure).map(|s| &s.passes);
+        passes
+            .and_then(|passes| passes.iter().copied().max())
+            .unwrap_or(1)
+    }
+
+    fn run_caught(
+        &self,
+        worker: WorkerId,
+        unit: u64,
+        part: Part,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        let units = match part.structure.flow {
+            Flow::Grouped => Units::Group(&[input], &[output]),
+            _ => Units::One(input, output),
+        };
         catch_unwind(AssertUnwindSafe(|| {
-            let units = Units::One(input, output);
             self.run_part(worker, unit, &part, units, &mut self.scratch.hold(worker))
         }))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(&*payload))))

@@ -21,7 +21,8 @@ use crate::tuner::Epoch;
 /// Computes the units of `epoch` on different workers, and of those after it as long as the plan is the same. `costs`
 /// gets those of the last of them.
 ///
-/// When a unit takes longer than the epoch allows, it and those in work are finished, and no more are begun.
+/// Where the epoch has a cutoff, a unit is computed in pieces, and given up between two of them when it takes longer,
+/// unless another was in time. Its worker computes it under the fallback, and no more are begun.
 pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     engine: &mut Engine<'_, '_, S, Src, K>,
     epoch: &Epoch,
@@ -47,6 +48,9 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let last = farm.epoch_costs(&mut lock(&farm.units.reorder), AtEnd::Wait);
     farm.units.end(panic, last, costs)
 }
+
+/// Pieces of a unit that may be given up.
+const PIECES: u32 = 32;
 
 struct Farm<'e, 'a, 'p, S: Service, Src, K> {
     units: Overlap<'e, 'a, 'p, S, Src, K>,
@@ -89,22 +93,26 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         };
         let begin = Instant::now();
         units.claims.begin(worker, begin);
-        let whole = (units.plan.structure, 0..1);
-        let result = units
-            .exec
-            .run_items(worker, unit.number, whole, &unit.value, &output);
+        let result = self.compute(worker, unit.number, begin, (&unit.value, &output));
         let end = Instant::now();
         units.inputs.recycle(unit.value);
-        if let Err(message) = result {
-            units.claims.end(worker);
-            units.fail((unit.number, message).into());
-            return false;
-        }
+        let given_up = match result {
+            Ok(given_up) => given_up,
+            Err(message) => {
+                units.claims.end(worker);
+                units.fail((unit.number, message).into());
+                return false;
+            }
+        };
         {
             let mut reorder = lock(&units.reorder);
             units.claims.end(worker);
-            if units.claims.is_too_long(end - begin) {
-                units.cut(&mut reorder, end - begin);
+            match given_up {
+                Some(after) => units.cut(&mut reorder, after, (end - begin) - after),
+                None if units.claims.is_too_long(end - begin) => {
+                    units.cut(&mut reorder, end - begin, Duration::ZERO);
+                }
+                None => units.claims.finished(end - begin),
             }
             units.finish(&mut reorder, (unit.number, output), (end - begin, end));
         }
@@ -112,6 +120,41 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         self.beside
             .fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
         true
+    }
+
+    /// Computes a unit that was begun. How long it took until it was given up, if it was.
+    fn compute(
+        &self,
+        worker: WorkerId,
+        number: u64,
+        begin: Instant,
+        (input, output): (&S::Input, &S::Output),
+    ) -> Result<Option<Duration>, String> {
+        let units = &self.units;
+        let structure = units.plan.structure;
+        let items = units.exec.items(structure);
+        let piece = match units.claims.has_cutoff() {
+            true => items.div_ceil(PIECES).max(1),
+            false => items,
+        };
+        let mut from = 0;
+        loop {
+            let to = items.min(from + piece);
+            let part = (structure, from..to);
+            units.exec.run_items(worker, number, part, input, output)?;
+            if to == items {
+                return Ok(None);
+            }
+            let after = begin.elapsed();
+            if units.claims.is_too_long(after) {
+                let fallback = units.fallback.structure;
+                units
+                    .exec
+                    .run_alone(worker, number, fallback, input, output)?;
+                return Ok(Some(after));
+            }
+            from = to;
+        }
     }
 
     /// What the units of an epoch cost that ends now.

@@ -26,6 +26,8 @@ use crate::tuner::Epoch;
 /// the next. They wait only for another plan.
 pub(super) struct Overlap<'e, 'a, 'p, S: Service, Src, K> {
     pub(super) plan: Plan,
+    /// The plan for a unit that is given up.
+    pub(super) fallback: Plan,
     pub(super) exec: &'a Executor<'a, S>,
     pub(super) claims: UnitClaims<'e>,
     pub(super) reorder: Mutex<ReorderBuffer<'e, 'a, 'p, S, K>>,
@@ -53,6 +55,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         let next = engine.intake.taken();
         Overlap {
             plan: epoch.plan,
+            fallback: epoch.fallback,
             exec: engine.exec,
             claims: UnitClaims::new(epoch, schedule, engine.may_grow(), workers),
             inputs: Arc::clone(engine.intake.queue()),
@@ -91,7 +94,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             return false;
         }
         if let Some(longest) = self.claims.overdue() {
-            self.cut(&mut lock(&self.reorder), longest);
+            self.cut(&mut lock(&self.reorder), longest, Duration::ZERO);
             return false;
         }
         self.claims.claim(|| {
@@ -153,9 +156,15 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         }
     }
 
-    /// Ends the epoch for a unit that took too long; of several the longest counts.
-    pub(super) fn cut(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>, time: Duration) {
-        reorder.cut = reorder.cut.max(Some(time));
+    /// Ends the epoch for a unit that took too long, and then so much under the fallback; of several the longest
+    /// counts.
+    pub(super) fn cut(
+        &self,
+        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
+        after: Duration,
+        redo: Duration,
+    ) {
+        reorder.cut = reorder.cut.max(Some((after, redo)));
         self.claims.quit();
     }
 
@@ -189,9 +198,9 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             message: panic.to_string(),
         });
         EpochEnd {
-            cut: reorder.cut.map(|after| Cut {
+            cut: reorder.cut.map(|(after, redo)| Cut {
                 after,
-                redo: Duration::ZERO,
+                redo: redo / self.plan.workers,
             }),
             stop: of_callback.or(reorder.stop),
             next: self.claims.next(),

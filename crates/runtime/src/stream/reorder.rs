@@ -22,7 +22,7 @@ pub(super) struct ReorderBuffer<'e, 'a, 'p, S: Service, K> {
     /// Why no more units are taken; of several failed units the earliest.
     pub(super) stop: Option<Stop>,
     /// How long the longest unit took that the epoch did not allow.
-    pub(super) cut: Option<Duration>,
+    pub(super) cut: Option<(Duration, Duration)>,
     epoch: EpochTimes,
 }
 

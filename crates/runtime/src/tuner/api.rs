@@ -61,12 +61,8 @@ pub enum Purpose {
     Fixed,
     /// The best plan known runs.
     Incumbent,
-    /// A structure never run before is warmed up, in jobs small enough to be cut off.
-    Probe,
-    /// A plan is compared with the incumbent.
+    /// Another plan is compared with it.
     Trial,
-    /// A plan that lost earlier is measured again, in case the machine has changed.
-    Recheck,
 }
 
 /// What the stream does next: `units` units under `plan`.
@@ -87,7 +83,7 @@ pub struct Epoch {
     pub fallback: Plan,
     /// Each worker keeps to a processor of its own meanwhile, if there are as many; otherwise workers run where the
     /// operating system puts them. Does nothing where the user said where they run.
-    pub spread: bool,
+    pub pin_workers: bool,
     /// Why.
     pub purpose: Purpose,
 }

@@ -48,36 +48,18 @@ pub enum Reason {
         /// That plan.
         plan: Plan,
     },
-    /// The first plan took far longer than predicted, and the fallback did the unit.
-    FirstCutOff {
-        /// The plan given up.
-        plan: Plan,
-        /// When it was abandoned; where units overlap, one's share of that.
-        after: f64,
-        /// The plan that takes its place.
-        fallback: Plan,
-        /// The cost of the same unit under the fallback.
-        redo: f64,
-    },
     /// A plan is tried for the first time since the search was opened.
     Try {
         /// That plan.
         plan: Plan,
+        /// Each worker keeps to a processor of its own.
+        pinned: bool,
         /// Its cost as a multiple of the incumbent's, as believed.
         expected: f64,
         /// That belief rests on measurements of this very plan.
         known: bool,
         /// Expected gain over the rest of the stream, in units of time the incumbent takes.
         gain_units: f64,
-    },
-    /// A plan is not tried because a unit under it could not be cut off in time if it were hopeless.
-    Withheld {
-        /// That plan.
-        plan: Plan,
-        /// Units of time that a plan a hundred times slower would cost.
-        risk_units: f64,
-        /// Units expected to follow.
-        remaining: f64,
     },
     /// A unit of a plan under trial was abandoned.
     CutOff {
@@ -88,27 +70,18 @@ pub enum Reason {
         /// The incumbent's cost.
         incumbent: f64,
     },
-    /// A plan was measured and is no better.
-    Rejected {
+    /// A plan was measured beside the incumbent, and becomes it or not.
+    Compared {
         /// That plan.
         plan: Plan,
         /// Its cost.
         cost: f64,
         /// The incumbent's cost beside it.
         incumbent: f64,
-        /// Epochs compared; 0 for one long run of each.
-        pairs: u32,
-    },
-    /// A plan was measured and becomes the incumbent.
-    Switch {
-        /// That plan.
-        plan: Plan,
-        /// Its cost.
-        cost: f64,
-        /// The old incumbent's cost beside it.
-        incumbent: f64,
-        /// Epochs compared; 0 for one long run of each.
-        pairs: u32,
+        /// Experiments it was measured in.
+        experiments: u32,
+        /// It becomes the incumbent.
+        switch: bool,
     },
     /// Nothing left is worth its price: the incumbent runs, with a look at the others now and then.
     Settled {
@@ -127,29 +100,6 @@ pub enum Reason {
         from: f64,
         /// Its cost now.
         to: f64,
-    },
-    /// Another process has come: each worker keeps to a processor of its own while plans on all of them run.
-    Spread {
-        /// How many workers.
-        workers: u32,
-    },
-    /// The incumbent's cost changed once more, as it does again and again: what is known stands.
-    Restless {
-        /// The incumbent.
-        plan: Plan,
-        /// Its cost before.
-        from: f64,
-        /// Its cost now.
-        to: f64,
-    },
-    /// A plan that had lost looks better than the incumbent now.
-    Revived {
-        /// That plan.
-        plan: Plan,
-        /// Its cost in the latest epoch.
-        cost: f64,
-        /// The incumbent's cost beside it.
-        incumbent: f64,
     },
     /// Entries of the log were dropped here.
     LeftOut {
@@ -191,40 +141,29 @@ impl fmt::Display for Reason {
             Reason::Forgotten { plan } => {
                 write!(f, "{plan} won before but does not fit this stream: ignored")
             }
-            Reason::FirstCutOff {
-                plan,
-                after,
-                fallback,
-                redo,
-            } => write!(
-                f,
-                "{plan} cut off after {}, {fallback} did the same unit in {}: switch",
-                Time(after),
-                Time(redo)
-            ),
             Reason::Try {
                 plan,
+                pinned,
                 expected,
                 known,
                 gain_units,
-            } => write!(
-                f,
-                "try {plan}, {} {expected:.2}x the incumbent; may save {gain_units:.1} units of time",
-                if known {
+            } => {
+                let pinned = if pinned {
+                    " on processors of their own"
+                } else {
+                    ""
+                };
+                let expected_by = if known {
                     "last known at"
                 } else {
                     "predicted at"
-                }
-            ),
-            Reason::Withheld {
-                plan,
-                risk_units,
-                remaining,
-            } => write!(
-                f,
-                "{plan} not tried: it cannot be cut off, and 100x slower would cost {risk_units:.0} of the \
-                 {remaining:.0} units to come"
-            ),
+                };
+                write!(
+                    f,
+                    "try {plan}{pinned}, {expected_by} {expected:.2}x the incumbent; may save {gain_units:.1} units \
+                     of time"
+                )
+            }
             Reason::CutOff {
                 plan,
                 after,
@@ -236,36 +175,29 @@ impl fmt::Display for Reason {
                 after / incumbent,
                 Time(incumbent)
             ),
-            Reason::Rejected {
+            Reason::Compared {
                 plan,
                 cost,
                 incumbent,
-                pairs,
+                experiments,
+                switch,
             } => write!(
                 f,
-                "{plan} measured {}, incumbent {} over {}: keep the incumbent ({}{})",
+                "{plan} measured {}, incumbent {} over {}: {} ({}{})",
                 Time(cost),
                 Time(incumbent),
-                Pairs(pairs),
+                Experiments(experiments),
+                if switch {
+                    "switch"
+                } else {
+                    "keep the incumbent"
+                },
                 Change(cost, incumbent),
-                if cost < 0.995 * incumbent {
+                if !switch && cost < 0.995 * incumbent {
                     ", too little to be sure"
                 } else {
                     ""
                 }
-            ),
-            Reason::Switch {
-                plan,
-                cost,
-                incumbent,
-                pairs,
-            } => write!(
-                f,
-                "{plan} measured {}, incumbent {} over {}: switch ({})",
-                Time(cost),
-                Time(incumbent),
-                Pairs(pairs),
-                Change(cost, incumbent)
             ),
             Reason::Settled { plan, cost, tried } => {
                 write!(
@@ -279,26 +211,6 @@ impl fmt::Display for Reason {
                 "{plan} went from {} to {}: search again",
                 Time(from),
                 Time(to)
-            ),
-            Reason::Spread { workers } => write!(
-                f,
-                "another process is there: each of {workers} workers keeps to a processor of its own"
-            ),
-            Reason::Restless { plan, from, to } => write!(
-                f,
-                "{plan} went from {} to {}, as the machine does again and again: no search for that",
-                Time(from),
-                Time(to)
-            ),
-            Reason::Revived {
-                plan,
-                cost,
-                incumbent,
-            } => write!(
-                f,
-                "{plan} measured {}, incumbent {}: compare again",
-                Time(cost),
-                Time(incumbent)
             ),
             Reason::LeftOut { count } => write!(f, "{count} decisions left out"),
         }
@@ -324,14 +236,13 @@ impl fmt::Display for Time {
     }
 }
 
-struct Pairs(u32);
+struct Experiments(u32);
 
-impl fmt::Display for Pairs {
+impl fmt::Display for Experiments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            0 => f.write_str("as many units on end"),
-            1 => f.write_str("1 pair"),
-            pairs => write!(f, "{pairs} pairs"),
+            1 => f.write_str("1 experiment"),
+            experiments => write!(f, "{experiments} experiments"),
         }
     }
 }
@@ -365,6 +276,18 @@ impl Log {
 
     pub(super) fn entries(&self) -> &[Decision] {
         &self.entries
+    }
+
+    /// Adds a decision unless the same was the last of its kind.
+    pub(super) fn settled(&mut self, epoch: u64, reason: Reason) {
+        let plan = |reason: &Reason| match reason {
+            Reason::Settled { plan, tried, .. } => Some((*plan, *tried)),
+            _ => None,
+        };
+        let last = self.entries.iter().rev().find_map(|d| plan(&d.reason));
+        if last != plan(&reason) {
+            self.push(epoch, reason);
+        }
     }
 
     pub(super) fn push(&mut self, epoch: u64, reason: Reason) {
@@ -408,11 +331,12 @@ mod tests {
 
     #[test]
     fn a_switch_reads_as_a_sentence() {
-        let reason = Reason::Switch {
+        let reason = Reason::Compared {
+            switch: true,
             plan: PLAN,
             cost: 1.21e-3,
             incumbent: 1.3e-3,
-            pairs: 5,
+            experiments: 5,
         };
         assert_eq!(
             Decision { epoch: 7, reason }.to_string(),

@@ -6,7 +6,7 @@
 //! windows differ by anyway is tolerated: where workers share a processor with another process, some dozen
 //! milliseconds have a unit twice as fast as the next dozen, again and again, and no plan is better for knowing it.
 
-use super::math::median;
+use super::belief::median;
 
 /// Largest part of one window.
 const CLIP: f64 = 0.5;

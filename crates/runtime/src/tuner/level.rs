@@ -1,5 +1,7 @@
 //! The incumbent's cost of the moment, which candidates are compared with.
 
+use super::belief::median;
+
 /// Units kept; more would follow a drifting machine too slowly.
 const KEPT: usize = 32;
 
@@ -69,10 +71,7 @@ impl Level {
         for (i, slot) in latest[..count].iter_mut().enumerate() {
             *slot = self.ring[(self.at + KEPT - 1 - i) % KEPT];
         }
-        // Of an even number the lower one in the middle: what disturbs a unit makes it slower.
-        let middle = count.checked_sub(1)? / 2;
-        let (_, &mut lower, _) = latest[..count].select_nth_unstable_by(middle, f64::total_cmp);
-        Some(lower)
+        median(&mut latest[..count])
     }
 
     /// Deviation of the logarithm of a single unit's time, spikes left out.

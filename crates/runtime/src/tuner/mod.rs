@@ -7,28 +7,25 @@
 
 mod api;
 mod arm;
-mod auto;
-mod budget;
+mod belief;
+mod candidates;
 mod decision;
 mod drift;
 mod level;
-mod math;
-pub mod memory;
 mod model;
-mod scatter;
 mod search;
 
+pub use crate::remembered::Memory;
 pub use api::{Epoch, Gain, Measured, Purpose, SetupError, Summary, TunerSetup};
 pub use decision::{Decision, Reason};
-pub use memory::Memory;
 
 use std::time::Duration;
 
 use crate::plan::{Choice, Plan};
 
-use auto::Auto;
 use decision::Log;
 use model::Model;
+use search::Search;
 
 /// Picks the plan of every epoch; see the module's documentation.
 #[derive(Debug)]
@@ -42,7 +39,7 @@ pub struct Tuner {
 #[derive(Debug)]
 enum Mode {
     Fixed(Fixed),
-    Auto(Box<Auto>),
+    Auto(Box<Search>),
 }
 
 /// What all epochs together came to.
@@ -93,7 +90,7 @@ impl Tuner {
         let choice = setup.choice.clone();
         let model = Model::new(&setup)?;
         let mode = match choice {
-            Choice::Auto => Mode::Auto(Box::new(Auto::new(model, &setup, &mut log)?)),
+            Choice::Auto => Mode::Auto(Box::new(Search::new(model, &setup, &mut log)?)),
             Choice::Fixed {
                 structure,
                 dispatch,
@@ -130,10 +127,10 @@ impl Tuner {
                 units: fixed.units,
                 cutoff: None,
                 fallback: fixed.plan,
-                spread: false,
+                pin_workers: false,
                 purpose: Purpose::Fixed,
             },
-            Mode::Auto(auto) => auto.next(number, &self.totals, &mut self.log),
+            Mode::Auto(search) => search.next(number, &self.totals, &mut self.log),
         };
         self.pending = Some(epoch);
         epoch
@@ -159,8 +156,8 @@ impl Tuner {
                 fixed.units = grown(fixed.units, fixed.cost);
             }
             Mode::Fixed(_) => {}
-            Mode::Auto(auto) => {
-                auto.record(&epoch, costs, cut.as_ref(), &self.totals, &mut self.log)
+            Mode::Auto(search) => {
+                search.record(&epoch, costs, cut.as_ref(), &self.totals, &mut self.log)
             }
         }
     }
@@ -174,16 +171,16 @@ impl Tuner {
     /// Says what making an input and an output buffer takes, and how many units can be in work with those there are:
     /// plans whose units overlap need one for each worker.
     pub fn buffers(&mut self, pair: Duration, units: u32) {
-        if let Mode::Auto(auto) = &mut self.mode {
-            auto.buffers(pair.as_secs_f64(), units);
+        if let Mode::Auto(search) = &mut self.mode {
+            search.buffers(pair.as_secs_f64(), units);
         }
     }
 
     /// Takes the time that making memory took for the epoch that [`Tuner::next`] asked for.
     pub fn prepared(&mut self, time: Duration) {
         self.totals.seconds += time.as_secs_f64();
-        if let Mode::Auto(auto) = &mut self.mode {
-            auto.prepared(time.as_secs_f64());
+        if let Mode::Auto(search) = &mut self.mode {
+            search.prepared(time.as_secs_f64());
         }
     }
 
@@ -196,7 +193,7 @@ impl Tuner {
     pub fn incumbent(&self) -> Plan {
         match &self.mode {
             Mode::Fixed(fixed) => fixed.plan,
-            Mode::Auto(auto) => auto.incumbent(),
+            Mode::Auto(search) => search.incumbent(),
         }
     }
 
@@ -218,7 +215,7 @@ impl Tuner {
             Mode::Fixed(fixed) => {
                 summary.cost = (fixed.cost > 0.0).then(|| Duration::from_secs_f64(fixed.cost));
             }
-            Mode::Auto(auto) => auto.summarise(&mut summary),
+            Mode::Auto(search) => search.summarise(&mut summary),
         }
         summary
     }

@@ -178,7 +178,7 @@ impl Service for Toy {
             shape(&SEQUENTIAL, &[ITEMS, ITEMS]),
             shape(&BACKWARD, &[ITEMS]),
             shape(&TILED, &[ITEMS]),
-            shape(&FARM, &[1]),
+            shape(&FARM, &[ITEMS]),
         ];
         if self.pipeline {
             shapes.push(shape(&PIPELINE, &[STEPS]));
@@ -562,7 +562,7 @@ impl Schedule for Script {
             units,
             cutoff: self.cutoff,
             fallback: self.fallback.unwrap_or(plan),
-            spread: self.spread.get(turn).is_some_and(|&spread| spread),
+            pin_workers: self.spread.get(turn).is_some_and(|&spread| spread),
             purpose: Purpose::Fixed,
         }
     }

@@ -1,6 +1,7 @@
 //! Figures over many seeds.
 
-use crate::sim::{Rng, World, run};
+use crate::sim::{Rng, Run, World, run};
+use crate::table::check;
 
 /// Streams of each scenario.
 pub const SEEDS: u64 = 60;
@@ -42,6 +43,41 @@ impl std::fmt::Display for Figure {
 pub struct Figures {
     pub whole: Figure,
     pub last_quarter: Figure,
+    /// Time lost by exploring, as a share of all.
+    pub lost: Figure,
+}
+
+impl Figures {
+    pub fn push(&mut self, world: &World, run: &Run) {
+        if std::env::var_os("TUNER_LOG").is_some() {
+            let (best, cost) = world.best(0, world.units);
+            let whole = run.efficiency(world, 0, world.units);
+            println!(
+                "best {best} {:.1} us, whole {whole:.3}\n{}",
+                cost * 1e6,
+                run.log()
+            );
+        }
+        self.whole.push(run.efficiency(world, 0, world.units));
+        let last = run.efficiency(world, world.units * 3 / 4, world.units);
+        self.last_quarter.push(last);
+        let summary = run.tuner.summary();
+        let lost = summary.exploring.as_secs_f64() / summary.elapsed.as_secs_f64();
+        self.lost.push(lost);
+    }
+
+    /// Prints them and holds them against the table.
+    pub fn check(&self, name: &str) {
+        println!(
+            "{name:34} whole: {}   last quarter: {}   lost: {:.3}",
+            self.whole,
+            self.last_quarter,
+            self.lost.mean()
+        );
+        check(name, "whole", self.whole.mean());
+        check(name, "last quarter", self.last_quarter.mean());
+        check(name, "not lost", 1.0 - self.lost.mean());
+    }
 }
 
 /// Runs a scenario over all seeds and prints what came out.
@@ -50,13 +86,8 @@ pub fn figures(name: &str, world: impl Fn(&mut Rng) -> World) -> Figures {
     for seed in 0..SEEDS {
         let world = world(&mut Rng::new(seed));
         let run = run(&world, seed + 1000);
-        all.whole.push(run.efficiency(&world, 0, world.units));
-        all.last_quarter
-            .push(run.efficiency(&world, world.units * 3 / 4, world.units));
+        all.push(&world, &run);
     }
-    println!(
-        "{name:34} whole: {}   last quarter: {}",
-        all.whole, all.last_quarter
-    );
+    all.check(name);
     all
 }

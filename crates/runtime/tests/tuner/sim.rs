@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::structures::{FARM, PIPELINE};
-use evener_runtime::tuner::{Measured, Tuner, TunerSetup};
+use evener_runtime::tuner::{Epoch, Measured, Tuner, TunerSetup};
 use evener_runtime::{Choice, Dispatch, Plan, Rates, Shape, Structure, Work};
 
 /// A generator of random numbers (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
@@ -63,6 +62,52 @@ pub struct Truth {
     pub apart: f64,
     /// The cost model's error: predicted work over true work.
     pub predicted: f64,
+    /// Units that run together and end together; 1 if each runs by itself.
+    pub group: u32,
+    /// Seconds that a group takes beside its work: a device's way there and back.
+    pub latency_s: f64,
+    /// Seconds to make the memory that the structure needs, once, and how wrong the prediction of that is.
+    pub fresh_s: f64,
+    pub fresh_predicted: f64,
+}
+
+impl Truth {
+    /// A structure whose passes have so many items, without peculiarities.
+    pub fn plain(structure: &'static Structure, work_s: f64, items: u32) -> Truth {
+        Truth {
+            structure,
+            work_s,
+            memory_s: 0.0,
+            passes: vec![items],
+            default_grain: (items / 64).max(1),
+            min_grain: (items / 256).max(1),
+            dispatch: [1.0, 1.02, 0.98],
+            halo: 0.0,
+            cold: 0.2,
+            chill: 0.0,
+            apart: 0.0,
+            cache_grain: f64::from(items),
+            cache_factor: 0.0,
+            predicted: 1.0,
+            group: 1,
+            latency_s: 0.0,
+            fresh_s: 0.0,
+            fresh_predicted: 1.0,
+        }
+    }
+
+    fn flows(&self) -> bool {
+        self.structure.flows()
+    }
+
+    /// Units in work at once.
+    fn in_work(&self, plan: &Plan) -> u32 {
+        if self.flows() {
+            plan.workers
+        } else {
+            self.group
+        }
+    }
 }
 
 /// Time that the host gives to others: stretches in which everything takes longer.
@@ -114,10 +159,14 @@ pub struct World {
     /// It is told another one.
     pub told: Option<u64>,
     pub remembered: Option<Plan>,
+    /// Seconds to make the buffers of one more unit in work, and units that can be without.
+    pub buffer_s: f64,
+    pub buffers: u32,
 }
 
 pub const JOB_S: f64 = 0.4e-6;
 pub const PASS_S: f64 = 2.0e-6;
+const FRESH_BYTES_PER_S: f64 = 3e9;
 
 impl World {
     pub fn new(workers: u32, units: u64, truths: Vec<Truth>) -> World {
@@ -144,6 +193,8 @@ impl World {
             known_length: true,
             told: None,
             remembered: None,
+            buffer_s: 0.0,
+            buffers: 2,
         }
     }
 
@@ -169,7 +220,7 @@ impl World {
             .iter()
             .map(|&i| f64::from(i.div_ceil(plan.grain)))
             .sum();
-        let apart = [&FARM, &PIPELINE].contains(&plan.structure);
+        let apart = plan.structure.flows();
         let even: f64 = t.passes.iter().map(|&i| f64::from(i) / w).sum();
         let uneven: f64 = t
             .passes
@@ -188,12 +239,12 @@ impl World {
             .iter()
             .position(|&d| d == plan.dispatch)
             .unwrap_or(0);
-        let mut hand_out = self.job_s * jobs / w;
+        let mut hand_out = (self.job_s * jobs / w + t.latency_s) / f64::from(t.group);
         if plan.workers > 1 {
             compute *= t.dispatch[d] * (1.0 + t.apart);
             hand_out *= 1.0 + 4.0 * (t.dispatch[d] - 1.0);
             if !apart {
-                hand_out += self.pass_s * t.passes.len() as f64;
+                hand_out += self.pass_s * t.passes.len() as f64 / f64::from(t.group);
             }
         }
         let memory = t.memory_s * (1.0 + 0.5 * self.contention * (w - 1.0)) * cache;
@@ -235,12 +286,12 @@ impl World {
                 steps: Vec::new(),
                 default_grain: t.default_grain,
                 min_grain: t.min_grain,
-                units: 1,
+                units: t.group,
                 // One operation a nanosecond, ten bytes a nanosecond.
                 work: Work {
                     ops: t.work_s * t.predicted * 1e9,
                     bytes: (t.memory_s * t.predicted * 1e10).max(self.traffic),
-                    fresh: 0.0,
+                    fresh: t.fresh_s * t.fresh_predicted * FRESH_BYTES_PER_S,
                 },
             })
             .collect()
@@ -253,7 +304,7 @@ impl World {
                 ops_per_s: 1e9,
                 bytes_per_s: 1e10,
                 bytes_per_s_together: 1e10,
-                fresh_bytes_per_s: 3e9,
+                fresh_bytes_per_s: FRESH_BYTES_PER_S,
                 job_s: JOB_S,
                 pass_s: PASS_S,
             },
@@ -330,8 +381,6 @@ impl World {
 #[derive(Clone, Debug)]
 pub struct Ran {
     pub first_unit: u64,
-    /// Units finished.
-    pub units: u64,
 }
 
 /// A stream that went to its end.
@@ -356,18 +405,16 @@ impl Run {
         best / self.units[range].iter().sum::<f64>()
     }
 
-    /// Efficiency from the twentieth epoch after unit `from` to unit `to`.
+    /// Efficiency from 50 ms after unit `from`, 20 units at least, to unit `to`.
     pub fn recovered(&self, world: &World, from: u64, to: u64) -> f64 {
-        let changed = self
-            .epochs
-            .iter()
-            .position(|e| e.first_unit + e.units > from)
-            .expect("an epoch");
-        let after = self.epochs.get(changed + 20).map_or(to, |e| e.first_unit);
+        let mut seconds = 0.0;
+        let found = |unit: &f64| {
+            seconds += unit;
+            seconds > 50e-3
+        };
+        let units = self.units[from as usize..].iter().position(found);
+        let after = from + units.map_or(to, |units| units.max(20) as u64);
         let (plan, _) = world.best(from, to);
-        if after >= to {
-            return 0.0;
-        }
         let range = after as usize..to as usize;
         let best: f64 = range
             .clone()
@@ -387,75 +434,67 @@ impl Run {
 
 /// Runs a stream through a tuner.
 pub fn run(world: &World, seed: u64) -> Run {
-    let mut tuner = Tuner::new(world.setup()).expect("a setup that can run");
-    let mut rng = Rng::new(seed);
-    let mut seen_structures: Vec<&'static Structure> = Vec::new();
-    let mut seen_plans: Vec<Plan> = Vec::new();
-    let mut last: Option<Plan> = None;
-    let mut cache = Cache(vec![0.0; world.truths.len()]);
-    let mut units = Vec::with_capacity(world.units as usize);
-    let mut lucks = Vec::with_capacity(world.units as usize);
-    let mut epochs = Vec::new();
-    let mut costs = Vec::new();
-    let mut host = world.bursts.map(|bursts| Host::new(bursts, seed));
-    while (units.len() as u64) < world.units {
-        let epoch = tuner.next();
-        let first_unit = units.len() as u64;
-        costs.clear();
-        let mut cut = None;
-        let group = [&FARM, &PIPELINE].contains(&epoch.plan.structure);
-        let left = (world.units - first_unit).min(u64::from(epoch.units));
-        for i in 0..left {
-            let unit = first_unit + i;
-            let mut luck = luck(world, &mut rng);
-            if let Some(host) = &mut host {
-                luck *= host.slowdown(units.iter().skip(host.seen), world.cost(&epoch.plan, unit));
-                host.seen = units.len();
-            }
-            let mut cost = world.cost_placed(&epoch.plan, unit, epoch.spread) * luck;
-            if !seen_structures.contains(&epoch.plan.structure) {
-                seen_structures.push(epoch.plan.structure);
-                cost *= 1.0 + world.truth(&epoch.plan).cold;
-            }
-            if !seen_plans.contains(&epoch.plan) {
-                seen_plans.push(epoch.plan);
-                cost *= 1.0 + world.cold_plan;
-            }
-            if last != Some(epoch.plan) {
-                cost *= 1.0 + world.cold_switch;
-                last = Some(epoch.plan);
-            }
-            cost *= cache.slowdown(world, &epoch.plan);
-            lucks.push(luck);
-            let limit = epoch.cutoff.map_or(f64::INFINITY, |c| c.as_secs_f64());
-            if group && cost * f64::from(epoch.plan.workers) > limit {
-                // A unit in one job is not interrupted; those under way finish and no more are begun.
-                units.push(cost);
-                cut = Some((cost * f64::from(epoch.plan.workers), 0.0));
-                break;
-            }
-            if !group && cost > limit {
-                let truth = world.truth(&epoch.plan);
-                let jobs: f64 = truth
-                    .passes
-                    .iter()
-                    .map(|&i| f64::from(i.div_ceil(epoch.plan.grain)))
-                    .sum();
-                let job = cost / (jobs / f64::from(epoch.plan.workers)).max(1.0);
-                let after = (limit + job * rng.uniform()).min(cost);
-                // The best plan shares the luck of the second attempt, or to cut off a spike would be a gain.
-                let luck = self::luck(world, &mut rng);
-                lucks[unit as usize] = luck;
-                let redo = world.cost(&epoch.fallback, unit) * luck;
-                cut = Some((after, redo));
-                units.push(after + redo);
-                break;
-            }
-            units.push(cost);
-            costs.push(cost);
+    let mut stream = Stream::new(world, seed);
+    while (stream.run.units.len() as u64) < world.units {
+        stream.epoch();
+    }
+    stream.run
+}
+
+/// What the machine remembers of the plans that ran.
+struct Stream<'w> {
+    world: &'w World,
+    rng: Rng,
+    structures: Vec<&'static Structure>,
+    plans: Vec<Plan>,
+    last: Option<Plan>,
+    cache: Cache,
+    host: Option<Host>,
+    buffers: u32,
+    run: Run,
+}
+
+impl<'w> Stream<'w> {
+    fn new(world: &'w World, seed: u64) -> Stream<'w> {
+        let mut tuner = Tuner::new(world.setup()).expect("a setup that can run");
+        tuner.buffers(Duration::from_secs_f64(world.buffer_s), world.buffers);
+        Stream {
+            world,
+            rng: Rng::new(seed),
+            structures: Vec::new(),
+            plans: Vec::new(),
+            last: None,
+            cache: Cache(vec![0.0; world.truths.len()]),
+            host: world.bursts.map(|bursts| Host::new(bursts, seed)),
+            buffers: world.buffers,
+            run: Run {
+                tuner,
+                epochs: Vec::new(),
+                units: Vec::with_capacity(world.units as usize),
+                luck: Vec::with_capacity(world.units as usize),
+            },
         }
-        if group {
-            if world.farm_means {
+    }
+
+    fn epoch(&mut self) {
+        let epoch = self.run.tuner.next();
+        let first_unit = self.run.units.len() as u64;
+        let truth = self.world.truth(&epoch.plan);
+        let made = self.make_memory(&epoch.plan);
+        let left = (self.world.units - first_unit).min(u64::from(epoch.units));
+        let mut costs = Vec::new();
+        let mut cut = None;
+        let mut begun = 0;
+        while begun < left && cut.is_none() {
+            let many = u64::from(truth.group).min(left - begun) as u32;
+            cut = self.units(&epoch, first_unit + begun, many, &mut costs);
+            begun += u64::from(many);
+        }
+        if let Some(first) = self.run.units.get_mut(first_unit as usize) {
+            *first += made;
+        }
+        if truth.flows() {
+            if self.world.farm_means {
                 let mean = costs.iter().sum::<f64>() / costs.len().max(1) as f64;
                 costs.fill(mean);
             }
@@ -465,24 +504,104 @@ pub fn run(world: &World, seed: u64) -> Run {
         }
         let done: Vec<Duration> = costs.iter().map(|&c| Duration::from_secs_f64(c)).collect();
         match cut {
-            None => tuner.record(Measured::Units { costs: &done }),
-            Some((after, redo)) => tuner.record(Measured::CutOff {
+            None => self.run.tuner.record(Measured::Units { costs: &done }),
+            Some((after, redo)) => self.run.tuner.record(Measured::CutOff {
                 done: &done,
                 after: Duration::from_secs_f64(after),
                 redo: Duration::from_secs_f64(redo),
             }),
         }
-        let count = units.len() as u64 - first_unit;
-        epochs.push(Ran {
-            first_unit,
-            units: count,
-        });
+        self.run.epochs.push(Ran { first_unit });
     }
-    Run {
-        tuner,
-        epochs,
-        units,
-        luck: lucks,
+
+    /// Seconds to make what a plan needs and no plan before it did.
+    fn make_memory(&mut self, plan: &Plan) -> f64 {
+        let truth = self.world.truth(plan);
+        let mut made = 0.0;
+        if !self.structures.contains(&plan.structure) {
+            made += truth.fresh_s;
+        }
+        let more = truth.in_work(plan).saturating_sub(self.buffers);
+        self.buffers += more;
+        made += f64::from(more) * self.world.buffer_s;
+        if made > 0.0 {
+            self.run.tuner.prepared(Duration::from_secs_f64(made));
+        }
+        made
+    }
+
+    /// Runs a unit, or `many` that run together; what a cutoff came to.
+    fn units(
+        &mut self,
+        epoch: &Epoch,
+        unit: u64,
+        many: u32,
+        costs: &mut Vec<f64>,
+    ) -> Option<(f64, f64)> {
+        let (world, plan) = (self.world, epoch.plan);
+        let truth = world.truth(&plan);
+        let mut luck = luck(world, &mut self.rng);
+        if let Some(host) = &mut self.host {
+            let work = world.cost(&plan, unit) * f64::from(many);
+            luck *= host.slowdown(self.run.units.iter().skip(host.seen), work);
+            host.seen = self.run.units.len();
+        }
+        let mut cost = world.cost_placed(&plan, unit, epoch.pin_workers) * luck;
+        // A group that the end of the stream cuts short takes as long for its way as any other.
+        cost += truth.latency_s / f64::from(many) - truth.latency_s / f64::from(truth.group);
+        if !self.structures.contains(&plan.structure) {
+            self.structures.push(plan.structure);
+            cost *= 1.0 + truth.cold;
+        }
+        if !self.plans.contains(&plan) {
+            self.plans.push(plan);
+            cost *= 1.0 + world.cold_plan;
+        }
+        if self.last != Some(plan) {
+            cost *= 1.0 + world.cold_switch;
+            self.last = Some(plan);
+        }
+        cost *= self.cache.slowdown(world, &plan);
+        let begin = self.run.luck.len();
+        self.run.luck.extend((0..many).map(|_| luck));
+        let limit = epoch.cutoff.map_or(f64::INFINITY, |c| c.as_secs_f64());
+        let alone = cost * f64::from(truth.in_work(&plan));
+        // Of units side by side one at least is not disturbed, and none is given up once one was in time.
+        let least = if truth.flows() {
+            alone / luck.max(1.0)
+        } else {
+            alone
+        };
+        if least <= limit {
+            self.run.units.extend((0..many).map(|_| cost));
+            costs.extend((0..many).map(|_| cost));
+            return None;
+        }
+        let jobs: f64 = truth
+            .passes
+            .iter()
+            .map(|&i| f64::from(i.div_ceil(plan.grain)))
+            .sum();
+        let jobs = match plan.structure.name {
+            // A unit on one worker is computed in pieces, between which it can be given up.
+            "farm" => 32.0,
+            "pipeline" => 1.0,
+            _ => (jobs / f64::from(plan.workers)).max(1.0),
+        };
+        let after = (limit + alone / jobs * self.rng.uniform()).min(alone);
+        // The best plan shares the luck of the second attempt, or to cut off a spike would be a gain.
+        let luck = self::luck(world, &mut self.rng);
+        self.run.luck[begin..].fill(luck);
+        let redo = world.cost(&epoch.fallback, unit) * luck;
+        if truth.flows() {
+            // Those that were in work on other workers are given up as well.
+            let others = (plan.workers - 1) as usize;
+            self.run.units.push(after + redo * (others + 1) as f64);
+            return Some((after, redo));
+        }
+        let share = after / f64::from(many) + redo;
+        self.run.units.extend((0..many).map(|_| share));
+        Some((after, redo))
     }
 }
 

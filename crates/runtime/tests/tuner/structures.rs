@@ -18,3 +18,4 @@ pub static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::
 pub static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
 pub static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
 pub static BACKWARD_CACHED: Structure = structure("backward-cached", Flow::Divided, Dispatch::Fifo);
+pub static GROUPED: Structure = structure("grouped", Flow::Grouped, Dispatch::Steal);

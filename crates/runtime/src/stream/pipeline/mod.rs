@@ -265,7 +265,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Worker<'_, '_, '_, '_, S, Src, K> {
         unit.done = steps.end;
         unit.took += took;
         if claims.is_too_long(unit.took) {
-            run.units.cut(&mut lock(&run.units.reorder), unit.took);
+            run.units
+                .cut(&mut lock(&run.units.reorder), unit.took, Duration::ZERO);
         }
         Some(unit)
     }

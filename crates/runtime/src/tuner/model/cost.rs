@@ -21,18 +21,6 @@ use crate::structure::{Flow, Structure};
 const USABLE: f64 = 0.75;
 const BEYOND: f64 = 1.0;
 impl Model {
-    /// Jobs that one worker runs one after the other in a unit. A job that runs is not interrupted.
-    pub(in super::super) fn rounds(&self, plan: &Plan) -> f64 {
-        // A unit that is in a pipeline goes through it to the end.
-        if plan.structure.flow == Flow::Pipeline {
-            return 1.0;
-        }
-        let jobs = self
-            .shape(plan.structure)
-            .map_or(1.0, |shape| jobs(shape, plan.grain));
-        (jobs / f64::from(plan.workers.max(1))).max(1.0)
-    }
-
     /// Predicted seconds of a unit.
     pub(in super::super) fn seconds(&self, plan: &Plan) -> f64 {
         self.work_seconds(plan) + self.overhead_seconds(plan)
@@ -69,7 +57,7 @@ impl Model {
     /// How much longer the bytes of a unit take where those of all units in work are more than the outer cache holds,
     /// in the time they take otherwise.
     fn beyond(&self, shape: &Shape, plan: &Plan) -> f64 {
-        let in_work = f64::from(self.at_once(plan)) * shape.work.bytes;
+        let in_work = f64::from(self.footprint(plan).in_work) * shape.work.bytes;
         let held = self.outer_cache == 0.0 || in_work <= USABLE * self.outer_cache;
         if held { 0.0 } else { BEYOND }
     }
@@ -89,6 +77,7 @@ impl Model {
         // costs.
         let jobs = match plan.structure.flow {
             Flow::Pipeline => f64::from(stages_of(shape, plan)),
+            Flow::Farm => 1.0,
             _ => jobs(shape, plan.grain),
         };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
@@ -202,7 +191,6 @@ mod tests {
         assert!((m.seconds(&plan) - (2e-3 + 1e-6)).abs() < 1e-9);
         m.shapes[0].steps = vec![5.0, 1.0, 1.0, 1.0];
         assert!((m.work_seconds(&plan) - 4e-3 * 5.0 / 8.0).abs() < 1e-9);
-        assert_eq!(m.rounds(&plan), 1.0);
         assert_eq!(m.best_plan(&PIPELINE).workers, 2);
         assert!(m.structures().any(|s| *s == PIPELINE));
         m.live = true;

@@ -8,18 +8,29 @@ use crate::rates::Rates;
 use crate::service::Shape;
 
 use super::api::{SetupError, TunerSetup};
-use crate::structure::{Flow, Structure};
+use crate::structure::{Flow, SEQUENTIAL, Structure};
 
-/// Units that the outer cache can hold for warming it to matter.
-const HELD_LEAST: f64 = 1.0;
-const HELD_MOST: f64 = 10.0;
-/// How often the outer cache is filled until it holds what is used again: hardware does not just forget what is oldest.
-const REFILLS: f64 = 6.0;
-/// Units that filling it is given.
-const WARM_LEAST: f64 = 8.0;
-const WARM_MOST: f64 = 16.0;
-/// Groups of units abreast that it is given: their planes are small, but others use the cache as well.
-const WARM_GROUPS: u32 = 6;
+/// Groups until the outer cache holds what lies side by side.
+const WARM_GROUPS: u32 = 3;
+
+/// What running a plan takes beside its cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Footprint {
+    /// Units in work at once: a unit's own time is so many times its share.
+    pub(super) in_work: u32,
+    /// Units that are begun and end together, whose times are one.
+    pub(super) group: u32,
+    /// Units that one measurement needs at least, and that warm it up.
+    pub(super) least: u32,
+    pub(super) warmup: u32,
+}
+
+impl Footprint {
+    /// Units of an epoch that should have `units`.
+    pub(super) fn round(&self, units: u32) -> u32 {
+        units.max(self.least).next_multiple_of(self.group)
+    }
+}
 
 /// Shapes and rates, and which plans they allow.
 #[derive(Debug)]
@@ -144,7 +155,8 @@ impl Model {
     pub(super) fn grains(&self, structure: &'static Structure, workers: u32) -> (u32, u32) {
         let least = self.shape(structure).map_or(1, |s| s.min_grain.max(1));
         let most = match structure.flow {
-            Flow::Farm => self.items(structure),
+            // A unit is one job.
+            Flow::Farm => return (1, 1),
             // From a stage for each worker to two stages, which is the least that makes a pipeline.
             Flow::Pipeline => {
                 let items = self.items(structure);
@@ -199,26 +211,6 @@ impl Model {
         best
     }
 
-    /// Units until the outer cache holds what a plan uses again, where it can hold a unit but not all that were in
-    /// flight under another plan. Of smaller units it holds all, and of larger ones nothing is left when the next one
-    /// comes.
-    fn warm_units(&self) -> Option<u32> {
-        let bytes = self.shapes.iter().map(|shape| shape.work.bytes);
-        let bytes = bytes.fold(f64::INFINITY, f64::min);
-        let held = self.outer_cache / bytes;
-        let some = (HELD_LEAST..HELD_MOST).contains(&held);
-        some.then_some((REFILLS * held).clamp(WARM_LEAST, WARM_MOST) as u32)
-    }
-
-    /// Measurements under a plan until the outer cache holds what it uses again, where that takes a while: of units, or
-    /// of groups of those abreast.
-    pub(super) fn warm(&self, plan: &Plan) -> Option<u32> {
-        match self.group(plan) {
-            1 => self.warm_units(),
-            _ => Some(WARM_GROUPS),
-        }
-    }
-
     /// Fewest workers that are worth trying.
     pub(super) fn least_workers(&self, structure: &'static Structure) -> u32 {
         match structure.flow {
@@ -236,31 +228,42 @@ impl Model {
             && (!self.pinned_workers || plan.workers == self.workers)
     }
 
-    /// Units in work at once: a unit's own time is so many times its share.
-    pub(super) fn at_once(&self, plan: &Plan) -> u32 {
-        match plan.structure.flow {
-            Flow::Grouped => self.shape(plan.structure).map_or(1, |s| s.units),
-            _ if plan.structure.overlaps() => plan.workers,
-            _ => 1,
-        }
-    }
-
-    /// Units whose times are one: those abreast are begun and finished together.
-    pub(super) fn group(&self, plan: &Plan) -> u32 {
-        match plan.structure.flow {
-            Flow::Grouped => self.at_once(plan).max(1),
-            _ => 1,
-        }
-    }
-
-    /// Units of an epoch that should have `units`. Those that overlap are run in groups, or the workers would wait for
-    /// one another at the end of each.
-    pub(super) fn epoch_units(&self, plan: &Plan, units: u32) -> u32 {
+    /// What running a plan takes beside its cost.
+    pub(super) fn footprint(&self, plan: &Plan) -> Footprint {
         if plan.structure.flows() {
-            units.max(2 * plan.workers)
-        } else {
-            units.max(1).next_multiple_of(self.group(plan))
+            let workers = plan.workers;
+            return Footprint {
+                in_work: workers,
+                group: 1,
+                least: workers,
+                warmup: 0,
+            };
         }
+        let group = match plan.structure.flow {
+            Flow::Grouped => self.shape(plan.structure).map_or(1, |s| s.units.max(1)),
+            _ => 1,
+        };
+        Footprint {
+            in_work: group,
+            group,
+            least: group,
+            warmup: if group == 1 { 1 } else { WARM_GROUPS * group },
+        }
+    }
+
+    /// The structure that the model likes best; one that has several units in work only if there is no other.
+    pub(super) fn safest(&self) -> Option<Plan> {
+        let plans = || self.structures().map(|structure| self.best_plan(structure));
+        let least = |a: &Plan, b: &Plan| self.seconds(a).total_cmp(&self.seconds(b));
+        plans()
+            .filter(|plan| !plan.structure.overlaps())
+            .min_by(least)
+            .or_else(|| plans().min_by(least))
+    }
+
+    /// What gains are told of: `sequential`, where the service has it.
+    pub(super) fn plainest(&self) -> Option<&'static Structure> {
+        self.shape(&SEQUENTIAL).map(|s| s.structure)
     }
 }
 
@@ -328,20 +331,6 @@ mod tests {
         assert_eq!(named.dispatch, Dispatch::Steal);
         m.dispatches = vec![Dispatch::Mailbox];
         assert_eq!(begun(&m), [Dispatch::Mailbox; 2]);
-    }
-
-    #[test]
-    fn only_units_that_fit_the_outer_cache_but_not_many_times_warm_it() {
-        let mut m = model(2, vec![shape(&TILED, vec![30], 2e6, 16e6)]);
-        assert_eq!(m.warm_units(), None);
-        m.outer_cache = 32e6;
-        assert_eq!(m.warm_units(), Some(12));
-        m.outer_cache = 64e6;
-        assert_eq!(m.warm_units(), Some(16));
-        m.outer_cache = 15e6;
-        assert_eq!(m.warm_units(), None);
-        m.outer_cache = 160e6;
-        assert_eq!(m.warm_units(), None);
     }
 
     #[test]

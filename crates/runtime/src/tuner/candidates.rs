@@ -1,0 +1,144 @@
+//! Which plans are candidates, and what measuring one is worth.
+
+use super::arm::Arm;
+use super::belief::Belief;
+use super::model::Model;
+use crate::plan::{Dispatch, Plan};
+
+/// Plans considered at all; a search never gets near it.
+const MOST_ARMS: usize = 64;
+/// Deviation of the logarithm of measured over predicted cost, from one structure to another.
+pub(super) const STRUCTURE_SIGMA: f64 = 0.65;
+/// By how much (log) a step changes the cost beyond what the model predicts, and how much more where handing out jobs
+/// is what the time goes to, or where others compute on the workers' processors.
+const DISPATCH_SIGMA: f64 = 0.03;
+const GRAIN_SIGMA: f64 = 0.05;
+const WORKERS_SIGMA: f64 = 0.15;
+const OVERHEAD_SIGMA: f64 = 0.4;
+const CROWDED_SIGMA: f64 = 0.5;
+
+/// Adds the default plan of every structure that `arms` does not have yet. The first arm is where the search starts.
+pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model) {
+    let start = arms[0].plan;
+    for structure in model.structures() {
+        let plan = model.best_plan(structure);
+        let mu = (model.seconds(&plan) / model.seconds(&start)).ln();
+        add(
+            arms,
+            Arm::new(plan, false, true, Belief::new(mu, STRUCTURE_SIGMA)),
+        );
+    }
+}
+
+/// Adds the plans one step away from arm `base`: another dispatch, another grain, another number of workers, and, where
+/// the machine has `slowed`, the same with each worker on a processor of its own.
+pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, slowed: bool) {
+    let (from, pinned, belief) = (arms[base].plan, arms[base].pinned, arms[base].belief);
+    let mut step = |plan: Plan, pinned: bool, sigma: f64| {
+        let predicted = (model.seconds(&plan) / model.seconds(&from)).ln();
+        let overhead = model.overhead(&from).max(model.overhead(&plan));
+        let sigma = belief.sigma.hypot(sigma + OVERHEAD_SIGMA * overhead);
+        let belief = Belief::new(belief.mu + predicted, sigma);
+        add(arms, Arm::new(plan, pinned, false, belief));
+    };
+    if slowed || pinned {
+        step(from, !pinned && may_pin(model, &from), WORKERS_SIGMA);
+    }
+    if from.workers > 1 && !from.structure.overlaps() {
+        for &dispatch in model.dispatches() {
+            step(Plan { dispatch, ..from }, pinned, DISPATCH_SIGMA);
+        }
+    }
+    let (least, most) = model.grains(from.structure, from.workers);
+    // One job for each worker divides a pass evenly, which no step of two need come near.
+    for grain in [most, from.grain / 2, from.grain.saturating_mul(2)] {
+        let grain = grain.clamp(least, most);
+        step(Plan { grain, ..from }, pinned, GRAIN_SIGMA);
+    }
+    add_workers(arms, model, base);
+}
+
+/// Adds arm `base` on other numbers of workers.
+pub(super) fn add_workers(arms: &mut Vec<Arm>, model: &Model, base: usize) {
+    let (from, pinned, belief) = (arms[base].plan, arms[base].pinned, arms[base].belief);
+    if model.pinned_workers() {
+        return;
+    }
+    let w = from.workers;
+    let sigma = if model.crowded() {
+        CROWDED_SIGMA
+    } else {
+        WORKERS_SIGMA
+    };
+    for workers in [w / 2, w - 1, w + 1, w.saturating_mul(2), 1, model.workers()] {
+        let workers = workers.clamp(model.least_workers(from.structure), model.workers());
+        let (least, most) = model.grains(from.structure, workers);
+        let same = Plan {
+            workers,
+            grain: from.grain.clamp(least, most),
+            // One worker alone is handed nothing: all dispatches are the same to it.
+            dispatch: if workers == 1 {
+                model.dispatch(from.structure)
+            } else {
+                from.dispatch
+            },
+            ..from
+        };
+        let own = Plan {
+            grain: model.default_plan(from.structure, workers).grain,
+            ..same
+        };
+        let plan = if model.seconds(&own) < 0.97 * model.seconds(&same) {
+            own
+        } else {
+            same
+        };
+        let predicted = (model.seconds(&plan) / model.seconds(&from)).ln();
+        let overhead = model.overhead(&from).max(model.overhead(&plan));
+        let sigma = belief.sigma.hypot(sigma + OVERHEAD_SIGMA * overhead);
+        let belief = Belief::new(belief.mu + predicted, sigma);
+        add(
+            arms,
+            Arm::new(plan, pinned && may_pin(model, &plan), false, belief),
+        );
+    }
+}
+
+/// Workers that keep to processors need one each, and each must be able to take over what another does not get to.
+fn may_pin(model: &Model, plan: &Plan) -> bool {
+    let takes_over = plan.structure.flows() || plan.dispatch == Dispatch::Steal;
+    takes_over && f64::from(plan.workers) >= model.cpus()
+}
+
+/// Adds an arm unless its plan is there already, or one that differs by a little of grain.
+fn add(arms: &mut Vec<Arm>, arm: Arm) {
+    let is_near = |other: &Arm| {
+        let (less, more) = (
+            arm.plan.grain.min(other.plan.grain),
+            arm.plan.grain.max(other.plan.grain),
+        );
+        let same = Plan {
+            grain: arm.plan.grain,
+            ..other.plan
+        } == arm.plan;
+        same && arm.pinned == other.pinned && f64::from(more) < 1.25 * f64::from(less)
+    };
+    if arms.len() < MOST_ARMS && !arms.iter().any(is_near) {
+        arms.push(arm);
+    }
+}
+
+/// The plan that a structure is run under the first time: jobs small enough that a hopeless one is soon given up.
+pub(super) fn probe_plan(model: &Model, plan: Plan) -> Plan {
+    const ROUNDS: u32 = 32;
+    // Smaller jobs would be more stages, and be no sooner given up.
+    if plan.structure.flows() {
+        return plan;
+    }
+    let (least, _) = model.grains(plan.structure, plan.workers);
+    let small = model.items(plan.structure) / (ROUNDS * plan.workers);
+    Plan {
+        grain: small.max(least).min(plan.grain).max(1),
+        ..plan
+    }
+}
