@@ -30,7 +30,7 @@ pub mod tuner;
 
 pub use dispatch::{Batch, Caller, JobPanic, Outcome, Pool, WorkerId};
 pub use error::Error;
-pub use io::{Eager, IoThreads};
+pub use io::{IoThreads, SpinWait};
 pub use plan::{Choice, Dispatch, Placement, Plan};
 pub use rates::Rates;
 pub use rounds::Rounds;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use crate::affinity::StreamAffinity;
 use crate::dispatch::Pool;
 use crate::error::Error;
-use crate::io::Spare;
+use crate::io::SpinBudget;
 use crate::plan::{Choice, Dispatch, Placement};
 use crate::rates::Rates;
 use crate::service::Shape;
@@ -26,7 +26,7 @@ pub struct Runtime {
     placement: Placement,
     memory: Option<Memory>,
     trace: Trace,
-    spare: Spare,
+    spin_budget: SpinBudget,
     /// A stream has pinned each worker to a processor of its own.
     workers_pinned: AtomicBool,
 }
@@ -95,7 +95,7 @@ impl Builder {
         let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
         Ok(Runtime {
             pool,
-            spare: Spare::new(&topology),
+            spin_budget: SpinBudget::new(&topology),
             topology,
             rates: OnceLock::new(),
             placement: self.placement,
@@ -178,8 +178,8 @@ impl Runtime {
     }
 
     /// How many threads may spin for what they wait for.
-    pub(crate) fn spare(&self) -> &Spare {
-        &self.spare
+    pub(crate) fn spin_budget(&self) -> &SpinBudget {
+        &self.spin_budget
     }
 
     /// Where what runs is recorded.

@@ -5,8 +5,8 @@
 //! replies come in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in
 //! any case. A client that waits for each reply is served by one thread otherwise, which nothing wakes but the client,
 //! and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where requests come
-//! soon after replies it then waits as [`Eager`] says. Small replies wait while the next request is in memory already,
-//! so that many go out with one call of the system.
+//! soon after replies it spins before it parks ([`SpinWait`]). Small replies wait while the next request is in memory
+//! already, so that many go out with one call of the system.
 
 use std::io;
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use evener_runtime::{Eager, IoThreads, Pool, Runtime};
+use evener_runtime::{IoThreads, Pool, Runtime, SpinWait};
 
 use super::guests::Guest;
 use super::handshake::{Agreed, Export};
@@ -49,7 +49,7 @@ pub struct Connection<'a> {
 /// What the one thread that reads has.
 struct Turn<'a> {
     input: Input,
-    eager: Eager<'a>,
+    spin_wait: SpinWait<'a>,
     ahead: Ahead,
     ended: bool,
 }
@@ -99,7 +99,7 @@ impl<'a> Connection<'a> {
         Arc::new(Connection {
             turn: Mutex::new(Turn {
                 input,
-                eager: runtime.eager(),
+                spin_wait: runtime.spin_wait(),
                 ahead: Ahead::new(site.ahead),
                 ended: false,
             }),
@@ -154,7 +154,6 @@ impl<'a> Connection<'a> {
                     begun.looked = self.look(&begun.job, &mut desk.window);
                 }
                 if long || cold && turn.input.is_ready() {
-                    turn.eager.leave();
                     drop(turn);
                     self.pass_on(threads);
                     if self.answer(begun, &mut desk, false).is_err() {
@@ -215,12 +214,11 @@ impl<'a> Connection<'a> {
         let waits = !turn.input.has(Request::LEN);
         if waits {
             let others = || store.rounds().busy() > 0;
-            turn.eager.begin(|| turn.input.is_ready(), others);
+            turn.spin_wait.begin(|| turn.input.is_ready(), others);
         }
         let request = Request::read(&mut turn.input).ok().flatten()?;
-        match waits {
-            true => turn.eager.end(),
-            false => turn.eager.at_once(),
+        if waits {
+            turn.spin_wait.end();
         }
         let since = Instant::now();
         let metrics = store.metrics();

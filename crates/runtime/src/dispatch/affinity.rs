@@ -62,19 +62,10 @@ pub(crate) fn this_cpu() -> Option<usize> {
     os::this_cpu()
 }
 
-/// Gives the calling thread the lowest priority: all other threads run before it.
-///
-/// # Errors
-/// The system refuses it, or the thread has a policy without niceness (`SCHED_FIFO` and such).
-pub(crate) fn lowest_priority() -> io::Result<()> {
-    os::lowest_priority()
-}
-
 #[cfg(target_os = "linux")]
 mod os {
     use std::io;
 
-    use rustix::process::setpriority_process;
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
     pub(crate) type Thread = Pid;
@@ -87,24 +78,6 @@ mod os {
 
     pub(crate) fn this_cpu() -> Option<usize> {
         Some(sched_getcpu())
-    }
-
-    pub(crate) fn lowest_priority() -> io::Result<()> {
-        if !has_niceness() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        const NICE: i32 = 19;
-        // Of this thread only: Linux gives a thread the priority that POSIX gives a process.
-        Ok(setpriority_process(None, NICE)?)
-    }
-
-    /// Whether the thread's policy has niceness. In `stat` (see proc(5)) the policy is the 41st word; the second may
-    /// have any bytes before its bracket.
-    fn has_niceness() -> bool {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
-        let policy = stat.rsplit(')').next().map(|rest| rest.split(' ').nth(39));
-        // SCHED_OTHER, SCHED_BATCH, SCHED_IDLE. Without /proc the policy is not known.
-        matches!(policy.flatten(), Some("0" | "3" | "5") | None)
     }
 
     pub(crate) fn allowed() -> Set {
@@ -146,10 +119,6 @@ mod os {
 
     pub(crate) fn this_cpu() -> Option<usize> {
         None
-    }
-
-    pub(crate) fn lowest_priority() -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 
     pub(crate) fn allowed() -> Set {}

@@ -1,9 +1,7 @@
 //! Threads for blocking input and output.
 #![forbid(unsafe_code)]
 
-mod awake;
-mod eager;
-mod way;
+mod spin;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, Scope};
@@ -14,8 +12,8 @@ use crate::error::Error;
 use crate::runtime::Runtime;
 use crate::stream::panic_text;
 
-pub use eager::Eager;
-pub(crate) use eager::Spare;
+pub(crate) use spin::SpinBudget;
+pub use spin::SpinWait;
 
 impl Runtime {
     /// Calls `f` with something that starts threads for blocking input and output, such as one for each connection of a
@@ -36,9 +34,9 @@ impl Runtime {
         thread::scope(|scope| f(IoThreads { scope }))
     }
 
-    /// For waits of one thread, or of those that take turns, that may be short.
-    pub fn eager(&self) -> Eager<'_> {
-        Eager::new(self.spare())
+    /// For waits of one thread, or of several that take turns, that may be short.
+    pub fn spin_wait(&self) -> SpinWait<'_> {
+        SpinWait::new(self.spin_budget())
     }
 }
 
