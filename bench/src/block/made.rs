@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use evener_block::codec::{LZ4, ZSTD};
 use evener_block::session::{Options, PackOptions, pack};
 use evener_runtime::Runtime;
+use tempfile::TempDir;
 
 use crate::error::Error;
 
@@ -15,29 +16,18 @@ const BYTES: usize = 32 << 20;
 /// Images, removed when this is dropped.
 pub(super) struct Made {
     pub images: Vec<PathBuf>,
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for image in &self.images {
-            let _ = fs::remove_file(image);
-        }
-    }
+    _folder: TempDir,
 }
 
 /// One with zstd and one with lz4.
 pub(super) fn images(runtime: &Runtime) -> Result<Made, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Picture(format!("a made image: {error}"));
-    let name =
-        |end: &str| std::env::temp_dir().join(format!("evener-bench-{}.{end}", std::process::id()));
-    let raw = name("img");
-    let mut made = Made {
-        images: vec![raw.clone()],
-    };
+    let folder = TempDir::with_prefix("evener-bench-").map_err(|error| failed(&error))?;
+    let raw = folder.path().join("img");
     fs::write(&raw, words()).map_err(|error| failed(&error))?;
+    let mut images = Vec::new();
     for codec in [&ZSTD, &LZ4] {
-        let image = name(codec.name);
-        made.images.push(image.clone());
+        let image = folder.path().join(codec.name);
         let options = PackOptions {
             codec,
             ..PackOptions::default()
@@ -45,9 +35,13 @@ pub(super) fn images(runtime: &Runtime) -> Result<Made, Error> {
         let session = pack(raw.as_os_str(), image.as_os_str(), &options);
         let packed = session.and_then(|session| session.run(runtime, Options::default()));
         packed.map_err(|error| failed(&error))?;
+        images.push(image);
     }
-    let _ = fs::remove_file(made.images.remove(0));
-    Ok(made)
+    let _ = fs::remove_file(raw);
+    Ok(Made {
+        images,
+        _folder: folder,
+    })
 }
 
 /// Words of a small vocabulary, some more often than others, with numbers among them: about as hard as what disks hold.

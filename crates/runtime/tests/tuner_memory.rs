@@ -1,13 +1,12 @@
 //! Remembered plans on disk.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_runtime::tuner::Memory;
 use evener_runtime::{Dispatch, Flow, Plan, Shape, Structure, Work};
+use tempfile::TempDir;
 
 static ORIGAMI: Structure = Structure {
     name: "origami",
@@ -26,35 +25,21 @@ const PLAN: Plan = Plan {
 const COST: Duration = Duration::from_micros(870);
 
 /// A directory of its own for each test, removed at the end.
-struct Dir(PathBuf);
+struct Dir(TempDir);
 
 impl Dir {
     fn new() -> Dir {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!(
-            "evener-memory-{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a temporary directory");
-        Dir(path)
+        Dir(TempDir::new().expect("a temporary directory"))
     }
 
     fn memory(&self) -> Memory {
-        Memory::at(self.0.join("evener").join("plans.json"))
+        Memory::at(self.0.path().join("evener").join("plans.json"))
     }
 
     /// The plan under a key, for a service that folds paper.
     fn plan(&self, key: &str) -> Option<Plan> {
         let origami = Shape::new(&ORIGAMI, vec![1], 1, Work::default());
         self.memory().get(key, &[origami])
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -104,7 +89,7 @@ fn a_plan_whose_structure_is_no_longer_offered_is_none_and_spares_the_others() {
         )
     };
     let plans = format!(r#""k": {}, "l": {}"#, plan("papyrus"), plan("origami"));
-    fs::create_dir_all(dir.0.join("evener")).expect("created");
+    fs::create_dir_all(dir.0.path().join("evener")).expect("created");
     let text = format!(r#"{{"version": 1, "plans": {{{plans}}}}}"#);
     fs::write(dir.memory().path(), text).expect("written");
     assert_eq!(dir.plan("k"), None);
@@ -121,7 +106,11 @@ fn a_plan_that_cannot_be_run_is_not_handed_out() {
 #[test]
 fn a_place_that_cannot_be_written_is_no_error() {
     let dir = Dir::new();
-    fs::write(dir.0.join("evener"), "a file where a directory should be").expect("written");
+    fs::write(
+        dir.0.path().join("evener"),
+        "a file where a directory should be",
+    )
+    .expect("written");
     dir.memory().put("k", PLAN, COST);
     assert_eq!(dir.plan("k"), None);
 }
@@ -146,7 +135,7 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
         let lost = (0..25).filter(|i| dir.plan(&format!("{writer} {i}")) != Some(PLAN));
         assert_eq!(lost.count(), 0, "of writer {writer}");
     }
-    let left = fs::read_dir(dir.0.join("evener")).expect("a directory");
+    let left = fs::read_dir(dir.0.path().join("evener")).expect("a directory");
     let mut left: Vec<_> = left.map(|e| e.expect("an entry").file_name()).collect();
     left.sort();
     assert_eq!(left, ["plans.json", "plans.json.lock"]);
@@ -156,7 +145,7 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
 fn whoever_hangs_with_the_lock_costs_others_a_moment() {
     let dir = Dir::new();
     dir.memory().put("k", PLAN, COST);
-    let lock = fs::File::open(dir.0.join("evener").join("plans.json.lock")).expect("a lock");
+    let lock = fs::File::open(dir.0.path().join("evener").join("plans.json.lock")).expect("a lock");
     lock.lock().expect("locked");
     let begin = Instant::now();
     dir.memory().put("l", PLAN, COST);

@@ -1,22 +1,17 @@
 //! Against FFmpeg's own filters, on pictures of a camera.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use evener_image::graph::{Graph, Planes};
 use evener_image::io::open_input;
 use evener_image::{Format, Frame, reference};
+use tempfile::TempDir;
 
 /// A frame that `ffmpeg` made, as y4m, with the picture that it made it from.
 struct Peer {
-    folder: PathBuf,
+    folder: TempDir,
     source: Frame,
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }
 
 fn ffmpeg(arguments: &[&str], output: &Path) -> Frame {
@@ -37,7 +32,7 @@ fn ffmpeg(arguments: &[&str], output: &Path) -> Frame {
 
 impl Peer {
     /// `None` where the clip or the program is missing, which is said.
-    fn of(clip: &str, name: &str) -> Option<Peer> {
+    fn of(clip: &str) -> Option<Peer> {
         let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
             eprintln!("skipped: EVENER_CLIPS names no folder of clips");
             return None;
@@ -46,16 +41,18 @@ impl Peer {
             eprintln!("skipped: the program ffmpeg is not installed");
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("evener-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = TempDir::new().unwrap();
         let clip = Path::new(&clips).join(clip);
-        let source = ffmpeg(&["-i", clip.to_str().unwrap()], &folder.join("source.y4m"));
+        let source = ffmpeg(
+            &["-i", clip.to_str().unwrap()],
+            &folder.path().join("source.y4m"),
+        );
         Some(Peer { folder, source })
     }
 
     fn filter(&self, text: &str) -> Frame {
-        let from = self.folder.join("source.y4m");
-        let to = self.folder.join("filtered.y4m");
+        let from = self.folder.path().join("source.y4m");
+        let to = self.folder.path().join("filtered.y4m");
         ffmpeg(&["-i", from.to_str().unwrap(), "-vf", text], &to)
     }
 
@@ -68,7 +65,7 @@ impl Peer {
 
 #[test]
 fn resize_is_within_two_codes_of_the_bilinear_scaler() {
-    let Some(peer) = Peer::of("foreman_352x288_300f.264", "resize") else {
+    let Some(peer) = Peer::of("foreman_352x288_300f.264") else {
         return;
     };
     for (w, h) in [
@@ -97,7 +94,7 @@ fn resize_is_within_two_codes_of_the_bilinear_scaler() {
 
 #[test]
 fn a_crop_is_where_ffmpeg_has_it() {
-    let Some(peer) = Peer::of("foreman_352x288_300f.264", "crop") else {
+    let Some(peer) = Peer::of("foreman_352x288_300f.264") else {
         return;
     };
     for fraction in ["0.8", "0.75", "0.63", "0.5", "0.97", "1"] {

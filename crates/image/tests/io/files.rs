@@ -160,7 +160,7 @@ fn the_input_is_not_overwritten_by_any_of_its_names() {
     assert!(input.id().is_some());
     let round = scratch
         .path("../")
-        .join(scratch.0.file_name().unwrap())
+        .join(scratch.0.path().file_name().unwrap())
         .join("in.y4m");
     for name in [&path, &hard, &soft, &round] {
         let error = create_output(name, &small(), &Timing::default(), &input.source_file()).err();

@@ -7,12 +7,12 @@ mod programs;
 mod y4m;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use evener_files::SourceFile;
 use evener_image::io::Error;
 use evener_image::io::ffmpeg::{Encoder, Tools};
 use evener_image::{Chroma, Depth, Format, Frame, Timing};
+use tempfile::TempDir;
 
 /// Every format that files can have, by y4m's name and FFmpeg's.
 const FORMATS: [(&str, &str); 8] = [
@@ -94,35 +94,25 @@ fn frame_of(format: &Format, bytes: &[u8]) -> Frame {
 }
 
 /// A directory that is removed at the end of the test.
-struct Scratch(PathBuf);
+struct Scratch(TempDir);
 
 impl Scratch {
     fn new() -> Scratch {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("evener-io-{}-{count}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
+        Scratch(TempDir::new().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// Names in the directory, hidden ones too.
     fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries
             .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,34 +1,27 @@
 //! Trees of files as other machines have them, for tests.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+
+use tempfile::TempDir;
 
 /// A directory that stands for `/` and goes away with the value.
-pub(super) struct Tree(PathBuf);
+pub(super) struct Tree(TempDir);
 
 /// A cache as a fixture states it: level, type, size, list of cpus.
 pub(super) type CacheFiles<'a> = (u8, &'a str, &'a str, &'a str);
 
 impl Tree {
     pub(super) fn new() -> Tree {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!(
-            "evener-topology-{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
-        let dir = std::env::temp_dir().join(name);
-        fs::create_dir_all(&dir).expect("temporary directory");
-        Tree(dir)
+        Tree(TempDir::new().expect("temporary directory"))
     }
 
     pub(super) fn root(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     pub(super) fn file(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
+        let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("below the root")).expect("directory");
         fs::write(path, text).expect("file");
     }
@@ -71,12 +64,5 @@ impl Tree {
             "proc/cpuinfo",
             &format!("processor\t: 0\nvendor_id\t: x\nmodel name\t: {name}\n\nprocessor\t: 1\n"),
         );
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        // A directory that cannot be removed is no reason to fail a test.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -8,6 +8,7 @@ use evener_runtime::stream::{Executor, Times};
 use evener_runtime::{
     Choice, Discard, Dispatch, Placement, Runtime, Sink, Source, Structure, Trace,
 };
+use tempfile::TempDir;
 
 use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
 use crate::toy::*;
@@ -410,8 +411,8 @@ fn rt_output(toy: &Toy) -> Out {
 #[test]
 fn plans_that_won_are_remembered() {
     within(|| {
-        let path = std::env::temp_dir().join(format!("evener-stream-{}", std::process::id()));
-        let file = path.join("plans.json");
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("plans.json");
         let rt = Runtime::builder()
             .workers(2)
             .memory_at(&file)
@@ -430,6 +431,5 @@ fn plans_that_won_are_remembered() {
             "{text}"
         );
         run();
-        std::fs::remove_dir_all(&path).unwrap();
     });
 }
