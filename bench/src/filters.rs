@@ -12,10 +12,10 @@ use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Struct
 use serde::Serialize;
 
 pub use crate::error::Error;
+use crate::fixed_schedule::FixedSchedule;
 use crate::memory_io::{Repeat, Verify};
-use crate::named;
 use crate::picture::Picture;
-use crate::steady::Steady;
+use crate::plan;
 use crate::subject::{Subject, bind, unusable};
 use crate::workers;
 
@@ -237,7 +237,7 @@ fn measure(
         Some(fixed) if !fixed.structure.overlaps() && affinity.is_none() => {
             one_plan(options, runtime, subject, &service, fixed)?
         }
-        Some(fixed) => steady(
+        Some(fixed) => one_plan_streamed(
             options,
             runtime,
             subject,
@@ -245,7 +245,7 @@ fn measure(
             fixed,
             affinity.is_some(),
         )?,
-        None => found(options, runtime, subject, service, affinity.is_some())?,
+        None => tuned(options, runtime, subject, service, affinity.is_some())?,
     };
     Ok(FilterResult {
         graph: subject.graph.clone(),
@@ -284,7 +284,7 @@ fn fixed_plan(
         return Ok(None);
     }
     let shapes = service.shapes(subject.private_cache);
-    let plan = named::plan(runtime, &shapes, choice.clone(), workers);
+    let plan = plan::complete(runtime, &shapes, choice.clone(), workers);
     plan.map(Some)
         .map_err(|e| subject.failed(&plan_name(&choice), e))
 }
@@ -334,7 +334,7 @@ fn streamed(size: Size) -> u64 {
 }
 
 /// One plan in a stream between sources and sinks in memory: farms, frames abreast, and placements.
-fn steady(
+fn one_plan_streamed(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,
@@ -344,27 +344,27 @@ fn steady(
 ) -> Result<Measured, Error> {
     let name = plan.to_string();
     let frames = options.frames.unwrap_or(streamed(subject.size));
-    let (mut verify, mut steady) = (Verify::default(), Steady::new(plan));
+    let (mut verify, mut schedule) = (Verify::default(), FixedSchedule::new(plan));
     let report = runtime
         .stream(Repeat::new(frames, rewrite, options.picture.clone()))
         .through(service)
-        .scheduled_by(&mut steady)
+        .scheduled_by(&mut schedule)
         .into(&mut verify)
         .map_err(|e| subject.failed(&name, e))?;
-    if steady.ms.is_empty() {
+    if schedule.ms.is_empty() {
         return Err(subject.failed(&name, NOTHING));
     }
     Ok(Measured {
         plan,
         frames: report.units,
-        ms: Milliseconds::after_warm_up(&steady.ms),
+        ms: Milliseconds::after_warm_up(&schedule.ms),
         whole: report.times.mean_s * 1e3,
         sha256: digest(subject, &name, &verify)?,
     })
 }
 
 /// The tuner's choice, in such a stream.
-fn found(
+fn tuned(
     options: &Options,
     runtime: &Runtime,
     subject: &Subject,

@@ -7,9 +7,9 @@ use evener_runtime::stream::Search;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
-use super::apart::Kept;
 use super::screen::{LeftOut, candidates, screen};
 use super::stream::{Bench, Run};
+use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects};
 use crate::error::Error;
 use crate::stats::{median_of, paired_ratio, turns};
@@ -50,7 +50,7 @@ pub struct AutoResult {
     /// The fixed plans that did not.
     pub left_out: Vec<LeftOut>,
     /// How streams were kept comparable.
-    pub processors: Kept,
+    pub processors: GuardReport,
 }
 
 /// A stream under plan auto. Times in seconds, by the clock, the making of buffers left out.
@@ -127,7 +127,7 @@ pub(super) fn run(
             auto,
             fixed,
             screened.left_out,
-            bench.apart.told(),
+            bench.guard.report(),
         ));
     }
     Ok(results)
@@ -142,7 +142,7 @@ impl AutoResult {
         auto: Vec<AutoRound>,
         fixed: Vec<FixedTimes>,
         left_out: Vec<LeftOut>,
-        processors: Kept,
+        processors: GuardReport,
     ) -> Option<AutoResult> {
         let best = least(&fixed, |f| &f.whole_s)?;
         let last = least(&fixed, |f| &f.last_quarter_s)?;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     fn of(auto: Vec<AutoRound>, fixed: Vec<FixedTimes>) -> Option<AutoResult> {
-        let processors = Kept::default();
+        let processors = GuardReport::default();
         AutoResult::of("A".into(), "1x1".into(), 3, auto, fixed, vec![], processors)
     }
 

@@ -152,8 +152,8 @@ fn measure(
                 ..bench.setup(frames)
             };
             let run = bench
-                .apart
-                .kept(|| bench.run(setup.clone(), frames, None))?;
+                .guard
+                .run_guarded(|| bench.run(setup.clone(), frames, None))?;
             rounds[turn].push(BadArmRound::of(run, fixed));
         }
     }
@@ -238,7 +238,7 @@ mod tests {
     use evener_image::structures::{SEQUENTIAL, TILED};
     use evener_runtime::stream::Search;
 
-    use super::super::stream::Ran;
+    use super::super::stream::EpochRun;
     use super::*;
 
     fn plan(structure: &'static Structure) -> Plan {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn only_time_beyond_the_best_plan_is_lost() {
-        let ran = |first, units, structure| Ran {
+        let ran = |first, units, structure| EpochRun {
             first,
             units,
             plan: plan(structure),

@@ -12,11 +12,11 @@ use evener_runtime::tuner::TunerSetup;
 use evener_runtime::{Plan, Runtime};
 use serde::Serialize;
 
-use super::apart::Kept;
-use super::burner::{Burner, Stoker};
+use super::cpu_hog::{CpuHog, HogController};
 use super::screen::{candidates, screen};
-use super::still::OnTake;
-use super::stream::{Bench, Ran, Run};
+use super::static_source::UnitHook;
+use super::stream::{Bench, EpochRun, Run};
+use super::topology_guard::GuardReport;
 use super::windows::{recovered, speed_after, windows};
 use super::{CIF, FULL_HD, Options, counted, short, subjects};
 use crate::error::Error;
@@ -54,7 +54,7 @@ pub struct DisturbanceResult {
     /// Every decision with its reason, of each round.
     pub decisions: Vec<Vec<String>>,
     /// How streams were kept comparable.
-    pub processors: Kept,
+    pub processors: GuardReport,
 }
 
 /// The best fixed plan under a condition.
@@ -120,7 +120,7 @@ fn measure(
     let third = (THIRD_S / quiet.best_s) as u64;
     let frames = options.frames.unwrap_or(3 * third).max(3);
     let loaded = {
-        let _burner = Burner::start(&options.program)?;
+        let _hog = CpuHog::start(&options.program)?;
         screen(bench, candidates(bench, workers), look)?
     };
     let mut plans: Vec<Plan> = quiet.near.into_iter().take(MOST).collect();
@@ -162,27 +162,27 @@ fn measure(
         quiet,
         loaded,
         decisions: streams.into_iter().map(|run| run.decisions).collect(),
-        processors: bench.apart.told(),
+        processors: bench.guard.report(),
     })
 }
 
 /// A stream with the other process in its middle third.
 fn disturbed(bench: &Bench<'_>, setup: &TunerSetup, program: &Path) -> Result<Run, Error> {
     let run = || disturbed_once(bench, setup.clone(), program);
-    bench.apart.kept(run)
+    bench.guard.run_guarded(run)
 }
 
 fn disturbed_once(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
     let frames = setup.units.unwrap_or(0);
     let failure: Arc<Mutex<Option<Error>>> = Arc::default();
-    let (slot, stoker) = (Arc::clone(&failure), Stoker::new(program));
+    let (slot, hogs) = (Arc::clone(&failure), HogController::new(program));
     let (come, go) = (frames / 3, frames / 3 * 2);
-    let on_take = OnTake::at([come, go], move |unit| {
-        if let Err(error) = stoker.burn(unit == come) {
+    let hook = UnitHook::at([come, go], move |unit| {
+        if let Err(error) = hogs.set(unit == come) {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     });
-    let run = bench.run(setup, frames, Some(on_take))?;
+    let run = bench.run(setup, frames, Some(hook))?;
     match failure
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -242,7 +242,7 @@ fn recovery(run: &Run, range: Range<usize>, best_s: f64) -> Recovery {
 }
 
 /// The plan of most of the units `range`.
-fn most_used(epochs: &[Ran], range: &Range<usize>) -> Option<Plan> {
+fn most_used(epochs: &[EpochRun], range: &Range<usize>) -> Option<Plan> {
     let mut counts: Vec<(Plan, usize)> = Vec::new();
     for epoch in epochs {
         let end = (epoch.first + epoch.units).min(range.end);
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_range_is_that_of_most_of_its_units() {
-        let ran = |first, units, workers| Ran {
+        let ran = |first, units, workers| EpochRun {
             first,
             units,
             plan: plan(workers),
@@ -377,7 +377,7 @@ mod tests {
             taken: vec![recovery(None), recovery(Some(3)), recovery(None)],
             given_back: vec![recovery(Some(1)), recovery(Some(3)), recovery(Some(9))],
             decisions: Vec::new(),
-            processors: Kept::default(),
+            processors: GuardReport::default(),
         };
         let rows = table(&[result]).rows;
         assert_eq!(rows[0][3..6], ["taken", "never", "never 3 never"]);

@@ -10,20 +10,20 @@
 //! | `bad_arm.rs` | time lost on a structure many times slower than the best |
 //! | `overhead.rs` | a stream under one plan beside a loop written by hand |
 //! | `memory.rs` | memory beyond the frames in flight |
-//! | `apart.rs`, `stream.rs`, `shelf.rs`, `still.rs`, `screen.rs`, `windows.rs`, `burner.rs` | what these share |
+//! | `topology_guard.rs`, `stream.rs`, `buffer_pool.rs`, `static_source.rs`, `screen.rs`, `windows.rs`, `cpu_hog.rs` | what these share |
 #![forbid(unsafe_code)]
 
-pub mod apart;
 pub mod auto;
 pub mod bad_arm;
-pub mod burner;
+mod buffer_pool;
+pub mod cpu_hog;
 pub mod disturbance;
 pub mod memory;
 pub mod overhead;
 mod screen;
-mod shelf;
-mod still;
+mod static_source;
 mod stream;
+pub mod topology_guard;
 mod windows;
 
 use std::fmt;

@@ -18,10 +18,10 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, Structure};
 use serde::Serialize;
 
-use super::apart::Kept;
-use super::shelf::Lent;
-use super::still::{Gauge, OnTake, Still};
+use super::buffer_pool::PooledFrame;
+use super::static_source::{StaticSource, StreamCounters, UnitHook};
 use super::stream::Bench;
+use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, short, subjects};
 use crate::error::Error;
 use crate::stats::paired_ratio;
@@ -63,7 +63,7 @@ pub struct OverheadResult {
     /// Each loop.
     pub by_hand: Vec<Spent>,
     /// How they were kept comparable.
-    pub processors: Kept,
+    pub processors: GuardReport,
 }
 
 /// Time in seconds.
@@ -143,11 +143,15 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
     let (mut streams, mut loops) = (Vec::new(), Vec::new());
     for pair in 0..PAIRS * options.rounds {
         if pair % 2 == 0 {
-            streams.push(bench.apart.kept(|| stream(bench, &plan, frames))?);
+            streams.push(bench.guard.run_guarded(|| stream(bench, &plan, frames))?);
         }
-        loops.push(bench.apart.kept(|| by_hand(bench, &plan, items, frames))?);
+        loops.push(
+            bench
+                .guard
+                .run_guarded(|| by_hand(bench, &plan, items, frames))?,
+        );
         if pair % 2 == 1 {
-            streams.push(bench.apart.kept(|| stream(bench, &plan, frames))?);
+            streams.push(bench.guard.run_guarded(|| stream(bench, &plan, frames))?);
         }
     }
     Ok(OverheadResult {
@@ -163,7 +167,7 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
             .map(|(streams, loops)| paired_ratio(&streams, &loops) - 1.0),
         stream: streams,
         by_hand: loops,
-        processors: bench.apart.told(),
+        processors: bench.guard.report(),
     })
 }
 
@@ -202,18 +206,18 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
 /// Time of a stream, from the first unit that counts to its end.
 fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
     let failed = |reason: String| bench.subject.failed(plan.structure.name, reason);
-    let gauge: Arc<Gauge> = Arc::default();
+    let counters: Arc<StreamCounters> = Arc::default();
     let (tell, told) = mpsc::channel();
     let warm = warm(frames);
     let frames = warm + frames;
-    let on_take = OnTake::at([warm, frames], move |_| {
+    let hook = UnitHook::at([warm, frames], move |_| {
         // Whoever waits for it lives longer than the stream.
         let _ = tell.send(Moment::now());
     });
     bench
         .runtime
-        .stream(Still::new(Arc::clone(&gauge), frames, Some(on_take)))
-        .through(bench.service(gauge))
+        .stream(StaticSource::new(Arc::clone(&counters), frames, Some(hook)))
+        .through(bench.service(counters))
         .plan(Choice::Fixed {
             structure: plan.structure.to_string(),
             dispatch: Some(plan.dispatch),
@@ -255,8 +259,8 @@ struct Hand {
     parts: Vec<Part>,
     warm: u64,
     frames: u64,
-    input: Lent,
-    output: Lent,
+    input: PooledFrame,
+    output: PooledFrame,
 }
 
 impl Hand {

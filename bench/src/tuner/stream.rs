@@ -7,12 +7,12 @@ use evener_runtime::stream::{Report, Schedule, Search};
 use evener_runtime::tuner::{Epoch, Measured, Summary, TunerSetup};
 use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, Structure, Tuner};
 
-use super::apart::Apart;
-use super::shelf::Buffers;
-use super::still::{Gauge, OnTake, Prepared, Still};
+use super::buffer_pool::Buffers;
+use super::static_source::{PooledService, StaticSource, StreamCounters, UnitHook};
+use super::topology_guard::TopologyGuard;
 use crate::error::Error;
-use crate::named;
 use crate::picture::Picture;
+use crate::plan;
 use crate::subject::Subject;
 
 /// A subject on a runtime, with its frame ready.
@@ -22,12 +22,12 @@ pub(super) struct Bench<'a> {
     pub(super) buffers: Buffers,
     pub(super) shapes: Vec<Shape>,
     /// Where the processors were when this was made, and are for all its streams.
-    pub(super) apart: Apart,
+    pub(super) guard: TopologyGuard,
 }
 
 /// An epoch as it went.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ran {
+pub(super) struct EpochRun {
     /// Its first unit, from 0.
     pub(super) first: usize,
     pub(super) units: usize,
@@ -40,7 +40,7 @@ pub(super) struct Run {
     /// Of each unit, by the clock: attempts that were cut off and the tuner's own time included, the making of buffers
     /// left out.
     pub(super) seconds: Vec<f64>,
-    pub(super) epochs: Vec<Ran>,
+    pub(super) epochs: Vec<EpochRun>,
     /// What the tuner was told that all units cost.
     pub(super) told_s: f64,
     /// The plan that was fixed, or the tuner's choice at the end.
@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
             subject,
             buffers: Buffers::new(frame),
             shapes: service.shapes(subject.private_cache),
-            apart: Apart::now(),
+            guard: TopologyGuard::new(),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a> Bench<'a> {
             dispatch: Some(dispatch),
             grain: None,
         };
-        named::plan(self.runtime, &self.shapes, choice, workers).ok()
+        plan::complete(self.runtime, &self.shapes, choice, workers).ok()
     }
 
     /// What the tuner of a stream of `frames` knows, without remembered plans.
@@ -109,20 +109,20 @@ impl<'a> Bench<'a> {
     }
 
     /// The service of a stream.
-    pub(super) fn service(&self, gauge: Arc<Gauge>) -> Prepared {
-        Prepared::new(self.subject.service(), self.buffers.clone(), gauge)
+    pub(super) fn service(&self, counters: Arc<StreamCounters>) -> PooledService {
+        PooledService::new(self.subject.service(), self.buffers.clone(), counters)
     }
 
     /// A stream under plan auto.
     pub(super) fn auto(&self, frames: u64) -> Result<Run, Error> {
-        self.apart
-            .kept(|| self.run(self.setup(frames), frames, None))
+        self.guard
+            .run_guarded(|| self.run(self.setup(frames), frames, None))
     }
 
     /// A stream under one plan.
     pub(super) fn fixed(&self, plan: &Plan, frames: u64) -> Result<Run, Error> {
-        self.apart
-            .kept(|| self.run(self.setup_fixed(plan, frames), frames, None))
+        self.guard
+            .run_guarded(|| self.run(self.setup_fixed(plan, frames), frames, None))
     }
 
     /// As [`Bench::setup`], for a stream under one plan.
@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
         &self,
         setup: TunerSetup,
         frames: u64,
-        on_take: Option<OnTake>,
+        hook: Option<UnitHook>,
     ) -> Result<Run, Error> {
         let name = match &setup.choice {
             Choice::Auto => "auto".to_owned(),
@@ -151,12 +151,12 @@ impl<'a> Bench<'a> {
         };
         let failed = |reason: String| self.subject.failed(&name, reason);
         let tuner = Tuner::new(setup).map_err(|e| failed(e.to_string()))?;
-        let gauge: Arc<Gauge> = Arc::default();
-        let mut recorder = Recorder::new(tuner, Arc::clone(&gauge));
+        let counters: Arc<StreamCounters> = Arc::default();
+        let mut recorder = Recorder::new(tuner, Arc::clone(&counters));
         let report = self
             .runtime
-            .stream(Still::new(Arc::clone(&gauge), frames, on_take))
-            .through(self.service(gauge))
+            .stream(StaticSource::new(Arc::clone(&counters), frames, hook))
+            .through(self.service(counters))
             .scheduled_by(&mut recorder)
             .into(Discard)
             .map_err(|e| failed(e.to_string()))?;
@@ -169,19 +169,19 @@ impl<'a> Bench<'a> {
 /// A tuner, and all that goes in and out of it.
 struct Recorder {
     tuner: Tuner,
-    gauge: Arc<Gauge>,
+    counters: Arc<StreamCounters>,
     plan: Option<Plan>,
     /// When the tuner was asked for the epoch, and what does not count by then.
     asked: (Instant, Duration),
     seconds: Vec<f64>,
-    epochs: Vec<Ran>,
+    epochs: Vec<EpochRun>,
 }
 
 impl Recorder {
-    fn new(tuner: Tuner, gauge: Arc<Gauge>) -> Recorder {
+    fn new(tuner: Tuner, counters: Arc<StreamCounters>) -> Recorder {
         Recorder {
             tuner,
-            gauge,
+            counters,
             plan: None,
             asked: (Instant::now(), Duration::ZERO),
             seconds: Vec::new(),
@@ -203,7 +203,7 @@ impl Recorder {
 
 impl Schedule for &mut Recorder {
     fn next(&mut self) -> Epoch {
-        self.asked = (Instant::now(), self.gauge.aside());
+        self.asked = (Instant::now(), self.counters.excluded());
         let epoch = self.tuner.next();
         self.plan = Some(epoch.plan);
         epoch
@@ -211,13 +211,15 @@ impl Schedule for &mut Recorder {
 
     fn record(&mut self, measured: Measured<'_>) {
         self.tuner.record(measured);
-        let (asked, aside) = self.asked;
-        let time = asked.elapsed().saturating_sub(self.gauge.aside() - aside);
+        let (asked, excluded) = self.asked;
+        let time = asked
+            .elapsed()
+            .saturating_sub(self.counters.excluded() - excluded);
         let Some(plan) = self.plan.take() else { return };
         let first = self.seconds.len();
-        let units = (self.gauge.taken() as usize).saturating_sub(first);
+        let units = (self.counters.units_read() as usize).saturating_sub(first);
         self.seconds.extend(unit_seconds(measured, units, time));
-        self.epochs.push(Ran { first, units, plan });
+        self.epochs.push(EpochRun { first, units, plan });
     }
 
     fn late(&mut self, costs: &[Duration]) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::stream::Ran;
+use super::stream::EpochRun;
 
 /// The part of an epoch that lies after a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub(super) struct Window {
 const SPAN: usize = 5;
 
 /// The epochs of the units `range`, the first and the last one cut to it.
-pub(super) fn windows(epochs: &[Ran], seconds: &[f64], range: Range<usize>) -> Vec<Window> {
-    let cut = |epoch: &Ran| {
+pub(super) fn windows(epochs: &[EpochRun], seconds: &[f64], range: Range<usize>) -> Vec<Window> {
+    let cut = |epoch: &EpochRun| {
         let first = epoch.first.max(range.start);
         first..(epoch.first + epoch.units).min(range.end).max(first)
     };
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn epochs_are_cut_to_the_range() {
-        let ran = |first, units| Ran {
+        let ran = |first, units| EpochRun {
             first,
             units,
             plan: Plan {

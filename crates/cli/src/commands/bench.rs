@@ -45,7 +45,7 @@ enum What {
     Product(product::Args),
     Queens(queens::Args),
     #[command(hide = true)]
-    Burn(tuner::BurnArgs),
+    CpuHog(tuner::CpuHogArgs),
     #[command(hide = true)]
     Resident(tuner::ResidentArgs),
 }
@@ -149,7 +149,7 @@ pub fn run(args: Args) -> Ended {
         What::Block(args) => block::run(args),
         What::Product(args) => product::run(args),
         What::Queens(args) => queens::run(args),
-        What::Burn(args) => tuner::burn(&args),
+        What::CpuHog(args) => tuner::cpu_hog(&args),
         What::Resident(args) => tuner::resident(&args),
     }
 }

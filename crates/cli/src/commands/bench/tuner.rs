@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use evener_bench::report;
-use evener_bench::tuner::{self, Options, Part, burner, memory};
+use evener_bench::tuner::{self, Options, Part, cpu_hog, memory};
 use evener_image::Size;
 use evener_runtime::dispatch::MAX_WORKERS;
 
@@ -68,7 +68,7 @@ pub struct Args {
 
 /// Keep one processor busy
 #[derive(clap::Args)]
-pub struct BurnArgs {
+pub struct CpuHogArgs {
     /// For how long
     #[arg(long, value_name = "N")]
     seconds: u64,
@@ -102,8 +102,8 @@ pub fn run(args: Args) -> Ended {
     results.write(&report.to_string(), &report, || report::tuner_html(&report))
 }
 
-pub fn burn(args: &BurnArgs) -> Ended {
-    burner::burn(Duration::from_secs(args.seconds), || print("busy"))?;
+pub fn cpu_hog(args: &CpuHogArgs) -> Ended {
+    cpu_hog::run(Duration::from_secs(args.seconds), || print("busy"))?;
     Ok(DONE)
 }
 

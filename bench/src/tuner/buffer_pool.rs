@@ -15,8 +15,8 @@ use evener_runtime::Service;
 #[derive(Clone)]
 pub(super) struct Buffers {
     frame: Arc<Frame>,
-    inputs: Arc<Shelf>,
-    outputs: Arc<Shelf>,
+    inputs: Arc<FramePool>,
+    outputs: Arc<FramePool>,
 }
 
 impl Buffers {
@@ -29,44 +29,44 @@ impl Buffers {
     }
 
     /// One that holds the frame.
-    pub(super) fn input(&self) -> Lent {
-        self.inputs.lend(|| frame_copy(&self.frame))
+    pub(super) fn input(&self) -> PooledFrame {
+        self.inputs.take(|| frame_copy(&self.frame))
     }
 
     /// One that the service can write.
-    pub(super) fn output(&self, service: &FilterService) -> Lent {
-        self.outputs.lend(|| service.output())
+    pub(super) fn output(&self, service: &FilterService) -> PooledFrame {
+        self.outputs.take(|| service.output())
     }
 }
 
 /// Frames that nobody uses.
 #[derive(Default)]
-struct Shelf {
+struct FramePool {
     frames: Mutex<Vec<Arc<Frame>>>,
 }
 
-/// A frame that goes back to its shelf.
-pub(super) struct Lent {
+/// A frame that goes back to its pool.
+pub(super) struct PooledFrame {
     frame: Arc<Frame>,
-    home: Arc<Shelf>,
+    pool: Arc<FramePool>,
 }
 
-impl Shelf {
+impl FramePool {
     /// The frame that was used last, or a new one.
-    fn lend(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> Lent {
-        let spare = self.spares().pop();
-        Lent {
+    fn take(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> PooledFrame {
+        let spare = self.idle().pop();
+        PooledFrame {
             frame: spare.unwrap_or_else(|| Arc::new(make())),
-            home: Arc::clone(self),
+            pool: Arc::clone(self),
         }
     }
 
-    fn spares(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Deref for Lent {
+impl Deref for PooledFrame {
     type Target = Frame;
 
     fn deref(&self) -> &Frame {
@@ -74,9 +74,9 @@ impl Deref for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledFrame {
     fn drop(&mut self) {
-        self.home.spares().push(Arc::clone(&self.frame));
+        self.pool.idle().push(Arc::clone(&self.frame));
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_was_used_last_is_lent_again() {
-        let shelf = Arc::new(Shelf::default());
+        let pool = Arc::new(FramePool::default());
         let format = Format {
             width: 8,
             height: 2,
@@ -107,12 +107,12 @@ mod tests {
             range: ColourRange::Full,
         };
         let new = || Frame::new(&format);
-        let (first, second) = (shelf.lend(new), shelf.lend(new));
+        let (first, second) = (pool.take(new), pool.take(new));
         let place = Arc::as_ptr(&first.frame);
         drop(second);
         drop(first);
-        let again = shelf.lend(|| unreachable!());
+        let again = pool.take(|| unreachable!());
         assert_eq!(Arc::as_ptr(&again.frame), place);
-        assert_eq!(shelf.spares().len(), 1);
+        assert_eq!(pool.idle().len(), 1);
     }
 }

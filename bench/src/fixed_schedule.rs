@@ -1,4 +1,4 @@
-//! A stream under one plan, and what each of its units cost.
+//! A schedule with one plan that records what each unit costs.
 
 use std::time::Duration;
 
@@ -6,32 +6,32 @@ use evener_runtime::Plan;
 use evener_runtime::stream::Schedule;
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 
-/// Units of an epoch; none waits where one ends and the next has the same plan.
+/// Units of an epoch. No unit waits between two epochs of the same plan.
 const UNITS: u32 = 16;
 
-/// Gives a stream the same plan for ever.
-pub(crate) struct Steady {
+/// Gives every epoch of a stream the same plan.
+pub(crate) struct FixedSchedule {
     plan: Plan,
     epochs: u64,
     /// Milliseconds of each unit, in the order of the stream.
     pub(crate) ms: Vec<f64>,
 }
 
-impl Steady {
-    pub(crate) fn new(plan: Plan) -> Steady {
-        Steady {
+impl FixedSchedule {
+    pub(crate) fn new(plan: Plan) -> FixedSchedule {
+        FixedSchedule {
             plan,
             epochs: 0,
             ms: Vec::new(),
         }
     }
 
-    fn took(&mut self, costs: &[Duration]) {
+    fn extend(&mut self, costs: &[Duration]) {
         self.ms.extend(costs.iter().map(|c| c.as_secs_f64() * 1e3));
     }
 }
 
-impl Schedule for &mut Steady {
+impl Schedule for &mut FixedSchedule {
     fn next(&mut self) -> Epoch {
         Epoch {
             number: self.epochs + 1,
@@ -47,13 +47,13 @@ impl Schedule for &mut Steady {
     fn record(&mut self, measured: Measured<'_>) {
         self.epochs += 1;
         match measured {
-            Measured::Units { costs } => self.took(costs),
-            Measured::CutOff { done, .. } => self.took(done),
+            Measured::Units { costs } => self.extend(costs),
+            Measured::CutOff { done, .. } => self.extend(done),
         }
     }
 
     fn late(&mut self, costs: &[Duration]) {
-        self.took(costs);
+        self.extend(costs);
     }
 
     fn buffers(&mut self, _: Duration, _: u32) {}

@@ -1,13 +1,13 @@
-//! The plan that a tuner makes of one that was named.
+//! Plans that a user names in part, as a tuner completes them.
 
 use evener_runtime::tuner::{SetupError, TunerSetup};
 use evener_runtime::{Choice, Plan, Runtime, Shape, Tuner};
 
-/// The plan of a stream whose user names it so, completed as a stream's tuner does.
+/// The plan of a stream on which a user makes this choice.
 ///
 /// # Errors
-/// [`SetupError`] when the service does not run that way.
-pub(crate) fn plan(
+/// [`SetupError`] if the service does not have it.
+pub(crate) fn complete(
     runtime: &Runtime,
     shapes: &[Shape],
     choice: Choice,
@@ -42,7 +42,7 @@ mod tests {
                 grain: None,
             };
             let of = shapes.iter().find(|s| s.structure == &TILED).unwrap();
-            let plan = plan(&runtime, &shapes, choice, 2).unwrap();
+            let plan = complete(&runtime, &shapes, choice, 2).unwrap();
             assert_eq!((plan.dispatch, plan.workers), (Dispatch::Mailbox, 2));
             plan.grain / of.default_grain
         });

@@ -11,72 +11,76 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::stream::Source;
 use evener_runtime::{Part, Service, Shape, Structure};
 
-use super::shelf::{Buffers, Lent};
+use super::buffer_pool::{Buffers, PooledFrame};
 
 /// What happened in a stream so far, for those outside.
 #[derive(Debug, Default)]
-pub(super) struct Gauge {
-    taken: AtomicU64,
-    aside_ns: AtomicU64,
+pub(super) struct StreamCounters {
+    units_read: AtomicU64,
+    excluded_ns: AtomicU64,
 }
 
-impl Gauge {
+impl StreamCounters {
     /// Units that were taken.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    pub(super) fn units_read(&self) -> u64 {
+        self.units_read.load(Ordering::Relaxed)
     }
 
     /// Time that lending, making and filling buffers took, and what was called before units were taken.
-    pub(super) fn aside(&self) -> Duration {
-        Duration::from_nanos(self.aside_ns.load(Ordering::Relaxed))
+    pub(super) fn excluded(&self) -> Duration {
+        Duration::from_nanos(self.excluded_ns.load(Ordering::Relaxed))
     }
 
     fn timed<T>(&self, make: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let made = make();
         let nanos = begin.elapsed().as_nanos() as u64;
-        self.aside_ns.fetch_add(nanos, Ordering::Relaxed);
+        self.excluded_ns.fetch_add(nanos, Ordering::Relaxed);
         made
     }
 }
 
 /// A service whose inputs hold the frame from the start.
-pub(super) struct Prepared {
+pub(super) struct PooledService {
     service: FilterService,
     buffers: Buffers,
-    gauge: Arc<Gauge>,
+    counters: Arc<StreamCounters>,
 }
 
-impl Prepared {
-    pub(super) fn new(service: FilterService, buffers: Buffers, gauge: Arc<Gauge>) -> Prepared {
-        Prepared {
+impl PooledService {
+    pub(super) fn new(
+        service: FilterService,
+        buffers: Buffers,
+        counters: Arc<StreamCounters>,
+    ) -> PooledService {
+        PooledService {
             service,
             buffers,
-            gauge,
+            counters,
         }
     }
 }
 
 /// The frames that are lent.
-fn frames<'a>(lent: &[&'a Lent]) -> Vec<&'a Frame> {
+fn frames<'a>(lent: &[&'a PooledFrame]) -> Vec<&'a Frame> {
     lent.iter().map(|lent| &***lent).collect()
 }
 
-impl Service for Prepared {
-    type Input = Lent;
-    type Output = Lent;
+impl Service for PooledService {
+    type Input = PooledFrame;
+    type Output = PooledFrame;
     type Scratch = Scratch;
 
     fn key(&self) -> String {
         self.service.key()
     }
 
-    fn input(&self) -> Lent {
-        self.gauge.timed(|| self.buffers.input())
+    fn input(&self) -> PooledFrame {
+        self.counters.timed(|| self.buffers.input())
     }
 
-    fn output(&self) -> Lent {
-        self.gauge.timed(|| self.buffers.output(&self.service))
+    fn output(&self) -> PooledFrame {
+        self.counters.timed(|| self.buffers.output(&self.service))
     }
 
     fn scratch(&self) -> Scratch {
@@ -94,8 +98,8 @@ impl Service for Prepared {
     fn run(
         &self,
         part: &Part,
-        input: &Lent,
-        output: &Lent,
+        input: &PooledFrame,
+        output: &PooledFrame,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         self.service.run(part, input, output, scratch)
@@ -104,8 +108,8 @@ impl Service for Prepared {
     fn run_group(
         &self,
         part: &Part,
-        inputs: &[&Lent],
-        outputs: &[&Lent],
+        inputs: &[&PooledFrame],
+        outputs: &[&PooledFrame],
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         let (inputs, outputs) = (frames(inputs), frames(outputs));
@@ -114,19 +118,19 @@ impl Service for Prepared {
 }
 
 /// What is called before some units are taken.
-pub(super) struct OnTake {
+pub(super) struct UnitHook {
     units: VecDeque<u64>,
     call: Box<dyn FnMut(u64) + Send>,
 }
 
-impl OnTake {
+impl UnitHook {
     /// Calls `call` before each of these units, in ascending order, with its number from 0. The number after the last
     /// is that of the end.
     pub(super) fn at(
         units: impl IntoIterator<Item = u64>,
         call: impl FnMut(u64) + Send + 'static,
-    ) -> OnTake {
-        OnTake {
+    ) -> UnitHook {
+        UnitHook {
             units: units.into_iter().collect(),
             call: Box::new(call),
         }
@@ -134,37 +138,43 @@ impl OnTake {
 }
 
 /// A source that says how many units there are, and leaves them as they are.
-pub(super) struct Still {
-    gauge: Arc<Gauge>,
+pub(super) struct StaticSource {
+    counters: Arc<StreamCounters>,
     total: u64,
-    on_take: Option<OnTake>,
+    hook: Option<UnitHook>,
 }
 
-impl Still {
-    pub(super) fn new(gauge: Arc<Gauge>, total: u64, on_take: Option<OnTake>) -> Still {
-        Still {
-            gauge,
+impl StaticSource {
+    pub(super) fn new(
+        counters: Arc<StreamCounters>,
+        total: u64,
+        hook: Option<UnitHook>,
+    ) -> StaticSource {
+        StaticSource {
+            counters,
             total,
-            on_take,
+            hook,
         }
     }
 }
 
-impl Source<Prepared> for Still {
+impl Source<PooledService> for StaticSource {
     type Error = Infallible;
 
-    fn read(&mut self, _: &mut Lent) -> Result<bool, Infallible> {
-        let number = self.gauge.taken();
-        if let Some(on_take) = &mut self.on_take
-            && on_take.units.front() == Some(&number)
+    fn read(&mut self, _: &mut PooledFrame) -> Result<bool, Infallible> {
+        let number = self.counters.units_read();
+        if let Some(hook) = &mut self.hook
+            && hook.units.front() == Some(&number)
         {
-            on_take.units.pop_front();
-            self.gauge.timed(|| (on_take.call)(number));
+            hook.units.pop_front();
+            self.counters.timed(|| (hook.call)(number));
         }
         if number == self.total {
             return Ok(false);
         }
-        self.gauge.taken.store(number + 1, Ordering::Relaxed);
+        self.counters
+            .units_read
+            .store(number + 1, Ordering::Relaxed);
         Ok(true)
     }
 
