@@ -333,7 +333,7 @@ fn streamed(size: Size) -> u64 {
     }
 }
 
-/// One plan in a stream between sources and sinks in memory: farms, frames abreast, and placements.
+/// One plan in a stream between sources and sinks in memory: for farms, batches of frames, and placements.
 fn one_plan_streamed(
     options: &Options,
     runtime: &Runtime,

@@ -1,7 +1,7 @@
 //! The sections of the report; each is one figure or table of Espeland et al. for this machine.
 
 use evener_image::structures::{
-    self, ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+    self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
 use std::fmt::Write;
 
@@ -119,7 +119,7 @@ impl Data<'_> {
             &BACKWARD_CACHED,
             &TILED,
             &FARM,
-            &ABREAST,
+            &BATCHED,
         ];
         let series: Vec<Series> = shown
             .iter()

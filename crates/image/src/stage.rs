@@ -8,7 +8,7 @@ use evener_runtime::Simd;
 
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::bilinear::abreast::{Block, Out};
+use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::taps::TapRun;
 use crate::lines::Lines;
 
@@ -158,7 +158,7 @@ pub trait Stage: Debug + Send + Sync {
     }
 
     /// The stage as one that several frames can go through side by side, where it is one.
-    fn abreast(&self) -> Option<&dyn Abreast> {
+    fn batched(&self) -> Option<&dyn Batched> {
         None
     }
 
@@ -212,7 +212,7 @@ pub trait Resample: Send + Sync {
 }
 
 /// A stage that several frames can go through side by side.
-pub trait Abreast: Send + Sync {
+pub trait Batched: Send + Sync {
     /// Outputs (x0, y) and on of every frame. `block` holds [`Stage::source`] of them, clipped to the plane, which has
     /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);

@@ -41,8 +41,9 @@ pub static TILED: Structure = Structure {
     automatic: true,
 };
 
-/// Several frames at once, a sample of each side by side in the lanes of a register. Its regions are those of `TILED`.
-pub static ABREAST: Structure = Structure {
+/// Several frames at once, their samples interleaved in the lanes of a register. Its regions are those of `TILED`. Users,
+/// scripts and remembered plans know it as `abreast`.
+pub static BATCHED: Structure = Structure {
     name: "abreast",
     about: "several frames at once, side by side in the lanes of registers: chains of warps such as rotate, crops and \
             tones; small frames, or binary ones",
@@ -59,5 +60,5 @@ pub static ALL: [&Structure; 7] = [
     &BACKWARD_STORE,
     &TILED,
     &FARM,
-    &ABREAST,
+    &BATCHED,
 ];

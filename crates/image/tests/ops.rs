@@ -1,7 +1,7 @@
 //! Operation counts: against a counting recursion, and against the published table.
 
 use evener_image::structures::{
-    ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+    BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
 use std::collections::HashSet;
 
@@ -101,7 +101,7 @@ fn demand_is_what_a_recursion_reads() {
 #[test]
 fn structures_that_compute_by_regions_are_refused() {
     let graph = &bind("blur", 8, 8, Chroma::Mono).planes[0];
-    for structure in [&TILED, &ABREAST, &FARM] {
+    for structure in [&TILED, &BATCHED, &FARM] {
         let refused = ops::count(graph, structure).unwrap_err();
         assert_eq!(refused, ops::Uncountable { structure });
         assert!(refused.to_string().contains(structure.name));

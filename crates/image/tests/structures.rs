@@ -7,7 +7,7 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
 use evener_image::graph::plane::Port;
-use evener_image::structures::{ABREAST, FARM, SEQUENTIAL, TILED};
+use evener_image::structures::{BATCHED, FARM, SEQUENTIAL, TILED};
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
 use evener_runtime::{Part, Service, Shape, Simd};
 use proptest::prelude::*;
@@ -133,7 +133,7 @@ fn wide_frames_give_the_defined_bytes() {
             let shapes = service.shapes(cache);
             for shape in shapes
                 .iter()
-                .filter(|s| [&TILED, &FARM, &SEQUENTIAL, &ABREAST].contains(&s.structure))
+                .filter(|s| [&TILED, &FARM, &SEQUENTIAL, &BATCHED].contains(&s.structure))
             {
                 let output = service.output();
                 run(&service, shape, 90, &input, &output);
@@ -147,10 +147,10 @@ fn wide_frames_give_the_defined_bytes() {
     }
 }
 
-/// How frames stand abreast, where they can.
-fn abreast(service: &FilterService) -> Option<Shape> {
+/// The shape of the batched structure, if the service has it.
+fn batched(service: &FilterService) -> Option<Shape> {
     let shapes = service.shapes(1 << 20);
-    shapes.into_iter().find(|s| s.structure == &ABREAST)
+    shapes.into_iter().find(|s| s.structure == &BATCHED)
 }
 
 /// How chains begin: with values, with a step, and with what a step may stand for, so that samples take a bit each.
@@ -181,7 +181,7 @@ proptest! {
         };
         for simd in Simd::levels() {
             let service = FilterService::new(&bound, text.clone(), 1 << 20, simd);
-            let Some(shape) = abreast(&service) else {
+            let Some(shape) = batched(&service) else {
                 return Ok(());
             };
             prop_assert!(frames <= shape.units as usize);
@@ -195,7 +195,7 @@ proptest! {
             for (pass, &items) in shape.passes.iter().enumerate() {
                 for start in (0..items).step_by(grain as usize) {
                     let items = start..items.min(start + grain);
-                    let part = Part { structure: &ABREAST, pass, items };
+                    let part = Part { structure: &BATCHED, pass, items };
                     service.run_group(&part, &ins, &outs, &mut scratch).unwrap();
                 }
             }
@@ -214,7 +214,7 @@ proptest! {
 
 /// What a stencil would need does not lie side by side, and planes of large frames would not stay in a cache.
 #[test]
-fn only_chains_of_warps_on_small_frames_stand_abreast() {
+fn only_chains_of_warps_on_small_frames_run_batched() {
     let offered = |text: &str, width, height| {
         let format = Format {
             width,
@@ -226,7 +226,7 @@ fn only_chains_of_warps_on_small_frames_stand_abreast() {
         let graph = Graph::parse(text).unwrap();
         let bound = graph.bind(&format, Planes::Auto).unwrap();
         let service = FilterService::new(&bound, text.into(), 1 << 20, Simd::detect());
-        abreast(&service).map(|shape| shape.passes)
+        batched(&service).map(|shape| shape.passes)
     };
     assert_eq!(offered("rotate=90", 100, 100), Some(vec![100, 100]));
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use evener_image::structures::{ABREAST, ALL};
+use evener_image::structures::{BATCHED, ALL};
 use evener_runtime::Dispatch;
 
 use crate::run::{Done, Folder};
@@ -28,7 +28,7 @@ fn same_under(settings: &[(String, &str)]) {
 #[test]
 fn every_plan_gives_the_same_bytes() {
     let mut settings = vec![("--plan auto".to_owned(), "")];
-    for structure in ALL.into_iter().filter(|s| **s != ABREAST) {
+    for structure in ALL.into_iter().filter(|s| **s != BATCHED) {
         for dispatch in Dispatch::ALL {
             settings.push((format!("--plan {structure}/{dispatch}"), ""));
         }

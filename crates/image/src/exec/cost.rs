@@ -2,7 +2,7 @@
 
 use evener_runtime::{Structure, Work};
 
-use super::abreast::Abreast;
+use super::batched::Batched;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{PlaneGraph, Port};
@@ -38,13 +38,13 @@ const PASSED: f64 = 5.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;
 
-/// What a warp of frames abreast costs beside one of a frame alone, and what moving a sample between frames and lanes
-/// costs, both ways, in operations.
-const ABREAST: f64 = 0.45;
-const BETWEEN: f64 = 7.0;
-/// The same of the first warp where it reads bits.
-const ABREAST_BITS: f64 = 0.4;
-const BETWEEN_BITS: f64 = 3.0;
+/// Cost of a batched warp relative to one of a single frame, and operations of transposing a sample both ways between
+/// frames and lanes.
+const BATCHED_WARP: f64 = 0.45;
+const TRANSPOSE: f64 = 7.0;
+/// The same for a first warp that reads bits.
+const BATCHED_WARP_BITS: f64 = 0.4;
+const TRANSPOSE_BITS: f64 = 3.0;
 
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
@@ -54,12 +54,12 @@ pub struct Predicted {
     cached: Work,
     store: Work,
     tiled: Work,
-    abreast: Work,
+    batched: Work,
 }
 
 impl Predicted {
     /// Work on a plane of codes or values of `depth`.
-    pub fn of(graph: &PlaneGraph, tiled: &Tiled, abreast: Option<&Abreast>, depth: Depth) -> Self {
+    pub fn of(graph: &PlaneGraph, tiled: &Tiled, batched: Option<&Batched>, depth: Depth) -> Self {
         let area = |size: Size| size.area() as f64;
         let ends = (area(graph.source) + area(graph.size)) * depth.bytes() as f64;
         let arithmetic: f64 = graph
@@ -129,23 +129,23 @@ impl Predicted {
                 bytes: ends,
                 fresh: 0.0,
             },
-            abreast: Work {
-                ops: abreast.map_or(0.0, |abreast| operations(abreast, area(graph.source))),
+            batched: Work {
+                ops: batched.map_or(0.0, |batched| operations(batched, area(graph.source))),
                 bytes: ends,
-                fresh: abreast.map_or(0.0, |abreast| abreast.between() as f64),
+                fresh: batched.map_or(0.0, |batched| batched.intermediate_bytes() as f64),
             },
         }
     }
 }
 
-/// Operations for a frame of those that stand abreast, whose source has so many samples.
-fn operations(abreast: &Abreast, source: f64) -> f64 {
-    let (first, between) = match abreast.in_bits() {
-        true => (ABREAST_BITS, BETWEEN_BITS),
-        false => (ABREAST, BETWEEN),
+/// Operations for one frame of a batch, whose source has `source` samples.
+fn operations(batched: &Batched, source: f64) -> f64 {
+    let (first, between) = match batched.in_bits() {
+        true => (BATCHED_WARP_BITS, TRANSPOSE_BITS),
+        false => (BATCHED_WARP, TRANSPOSE),
     };
-    let each = std::iter::once(first).chain(std::iter::repeat(ABREAST));
-    let warps = abreast.passes().skip(1).zip(each);
+    let each = std::iter::once(first).chain(std::iter::repeat(BATCHED_WARP));
+    let warps = batched.passes().skip(1).zip(each);
     let warps = warps
         .map(|((node, need), each)| each * node.weight() * (need.width() * need.height()) as f64);
     warps.sum::<f64>() + between * source
@@ -211,7 +211,7 @@ pub fn total(planes: &[Predicted], structure: &Structure) -> Work {
         s if *s == BACKWARD => p.backward,
         s if *s == BACKWARD_CACHED => p.cached,
         s if *s == BACKWARD_STORE => p.store,
-        s if *s == structures::ABREAST => p.abreast,
+        s if *s == structures::BATCHED => p.batched,
         _ => p.tiled,
     };
     planes.iter().map(of).fold(Work::default(), |sum, w| Work {

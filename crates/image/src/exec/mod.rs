@@ -1,8 +1,8 @@
 //! How the graph of a plane runs on a frame: one file per structure.
 
-pub mod abreast;
 pub mod access;
 pub mod backward;
+pub mod batched;
 pub mod cost;
 pub mod fuse;
 pub mod sequential;

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use evener_runtime::{Flow, Part, Service, Shape, Simd, Structure};
 
-use super::abreast::{self, Abreast};
 use super::access::{Source, Target};
 use super::backward::{self, Backward, Cache, Mode};
+use super::batched::{self, Batched};
 use super::cost::{self, Predicted};
 use super::fuse::fuse;
 use super::sequential::{self, Sequential};
@@ -16,21 +16,21 @@ use crate::format::{Depth, Format, Timing};
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::abreast::FRAMES;
 use crate::kernels::convert::Scale;
+use crate::kernels::interleaved::BATCH;
 use crate::structures::{
-    ABREAST, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, FARM, SEQUENTIAL, TILED,
+    BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
 
-/// Most bytes that the planes of frames abreast may take: they are to stay in the outer cache.
-const MOST_ABREAST: usize = 16 << 20;
+/// Most bytes that the planes between the passes of [`BATCHED`] may take: they are to stay in the outer cache.
+const MAX_BATCHED_BYTES: usize = 16 << 20;
 
 /// Private memory of one worker.
 #[derive(Default)]
 pub struct Scratch {
     sequential: sequential::Scratch,
     tiled: tiled::Scratch,
-    abreast: abreast::Scratch,
+    batched: batched::Scratch,
     backward: backward::Scratch,
 }
 
@@ -42,8 +42,8 @@ struct Plane {
     /// Heights of the passes of `sequential`.
     heights: Vec<u32>,
     tiled: Tiled,
-    /// Where frames can stand abreast.
-    abreast: Option<Abreast>,
+    /// `None` if the graph cannot run so.
+    batched: Option<Batched>,
     sequential: OnceLock<Sequential>,
     backward: OnceLock<Backward>,
     cache: OnceLock<Cache>,
@@ -114,7 +114,7 @@ impl FilterService {
                     Scale::new(bound.output.codes(p)),
                 ),
                 tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
-                abreast: Abreast::new(fuse(graph, false), graph.size, simd),
+                batched: Batched::new(fuse(graph, false), graph.size, simd),
                 graph: graph.clone(),
                 heights: sequential::passes(graph, values),
                 sequential: OnceLock::new(),
@@ -177,19 +177,19 @@ impl FilterService {
         planes.filter(|(_, plane)| plane.constant().is_none())
     }
 
-    /// Items of the passes of `abreast`, where frames can stand so and their planes are small.
-    fn passes_abreast(&self) -> Option<Vec<u32>> {
-        let planes: Option<Vec<&Abreast>> =
-            self.computed().map(|(_, p)| p.abreast.as_ref()).collect();
+    /// Items of the passes of [`BATCHED`]; `None` if a plane cannot run so, or the planes between passes are too large.
+    fn batched_passes(&self) -> Option<Vec<u32>> {
+        let planes: Option<Vec<&Batched>> =
+            self.computed().map(|(_, p)| p.batched.as_ref()).collect();
         let planes = planes.filter(|planes| !planes.is_empty())?;
-        let bytes: usize = planes.iter().map(|plane| plane.between()).sum();
-        let items = |pass: usize| self.items_abreast(pass);
-        (bytes <= MOST_ABREAST).then(|| (0..).map_while(items).collect())
+        let bytes: usize = planes.iter().map(|plane| plane.intermediate_bytes()).sum();
+        let items = |pass: usize| self.batched_items(pass);
+        (bytes <= MAX_BATCHED_BYTES).then(|| (0..).map_while(items).collect())
     }
 
-    /// Items of a pass of `abreast`: the rows of the lowest plane that has it.
-    fn items_abreast(&self, pass: usize) -> Option<u32> {
-        let planes = self.computed().filter_map(|(_, p)| p.abreast.as_ref());
+    /// Items of a pass of [`BATCHED`]: the rows of the lowest plane that has this pass.
+    fn batched_items(&self, pass: usize) -> Option<u32> {
+        let planes = self.computed().filter_map(|(_, p)| p.batched.as_ref());
         let heights = planes.filter_map(|plane| plane.passes().nth(pass));
         heights.map(|(_, need)| need.height().max(1) as u32).min()
     }
@@ -304,10 +304,10 @@ impl Service for FilterService {
             if *structure == BACKWARD_CACHED {
                 plane.cache();
             }
-            if *structure == ABREAST
-                && let Some(abreast) = &plane.abreast
+            if *structure == BATCHED
+                && let Some(batched) = &plane.batched
             {
-                abreast.prepare();
+                batched.prepare();
             }
         }
     }
@@ -316,7 +316,7 @@ impl Service for FilterService {
         let items = self.items();
         let predicted: Vec<Predicted> = self
             .computed()
-            .map(|(_, p)| Predicted::of(&p.graph, &p.tiled, p.abreast.as_ref(), self.input.depth))
+            .map(|(_, p)| Predicted::of(&p.graph, &p.tiled, p.batched.as_ref(), self.input.depth))
             .collect();
         let shape = |structure: &'static Structure, passes: Vec<u32>| {
             let grains = match structure.flow {
@@ -332,7 +332,7 @@ impl Service for FilterService {
                 passes,
                 steps: Vec::new(),
                 units: match structure.flow {
-                    Flow::Grouped => FRAMES as u32,
+                    Flow::Grouped => BATCH as u32,
                     _ => 1,
                 },
                 work: cost::total(&predicted, structure),
@@ -351,8 +351,8 @@ impl Service for FilterService {
             shape(&TILED, vec![items]),
             shape(&FARM, vec![items]),
         ];
-        if let Some(passes) = self.passes_abreast() {
-            shapes.push(shape(&ABREAST, passes));
+        if let Some(passes) = self.batched_passes() {
+            shapes.push(shape(&BATCHED, passes));
         }
         shapes
     }
@@ -375,7 +375,7 @@ impl Service for FilterService {
             self.sequential(part, input, output, scratch);
         } else if is_backward(structure) {
             self.backward(part, input, output, scratch);
-        } else if *structure == ABREAST {
+        } else if *structure == BATCHED {
             return self.run_group(part, &[input], &[output], scratch);
         } else {
             return Err(format!("filters have no structure {structure}"));
@@ -390,7 +390,7 @@ impl Service for FilterService {
         outputs: &[&Frame],
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let count = self.items_abreast(part.pass).unwrap_or(1);
+        let count = self.batched_items(part.pass).unwrap_or(1);
         for (p, plane) in self.computed() {
             let held = |rows: &Range<usize>| -> Vec<Target<'_>> {
                 let samples = outputs.iter().map(|output| output.plane(p));
@@ -398,9 +398,10 @@ impl Service for FilterService {
                     .map(|samples| plane.target(samples, rows.clone()))
                     .collect()
             };
-            let abreast = plane.abreast.as_ref();
-            let abreast = abreast.ok_or("this graph has no structure abreast")?;
-            let Some((_, need)) = abreast.passes().nth(part.pass) else {
+            let batched = plane.batched.as_ref();
+            let batched =
+                batched.ok_or_else(|| format!("this graph has no structure {BATCHED}"))?;
+            let Some((_, need)) = batched.passes().nth(part.pass) else {
                 continue;
             };
             let rows = share(&part.items, count, need.height() as u32);
@@ -411,12 +412,12 @@ impl Service for FilterService {
             let inputs = if part.pass == 0 { inputs } else { &[] };
             let sources = inputs.iter().map(|input| input.plane(p));
             let sources: Vec<_> = sources.map(|samples| plane.source(samples)).collect();
-            let mut targets = match abreast.is_last(part.pass) {
+            let mut targets = match batched.is_last(part.pass) {
                 true => held(&rows),
                 false => Vec::new(),
             };
-            let (simd, scratch) = (self.simd, &mut scratch.abreast);
-            abreast.rows(simd, &sources, part.pass, rows, &mut targets, scratch);
+            let (simd, scratch) = (self.simd, &mut scratch.batched);
+            batched.rows(simd, &sources, part.pass, rows, &mut targets, scratch);
         }
         Ok(())
     }

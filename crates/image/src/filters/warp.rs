@@ -8,13 +8,13 @@ use evener_runtime::Simd;
 use super::tone;
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::bilinear::abreast::{Block, Out};
+use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
 use crate::kernels::tones::{self, Pointwise, Same, with_tone};
 use crate::lines::Lines;
-use crate::stage::{Abreast, Resample, RowContext, Stage, Tone};
+use crate::stage::{Batched, Resample, RowContext, Stage, Tone};
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {
@@ -164,7 +164,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         (self.before.is_none() && self.after.is_none()).then_some(self)
     }
 
-    fn abreast(&self) -> Option<&dyn Abreast> {
+    fn batched(&self) -> Option<&dyn Batched> {
         self.before.is_none().then_some(self)
     }
 
@@ -208,7 +208,7 @@ impl<M: Bounded + Clone + 'static> Resample for Warp<M> {
     }
 }
 
-impl<M: Bounded + Clone + 'static> Abreast for Warp<M> {
+impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>) {
         with_tone!(self.after, |after| {
             let sampling = Sampling {
@@ -218,7 +218,7 @@ impl<M: Bounded + Clone + 'static> Abreast for Warp<M> {
                 before: Same,
                 after,
             };
-            bilinear::abreast::row(simd, &sampling, block, at, out)
+            bilinear::batched::row(simd, &sampling, block, at, out)
         })
     }
 

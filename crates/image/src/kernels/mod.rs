@@ -4,9 +4,9 @@
 //! the compiler makes it: [`for_each_level!`](crate::for_each_level). Kernels whose loads a compiler does not find are
 //! written in registers of [`lanes`].
 
-pub mod abreast;
 pub mod bilinear;
 pub mod convert;
+pub mod interleaved;
 pub mod lanes;
 pub mod prefetch;
 pub mod square;

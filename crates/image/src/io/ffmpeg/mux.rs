@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::io::error::Error;
-use crate::io::ffmpeg::origin::{Beside, Origin, Other};
+use crate::io::ffmpeg::origin::{Origin, OtherStream, StreamKind};
 use crate::io::ffmpeg::speech::{Line, summary};
 use crate::io::ffmpeg::{FileArgument, Process, Tools, file_argument, words};
 
@@ -30,7 +30,7 @@ impl Mux<'_> {
     /// FFmpeg failed, though the format can hold what it was given.
     pub(super) fn run(&self) -> Result<Vec<String>, Error> {
         let all = self.origin.streams.iter();
-        let (mut fit, unknown): (Vec<&Other>, Vec<&Other>) =
+        let (mut fit, unknown): (Vec<&OtherStream>, Vec<&OtherStream>) =
             all.partition(|stream| self.is_understood(stream));
         let unknown = unknown.into_iter().map(|stream| self.left_out(stream, ""));
         let mut left_out: Vec<String> = unknown.collect();
@@ -78,7 +78,7 @@ impl Mux<'_> {
         Ok(left_out)
     }
 
-    fn left_out(&self, stream: &Other, words: &str) -> String {
+    fn left_out(&self, stream: &OtherStream, words: &str) -> String {
         let quoted = |text: &str| {
             if text.is_empty() {
                 String::new()
@@ -103,23 +103,23 @@ impl Mux<'_> {
 
     /// Whether readers would find the stream: MPEG's transport streams take everything, and name little of it; a cover
     /// would be one more video to most.
-    fn is_understood(&self, stream: &Other) -> bool {
+    fn is_understood(&self, stream: &OtherStream) -> bool {
         let extension = self.extension();
         let transport = ["ts", "mts", "m2ts"].contains(&extension.as_str());
         let codec = stream.codec.as_str();
         match stream.kind {
-            Beside::Cover => ["mp4", "m4v", "mov"].contains(&extension.as_str()),
-            Beside::Attachment => !transport,
-            Beside::Sound if transport => {
+            StreamKind::Cover => ["mp4", "m4v", "mov"].contains(&extension.as_str()),
+            StreamKind::Attachment => !transport,
+            StreamKind::Sound if transport => {
                 ["aac", "ac3", "dts", "eac3", "mp2", "mp3", "opus", "truehd"].contains(&codec)
             }
-            Beside::Subtitles if transport => ["dvb_subtitle", "dvb_teletext"].contains(&codec),
-            Beside::Sound | Beside::Subtitles => true,
+            StreamKind::Subtitles if transport => ["dvb_subtitle", "dvb_teletext"].contains(&codec),
+            StreamKind::Sound | StreamKind::Subtitles => true,
         }
     }
 
     /// Begins a file with that stream alone; FFmpeg's words if that fails.
-    fn try_alone(&self, stream: &Other) -> Result<(), String> {
+    fn try_alone(&self, stream: &OtherStream) -> Result<(), String> {
         let started = || -> Result<(), Error> {
             let file = FileArgument::of(self.name, &self.origin.file)?;
             let mut arguments = words("-v level+error -nostdin -y -i");
@@ -133,7 +133,7 @@ impl Mux<'_> {
         })
     }
 
-    fn join(&self, streams: &[&Other]) -> Result<Vec<Line>, Error> {
+    fn join(&self, streams: &[&OtherStream]) -> Result<Vec<Line>, Error> {
         let file = FileArgument::of(self.name, &self.origin.file)?;
         let lead = self.origin.lead;
         let mut arguments = words(&format!(

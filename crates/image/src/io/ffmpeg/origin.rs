@@ -24,7 +24,7 @@ pub struct Origin {
     /// Parameters of x264 for how the picture was mastered.
     pub(super) mastering: Option<String>,
     /// Streams to copy.
-    pub(super) streams: Vec<Other>,
+    pub(super) streams: Vec<OtherStream>,
     /// Title, artist and the like.
     pub(super) tags: BTreeMap<String, String>,
     pub(super) has_chapters: bool,
@@ -48,27 +48,27 @@ pub(super) struct Colour {
 
 /// A stream that is not the video.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Other {
+pub(super) struct OtherStream {
     pub(super) index: u32,
-    pub(super) kind: Beside,
+    pub(super) kind: StreamKind,
     pub(super) codec: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum StreamKind {
     Sound,
     Subtitles,
     Attachment,
     Cover,
 }
 
-impl Beside {
+impl StreamKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Beside::Sound => "sound",
-            Beside::Subtitles => "subtitles",
-            Beside::Attachment => "attachment",
-            Beside::Cover => "cover picture",
+            StreamKind::Sound => "sound",
+            StreamKind::Subtitles => "subtitles",
+            StreamKind::Attachment => "attachment",
+            StreamKind::Cover => "cover picture",
         }
     }
 }
@@ -154,7 +154,7 @@ impl Origin {
     /// The same without its sound.
     #[must_use]
     pub fn without_sound(mut self) -> Origin {
-        self.streams.retain(|s| s.kind != Beside::Sound);
+        self.streams.retain(|s| s.kind != StreamKind::Sound);
         self
     }
 
@@ -202,15 +202,15 @@ impl Origin {
 }
 
 /// Streams to copy; what is not copied is lost.
-fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<Other> {
+fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<OtherStream> {
     let mut copied = Vec::new();
     let mut left_out = Vec::new();
     for stream in probed.streams.iter().filter(|s| s.index != video.index) {
         let kind = match stream.codec_type.as_str() {
-            "audio" => Beside::Sound,
-            "subtitle" => Beside::Subtitles,
-            "attachment" => Beside::Attachment,
-            "video" if stream.is_attached() => Beside::Cover,
+            "audio" => StreamKind::Sound,
+            "subtitle" => StreamKind::Subtitles,
+            "attachment" => StreamKind::Attachment,
+            "video" if stream.is_attached() => StreamKind::Cover,
             "video" => {
                 left_out.push("further streams of video".to_owned());
                 continue;
@@ -220,7 +220,7 @@ fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<Other>
                 continue;
             }
         };
-        copied.push(Other {
+        copied.push(OtherStream {
             index: stream.index,
             kind,
             codec: stream.codec_name.clone(),

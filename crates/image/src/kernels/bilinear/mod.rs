@@ -4,7 +4,7 @@
 //! samples, 12 cycles on a core with two load ports, 8 on one with three; some 37 vector operations
 //! go with them, 13 cycles on three units. A gather would read each of the four taps by itself.
 
-pub mod abreast;
+pub mod batched;
 #[cfg(target_arch = "x86_64")]
 mod eight;
 #[cfg(target_arch = "x86_64")]

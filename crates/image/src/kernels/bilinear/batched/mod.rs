@@ -7,14 +7,14 @@ use evener_runtime::Simd;
 
 use super::{Map, Sampling, blend, tap};
 use crate::geometry::Rect;
-use crate::kernels::abreast::FRAMES;
+use crate::kernels::interleaved::BATCH;
 use crate::kernels::lanes::Scalar;
 use crate::kernels::tones::{Pointwise, Same};
 
 /// Samples of several frames, side by side.
 #[derive(Clone, Copy, Debug)]
 pub enum Samples<'a> {
-    /// [`FRAMES`] values for each place.
+    /// [`BATCH`] values for each place.
     Values(&'a [f32]),
     /// A byte for each place, whose bits are the frames' samples: 0 or 1.
     Bits(&'a [u8]),
@@ -24,7 +24,7 @@ impl Samples<'_> {
     /// How many places there are.
     fn places(&self) -> usize {
         match self {
-            Samples::Values(values) => values.len() / FRAMES,
+            Samples::Values(values) => values.len() / BATCH,
             Samples::Bits(bytes) => bytes.len(),
         }
     }
@@ -32,7 +32,7 @@ impl Samples<'_> {
     /// The sample of one frame.
     fn of(&self, place: usize, frame: usize) -> f32 {
         match self {
-            Samples::Values(values) => values[place * FRAMES + frame],
+            Samples::Values(values) => values[place * BATCH + frame],
             Samples::Bits(bytes) => f32::from(bytes[place] >> frame & 1),
         }
     }
@@ -69,16 +69,16 @@ impl<'a> Block<'a> {
 /// Where outputs go.
 pub enum Out<'a, 'b> {
     /// Side by side.
-    Beside(&'a mut [f32]),
+    Interleaved(&'a mut [f32]),
     /// Into a row of each frame, all of one length.
-    Apart(&'a mut [&'b mut [f32]; FRAMES]),
+    Planar(&'a mut [&'b mut [f32]; BATCH]),
 }
 
 impl Out<'_, '_> {
     fn len(&self) -> usize {
         match self {
-            Out::Beside(row) => row.len() / FRAMES,
-            Out::Apart(rows) => rows[0].len(),
+            Out::Interleaved(row) => row.len() / BATCH,
+            Out::Planar(rows) => rows[0].len(),
         }
     }
 }
@@ -108,7 +108,7 @@ fn one<M: Map, A: Pointwise>(
     sampling: &Sampling<'_, M, Same, A>,
     block: &Block<'_>,
     (x, y): (i32, i32),
-) -> [f32; FRAMES] {
+) -> [f32; BATCH] {
     let (sx, sy) = sampling.map.at(Scalar, x as f32, y as f32);
     let tap = tap(sx, sy, sampling.plane, sampling.edge);
     std::array::from_fn(|frame| {
@@ -122,10 +122,10 @@ fn one<M: Map, A: Pointwise>(
     })
 }
 
-fn put(out: &mut Out<'_, '_>, at: usize, v: &[f32; FRAMES]) {
+fn put(out: &mut Out<'_, '_>, at: usize, v: &[f32; BATCH]) {
     match out {
-        Out::Beside(row) => row[at * FRAMES..][..FRAMES].copy_from_slice(v),
-        Out::Apart(rows) => {
+        Out::Interleaved(row) => row[at * BATCH..][..BATCH].copy_from_slice(v),
+        Out::Planar(rows) => {
             for (row, v) in rows.iter_mut().zip(v) {
                 row[at] = *v;
             }

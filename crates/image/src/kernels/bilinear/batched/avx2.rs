@@ -5,9 +5,9 @@ use std::arch::x86_64::*;
 use evener_runtime::Simd;
 
 use super::{Block, Out, Samples};
-use crate::kernels::abreast::{FRAMES, transposed};
 use crate::kernels::bilinear::eight::{Eight, RUN};
 use crate::kernels::bilinear::{Map, Sampling};
+use crate::kernels::interleaved::{BATCH, transposed};
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::tones::{Pointwise, Same};
 
@@ -27,7 +27,7 @@ impl Registers for Values {
     #[inline(always)]
     unsafe fn of(self, s: Avx2, place: usize) -> __m256 {
         // SAFETY: the caller's promise.
-        unsafe { s.load(self.0.add(place * FRAMES)) }
+        unsafe { s.load(self.0.add(place * BATCH)) }
     }
 }
 
@@ -44,13 +44,13 @@ impl Registers for Bits {
 
 /// The bits of every byte as values.
 #[repr(align(64))]
-struct Spread([[f32; FRAMES]; 256]);
+struct Spread([[f32; BATCH]; 256]);
 
 static SPREAD: Spread = {
-    let mut values = [[0.0; FRAMES]; 256];
+    let mut values = [[0.0; BATCH]; 256];
     let mut i = 0;
-    while i < 256 * FRAMES {
-        let (byte, frame) = (i / FRAMES, i % FRAMES);
+    while i < 256 * BATCH {
+        let (byte, frame) = (i / BATCH, i % BATCH);
         values[byte][frame] = (byte >> frame & 1) as f32;
         i += 1;
     }
@@ -70,9 +70,9 @@ pub(super) fn row<M: Map, A: Pointwise>(
     };
     let rect = block.rect;
     let narrow = rect.width() < 2 || rect.height() < 2;
-    if out.len() < FRAMES
+    if out.len() < BATCH
         || narrow && !rect.is_empty()
-        || block.samples.places() > (i32::MAX as usize) / FRAMES
+        || block.samples.places() > (i32::MAX as usize) / BATCH
     {
         return false;
     }
@@ -91,19 +91,19 @@ pub(super) fn row<M: Map, A: Pointwise>(
 #[repr(align(32))]
 struct Taps {
     /// The upper left samples.
-    places: [u32; FRAMES],
+    places: [u32; BATCH],
     /// Weights of the right and lower samples.
-    fx: [f32; FRAMES],
-    fy: [f32; FRAMES],
+    fx: [f32; BATCH],
+    fy: [f32; BATCH],
     /// A bit for each output that has taps; the others are fill.
     inside: u32,
 }
 
 impl Taps {
     const NONE: Taps = Taps {
-        places: [0; FRAMES],
-        fx: [0.0; FRAMES],
-        fy: [0.0; FRAMES],
+        places: [0; BATCH],
+        fx: [0.0; BATCH],
+        fy: [0.0; BATCH],
         inside: 0,
     };
 
@@ -143,7 +143,7 @@ impl Taps {
 /// register, which has few ports for it.
 ///
 /// # Safety
-/// `from` has the samples of `block`, which has two rows and columns at least, or none. There are [`FRAMES`] outputs or
+/// `from` has the samples of `block`, which has two rows and columns at least, or none. There are [`BATCH`] outputs or
 /// more.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn run_by_run<M: Map, A: Pointwise, R: Registers>(
@@ -155,11 +155,11 @@ unsafe fn run_by_run<M: Map, A: Pointwise, R: Registers>(
     out: &mut Out<'_, '_>,
 ) {
     let n = out.len();
-    let mut taps = [Taps::NONE; RUN / FRAMES];
+    let mut taps = [Taps::NONE; RUN / BATCH];
     for start in (0..n).step_by(RUN) {
-        let eights = (n - start).min(RUN).div_ceil(FRAMES);
+        let eights = (n - start).min(RUN).div_ceil(BATCH);
         // The last ones may be some of those before.
-        let place = |eight: usize| (start + eight * FRAMES).min(n - FRAMES);
+        let place = |eight: usize| (start + eight * BATCH).min(n - BATCH);
         for (eight, taps) in taps[..eights].iter_mut().enumerate() {
             *taps = Taps::new(s, sampling, block, (x + place(eight) as i32, y));
         }
@@ -168,16 +168,16 @@ unsafe fn run_by_run<M: Map, A: Pointwise, R: Registers>(
             // SAFETY: the caller's promise; the taps are those of the block.
             let outputs = unsafe { sampled(s, sampling, from, block.stride, taps) };
             match out {
-                Out::Beside(row) => {
-                    let row = &mut row[at * FRAMES..][..FRAMES * FRAMES];
-                    for (to, v) in row.chunks_exact_mut(FRAMES).zip(outputs) {
+                Out::Interleaved(row) => {
+                    let row = &mut row[at * BATCH..][..BATCH * BATCH];
+                    for (to, v) in row.chunks_exact_mut(BATCH).zip(outputs) {
                         // SAFETY: as long as a register.
                         unsafe { s.store(v, to.as_mut_ptr()) };
                     }
                 }
-                Out::Apart(rows) => {
+                Out::Planar(rows) => {
                     for (row, v) in rows.iter_mut().zip(transposed(outputs)) {
-                        let to = &mut row[at..at + FRAMES];
+                        let to = &mut row[at..at + BATCH];
                         // SAFETY: as long as a register.
                         unsafe { s.store(v, to.as_mut_ptr()) };
                     }
@@ -200,7 +200,7 @@ unsafe fn sampled<M: Map, A: Pointwise, R: Registers>(
     from: R,
     stride: usize,
     taps: &Taps,
-) -> [__m256; FRAMES] {
+) -> [__m256; BATCH] {
     let of = |i: usize| {
         // SAFETY: the caller's promise.
         unsafe {
@@ -218,7 +218,7 @@ unsafe fn sampled<M: Map, A: Pointwise, R: Registers>(
         return [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)];
     }
     let fill = sampling.after.of(s, s.splat(sampling.edge.fill()));
-    let mut all = [fill; FRAMES];
+    let mut all = [fill; BATCH];
     for (i, v) in all.iter_mut().enumerate() {
         if taps.inside >> i & 1 == 1 {
             *v = of(i);

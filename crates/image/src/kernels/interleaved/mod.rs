@@ -1,4 +1,4 @@
-//! Rows of several frames side by side: sample x of frame f lies at `x * FRAMES + f`.
+//! Rows of several frames side by side: sample x of frame f lies at `x * BATCH + f`.
 //!
 //! What depends on the position alone is then the same for a whole register. A warp, which has to fetch four samples
 //! from anywhere for each output, fetches four registers for the outputs of all frames instead.
@@ -22,21 +22,21 @@ use super::lanes::Scalar;
 use super::tones::Pointwise;
 
 /// Frames side by side: the lanes of a register of 256 bits.
-pub const FRAMES: usize = 8;
+pub const BATCH: usize = 8;
 
 /// Puts a row of each frame, mapped, side by side.
 ///
 /// # Panics
 /// If the rows differ in length, or `to` has not room for all.
-pub fn interleave<P: Pointwise>(simd: Simd, rows: &[&[f32]; FRAMES], point: P, to: &mut [f32]) {
+pub fn interleave<P: Pointwise>(simd: Simd, rows: &[&[f32]; BATCH], point: P, to: &mut [f32]) {
     let n = rows[0].len();
-    assert!(rows.iter().all(|row| row.len() == n) && to.len() == n * FRAMES);
+    assert!(rows.iter().all(|row| row.len() == n) && to.len() == n * BATCH);
     #[cfg(target_arch = "x86_64")]
     if avx2::interleave(simd, rows, point, to) {
         return;
     }
     let _ = simd;
-    for (x, to) in to.chunks_exact_mut(FRAMES).enumerate() {
+    for (x, to) in to.chunks_exact_mut(BATCH).enumerate() {
         for (to, row) in to.iter_mut().zip(rows) {
             *to = point.of(Scalar, row[x]);
         }
@@ -47,7 +47,7 @@ pub fn interleave<P: Pointwise>(simd: Simd, rows: &[&[f32]; FRAMES], point: P, t
 ///
 /// # Panics
 /// If the rows differ in length from each other or from `to`.
-pub fn interleave_bits(simd: Simd, rows: &[&[f32]; FRAMES], step: f32, to: &mut [u8]) {
+pub fn interleave_bits(simd: Simd, rows: &[&[f32]; BATCH], step: f32, to: &mut [u8]) {
     assert!(rows.iter().all(|row| row.len() == to.len()));
     #[cfg(target_arch = "x86_64")]
     if avx2::interleave_bits(simd, rows, step, to) {
@@ -64,15 +64,15 @@ pub fn interleave_bits(simd: Simd, rows: &[&[f32]; FRAMES], step: f32, to: &mut 
 ///
 /// # Panics
 /// If the rows differ in length, or `from` has not as many samples.
-pub fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; FRAMES]) {
+pub fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; BATCH]) {
     let n = rows[0].len();
-    assert!(rows.iter().all(|row| row.len() == n) && from.len() == n * FRAMES);
+    assert!(rows.iter().all(|row| row.len() == n) && from.len() == n * BATCH);
     #[cfg(target_arch = "x86_64")]
     if avx2::deinterleave(simd, from, rows) {
         return;
     }
     let _ = simd;
-    for (x, from) in from.chunks_exact(FRAMES).enumerate() {
+    for (x, from) in from.chunks_exact(BATCH).enumerate() {
         for (from, row) in from.iter().zip(&mut *rows) {
             row[x] = *from;
         }
@@ -91,14 +91,14 @@ mod tests {
             n => n as f32 / 11.0,
         };
         for n in (0..70).chain([1000]) {
-            let rows: [Vec<f32>; FRAMES] =
+            let rows: [Vec<f32>; BATCH] =
                 std::array::from_fn(|f| (0..n).map(|x| value(x, f)).collect());
-            let rows: [&[f32]; FRAMES] = std::array::from_fn(|f| &rows[f][..]);
+            let rows: [&[f32]; BATCH] = std::array::from_fn(|f| &rows[f][..]);
             for simd in Simd::levels() {
                 let mut to = vec![0x55; n];
                 interleave_bits(simd, &rows, 0.5, &mut to);
                 for (x, byte) in to.iter().enumerate() {
-                    for f in 0..FRAMES {
+                    for f in 0..BATCH {
                         assert_eq!(byte >> f & 1 == 1, value(x, f) > 0.5, "{simd} {n} {x} {f}");
                     }
                 }

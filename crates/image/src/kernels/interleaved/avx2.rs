@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::FRAMES;
+use super::BATCH;
 use crate::kernels::has_avx2;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::tones::Pointwise;
@@ -12,16 +12,16 @@ use crate::kernels::tones::Pointwise;
 /// `false` if the processor or `simd` does not allow it, or the rows are shorter than a register.
 pub(super) fn interleave<P: Pointwise>(
     simd: Simd,
-    rows: &[&[f32]; FRAMES],
+    rows: &[&[f32]; BATCH],
     point: P,
     to: &mut [f32],
 ) -> bool {
     let n = rows[0].len();
     let s = match Avx2::new(simd) {
-        Some(s) if n >= FRAMES => s,
+        Some(s) if n >= BATCH => s,
         _ => return false,
     };
-    assert!(rows.iter().all(|row| row.len() >= n) && to.len() >= n * FRAMES);
+    assert!(rows.iter().all(|row| row.len() >= n) && to.len() >= n * BATCH);
     // SAFETY: the processor has AVX2, and all rows have as many samples as is said.
     unsafe { interleave_avx2(s, rows.map(<[f32]>::as_ptr), point, to.as_mut_ptr(), n) };
     true
@@ -30,7 +30,7 @@ pub(super) fn interleave<P: Pointwise>(
 /// As of [`interleave`].
 pub(super) fn interleave_bits(
     simd: Simd,
-    rows: &[&[f32]; FRAMES],
+    rows: &[&[f32]; BATCH],
     step: f32,
     to: &mut [u8],
 ) -> bool {
@@ -44,12 +44,12 @@ pub(super) fn interleave_bits(
 }
 
 /// As of [`interleave`].
-pub(super) fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; FRAMES]) -> bool {
+pub(super) fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; BATCH]) -> bool {
     let n = rows[0].len();
-    if n < FRAMES || !has_avx2(simd) {
+    if n < BATCH || !has_avx2(simd) {
         return false;
     }
-    assert!(rows.iter().all(|row| row.len() >= n) && from.len() >= n * FRAMES);
+    assert!(rows.iter().all(|row| row.len() >= n) && from.len() >= n * BATCH);
     let rows = rows.each_mut().map(|row| row.as_mut_ptr());
     // SAFETY: the processor has AVX2, and all rows have as many samples as is said.
     unsafe { deinterleave_avx2(from.as_ptr(), rows, n) };
@@ -57,29 +57,29 @@ pub(super) fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; FRA
 }
 
 /// # Safety
-/// Rows have `n` samples, at least [`FRAMES`], and `to` as many for each.
+/// Rows have `n` samples, at least [`BATCH`], and `to` as many for each.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn interleave_avx2<P: Pointwise>(
     s: Avx2,
-    rows: [*const f32; FRAMES],
+    rows: [*const f32; BATCH],
     point: P,
     to: *mut f32,
     n: usize,
 ) {
     let mut at = 0;
     loop {
-        // SAFETY: `at` is at most `n - FRAMES`.
+        // SAFETY: `at` is at most `n - BATCH`.
         unsafe {
             let block = rows.map(|row| point.of(s, s.load(row.add(at))));
             for (i, v) in transposed(block).into_iter().enumerate() {
-                _mm256_storeu_ps(to.add((at + i) * FRAMES), v);
+                _mm256_storeu_ps(to.add((at + i) * BATCH), v);
             }
         }
-        if at == n - FRAMES {
+        if at == n - BATCH {
             break;
         }
         // The last block may overlap the one before it.
-        at = (at + FRAMES).min(n - FRAMES);
+        at = (at + BATCH).min(n - BATCH);
     }
 }
 
@@ -89,7 +89,7 @@ const BITS: usize = 32;
 /// # Safety
 /// Rows have as many samples as `to` bytes, at least [`BITS`].
 #[target_feature(enable = "avx2")]
-unsafe fn interleave_bits_avx2(rows: [*const f32; FRAMES], step: f32, to: &mut [u8]) {
+unsafe fn interleave_bits_avx2(rows: [*const f32; BATCH], step: f32, to: &mut [u8]) {
     let step = _mm256_set1_ps(step);
     let last = to.len() - BITS;
     let mut at = 0;
@@ -120,29 +120,29 @@ unsafe fn interleave_bits_avx2(rows: [*const f32; FRAMES], step: f32, to: &mut [
 }
 
 /// # Safety
-/// Rows have room for `n` samples, at least [`FRAMES`], and `from` has as many for each.
+/// Rows have room for `n` samples, at least [`BATCH`], and `from` has as many for each.
 #[target_feature(enable = "avx2")]
-unsafe fn deinterleave_avx2(from: *const f32, rows: [*mut f32; FRAMES], n: usize) {
+unsafe fn deinterleave_avx2(from: *const f32, rows: [*mut f32; BATCH], n: usize) {
     let mut at = 0;
     loop {
-        // SAFETY: `at` is at most `n - FRAMES`.
+        // SAFETY: `at` is at most `n - BATCH`.
         unsafe {
-            let block = std::array::from_fn(|i| _mm256_loadu_ps(from.add((at + i) * FRAMES)));
+            let block = std::array::from_fn(|i| _mm256_loadu_ps(from.add((at + i) * BATCH)));
             for (row, v) in rows.into_iter().zip(transposed(block)) {
                 _mm256_storeu_ps(row.add(at), v);
             }
         }
-        if at == n - FRAMES {
+        if at == n - BATCH {
             break;
         }
-        at = (at + FRAMES).min(n - FRAMES);
+        at = (at + BATCH).min(n - BATCH);
     }
 }
 
 /// Lane i of register j becomes lane j of register i.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(crate) fn transposed(r: [__m256; FRAMES]) -> [__m256; FRAMES] {
+pub(crate) fn transposed(r: [__m256; BATCH]) -> [__m256; BATCH] {
     let pairs = |a, b| (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
     let fours = |a, b| {
         (

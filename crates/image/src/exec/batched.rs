@@ -21,8 +21,8 @@ use super::tiled::{columns_of, demand};
 use crate::filters;
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
-use crate::kernels::abreast::{self, FRAMES};
-use crate::kernels::bilinear::abreast::{Block, Out, Samples};
+use crate::kernels::bilinear::batched::{Block, Out, Samples};
+use crate::kernels::interleaved::{self, BATCH};
 use crate::kernels::tones::{self, Same, with_tone};
 use crate::stage::{self, STRIP, Tone, grown};
 
@@ -38,26 +38,26 @@ pub struct Scratch {
 }
 
 /// The executor of one plane of several frames.
-pub struct Abreast {
+pub struct Batched {
     nodes: Vec<FusedNode>,
     size: Size,
     /// What is read of each node's output.
     needs: Vec<Rect>,
     /// That, of each node but the last, side by side.
-    blocks: OnceLock<Vec<Beside>>,
+    blocks: OnceLock<Vec<Interleaved>>,
 }
 
 /// A plane of samples of all frames, side by side.
-enum Beside {
+enum Interleaved {
     Values(Rows<f32>),
     /// Of samples that are above a step or not, a byte for those of all frames.
     Bits(f32, Rows<u8>),
 }
 
 /// The node's stage as one of several frames.
-fn warp(node: &FusedNode) -> Option<&dyn stage::Abreast> {
+fn warp(node: &FusedNode) -> Option<&dyn stage::Batched> {
     match &node.op {
-        Op::Stage(stage) => stage.abreast(),
+        Op::Stage(stage) => stage.batched(),
         Op::Copy => None,
     }
 }
@@ -92,7 +92,7 @@ fn stride(node: &FusedNode, need: &Rect) -> usize {
 fn bytes(node: &FusedNode) -> usize {
     match step(node) {
         Some(_) => 1,
-        None => FRAMES * size_of::<f32>(),
+        None => BATCH * size_of::<f32>(),
     }
 }
 
@@ -105,7 +105,7 @@ fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -
     warp(warps)?.takes_steps(simd, tone, out).then_some(t)
 }
 
-impl Abreast {
+impl Batched {
     /// An executor for `nodes`, the first of which loads the source, if all that follow are warps in a chain.
     pub fn new(mut nodes: Vec<FusedNode>, size: Size, simd: Simd) -> Option<Self> {
         let (first, rest) = nodes.split_first()?;
@@ -123,7 +123,7 @@ impl Abreast {
         if let Some(t) = step_in_place(&nodes[0], &nodes[1], needs[1], simd) {
             nodes[0].points = vec![filters::tone::step(t)];
         }
-        Some(Abreast {
+        Some(Batched {
             nodes,
             size,
             needs,
@@ -142,13 +142,13 @@ impl Abreast {
     }
 
     /// Bytes of the planes between passes.
-    pub fn between(&self) -> usize {
+    pub fn intermediate_bytes(&self) -> usize {
         let bytes = |(node, need)| stride(node, need) * need.height() * bytes(node);
-        self.before().map(bytes).sum()
+        self.intermediate_passes().map(bytes).sum()
     }
 
     /// All passes but the last.
-    fn before(&self) -> impl Iterator<Item = (&FusedNode, &Rect)> {
+    fn intermediate_passes(&self) -> impl Iterator<Item = (&FusedNode, &Rect)> {
         self.nodes
             .iter()
             .zip(&self.needs)
@@ -160,16 +160,16 @@ impl Abreast {
         self.blocks();
     }
 
-    fn blocks(&self) -> &[Beside] {
+    fn blocks(&self) -> &[Interleaved] {
         self.blocks.get_or_init(|| {
             let block = |(node, need): (&FusedNode, &Rect)| {
                 let (width, height) = (stride(node, need), need.height());
                 match step(node) {
-                    Some(step) => Beside::Bits(step, Rows::zeroed(width, height)),
-                    None => Beside::Values(Rows::zeroed(width * FRAMES, height)),
+                    Some(step) => Interleaved::Bits(step, Rows::zeroed(width, height)),
+                    None => Interleaved::Values(Rows::zeroed(width * BATCH, height)),
                 }
             };
-            self.before().map(block).collect()
+            self.intermediate_passes().map(block).collect()
         })
     }
 
@@ -178,7 +178,7 @@ impl Abreast {
         pass + 1 >= self.nodes.len()
     }
 
-    /// Computes `rows` of what pass `pass` gives, of one to [`FRAMES`] frames. There are `sources` in the first pass
+    /// Computes `rows` of what pass `pass` gives, of one to [`BATCH`] frames. There are `sources` in the first pass
     /// and `targets` in the last, each of which holds those rows.
     pub fn rows(
         &self,
@@ -197,11 +197,11 @@ impl Abreast {
         let (node, need) = (&self.nodes[pass - 1], self.needs[pass - 1]);
         let (values, bits);
         let samples = match &self.blocks()[pass - 1] {
-            Beside::Values(rows) => {
+            Interleaved::Values(rows) => {
                 values = rows.read();
                 Samples::Values(&values)
             }
-            Beside::Bits(_, rows) => {
+            Interleaved::Bits(_, rows) => {
                 bits = rows.read();
                 Samples::Bits(&bits)
             }
@@ -229,22 +229,24 @@ impl Abreast {
             even, odd, frames, ..
         } = scratch;
         let block = match &self.blocks()[0] {
-            Beside::Values(block) => block,
-            Beside::Bits(step, block) => {
+            Interleaved::Values(block) => block,
+            Interleaved::Bits(step, block) => {
                 return self.each((0, block, 1), rows, lines, |(x, y), out| {
-                    let from = beside(simd, sources, (x + dx, y + dy), out.len(), frames);
-                    abreast::interleave_bits(simd, &from, *step, out);
+                    let from = source_rows(simd, sources, (x + dx, y + dy), out.len(), frames);
+                    interleaved::interleave_bits(simd, &from, *step, out);
                 });
             }
         };
-        self.each((0, block, FRAMES), rows, lines, |(x, y), out| {
+        self.each((0, block, BATCH), rows, lines, |(x, y), out| {
             let from = (x + dx, y + dy);
-            let from = beside(simd, sources, from, out.len() / FRAMES, frames);
+            let from = source_rows(simd, sources, from, out.len() / BATCH, frames);
             if let Some(tone) = tone(node) {
-                return with_tone!(tone, |point| abreast::interleave(simd, &from, point, out));
+                return with_tone!(tone, |point| interleaved::interleave(
+                    simd, &from, point, out
+                ));
             }
             let row = grown(even, out.len());
-            abreast::interleave(simd, &from, Same, row);
+            interleaved::interleave(simd, &from, Same, row);
             points(simd, node, row, odd, out);
         });
     }
@@ -260,10 +262,10 @@ impl Abreast {
         scratch: &mut Scratch,
     ) {
         let node = &self.nodes[pass];
-        let Beside::Values(block) = &self.blocks()[pass] else {
+        let Interleaved::Values(block) = &self.blocks()[pass] else {
             unreachable!("a warp gives values");
         };
-        self.each((pass, block, FRAMES), rows, lines, |at, out| {
+        self.each((pass, block, BATCH), rows, lines, |at, out| {
             warped(simd, node, from, at, scratch, out);
         });
     }
@@ -310,16 +312,16 @@ impl Abreast {
                 && let Some(stage) = warp(node)
             {
                 let at = (node.offset.0, y + node.offset.1);
-                stored(simd, targets, held, &mut scratch.frames, |out| {
-                    stage.row(simd, from, at, Out::Apart(out));
+                store_rows(simd, targets, held, &mut scratch.frames, |out| {
+                    stage.row(simd, from, at, Out::Planar(out));
                 });
                 continue;
             }
             let mut lanes = std::mem::take(&mut scratch.lanes);
-            let row = grown(&mut lanes, width * FRAMES);
+            let row = grown(&mut lanes, width * BATCH);
             warped(simd, node, from, (0, y), scratch, row);
-            stored(simd, targets, held, &mut scratch.frames, |out| {
-                abreast::deinterleave(simd, row, out);
+            store_rows(simd, targets, held, &mut scratch.frames, |out| {
+                interleaved::deinterleave(simd, row, out);
             });
             scratch.lanes = lanes;
         }
@@ -338,23 +340,23 @@ fn warped(
     let at = (x + node.offset.0, y + node.offset.1);
     let stage = warp(node).expect("a chain of warps");
     if node.points.is_empty() {
-        return stage.row(simd, from, at, Out::Beside(out));
+        return stage.row(simd, from, at, Out::Interleaved(out));
     }
     let row = grown(&mut scratch.even, out.len());
-    stage.row(simd, from, at, Out::Beside(row));
+    stage.row(simd, from, at, Out::Interleaved(row));
     points(simd, node, row, &mut scratch.odd, out);
 }
 
 /// `n` samples from (x, y) on of each source; the last one stands for those that are missing.
-fn beside<'a>(
+fn source_rows<'a>(
     simd: Simd,
     sources: &'a [Source<'_>],
     (x, y): (i32, i32),
     n: usize,
     frames: &'a mut Vec<f32>,
-) -> [&'a [f32]; FRAMES] {
+) -> [&'a [f32]; BATCH] {
     let last = sources.len() - 1;
-    let mut rows: [&[f32]; FRAMES] = [&[]; FRAMES];
+    let mut rows: [&[f32]; BATCH] = [&[]; BATCH];
     let lie = rows.iter_mut().enumerate().all(|(frame, row)| {
         let lies = sources[frame.min(last)].row(y, x, n);
         *row = lies.unwrap_or_default();
@@ -363,7 +365,7 @@ fn beside<'a>(
     if lie {
         return rows;
     }
-    let frames = grown(frames, n * FRAMES);
+    let frames = grown(frames, n * BATCH);
     for (source, row) in sources.iter().zip(frames.chunks_exact_mut(n)) {
         source.load(simd, y, x, row);
     }
@@ -372,17 +374,17 @@ fn beside<'a>(
 }
 
 /// Has `compute` fill a row of each frame, and stores `n` samples from sample `at` on in every target.
-fn stored(
+fn store_rows(
     simd: Simd,
     targets: &mut [Target<'_>],
     (at, n): (usize, usize),
     frames: &mut Vec<f32>,
-    compute: impl FnOnce(&mut [&mut [f32]; FRAMES]),
+    compute: impl FnOnce(&mut [&mut [f32]; BATCH]),
 ) {
-    let frames = grown(frames, n * FRAMES);
+    let frames = grown(frames, n * BATCH);
     let mut rest = frames.chunks_exact_mut(n);
     let mut held = targets.iter_mut();
-    let mut out: [&mut [f32]; FRAMES] =
+    let mut out: [&mut [f32]; BATCH] =
         std::array::from_fn(|_| match held.next().and_then(Target::values) {
             Some(values) => &mut values[at..at + n],
             None => rest.next().unwrap_or_default(),
