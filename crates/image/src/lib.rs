@@ -20,10 +20,10 @@ pub mod graph;
 pub mod io;
 #[allow(unsafe_code)]
 pub mod kernels;
-pub mod lines;
 pub mod ops;
 pub mod pipelines;
 pub mod reference;
+pub mod row_view;
 pub mod session;
 pub mod stage;
 pub mod structures;

@@ -10,7 +10,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::taps::TapRun;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 
 /// Most rows that executors ask [`Stage::rows`] for at once.
 pub const STRIP: usize = 8;
@@ -100,7 +100,7 @@ pub trait Stage: Debug + Send + Sync {
     fn row(
         &self,
         context: &mut RowContext<'_>,
-        input: &[Lines<'_>],
+        input: &[RowView<'_>],
         y: i32,
         x0: i32,
         out: &mut [f32],
@@ -113,7 +113,7 @@ pub trait Stage: Debug + Send + Sync {
     fn rows(
         &self,
         context: &mut RowContext<'_>,
-        input: &[Lines<'_>],
+        input: &[RowView<'_>],
         y: i32,
         x0: i32,
         out: &mut [&mut [f32]],

@@ -79,7 +79,7 @@ fn noise(size: Size, depth: Depth, seed: u64) -> (Samples, Vec<f32>) {
 }
 
 /// What is stored for `values`, as bits.
-fn store_rows(values: &[f32], depth: Depth) -> Vec<u32> {
+fn stored(values: &[f32], depth: Depth) -> Vec<u32> {
     match depth {
         Depth::U8 => {
             let mut codes = vec![0; values.len()];

@@ -13,7 +13,7 @@ use evener_image::graph::plane::{Node, PlaneGraph};
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::convert::Scale;
 use evener_image::kernels::taps::TapRun;
-use evener_image::lines::Lines;
+use evener_image::row_view::RowView;
 use evener_image::stage::{Point, Resample, RowContext, Stage};
 use evener_image::{Chroma, Codes, ColourRange, Depth, Format, ops, pipelines};
 use evener_runtime::{Simd, Structure};
@@ -63,7 +63,14 @@ impl Stage for Counted {
         self.stage.source(out)
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[RowView<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
         let mut taps = Vec::new();
         (x0..x0 + out.len() as i32).for_each(|x| self.stage.taps(x, y, &mut taps));
         self.add(taps.len() * self.stage.inputs());

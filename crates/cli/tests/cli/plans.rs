@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use evener_image::structures::{BATCHED, ALL};
+use evener_image::structures::{ALL, BATCHED};
 use evener_runtime::Dispatch;
 
 use crate::run::{Done, Folder};

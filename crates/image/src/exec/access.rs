@@ -8,7 +8,7 @@ use crate::frame::Samples;
 use crate::geometry::Rect;
 use crate::kernels::convert::{self, Scale};
 use crate::kernels::prefetch;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 
 /// A plane of the input frame, held for reading.
 pub enum Source<'a> {
@@ -38,9 +38,9 @@ impl<'a> Source<'a> {
     }
 
     /// The plane itself where it holds values, so that stages read it in place.
-    pub fn lines(&self) -> Option<Lines<'_>> {
+    pub fn row_view(&self) -> Option<RowView<'_>> {
         match self {
-            Source::F32(rows, size) => Some(Lines::plane(rows, Rect::of(*size))),
+            Source::F32(rows, size) => Some(RowView::plane(rows, Rect::of(*size))),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use super::access::{Source, Target};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{RowContext, STRIP};
 
 /// Columns computed at a time, so that the temporary rows of a kernel stay in the nearest cache.
@@ -102,12 +102,12 @@ impl Sequential {
                 _ => self.loaded.as_ref().map(|l| (l.read(), self.graph.source)),
             });
         }
-        let inputs: Vec<Lines<'_>> = held
+        let inputs: Vec<RowView<'_>> = held
             .iter()
             .map(|h| match h {
-                Some((rows, size)) => Lines::plane(rows, Rect::of(*size)),
+                Some((rows, size)) => RowView::plane(rows, Rect::of(*size)),
                 None => source
-                    .lines()
+                    .row_view()
                     .expect("a source without conversion holds values"),
             })
             .collect();

@@ -13,7 +13,7 @@ use super::fuse::{FusedNode, Input, Op};
 use super::tile_size::{self, TileSize};
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{RowContext, STRIP};
 
 /// Output rows of [`block`] where no stage reads at computed positions: rings are as low as that allows.
@@ -49,7 +49,7 @@ struct Ring {
 }
 
 impl Ring {
-    fn lines(&self) -> Lines<'_> {
+    fn view(&self) -> RowView<'_> {
         let rect = Rect {
             y0: self.held.start,
             y1: self.held.end,
@@ -57,9 +57,9 @@ impl Ring {
         };
         let data = &self.data[..self.slots * self.stride];
         if self.whole {
-            Lines::block(data, self.stride, rect, self.area.y0)
+            RowView::block(data, self.stride, rect, self.area.y0)
         } else {
-            Lines::ring(data, self.stride, rect, self.area.y0)
+            RowView::ring(data, self.stride, rect, self.area.y0)
         }
     }
 
@@ -179,7 +179,7 @@ impl Tiled {
     /// which know better what they are about to read.
     fn reads(&self, source: &Source<'_>, tile: Rect, scratch: &mut Scratch) -> Rect {
         let rows = tile.width() == self.size.w as usize;
-        if !self.scattered || rows || source.lines().is_some() {
+        if !self.scattered || rows || source.row_view().is_some() {
             return Rect::default();
         }
         demand(&self.nodes, tile, &mut scratch.needs);
@@ -419,7 +419,7 @@ impl Ring {
 struct Reader<'a> {
     node: &'a FusedNode,
     source: &'a Source<'a>,
-    inputs: [Option<Lines<'a>>; 2],
+    inputs: [Option<RowView<'a>>; 2],
 }
 
 impl<'a> Reader<'a> {
@@ -428,10 +428,10 @@ impl<'a> Reader<'a> {
         for (slot, input) in inputs.iter_mut().zip(&node.inputs) {
             *slot = match input {
                 Input::Node(j) if rings[*j].slots > 0 && !rings[*j].held.is_empty() => {
-                    Some(rings[*j].lines())
+                    Some(rings[*j].view())
                 }
-                Input::Node(_) => Some(Lines::empty()),
-                Input::Source => source.lines(),
+                Input::Node(_) => Some(RowView::empty()),
+                Input::Source => source.row_view(),
             };
         }
         Reader {
@@ -503,7 +503,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The samples that a copying node gives from (x0, y) on, where they lie.
-    fn copied<'l>(node: &FusedNode, lines: &Lines<'l>, y: i32, x0: i32, n: usize) -> &'l [f32] {
+    fn copied<'l>(node: &FusedNode, lines: &RowView<'l>, y: i32, x0: i32, n: usize) -> &'l [f32] {
         let from = (x0 + node.offset.0 - lines.rect().x0) as usize;
         &lines.row(y + node.offset.1)[from..from + n]
     }

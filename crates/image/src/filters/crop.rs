@@ -8,7 +8,7 @@ use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
 /// Sizes and offsets beyond this are no crop of any frame.
@@ -155,7 +155,7 @@ impl Stage for CropStage {
         out.shift(self.dx, self.dy)
     }
 
-    fn row(&self, _: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(&self, _: &mut RowContext<'_>, input: &[RowView<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let from = (x0 + self.dx - input[0].rect().x0) as usize;
         out.copy_from_slice(&input[0].row(y + self.dy)[from..from + out.len()]);
     }

@@ -7,7 +7,7 @@ use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
 pub const ENTRY: Entry = Entry {
@@ -82,7 +82,14 @@ impl Stage for FlipColumns {
         }
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[RowView<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
         let end = (self.right + 1 - x0 - input[0].rect().x0) as usize;
         reverse(cx.simd, &input[0].row(y)[end - out.len()..end], out);
     }
@@ -113,7 +120,7 @@ impl Stage for FlipRows {
         }
     }
 
-    fn row(&self, _: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(&self, _: &mut RowContext<'_>, input: &[RowView<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let from = (x0 - input[0].rect().x0) as usize;
         out.copy_from_slice(&input[0].row(self.bottom - y)[from..from + out.len()]);
     }

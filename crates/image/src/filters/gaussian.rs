@@ -9,7 +9,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::weigh::{Along, Down, Gathered, RUN, add, weigh, weighted};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
 /// The widest: 301 samples from end to end.
@@ -73,7 +73,7 @@ impl GaussianStage {
 /// samples repeated beyond the plane, which is `plane_width` wide. Gives the first `n + 2 * radius` samples of the row,
 /// the first at column x0 - radius.
 fn padded<'t>(
-    lines: &Lines<'_>,
+    lines: &RowView<'_>,
     plane_width: i32,
     x0: i32,
     n: usize,
@@ -139,7 +139,14 @@ impl Stage for GaussianStage {
         out.grow(r, r)
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[RowView<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
         let (radius, n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
         let temp = cx.row(n + 2 * radius);

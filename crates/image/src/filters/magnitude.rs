@@ -13,7 +13,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
 use crate::kernels::square::Square;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage, Tone};
 
 /// The length of a gradient from its two components.
@@ -69,7 +69,14 @@ impl Stage for Magnitude {
         out
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[RowView<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
         let [gx, gy] = [0, 1].map(|i| {
             let from = (x0 - input[i].rect().x0) as usize;
             &input[i].row(y)[from..from + out.len()]

@@ -14,7 +14,7 @@ macro_rules! point_stage {
         const _: () = {
             use $crate::for_each_level;
             use $crate::geometry::Rect;
-            use $crate::lines::Lines;
+            use $crate::row_view::RowView;
             use $crate::stage::{Point, RowContext, Stage};
 
             #[inline(always)]
@@ -70,7 +70,7 @@ macro_rules! point_stage {
                 fn row(
                     &self,
                     context: &mut RowContext<'_>,
-                    input: &[Lines<'_>],
+                    input: &[RowView<'_>],
                     y: i32,
                     x0: i32,
                     out: &mut [f32],

@@ -9,7 +9,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::weigh::{Down, Windows, weigh, weigh_windows, weighted};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage};
 
 /// Which side of a plane changes.
@@ -107,7 +107,14 @@ impl Stage for Shrink {
         }
     }
 
-    fn row(&self, cx: &mut RowContext<'_>, input: &[Lines<'_>], y: i32, x0: i32, out: &mut [f32]) {
+    fn row(
+        &self,
+        cx: &mut RowContext<'_>,
+        input: &[RowView<'_>],
+        y: i32,
+        x0: i32,
+        out: &mut [f32],
+    ) {
         let lines = input[0];
         let left = lines.rect().x0;
         match self.direction {

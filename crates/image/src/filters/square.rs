@@ -7,7 +7,7 @@ use evener_runtime::Simd;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::square::{self, Square};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage, Tone};
 
 /// A 3x3 kernel in its place, on a plane of `size`.
@@ -61,7 +61,7 @@ impl<K: Toned> Stage for SquareStage<K> {
     fn rows(
         &self,
         cx: &mut RowContext<'_>,
-        input: &[Lines<'_>],
+        input: &[RowView<'_>],
         y: i32,
         x0: i32,
         out: &mut [&mut [f32]],

@@ -13,7 +13,7 @@ use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::taps::{self, TapRun};
 use crate::kernels::tones::{self, Pointwise, Same, with_tone};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::{Batched, Resample, RowContext, Stage, Tone};
 
 /// A map that can bound the positions it gives.
@@ -143,7 +143,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
     fn rows(
         &self,
         context: &mut RowContext<'_>,
-        input: &[Lines<'_>],
+        input: &[RowView<'_>],
         y: i32,
         x0: i32,
         out: &mut [&mut [f32]],

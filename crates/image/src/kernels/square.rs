@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use crate::for_each_width;
 use crate::kernels::lanes::{Lanes, Scalar};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::STRIP;
 
 /// A function of a 3x3 neighbourhood: the samples of each row are combined, then what the three rows gave.
@@ -33,7 +33,7 @@ pub fn of_nine<K: Square>(kernel: K, s: &[f32]) -> f32 {
 pub fn rows<K: Square>(
     simd: evener_runtime::Simd,
     kernel: K,
-    lines: &Lines<'_>,
+    lines: &RowView<'_>,
     (width, height): (i32, i32),
     (x0, y): (i32, i32),
     out: &mut [&mut [f32]],

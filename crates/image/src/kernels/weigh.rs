@@ -1,7 +1,7 @@
 //! Weighted sums of samples: what smoothing and shrinking are made of.
 
 use crate::for_each_level;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 
 /// The samples that neighbouring outputs read, tap by tap.
 pub trait Taps {
@@ -12,7 +12,7 @@ pub trait Taps {
 /// Taps one below the other.
 pub struct Down<'a> {
     /// The samples.
-    pub lines: Lines<'a>,
+    pub lines: RowView<'a>,
     /// Row of tap 0; it may lie above the plane.
     pub top: i32,
     /// The last row of the plane.

@@ -2,7 +2,7 @@
 
 use evener_image::graph::plane::Port;
 use evener_image::graph::{Graph, Planes};
-use evener_image::lines::Lines;
+use evener_image::row_view::RowView;
 use evener_image::stage::RowContext;
 use evener_image::{Chroma, ColourRange, Depth, Format};
 use evener_runtime::Simd;
@@ -26,12 +26,12 @@ fn run<const W: usize>(text: &str, rows: &[[f32; W]]) -> Vec<Vec<f32>> {
     let mut temp = Vec::new();
     for node in &graph.nodes {
         let rect = evener_image::geometry::Rect::of(node.input_size);
-        let lines: Vec<Lines<'_>> = node
+        let lines: Vec<RowView<'_>> = node
             .inputs
             .iter()
             .map(|port| match port {
-                Port::Source => Lines::plane(&source, rect),
-                Port::Stage(i) => Lines::plane(&planes[*i], rect),
+                Port::Source => RowView::plane(&source, rect),
+                Port::Stage(i) => RowView::plane(&planes[*i], rect),
                 Port::Constant(_) => panic!("a stage reads no constant"),
             })
             .collect();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use evener_image::Size;
 use evener_image::geometry::Rect;
-use evener_image::lines::Lines;
+use evener_image::row_view::RowView;
 use evener_image::stage::Stage;
 
 /// SplitMix64.
@@ -73,8 +73,8 @@ impl Plane {
         self.samples[y * self.size.w as usize + x]
     }
 
-    pub fn lines(&self) -> Lines<'_> {
-        Lines::plane(&self.samples, Rect::of(self.size))
+    pub fn lines(&self) -> RowView<'_> {
+        RowView::plane(&self.samples, Rect::of(self.size))
     }
 }
 
@@ -130,11 +130,11 @@ impl Ring {
         }
     }
 
-    pub fn lines(&self) -> Lines<'_> {
+    pub fn lines(&self) -> RowView<'_> {
         let lines = if self.whole {
-            Lines::block
+            RowView::block
         } else {
-            Lines::ring
+            RowView::ring
         };
         lines(&self.samples, self.stride, self.rect, self.first)
     }

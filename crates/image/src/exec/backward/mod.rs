@@ -67,7 +67,7 @@ pub struct Scratch {
 impl Scratch {
     /// What [`Mode::Store`] wrote of stage `node` last, row after row; more than the plane where the memory
     /// was used for a larger one.
-    pub fn store_rows(&self, node: usize) -> &[f32] {
+    pub fn stored(&self, node: usize) -> &[f32] {
         self.frames.get(node).map_or(&[], |frame| &frame.stored)
     }
 }

@@ -11,7 +11,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::Port;
 use crate::kernels::taps::{self, TapRun};
-use crate::lines::Lines;
+use crate::row_view::RowView;
 use crate::stage::RowContext;
 
 /// Outputs computed together, all inside the plane.
@@ -132,7 +132,7 @@ impl Pull<'_> {
             return false;
         }
         let Work { temp, boxed, .. } = work;
-        let lines: Lines<'_> = if let Some(lines) = self.source.lines() {
+        let lines: RowView<'_> = if let Some(lines) = self.source.row_view() {
             lines
         } else if let Kind::Stencil(offsets) = &step.kind {
             let rect = Rect {

@@ -7,7 +7,7 @@ use super::pull::{Run, sized};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::convert::Scale;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 
 /// The samples of a run.
 pub(super) fn read(simd: Simd, source: &Source<'_>, run: Run<'_>, out: &mut [f32]) {
@@ -108,12 +108,12 @@ pub(super) fn boxed<'m>(
     source: &Source<'_>,
     rect: Rect,
     memory: &'m mut Vec<f32>,
-) -> Lines<'m> {
+) -> RowView<'m> {
     let stride = rect.width();
     let rows = rect.height().next_power_of_two();
     let memory = sized(memory, rows * stride);
     for (y, row) in (rect.y0..rect.y1).zip(memory.chunks_exact_mut(stride)) {
         source.load(simd, y, rect.x0, row);
     }
-    Lines::ring(memory, stride, rect, rect.y0)
+    RowView::ring(memory, stride, rect, rect.y0)
 }

@@ -21,7 +21,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
-use crate::lines::Lines;
+use crate::row_view::RowView;
 
 /// Where an output sample reads its source: positions in samples, pixel centres at integers.
 pub trait Map: Debug + Send + Sync {
@@ -113,7 +113,7 @@ pub struct Sampling<'a, M, B, A> {
 pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
-    lines: &Lines<'_>,
+    lines: &RowView<'_>,
     (x0, y): (i32, i32),
     out: &mut [&mut [f32]],
 ) {
@@ -134,7 +134,7 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
 
 fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
     sampling: &Sampling<'_, M, B, A>,
-    lines: &Lines<'_>,
+    lines: &RowView<'_>,
     (x0, y): (i32, i32),
     out: &mut [f32],
 ) {
@@ -190,7 +190,7 @@ mod tests {
         let samples: Vec<f32> = (0..plane.w * plane.h)
             .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
             .collect();
-        let lines = Lines::plane(&samples, Rect::of(plane));
+        let lines = RowView::plane(&samples, Rect::of(plane));
         for edge in [Edge::Fill(0.5), Edge::Repeat] {
             let sampling = Sampling {
                 map: &Turn,
@@ -227,7 +227,7 @@ mod tests {
         rows(
             Simd::Scalar,
             &sampling,
-            &Lines::empty(),
+            &RowView::empty(),
             (0, 0),
             &mut [&mut row],
         );

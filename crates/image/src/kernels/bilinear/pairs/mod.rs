@@ -18,7 +18,7 @@ use super::spans::spans;
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::tones::Pointwise;
-use crate::lines::{Lines, Together};
+use crate::row_view::{ContiguousRows, RowView};
 use crate::stage::STRIP;
 
 /// Samples of the largest ring that a worker keeps in its private cache.
@@ -28,7 +28,7 @@ const NEAR: usize = 1 << 18;
 pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
-    lines: &Lines<'_>,
+    lines: &RowView<'_>,
     at: (i32, i32),
     out: &mut [&mut [f32]],
 ) -> bool {
@@ -58,13 +58,13 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(lines: &Lines<'a>) -> Option<Self> {
-        let Together {
+    fn new(lines: &RowView<'a>) -> Option<Self> {
+        let ContiguousRows {
             data,
             stride,
             rect,
             first,
-        } = lines.together()?;
+        } = lines.contiguous()?;
         let exact = rect.x1.max(rect.y1) <= EXACT;
         let fits = rect.width() >= 2 && rect.height() >= 2 && data.len() <= i32::MAX as usize;
         (fits && exact).then(|| View {

@@ -7,29 +7,29 @@ use crate::geometry::Rect;
 /// Row `y` of the plane lies at `(y & mask) * stride`, so a whole plane (`mask` all ones) and a ring
 /// of 2ⁿ rows are read alike. Column `x` lies at `x - rect.x0`.
 #[derive(Clone, Copy)]
-pub struct Lines<'a> {
+pub struct RowView<'a> {
     data: &'a [f32],
     stride: usize,
     mask: usize,
     rect: Rect,
     first: i32,
-    together: bool,
+    contiguous: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> RowView<'a> {
     /// A whole plane: row 0 starts at `data[0]`, rows follow without padding.
     ///
     /// # Panics
     /// If `data` is shorter than the plane.
     pub fn plane(data: &'a [f32], rect: Rect) -> Self {
         assert!(rect.x0 == 0 && rect.y0 == 0 && data.len() >= rect.width() * rect.height());
-        Lines {
+        RowView {
             data,
             stride: rect.width(),
             mask: usize::MAX,
             rect,
             first: 0,
-            together: true,
+            contiguous: true,
         }
     }
 
@@ -42,13 +42,13 @@ impl<'a> Lines<'a> {
         let rows = data.len().checked_div(stride).unwrap_or(1);
         assert!(rows.is_power_of_two() && rows >= rect.height() && stride >= rect.width());
         assert!(first <= rect.y0);
-        Lines {
+        RowView {
             data,
             stride,
             mask: rows - 1,
             rect,
             first,
-            together: false,
+            contiguous: false,
         }
     }
 
@@ -59,25 +59,25 @@ impl<'a> Lines<'a> {
     pub fn block(data: &'a [f32], stride: usize, rect: Rect, first: i32) -> Self {
         assert!(first <= rect.y0 && stride >= rect.width());
         assert!(rect.is_empty() || (rect.y1 - first) as usize * stride <= data.len());
-        Lines {
+        RowView {
             data,
             stride,
             mask: usize::MAX,
             rect,
             first,
-            together: true,
+            contiguous: true,
         }
     }
 
     /// Nothing: for stages whose outputs are all fill.
-    pub fn empty() -> Lines<'static> {
-        Lines {
+    pub fn empty() -> RowView<'static> {
+        RowView {
             data: &[],
             stride: 0,
             mask: usize::MAX,
             rect: Rect::default(),
             first: 0,
-            together: false,
+            contiguous: false,
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Lines<'a> {
         self.rect
     }
 
-    /// Row `y` over all columns of [`Lines::rect`].
+    /// Row `y` over all columns of [`RowView::rect`].
     ///
     /// # Panics
     /// If the row is not there.
@@ -109,17 +109,17 @@ impl<'a> Lines<'a> {
 
     /// Where a kernel that addresses rows itself finds them: row `y` starts at `(y - first) * stride` and the next one
     /// a stride later, for all rows of the rectangle. `None` for rings.
-    pub(crate) fn together(&self) -> Option<Together<'a>> {
-        let &Lines {
+    pub(crate) fn contiguous(&self) -> Option<ContiguousRows<'a>> {
+        let &RowView {
             data,
             stride,
             rect,
             first,
-            together,
+            contiguous,
             ..
         } = self;
         // `plane` and `block` have checked that all rows of `rect` lie in `data`.
-        together.then_some(Together {
+        contiguous.then_some(ContiguousRows {
             data,
             stride,
             rect,
@@ -128,8 +128,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Rows one after the other, see [`Lines::together`].
-pub(crate) struct Together<'a> {
+/// Rows one after the other, see [`RowView::contiguous`].
+pub(crate) struct ContiguousRows<'a> {
     pub data: &'a [f32],
     pub stride: usize,
     pub rect: Rect,
