@@ -128,22 +128,20 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
-    /// What is known of a pointwise stage beyond its definition.
-    fn tone(&self) -> Tone {
-        Tone::Other
+    /// The operation of a pointwise stage, as far as fusion knows it.
+    fn point_op(&self) -> PointOp {
+        PointOp::Other
     }
 
-    /// One stage that gives the same as this one and then a pointwise stage of `tone`, where the kernel of this one can
-    /// do that as it stores.
-    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
-        let _ = tone;
+    /// One stage that gives the same as this one followed by `op`, if the kernel of this one can do that as it stores.
+    fn fuse_after(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
+        let _ = op;
         None
     }
 
-    /// One stage that gives the same as a pointwise stage of `tone` and then this one, where the kernel of this one can
-    /// do that as it loads.
-    fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
-        let _ = tone;
+    /// One stage that gives the same as `op` followed by this one, if the kernel of this one can do that as it loads.
+    fn fuse_before(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
+        let _ = op;
         None
     }
 
@@ -163,7 +161,7 @@ pub trait Stage: Debug + Send + Sync {
     }
 
     /// One stage that computes this one together with the stages it reads, from their common input.
-    fn fused(&self) -> Option<Arc<dyn Stage>> {
+    fn fuse_inputs(&self) -> Option<Arc<dyn Stage>> {
         None
     }
 
@@ -171,16 +169,16 @@ pub trait Stage: Debug + Send + Sync {
     fn weight(&self) -> f64;
 }
 
-/// What is known of a pointwise stage, so that it can be joined with its neighbours.
+/// A pointwise operation, as far as fusion knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tone {
+pub enum PointOp {
     /// v where v > t, else 0.
     Above(f32),
     /// 1 where v > t, else 0.
     Step(f32),
     /// A larger value never gives less; a NaN gives a NaN.
     Rising,
-    /// Nothing.
+    /// Any other.
     Other,
 }
 
@@ -217,9 +215,9 @@ pub trait Batched: Send + Sync {
     /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>);
 
-    /// Whether a step at the value of `tone` may take the place of a pointwise stage of `tone` before this one: outputs
-    /// in `out` have the same bits for samples from 0 to 1.25.
-    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool;
+    /// Whether a step at the value of `op` may replace `op` before this stage: outputs in `out` have the same bits for
+    /// samples from 0 to 1.25.
+    fn takes_steps(&self, simd: Simd, op: PointOp, out: Rect) -> bool;
 }
 
 /// The plane a filter is bound to.

@@ -45,8 +45,8 @@ pub static TILED: Structure = Structure {
 /// scripts and remembered plans know it as `abreast`.
 pub static BATCHED: Structure = Structure {
     name: "abreast",
-    about: "several frames at once, side by side in the lanes of registers: chains of warps such as rotate, crops and \
-            tones; small frames, or binary ones",
+    about: "several frames at once, interleaved in the lanes of registers: chains of warps such as rotate, crops and \
+            pointwise filters; small frames, or binary ones",
     flow: Flow::Grouped,
     dispatch: Dispatch::Steal,
     automatic: true,

@@ -23,8 +23,8 @@ use crate::format::{Depth, Size};
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out, Samples};
 use crate::kernels::interleaved::{self, BATCH};
-use crate::kernels::tones::{self, Same, with_tone};
-use crate::stage::{self, STRIP, Tone, grown};
+use crate::kernels::pointwise::{self, Same, with_point_op};
+use crate::stage::{self, PointOp, STRIP, grown};
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -62,19 +62,19 @@ fn warp(node: &FusedNode) -> Option<&dyn stage::Batched> {
     }
 }
 
-/// The tone that is all a node does to a sample, `Some(None)` where it does nothing.
-fn tone(node: &FusedNode) -> Option<Option<Tone>> {
+/// The pointwise operation that is all a node does to a sample, `Some(None)` where it does nothing.
+fn sole_op(node: &FusedNode) -> Option<Option<PointOp>> {
     match &node.points[..] {
         [] => Some(None),
-        [point] if tones::has(point.tone()) => Some(Some(point.tone())),
+        [point] if pointwise::has_kernel(point.point_op()) => Some(Some(point.point_op())),
         _ => None,
     }
 }
 
 /// The step that is the last thing a node does before its samples stand side by side in bits.
 fn step(node: &FusedNode) -> Option<f32> {
-    match (&node.op, tone(node)) {
-        (Op::Copy, Some(Some(Tone::Step(t)))) => Some(t),
+    match (&node.op, sole_op(node)) {
+        (Op::Copy, Some(Some(PointOp::Step(t)))) => Some(t),
         _ => None,
     }
 }
@@ -99,10 +99,10 @@ fn bytes(node: &FusedNode) -> usize {
 /// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks
 /// where samples are above 0: they take a bit each then.
 fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -> Option<f32> {
-    let tone = tone(loads)??;
-    let Tone::Above(t) = tone else { return None };
+    let op = sole_op(loads)??;
+    let PointOp::Above(t) = op else { return None };
     let out = need.shift(warps.offset.0, warps.offset.1);
-    warp(warps)?.takes_steps(simd, tone, out).then_some(t)
+    warp(warps)?.takes_steps(simd, op, out).then_some(t)
 }
 
 impl Batched {
@@ -121,7 +121,7 @@ impl Batched {
         let mut needs = Vec::new();
         demand(&nodes, Rect::of(size), &mut needs);
         if let Some(t) = step_in_place(&nodes[0], &nodes[1], needs[1], simd) {
-            nodes[0].points = vec![filters::tone::step(t)];
+            nodes[0].points = vec![filters::point_op::step(t)];
         }
         Some(Batched {
             nodes,
@@ -240,8 +240,8 @@ impl Batched {
         self.each((0, block, BATCH), rows, lines, |(x, y), out| {
             let from = (x + dx, y + dy);
             let from = source_rows(simd, sources, from, out.len() / BATCH, frames);
-            if let Some(tone) = tone(node) {
-                return with_tone!(tone, |point| interleaved::interleave(
+            if let Some(op) = sole_op(node) {
+                return with_point_op!(op, |point| interleaved::interleave(
                     simd, &from, point, out
                 ));
             }

@@ -1,15 +1,15 @@
-//! The graph of a plane as the tiled structure runs it: fewer nodes, each doing more while its row is in cache.
+//! Fusion: the graph of a plane with fewer nodes, each of which does more while its row is in cache.
 //!
-//! Pointwise stages are computed in place on the rows of the stage they read, crops become an offset of it,
-//! a diamond that has a fused stage becomes that stage. A value that has several readers is left alone.
+//! Pointwise stages are computed in place on the rows of the stage they read. Crops become an offset of that stage. A
+//! diamond becomes one stage if there is one. A stage with several readers stays as it is.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::filters::tone;
+use crate::filters::point_op;
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::graph::plane::{PlaneGraph, Port};
+use crate::graph::plane::{Node, PlaneGraph, Port};
 use crate::stage::Stage;
 
 /// What a fused node computes before its pointwise stages.
@@ -64,14 +64,18 @@ impl FusedNode {
 
     /// Adds a pointwise stage, joined with what is before it where that gives the same bits.
     fn follow(&mut self, mut stage: Arc<dyn Stage>) {
-        while let Some(joined) = self.points.last().and_then(|p| tone::join(&**p, &*stage)) {
+        while let Some(joined) = self
+            .points
+            .last()
+            .and_then(|p| point_op::join(&**p, &*stage))
+        {
             self.points.pop();
             stage = joined;
         }
         if let (Op::Stage(op), true) = (&self.op, self.points.is_empty())
-            && let Some(toned) = op.toned(stage.tone())
+            && let Some(fused) = op.fuse_after(stage.point_op())
         {
-            self.op = Op::Stage(toned);
+            self.op = Op::Stage(fused);
             return;
         }
         self.points.push(stage);
@@ -112,72 +116,104 @@ impl FusedNode {
     }
 }
 
-/// Fuses a graph whose result is not a constant. `values` says that the source holds values,
-/// which stages can read where they lie. The last node gives the result.
+/// Fuses a graph whose result is not a constant. With `values` the source holds values, which stages can read in place. The
+/// last node gives the result.
 pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
     let readers = graph.readers();
-    let (swallowed, replaced) = diamonds(graph, &readers);
-    let mut fused: Vec<FusedNode> = Vec::new();
-    let mut place: Vec<Option<usize>> = vec![None; graph.nodes.len()];
-    let mut loaded: Option<usize> = None;
-
+    let (absorbed, replaced) = diamonds(graph, &readers);
+    let mut fusion = Fusion {
+        graph,
+        values,
+        readers,
+        nodes: Vec::new(),
+        node_of: vec![None; graph.nodes.len()],
+        loaded: None,
+    };
     for (i, node) in graph.nodes.iter().enumerate() {
-        if swallowed[i] {
+        if absorbed[i] {
             continue;
         }
-        let stage = replaced[i].as_ref().map_or(&node.stage, |(s, _)| s);
-        let ports: &[Port] = replaced[i].as_ref().map_or(&node.inputs, |(_, p)| p);
-        let in_place = stage.point().is_some() || stage.translation().is_some();
-        let sole = matches!(ports[0], Port::Stage(j) if readers[j] == 1);
-        if in_place {
-            let at = match ports[0] {
-                Port::Stage(j) if sole => place[j].expect("inputs come first"),
-                port => {
-                    let input = match port {
-                        Port::Stage(j) => Input::Node(place[j].expect("inputs come first")),
-                        _ => Input::Source,
-                    };
-                    fused.push(FusedNode::copy(input, node.input_size));
-                    fused.len() - 1
-                }
-            };
-            if let Some((dx, dy)) = stage.translation() {
-                fused[at].offset.0 += dx;
-                fused[at].offset.1 += dy;
-                fused[at].size = node.size;
-            } else {
-                fused[at].follow(stage.clone());
+        let (stage, ports) = match &replaced[i] {
+            Some((stage, ports)) => (stage, ports),
+            None => (&node.stage, &node.inputs),
+        };
+        let at = match stage.point().is_some() || stage.translation().is_some() {
+            true => fusion.append(node, stage, ports[0]),
+            false => fusion.push(node, stage.clone(), ports),
+        };
+        fusion.node_of[i] = Some(at);
+    }
+    if fusion.nodes.is_empty() {
+        fusion.copy(Input::Source, graph.source);
+    }
+    fusion.nodes
+}
+
+/// A graph that is being fused.
+struct Fusion<'a> {
+    graph: &'a PlaneGraph,
+    values: bool,
+    readers: Vec<usize>,
+    nodes: Vec<FusedNode>,
+    /// The fused node that computes each stage.
+    node_of: Vec<Option<usize>>,
+    /// The node that converts the source.
+    loaded: Option<usize>,
+}
+
+impl Fusion<'_> {
+    fn node_of(&self, stage: usize) -> usize {
+        self.node_of[stage].expect("inputs come first")
+    }
+
+    /// Whether a port is a stage without another reader.
+    fn is_sole(&self, port: Port) -> bool {
+        matches!(port, Port::Stage(j) if self.readers[j] == 1)
+    }
+
+    /// Adds a node that copies `input`.
+    fn copy(&mut self, input: Input, size: Size) -> usize {
+        self.nodes.push(FusedNode::copy(input, size));
+        self.nodes.len() - 1
+    }
+
+    /// Appends a pointwise stage or a crop to the node that it reads, or to a copy of what has other readers.
+    fn append(&mut self, node: &Node, stage: &Arc<dyn Stage>, port: Port) -> usize {
+        let at = match port {
+            Port::Stage(j) if self.is_sole(port) => self.node_of(j),
+            Port::Stage(j) => self.copy(Input::Node(self.node_of(j)), node.input_size),
+            _ => self.copy(Input::Source, node.input_size),
+        };
+        let to = &mut self.nodes[at];
+        match stage.translation() {
+            Some((dx, dy)) => {
+                to.offset.0 += dx;
+                to.offset.1 += dy;
+                to.size = node.size;
             }
-            place[i] = Some(at);
-            continue;
+            None => to.follow(stage.clone()),
         }
-        let mut inputs: Vec<Input> = ports
-            .iter()
-            .map(|port| match port {
-                Port::Stage(j) => Input::Node(place[*j].expect("inputs come first")),
-                _ if values => Input::Source,
-                _ => Input::Node(*loaded.get_or_insert_with(|| {
-                    fused.push(FusedNode::copy(Input::Source, graph.source));
-                    fused.len() - 1
-                })),
-            })
-            .collect();
-        let mut stage = stage.clone();
-        if sole
-            && values
-            && let Some(toned) = toned_source(&fused, &inputs, &*stage)
+        at
+    }
+
+    /// Adds a node for a stage, with the operation before it where the stage can fuse that.
+    fn push(&mut self, node: &Node, mut stage: Arc<dyn Stage>, ports: &[Port]) -> usize {
+        let mut inputs: Vec<Input> = ports.iter().map(|&port| self.input(port)).collect();
+        if self.values
+            && self.is_sole(ports[0])
+            && let Some(fused) = fuse_before(&self.nodes, &inputs, &*stage)
         {
-            fused.pop();
-            (stage, inputs) = (toned, vec![Input::Source]);
+            self.nodes.pop();
+            (stage, inputs) = (fused, vec![Input::Source]);
         }
         if stage.scattered() {
             for input in &inputs {
                 if let Input::Node(j) = input {
-                    fused[*j].scattered = true;
+                    self.nodes[*j].scattered = true;
                 }
             }
         }
-        fused.push(FusedNode {
+        self.nodes.push(FusedNode {
             op: Op::Stage(stage),
             inputs,
             input_size: node.input_size,
@@ -186,38 +222,44 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
             size: node.size,
             scattered: false,
         });
-        place[i] = Some(fused.len() - 1);
+        self.nodes.len() - 1
     }
-    if fused.is_empty() {
-        fused.push(FusedNode::copy(Input::Source, graph.source));
+
+    /// Where a stage reads what a port gives; codes of the source are converted once.
+    fn input(&mut self, port: Port) -> Input {
+        match port {
+            Port::Stage(j) => Input::Node(self.node_of(j)),
+            _ if self.values => Input::Source,
+            _ => {
+                if self.loaded.is_none() {
+                    self.loaded = Some(self.copy(Input::Source, self.graph.source));
+                }
+                Input::Node(self.loaded.expect("just converted"))
+            }
+        }
     }
-    fused
 }
 
-/// The stage that reads the source itself, where all that the last node does for it is a tone that it can take in.
-fn toned_source(
-    fused: &[FusedNode],
-    inputs: &[Input],
-    stage: &dyn Stage,
-) -> Option<Arc<dyn Stage>> {
+/// The stage that reads the source itself, if all that the last node does for it is an operation that it can fuse.
+fn fuse_before(fused: &[FusedNode], inputs: &[Input], stage: &dyn Stage) -> Option<Arc<dyn Stage>> {
     let (last, at) = (fused.last()?, fused.len() - 1);
-    let tone = match (&last.op, &last.points[..]) {
-        (Op::Copy, [point]) if last.inputs == [Input::Source] => point.tone(),
+    let op = match (&last.op, &last.points[..]) {
+        (Op::Copy, [point]) if last.inputs == [Input::Source] => point.point_op(),
         _ => return None,
     };
     // A crop from the source's corner has no offset, yet hides samples that the stage must not see.
     let whole = last.offset == (0, 0) && last.size == last.input_size;
-    (whole && inputs == [Input::Node(at)]).then(|| stage.toned_source(tone))?
+    (whole && inputs == [Input::Node(at)]).then(|| stage.fuse_before(op))?
 }
 
 type Replacement = Option<(Arc<dyn Stage>, Vec<Port>)>;
 
-/// Which stages disappear into another, and what that one becomes.
+/// Which stages another one absorbs, and what that one becomes.
 fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacement>) {
-    let mut swallowed = vec![false; graph.nodes.len()];
+    let mut absorbed = vec![false; graph.nodes.len()];
     let mut replaced: Vec<Replacement> = vec![None; graph.nodes.len()];
     for (i, node) in graph.nodes.iter().enumerate() {
-        let Some(stage) = node.stage.fused() else {
+        let Some(stage) = node.stage.fuse_inputs() else {
             continue;
         };
         let parents: Option<Vec<usize>> = node
@@ -235,10 +277,10 @@ fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacemen
             .all(|&j| graph.nodes[j].inputs == *common && common.len() == 1)
         {
             for j in parents {
-                swallowed[j] = true;
+                absorbed[j] = true;
             }
             replaced[i] = Some((stage, common.clone()));
         }
     }
-    (swallowed, replaced)
+    (absorbed, replaced)
 }

@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::{Plane, Tone};
+use crate::stage::{Plane, PointOp};
 
 pub const ENTRY: Entry = Entry {
     name: "binary",
@@ -33,5 +33,5 @@ point_stage!(
     "binary",
     1.0,
     |_this, v| if v > 0.0 { 1.0 } else { 0.0 },
-    |_this| Tone::Step(0.0)
+    |_this| PointOp::Step(0.0)
 );

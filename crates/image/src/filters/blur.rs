@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::square::{SquareStage, Toned};
+use super::square::{FuseAfter, SquareStage};
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -34,7 +34,7 @@ impl Filter for Blur {
     }
 }
 
-impl Toned for Blur {}
+impl FuseAfter for Blur {}
 
 impl Square for Blur {
     #[inline(always)]

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
+use super::point_op;
 use super::sobel_x::SobelX;
 use super::sobel_y::SobelY;
-use super::square::{SquareStage, Toned};
-use super::tone;
+use super::square::{FuseAfter, SquareStage};
 use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
 use crate::kernels::square::Square;
 use crate::row_view::RowView;
-use crate::stage::{RowContext, Stage, Tone};
+use crate::stage::{PointOp, RowContext, Stage};
 
 /// The length of a gradient from its two components.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Stage for Magnitude {
         lengths(cx.simd, gx, gy, out);
     }
 
-    fn fused(&self) -> Option<Arc<dyn Stage>> {
+    fn fuse_inputs(&self) -> Option<Arc<dyn Stage>> {
         Some(Arc::new(SquareStage {
             name: "sobel",
             kernel: Sobel,
@@ -125,13 +125,13 @@ impl Square for Sobel {
     }
 }
 
-impl Toned for Sobel {
-    fn toned(stage: &SquareStage<Self>, tone: Tone) -> Option<Arc<dyn Stage>> {
-        let Tone::Above(t) = tone else { return None };
+impl FuseAfter for Sobel {
+    fn fuse_after(stage: &SquareStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
+        let PointOp::Above(t) = op else { return None };
         Some(Arc::new(SquareStage {
             name: stage.name,
             kernel: SobelAbove {
-                square: tone::rise(|v| v.max(0.0).sqrt() > t),
+                square: point_op::last_not_above(|v| v.max(0.0).sqrt() > t),
             },
             size: stage.size,
             weight: stage.weight,
@@ -147,7 +147,7 @@ struct SobelAbove {
     square: f32,
 }
 
-impl Toned for SobelAbove {}
+impl FuseAfter for SobelAbove {}
 
 impl Square for SobelAbove {
     #[inline(always)]

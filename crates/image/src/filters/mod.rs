@@ -12,6 +12,7 @@ mod flip;
 mod gaussian;
 mod magnitude;
 mod point;
+pub mod point_op;
 mod posterize;
 mod resize;
 mod rotate;
@@ -21,7 +22,6 @@ mod sobel_x;
 mod sobel_y;
 mod square;
 mod threshold;
-pub mod tone;
 mod triangle;
 mod undistort;
 mod warp;
@@ -110,7 +110,7 @@ impl Arg {
 pub enum Role {
     /// Works on every plane at its own size (geometry, smoothing).
     EveryPlane,
-    /// Works on luma; chroma becomes 0.5 (edges, tones).
+    /// Works on luma; chroma becomes 0.5 (edges, brightness).
     Luma,
 }
 

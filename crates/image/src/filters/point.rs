@@ -1,16 +1,16 @@
 //! What every pointwise stage has in common.
 
 /// Makes `$stage` a pointwise [`Stage`](crate::stage::Stage) from the expression that maps one sample.
-/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`Tone`](crate::stage::Tone)
+/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`PointOp`](crate::stage::PointOp)
 /// where there is more to know.
 macro_rules! point_stage {
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr) => {
         point_stage!($stage, $name, $weight, |$this, $v| $value, |_this| {
-            $crate::stage::Tone::Other
+            $crate::stage::PointOp::Other
         });
     };
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr,
-     |$self:ident| $tone:expr) => {
+     |$self:ident| $op:expr) => {
         const _: () = {
             use $crate::for_each_level;
             use $crate::geometry::Rect;
@@ -88,9 +88,9 @@ macro_rules! point_stage {
                     Some(self)
                 }
 
-                fn tone(&self) -> $crate::stage::Tone {
+                fn point_op(&self) -> $crate::stage::PointOp {
                     let $self = self;
-                    $tone
+                    $op
                 }
 
                 fn weight(&self) -> f64 {

@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::{Plane, Tone};
+use crate::stage::{Plane, PointOp};
 
 pub const ENTRY: Entry = Entry {
     name: "posterize",
@@ -61,5 +61,5 @@ point_stage!(
     "posterize",
     4.0,
     |this, v| this.level(v) / (this.levels - 1.0),
-    |_this| Tone::Rising
+    |_this| PointOp::Rising
 );

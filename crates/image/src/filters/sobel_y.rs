@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::square::{SquareStage, Toned};
+use super::square::{FuseAfter, SquareStage};
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -39,7 +39,7 @@ impl SobelY {
     }
 }
 
-impl Toned for SobelY {}
+impl FuseAfter for SobelY {}
 
 impl Square for SobelY {
     #[inline(always)]

@@ -8,7 +8,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::square::{self, Square};
 use crate::row_view::RowView;
-use crate::stage::{RowContext, Stage, Tone};
+use crate::stage::{PointOp, RowContext, Stage};
 
 /// A 3x3 kernel in its place, on a plane of `size`.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub(super) struct SquareStage<K> {
 }
 
 /// A 3x3 kernel that may take in the pointwise stage after it.
-pub(super) trait Toned: Square {
-    /// The stage that gives what this one and then `tone` would.
-    fn toned(stage: &SquareStage<Self>, tone: Tone) -> Option<Arc<dyn Stage>> {
-        let _ = (stage, tone);
+pub(super) trait FuseAfter: Square {
+    /// The stage that gives the same as this one followed by `op`.
+    fn fuse_after(stage: &SquareStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
+        let _ = (stage, op);
         None
     }
 }
@@ -33,7 +33,7 @@ fn offsets() -> impl Iterator<Item = (i32, i32)> {
     (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)))
 }
 
-impl<K: Toned> Stage for SquareStage<K> {
+impl<K: FuseAfter> Stage for SquareStage<K> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -70,8 +70,8 @@ impl<K: Toned> Stage for SquareStage<K> {
         square::rows(cx.simd, self.kernel, &input[0], size, (x0, y), out);
     }
 
-    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
-        K::toned(self, tone)
+    fn fuse_after(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
+        K::fuse_after(self, op)
     }
 
     fn weight(&self) -> f64 {

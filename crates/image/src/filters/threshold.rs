@@ -6,7 +6,7 @@ use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::{Plane, Stage, Tone};
+use crate::stage::{Plane, PointOp, Stage};
 
 pub const ENTRY: Entry = Entry {
     name: "threshold",
@@ -53,7 +53,7 @@ point_stage!(
     "threshold",
     1.0,
     |this, v| if v > this.0 { v } else { 0.0 },
-    |this| Tone::Above(this.0)
+    |this| PointOp::Above(this.0)
 );
 point_stage!(Below, "threshold", 1.0, |this, v| if v < this.0 {
     v

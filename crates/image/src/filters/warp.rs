@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
-use super::tone;
+use super::point_op;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
+use crate::kernels::pointwise::{self, Pointwise, Same, with_point_op};
 use crate::kernels::taps::{self, TapRun};
-use crate::kernels::tones::{self, Pointwise, Same, with_tone};
 use crate::row_view::RowView;
-use crate::stage::{Batched, Resample, RowContext, Stage, Tone};
+use crate::stage::{Batched, PointOp, Resample, RowContext, Stage};
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {
@@ -38,9 +38,9 @@ pub struct Warp<M> {
     pub edge: Edge,
     pub weight: f64,
     /// What every sample goes through first.
-    pub before: Option<Tone>,
+    pub before: Option<PointOp>,
     /// What every output goes through last.
-    pub after: Option<Tone>,
+    pub after: Option<PointOp>,
 }
 
 impl<M: Bounded + Clone + 'static> Warp<M> {
@@ -76,7 +76,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
     }
 
     fn combine(&self, x: i32, y: i32, s: &[f32]) -> f32 {
-        let of = |tone, v| with_tone!(tone, |f| f.of(Scalar, v));
+        let of = |op, v| with_point_op!(op, |f| f.of(Scalar, v));
         let v = match (self.tap(x, y), s, self.edge) {
             (Some(t), &[a, b, c, d], _) => {
                 let [a, b, c, d] = [a, b, c, d].map(|v| of(self.before, v));
@@ -148,7 +148,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         x0: i32,
         out: &mut [&mut [f32]],
     ) {
-        with_tone!(self.before, |before| with_tone!(self.after, |after| {
+        with_point_op!(self.before, |before| with_point_op!(self.after, |after| {
             let sampling = Sampling {
                 map: &self.map,
                 edge: self.edge,
@@ -168,25 +168,25 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         self.before.is_none().then_some(self)
     }
 
-    fn toned(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
+    fn fuse_after(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
         let after = match self.after {
-            None => Some(tone),
-            Some(first) => tone::joined(first, tone),
+            None => Some(op),
+            Some(first) => point_op::joined(first, op),
         };
-        after.filter(|&tone| tones::has(tone)).map(|tone| {
+        after.filter(|&op| pointwise::has_kernel(op)).map(|op| {
             Warp {
-                after: Some(tone),
+                after: Some(op),
                 ..self.clone()
             }
             .stage()
         })
     }
 
-    fn toned_source(&self, tone: Tone) -> Option<Arc<dyn Stage>> {
-        let free = self.before.is_none() && tones::has(tone);
+    fn fuse_before(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
+        let free = self.before.is_none() && pointwise::has_kernel(op);
         free.then(|| {
             Warp {
-                before: Some(tone),
+                before: Some(op),
                 ..self.clone()
             }
             .stage()
@@ -210,7 +210,7 @@ impl<M: Bounded + Clone + 'static> Resample for Warp<M> {
 
 impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
     fn row(&self, simd: Simd, block: &Block<'_>, at: (i32, i32), out: Out<'_, '_>) {
-        with_tone!(self.after, |after| {
+        with_point_op!(self.after, |after| {
             let sampling = Sampling {
                 map: &self.map,
                 edge: self.edge,
@@ -223,9 +223,9 @@ impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
     }
 
     /// What follows must not ask for more than whether an output is above 0.
-    fn takes_steps(&self, simd: Simd, tone: Tone, out: Rect) -> bool {
-        let large = matches!(tone, Tone::Above(t) if t >= positive::LEAST);
-        let asks = self.after == Some(Tone::Step(0.0)) && self.before.is_none();
+    fn takes_steps(&self, simd: Simd, op: PointOp, out: Rect) -> bool {
+        let large = matches!(op, PointOp::Above(t) if t >= positive::LEAST);
+        let asks = self.after == Some(PointOp::Step(0.0)) && self.before.is_none();
         large && asks && positive::as_if_whole(simd, (&self.map, self.edge, self.size), out)
     }
 }

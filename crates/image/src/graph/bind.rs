@@ -16,8 +16,8 @@ const GREY: f32 = 0.5;
 /// Which planes a graph works on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Planes {
-    /// Luma gets every filter; chroma gets geometry and smoothing with fill 0.5, and is 0.5 from the first filter
-    /// of edges or tones on.
+    /// Luma gets every filter. Chroma gets geometry and smoothing with fill 0.5, and is 0.5 from the first filter of edges
+    /// or brightness on.
     #[default]
     Auto,
     /// Every filter on every plane, fill 0.5 on chroma.

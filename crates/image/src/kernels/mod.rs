@@ -8,10 +8,10 @@ pub mod bilinear;
 pub mod convert;
 pub mod interleaved;
 pub mod lanes;
+pub mod pointwise;
 pub mod prefetch;
 pub mod square;
 pub mod taps;
-pub mod tones;
 pub mod weigh;
 
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.

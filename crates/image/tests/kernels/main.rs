@@ -13,7 +13,7 @@ use evener_image::geometry::Rect;
 use evener_image::graph::plane::Node;
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::taps::{TapRun, blend_run};
-use evener_image::stage::{RowContext, STRIP, Stage, Tone};
+use evener_image::stage::{PointOp, RowContext, STRIP, Stage};
 use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 use evener_runtime::Simd;
 use planes::{Plane, Ring, Rng, defined, defined_plane};
@@ -87,25 +87,25 @@ struct Subject {
 }
 
 /// Tones that stages may take in, among them one that everything is above.
-const TONES: [Tone; 4] = [
-    Tone::Above(0.25),
-    Tone::Above(-0.5),
-    Tone::Step(0.5),
-    Tone::Step(0.0),
+const OPS: [PointOp; 4] = [
+    PointOp::Above(0.25),
+    PointOp::Above(-0.5),
+    PointOp::Step(0.5),
+    PointOp::Step(0.0),
 ];
 
-fn of_tone(tone: Tone, v: f32) -> f32 {
-    match tone {
-        Tone::Above(t) if v > t => v,
-        Tone::Step(t) if v > t => 1.0,
+fn of_op(op: PointOp, v: f32) -> f32 {
+    match op {
+        PointOp::Above(t) if v > t => v,
+        PointOp::Step(t) if v > t => 1.0,
         _ => 0.0,
     }
 }
 
-/// What a stage becomes with a tone, where it takes it in, and whether that comes first.
-fn toned(stage: &dyn Stage) -> Vec<(Arc<dyn Stage>, Tone, bool)> {
-    let after = TONES.map(|tone| stage.toned(tone).map(|s| (s, tone, false)));
-    let before = TONES.map(|tone| stage.toned_source(tone).map(|s| (s, tone, true)));
+/// What a stage becomes fused with an operation, and whether the operation comes first.
+fn fused(stage: &dyn Stage) -> Vec<(Arc<dyn Stage>, PointOp, bool)> {
+    let after = OPS.map(|op| stage.fuse_after(op).map(|s| (s, op, false)));
+    let before = OPS.map(|op| stage.fuse_before(op).map(|s| (s, op, true)));
     after.into_iter().chain(before).flatten().collect()
 }
 
@@ -136,11 +136,11 @@ fn subjects(text: &str, size: Size) -> Vec<Subject> {
     nodes
         .flat_map(|node| {
             let own = (node.stage.clone(), "stage ");
-            let plain = [Some(own), node.stage.fused().map(|f| (f, "fused "))];
+            let plain = [Some(own), node.stage.fuse_inputs().map(|f| (f, "fused "))];
             let plain: Vec<_> = plain.into_iter().flatten().collect();
-            let toned = plain.iter().flat_map(|(stage, _)| toned(&**stage));
-            let toned: Vec<_> = toned.map(|(t, _, _)| (t, "toned ")).collect();
-            let all = plain.into_iter().chain(toned);
+            let fused = plain.iter().flat_map(|(stage, _)| fused(&**stage));
+            let fused: Vec<_> = fused.map(|(t, _, _)| (t, "fused ")).collect();
+            let all = plain.into_iter().chain(fused);
             all.map(|(stage, what)| subject(node, &stage, what))
         })
         .collect()
@@ -413,7 +413,7 @@ fn a_fused_stage_is_the_stages_it_replaces() {
         let source = [Plane::random(size, &mut rng, true)];
         let gradients = [x, y].map(|stage| defined_plane(&*stage, &source, size));
         let expected = defined_plane(&*magnitude, &gradients, size);
-        let fused = magnitude.fused().expect("sobel has a fused stage");
+        let fused = magnitude.fuse_inputs().expect("sobel has a fused stage");
         let got = defined_plane(&*fused, &source, size);
         assert_same(&expected.samples, &got.samples, || {
             format!("fused sobel on {size}")
@@ -422,27 +422,27 @@ fn a_fused_stage_is_the_stages_it_replaces() {
 }
 
 #[test]
-fn a_toned_stage_is_the_two_stages_it_replaces() {
+fn a_fused_stage_is_the_two_stages_it_replaces() {
     let mut rng = Rng(7);
     let mut compared = (0, 0);
     for subject in all_subjects() {
         let inputs = inputs(&subject, &mut rng, true);
-        for (stage, tone, first) in toned(&*subject.stage) {
+        for (stage, op, first) in fused(&*subject.stage) {
             let mapped = |plane: &Plane| Plane {
                 size: plane.size,
-                samples: plane.samples.iter().map(|&v| of_tone(tone, v)).collect(),
+                samples: plane.samples.iter().map(|&v| of_op(op, v)).collect(),
             };
             let plane =
                 |stage: &dyn Stage, inputs: &[Plane]| defined_plane(stage, inputs, subject.size);
             let expected = if first {
-                let toned: Vec<Plane> = inputs.iter().map(mapped).collect();
-                plane(&*subject.stage, &toned)
+                let fused: Vec<Plane> = inputs.iter().map(mapped).collect();
+                plane(&*subject.stage, &fused)
             } else {
                 mapped(&plane(&*subject.stage, &inputs))
             };
             let got = plane(&*stage, &inputs);
             assert_same(&expected.samples, &got.samples, || {
-                format!("{} with {tone:?}, before: {first}", subject.text)
+                format!("{} with {op:?}, before: {first}", subject.text)
             });
             *(if first {
                 &mut compared.0

@@ -20,7 +20,7 @@ use evener_runtime::Simd;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::{Lanes, Scalar};
-use crate::kernels::tones::Pointwise;
+use crate::kernels::pointwise::Pointwise;
 use crate::row_view::RowView;
 
 /// Where an output sample reads its source: positions in samples, pixel centres at integers.
@@ -163,7 +163,7 @@ fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::tones::Same;
+    use crate::kernels::pointwise::Same;
 
     /// A turn by some degrees about a point.
     #[derive(Debug)]

@@ -7,7 +7,7 @@ use evener_runtime::Simd;
 use super::BATCH;
 use crate::kernels::has_avx2;
 use crate::kernels::lanes::{Avx2, Lanes};
-use crate::kernels::tones::Pointwise;
+use crate::kernels::pointwise::Pointwise;
 
 /// `false` if the processor or `simd` does not allow it, or the rows are shorter than a register.
 pub(super) fn interleave<P: Pointwise>(

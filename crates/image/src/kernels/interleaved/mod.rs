@@ -19,7 +19,7 @@ pub(crate) use avx2::transposed;
 use evener_runtime::Simd;
 
 use super::lanes::Scalar;
-use super::tones::Pointwise;
+use super::pointwise::Pointwise;
 
 /// Frames side by side: the lanes of a register of 256 bits.
 pub const BATCH: usize = 8;

@@ -9,7 +9,7 @@ use crate::kernels::bilinear::eight::{Eight, RUN};
 use crate::kernels::bilinear::{Map, Sampling};
 use crate::kernels::interleaved::{BATCH, transposed};
 use crate::kernels::lanes::{Avx2, Lanes};
-use crate::kernels::tones::{Pointwise, Same};
+use crate::kernels::pointwise::{Pointwise, Same};
 
 /// Where registers of the samples of all frames come from.
 trait Registers: Copy {

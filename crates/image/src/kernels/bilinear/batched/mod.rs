@@ -9,7 +9,7 @@ use super::{Map, Sampling, blend, tap};
 use crate::geometry::Rect;
 use crate::kernels::interleaved::BATCH;
 use crate::kernels::lanes::Scalar;
-use crate::kernels::tones::{Pointwise, Same};
+use crate::kernels::pointwise::{Pointwise, Same};
 
 /// Samples of several frames, side by side.
 #[derive(Clone, Copy, Debug)]

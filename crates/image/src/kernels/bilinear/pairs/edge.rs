@@ -7,7 +7,7 @@ use super::{View, blend, sampled};
 use crate::kernels::bilinear::eight::{Eight, span};
 use crate::kernels::bilinear::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
-use crate::kernels::tones::Pointwise;
+use crate::kernels::pointwise::Pointwise;
 
 /// At most a run of outputs from (x, y) on, and says whether they are all fill. `tried` is whether to sample all of
 /// them has been in vain, `sides` whether some of the first or the last may be fill.

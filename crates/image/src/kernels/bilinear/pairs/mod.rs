@@ -17,7 +17,7 @@ use super::eight::RUN;
 use super::spans::spans;
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
-use crate::kernels::tones::Pointwise;
+use crate::kernels::pointwise::Pointwise;
 use crate::row_view::{ContiguousRows, RowView};
 use crate::stage::STRIP;
 

@@ -1,9 +1,9 @@
-//! What is known of pointwise stages beyond their definition, so that two can become one that gives the same bits.
+//! Fusion of pointwise stages: two become one that gives the same bits.
 
 use std::sync::Arc;
 
 use super::point::point_stage;
-use crate::stage::{Stage, Tone};
+use crate::stage::{PointOp, Stage};
 
 /// 1 where v > t, else 0.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ point_stage!(
     "step",
     1.0,
     |this, v| if v > this.0 { 1.0 } else { 0.0 },
-    |this| Tone::Step(this.0)
+    |this| PointOp::Step(this.0)
 );
 
 /// The stage that gives 1 where v > t, else 0.
@@ -22,33 +22,33 @@ pub fn step(t: f32) -> Arc<dyn Stage> {
     Arc::new(Step(t))
 }
 
-/// One stage that gives the same as `first` and then `second`, where one is known.
+/// One stage that gives the same as `first` and then `second`, if one is known.
 pub fn join(first: &dyn Stage, second: &dyn Stage) -> Option<Arc<dyn Stage>> {
-    let t = match (first.tone(), second.tone()) {
-        (Tone::Rising, Tone::Step(u)) => {
+    let t = match (first.point_op(), second.point_op()) {
+        (PointOp::Rising, PointOp::Step(u)) => {
             let above = |v: f32| first.combine(0, 0, &[v]) > u;
-            (!above(f32::MIN)).then(|| rise(above))?
+            (!above(f32::MIN)).then(|| last_not_above(above))?
         }
         (first, second) => match joined(first, second)? {
-            Tone::Step(t) => t,
+            PointOp::Step(t) => t,
             _ => return None,
         },
     };
     Some(step(t))
 }
 
-/// The tone that gives the same as `first` and then `second`, where there is one.
-pub(super) fn joined(first: Tone, second: Tone) -> Option<Tone> {
+/// The operation that gives the same as `first` and then `second`, if there is one.
+pub(super) fn joined(first: PointOp, second: PointOp) -> Option<PointOp> {
     match (first, second) {
         // What is kept is above t; 0 is not above u.
-        (Tone::Above(t), Tone::Step(u)) if u >= 0.0 => Some(Tone::Step(t.max(u))),
+        (PointOp::Above(t), PointOp::Step(u)) if u >= 0.0 => Some(PointOp::Step(t.max(u))),
         _ => None,
     }
 }
 
-/// The largest number that is not `above`, which holds from some number on for all larger ones; the lowest of all where
-/// it always holds.
-pub(super) fn rise(above: impl Fn(f32) -> bool) -> f32 {
+/// The largest number that is not `above`, or the least of all numbers if every one is. `above` holds for all numbers from
+/// some number on.
+pub(super) fn last_not_above(above: impl Fn(f32) -> bool) -> f32 {
     let (mut low, mut high) = (order(f32::MIN), order(f32::INFINITY));
     if !above(f32::INFINITY) {
         return f32::INFINITY;
@@ -64,7 +64,7 @@ pub(super) fn rise(above: impl Fn(f32) -> bool) -> f32 {
     value(low)
 }
 
-/// The place of a number among all numbers; neighbours differ by 1, -0 and 0 too.
+/// The rank of a number among all numbers. Neighbours differ by 1, and so do -0 and 0.
 fn order(v: f32) -> i64 {
     let bits = v.to_bits();
     let magnitude = i64::from(bits & 0x7fff_ffff);

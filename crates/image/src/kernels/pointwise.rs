@@ -1,7 +1,7 @@
 //! Pointwise functions that kernels apply to registers as they load or store.
 
 use super::lanes::Lanes;
-use crate::stage::Tone;
+use crate::stage::PointOp;
 
 /// A pointwise function.
 pub trait Pointwise: Copy {
@@ -42,30 +42,30 @@ impl Pointwise for Step {
     }
 }
 
-/// Calls `$body` with `$name` bound to the function of an `Option<Tone>`; gives `$none` for a tone without one.
-macro_rules! with_tone {
-    ($tone:expr, |$name:ident| $body:expr) => {
-        match $tone {
+/// Calls `$body` with `$name` bound to the kernel of an `Option<PointOp>`, that of `Same` for `None`.
+macro_rules! with_point_op {
+    ($op:expr, |$name:ident| $body:expr) => {
+        match $op {
             None => {
-                let $name = $crate::kernels::tones::Same;
+                let $name = $crate::kernels::pointwise::Same;
                 $body
             }
-            Some($crate::stage::Tone::Above(t)) => {
-                let $name = $crate::kernels::tones::Above(t);
+            Some($crate::stage::PointOp::Above(t)) => {
+                let $name = $crate::kernels::pointwise::Above(t);
                 $body
             }
-            Some($crate::stage::Tone::Step(t)) => {
-                let $name = $crate::kernels::tones::Step(t);
+            Some($crate::stage::PointOp::Step(t)) => {
+                let $name = $crate::kernels::pointwise::Step(t);
                 $body
             }
-            Some(_) => unreachable!("a tone without a function is not taken in"),
+            Some(_) => unreachable!("an operation without a kernel is not fused"),
         }
     };
 }
 
-pub(crate) use with_tone;
+pub(crate) use with_point_op;
 
-/// Whether there is a function for `tone` here.
-pub fn has(tone: Tone) -> bool {
-    matches!(tone, Tone::Above(_) | Tone::Step(_))
+/// Whether `op` has a kernel here.
+pub fn has_kernel(op: PointOp) -> bool {
+    matches!(op, PointOp::Above(_) | PointOp::Step(_))
 }
