@@ -217,7 +217,7 @@ pub trait Batched: Send + Sync {
 
     /// Whether a step at the value of `op` may replace `op` before this stage: outputs in `out` have the same bits for
     /// samples from 0 to 1.25.
-    fn takes_steps(&self, simd: Simd, op: PointOp, out: Rect) -> bool;
+    fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool;
 }
 
 /// The plane a filter is bound to.

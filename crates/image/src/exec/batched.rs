@@ -102,7 +102,7 @@ fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -
     let op = sole_op(loads)??;
     let PointOp::Above(t) = op else { return None };
     let out = need.shift(warps.offset.0, warps.offset.1);
-    warp(warps)?.takes_steps(simd, op, out).then_some(t)
+    warp(warps)?.accepts_step(simd, op, out).then_some(t)
 }
 
 impl Batched {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::square::{FuseAfter, SquareStage};
+use super::stencil::{FuseAfter, StencilStage};
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::lanes::Lanes;
-use crate::kernels::square::Square;
+use crate::kernels::stencil::Stencil3x3;
 use crate::stage::Plane;
 
 pub const ENTRY: Entry = Entry {
@@ -24,7 +24,7 @@ struct Blur;
 
 impl Filter for Blur {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        let stage = SquareStage {
+        let stage = StencilStage {
             name: "blur",
             kernel: Blur,
             size: plane.size,
@@ -36,14 +36,20 @@ impl Filter for Blur {
 
 impl FuseAfter for Blur {}
 
-impl Square for Blur {
+impl Stencil3x3 for Blur {
     #[inline(always)]
-    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+    fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
         [s.smooth(left, middle, right), middle]
     }
 
     #[inline(always)]
-    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+    fn vertical<S: Lanes>(
+        self,
+        s: S,
+        upper: [S::V; 2],
+        middle: [S::V; 2],
+        lower: [S::V; 2],
+    ) -> S::V {
         s.mul(s.smooth(upper[0], middle[0], lower[0]), s.splat(1.0 / 16.0))
     }
 }

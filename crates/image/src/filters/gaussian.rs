@@ -8,7 +8,9 @@ use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::weigh::{Along, Down, Gathered, RUN, add, weigh, weighted};
+use crate::kernels::weighted_sum::{
+    GatheredTaps, HorizontalTaps, RUN, VerticalTaps, add, weighted_sum, weighted_sums,
+};
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
@@ -113,8 +115,9 @@ impl Stage for GaussianStage {
 
     fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
         let taps = self.weights.len();
-        let column = |c: usize| weighted(&self.weights, samples[c..].iter().step_by(taps).copied());
-        weighted(&self.weights, (0..taps).map(column))
+        let column =
+            |c: usize| weighted_sum(&self.weights, samples[c..].iter().step_by(taps).copied());
+        weighted_sum(&self.weights, (0..taps).map(column))
     }
 
     fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
@@ -124,11 +127,11 @@ impl Stage for GaussianStage {
             let column = &mut column[..run.len()];
             run.fill(0.0);
             for (c, &weight) in self.weights.iter().enumerate() {
-                let down = Gathered {
+                let down = GatheredTaps {
                     samples: &samples[c * n + at..],
                     stride: taps * n,
                 };
-                weigh(simd, &self.weights, &down, column);
+                weighted_sums(simd, &self.weights, &down, column);
                 add(simd, weight, column, run);
             }
         }
@@ -152,10 +155,10 @@ impl Stage for GaussianStage {
         let temp = cx.row(n + 2 * radius);
         let columns = padded(&input[0], width, x0, n, radius, temp, |columns, t| {
             let (lines, top) = (input[0], y - radius as i32);
-            weigh(
+            weighted_sums(
                 simd,
                 &self.weights,
-                &Down {
+                &VerticalTaps {
                     lines,
                     top,
                     bottom,
@@ -164,7 +167,7 @@ impl Stage for GaussianStage {
                 t,
             );
         });
-        weigh(simd, &self.weights, &Along(columns), out);
+        weighted_sums(simd, &self.weights, &HorizontalTaps(columns), out);
     }
 
     fn weight(&self) -> f64 {

@@ -7,12 +7,12 @@ use evener_runtime::Simd;
 use super::point_op;
 use super::sobel_x::SobelX;
 use super::sobel_y::SobelY;
-use super::square::{FuseAfter, SquareStage};
+use super::stencil::{FuseAfter, StencilStage};
 use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
-use crate::kernels::square::Square;
+use crate::kernels::stencil::Stencil3x3;
 use crate::row_view::RowView;
 use crate::stage::{PointOp, RowContext, Stage};
 
@@ -85,7 +85,7 @@ impl Stage for Magnitude {
     }
 
     fn fuse_inputs(&self) -> Option<Arc<dyn Stage>> {
-        Some(Arc::new(SquareStage {
+        Some(Arc::new(StencilStage {
             name: "sobel",
             kernel: Sobel,
             size: self.size,
@@ -111,24 +111,30 @@ impl Sobel {
     }
 }
 
-impl Square for Sobel {
+impl Stencil3x3 for Sobel {
     #[inline(always)]
-    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
-        let [x, _] = SobelX.along(s, left, middle, right);
-        let [y, _] = SobelY.along(s, left, middle, right);
+    fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+        let [x, _] = SobelX.horizontal(s, left, middle, right);
+        let [y, _] = SobelY.horizontal(s, left, middle, right);
         [x, y]
     }
 
     #[inline(always)]
-    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+    fn vertical<S: Lanes>(
+        self,
+        s: S,
+        upper: [S::V; 2],
+        middle: [S::V; 2],
+        lower: [S::V; 2],
+    ) -> S::V {
         s.sqrt(Sobel::squared(s, upper, middle, lower))
     }
 }
 
 impl FuseAfter for Sobel {
-    fn fuse_after(stage: &SquareStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
+    fn fuse_after(stage: &StencilStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
         let PointOp::Above(t) = op else { return None };
-        Some(Arc::new(SquareStage {
+        Some(Arc::new(StencilStage {
             name: stage.name,
             kernel: SobelAbove {
                 square: point_op::last_not_above(|v| v.max(0.0).sqrt() > t),
@@ -149,14 +155,20 @@ struct SobelAbove {
 
 impl FuseAfter for SobelAbove {}
 
-impl Square for SobelAbove {
+impl Stencil3x3 for SobelAbove {
     #[inline(always)]
-    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
-        Sobel.along(s, left, middle, right)
+    fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+        Sobel.horizontal(s, left, middle, right)
     }
 
     #[inline(always)]
-    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+    fn vertical<S: Lanes>(
+        self,
+        s: S,
+        upper: [S::V; 2],
+        middle: [S::V; 2],
+        lower: [S::V; 2],
+    ) -> S::V {
         let squared = Sobel::squared(s, upper, middle, lower);
         let most = s.splat(self.square);
         if s.any_above(squared, most) {

@@ -20,7 +20,7 @@ mod shrink;
 mod sobel;
 mod sobel_x;
 mod sobel_y;
-mod square;
+mod stencil;
 mod threshold;
 mod triangle;
 mod undistort;

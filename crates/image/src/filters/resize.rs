@@ -48,8 +48,8 @@ impl Filter for Resize {
         let from = plane.size;
         let shrinks = (size.w < from.w, size.h < from.h);
         if shrinks != (false, false) {
-            let columns = (Direction::Along, (from.w, size.w));
-            let rows = (Direction::Down, (from.h, size.h));
+            let columns = (Direction::Horizontal, (from.w, size.w));
+            let rows = (Direction::Vertical, (from.h, size.h));
             // What shrinks comes first, so that the other has less to do; rows, which cost less, before columns.
             let order = if shrinks.1 {
                 [rows, columns]

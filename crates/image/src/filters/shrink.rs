@@ -8,7 +8,9 @@ use super::triangle::Triangle;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::weigh::{Down, Windows, weigh, weigh_windows, weighted};
+use crate::kernels::weighted_sum::{
+    VerticalTaps, Windows, weighted_sum, weighted_sums, window_sums,
+};
 use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage};
 
@@ -16,9 +18,9 @@ use crate::stage::{RowContext, Stage};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// The width: outputs read samples side by side.
-    Along,
+    Horizontal,
     /// The height: outputs read samples one below the other.
-    Down,
+    Vertical,
 }
 
 /// Adds the stage that makes a side of `from` samples one of `to` samples, if that changes anything.
@@ -33,8 +35,8 @@ pub(super) fn push(
     }
     let before = graph.size_of(input);
     let size = match direction {
-        Direction::Along => Size { w: to, ..before },
-        Direction::Down => Size { h: to, ..before },
+        Direction::Horizontal => Size { w: to, ..before },
+        Direction::Vertical => Size { h: to, ..before },
     };
     let triangle = Triangle::new(from, to);
     graph.push(
@@ -61,8 +63,8 @@ impl Stage for Shrink {
 
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
         match self.direction {
-            Direction::Along => taps.extend(self.triangle.reads(x..x + 1).map(|x| (x, y))),
-            Direction::Down => taps.extend(self.triangle.reads(y..y + 1).map(|y| (x, y))),
+            Direction::Horizontal => taps.extend(self.triangle.reads(x..x + 1).map(|x| (x, y))),
+            Direction::Vertical => taps.extend(self.triangle.reads(y..y + 1).map(|y| (x, y))),
         }
     }
 
@@ -77,10 +79,10 @@ impl Stage for Shrink {
 
     fn combine(&self, x: i32, y: i32, samples: &[f32]) -> f32 {
         let at = match self.direction {
-            Direction::Along => x,
-            Direction::Down => y,
+            Direction::Horizontal => x,
+            Direction::Vertical => y,
         };
-        weighted(self.triangle.weights(at), samples.iter().copied())
+        weighted_sum(self.triangle.weights(at), samples.iter().copied())
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -88,7 +90,7 @@ impl Stage for Shrink {
             return Rect::default();
         }
         match self.direction {
-            Direction::Along => {
+            Direction::Horizontal => {
                 let columns = self.triangle.reads(out.x0..out.x1);
                 Rect {
                     x0: columns.start,
@@ -96,7 +98,7 @@ impl Stage for Shrink {
                     ..out
                 }
             }
-            Direction::Down => {
+            Direction::Vertical => {
                 let rows = self.triangle.reads(out.y0..out.y1);
                 Rect {
                     y0: rows.start,
@@ -118,19 +120,19 @@ impl Stage for Shrink {
         let lines = input[0];
         let left = lines.rect().x0;
         match self.direction {
-            Direction::Along => {
+            Direction::Horizontal => {
                 let windows: Windows<'_> = self.triangle.windows(x0 as usize);
-                weigh_windows(cx.simd, &windows, lines.row(y), left as usize, out);
+                window_sums(cx.simd, &windows, lines.row(y), left as usize, out);
             }
-            Direction::Down => {
+            Direction::Vertical => {
                 let rows = self.triangle.reads(y..y + 1);
-                let down = Down {
+                let down = VerticalTaps {
                     lines,
                     top: rows.start,
                     bottom: rows.end - 1,
                     first: (x0 - left) as usize,
                 };
-                weigh(cx.simd, self.triangle.weights(y), &down, out);
+                weighted_sums(cx.simd, self.triangle.weights(y), &down, out);
             }
         }
     }
@@ -138,8 +140,8 @@ impl Stage for Shrink {
     fn weight(&self) -> f64 {
         // Side by side, outputs do not lie in the lanes of a register.
         let each = match self.direction {
-            Direction::Along => 4.0,
-            Direction::Down => 1.0,
+            Direction::Horizontal => 4.0,
+            Direction::Vertical => 1.0,
         };
         each * self.triangle.taps() as f64
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::square::{FuseAfter, SquareStage};
+use super::stencil::{FuseAfter, StencilStage};
 use super::{Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::lanes::Lanes;
-use crate::kernels::square::Square;
+use crate::kernels::stencil::Stencil3x3;
 use crate::stage::{Plane, Stage};
 
 pub const ENTRY: Entry = Entry {
@@ -30,7 +30,7 @@ impl Filter for SobelY {
 
 impl SobelY {
     pub fn stage(size: Size) -> Arc<dyn Stage> {
-        Arc::new(SquareStage {
+        Arc::new(StencilStage {
             name: "sobel_y",
             kernel: SobelY,
             size,
@@ -41,14 +41,20 @@ impl SobelY {
 
 impl FuseAfter for SobelY {}
 
-impl Square for SobelY {
+impl Stencil3x3 for SobelY {
     #[inline(always)]
-    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
+    fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2] {
         [s.smooth(left, middle, right), middle]
     }
 
     #[inline(always)]
-    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], _middle: [S::V; 2], lower: [S::V; 2]) -> S::V {
+    fn vertical<S: Lanes>(
+        self,
+        s: S,
+        upper: [S::V; 2],
+        _middle: [S::V; 2],
+        lower: [S::V; 2],
+    ) -> S::V {
         s.sub(lower[0], upper[0])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::kernels::weigh::Windows;
+use crate::kernels::weighted_sum::Windows;
 
 /// Samples nearer to the end of a triangle than this have no weight: positions are not exact.
 const NONE: f64 = 1e-9;
@@ -79,7 +79,7 @@ impl Triangle {
         &self.weights[out as usize * self.taps..][..self.taps]
     }
 
-    /// What the outputs from one on weigh.
+    /// The windows of the outputs from `out` on.
     pub(super) fn windows(&self, out: usize) -> Windows<'_> {
         Windows {
             first: &self.first[out..],

@@ -223,10 +223,10 @@ impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
     }
 
     /// What follows must not ask for more than whether an output is above 0.
-    fn takes_steps(&self, simd: Simd, op: PointOp, out: Rect) -> bool {
+    fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool {
         let large = matches!(op, PointOp::Above(t) if t >= positive::LEAST);
         let asks = self.after == Some(PointOp::Step(0.0)) && self.before.is_none();
-        large && asks && positive::as_if_whole(simd, (&self.map, self.edge, self.size), out)
+        large && asks && positive::keeps_positive(simd, (&self.map, self.edge, self.size), out)
     }
 }
 
@@ -259,7 +259,7 @@ impl Map for Affine {
     }
 
     /// Rounding keeps the order of numbers.
-    fn rises(&self) -> Option<(bool, bool)> {
+    fn monotonic(&self) -> Option<(bool, bool)> {
         Some((self.x.0 >= 0.0, self.y.0 >= 0.0))
     }
 }

@@ -10,9 +10,9 @@ pub mod interleaved;
 pub mod lanes;
 pub mod pointwise;
 pub mod prefetch;
-pub mod square;
+pub mod stencil;
 pub mod taps;
-pub mod weigh;
+pub mod weighted_sum;
 
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
 #[macro_export]

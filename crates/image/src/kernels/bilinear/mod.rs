@@ -6,12 +6,12 @@
 
 pub mod batched;
 #[cfg(target_arch = "x86_64")]
-mod eight;
-#[cfg(target_arch = "x86_64")]
 mod pairs;
 pub mod positive;
 #[cfg(target_arch = "x86_64")]
 mod spans;
+#[cfg(target_arch = "x86_64")]
+mod taps8;
 
 use std::fmt::Debug;
 
@@ -30,7 +30,7 @@ pub trait Map: Debug + Send + Sync {
 
     /// Whether the columns of positions never fall from one output of a row to the next, and whether the rows of them
     /// do not; where one of them does, it never rises. `None` where they may do both.
-    fn rises(&self) -> Option<(bool, bool)> {
+    fn monotonic(&self) -> Option<(bool, bool)> {
         None
     }
 }
@@ -179,7 +179,7 @@ mod tests {
             (of(0.8, -0.6, 190.0), of(0.6, 0.8, -240.0))
         }
 
-        fn rises(&self) -> Option<(bool, bool)> {
+        fn monotonic(&self) -> Option<(bool, bool)> {
             Some((true, true))
         }
     }

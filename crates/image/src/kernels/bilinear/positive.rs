@@ -19,7 +19,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
 
-/// The least sample above 0 that [`as_if_whole`] speaks of; the largest is 1.25, more than any code means.
+/// The least sample above 0 that [`keeps_positive`] speaks of; the largest is 1.25, more than any code means.
 pub const LEAST: f32 = 1.0 / 1024.0;
 
 /// Weights below this, but not 0, make products that may vanish.
@@ -29,7 +29,7 @@ const SMALL: f32 = 1e-15;
 const NEAR: f32 = 1.0 / 128.0;
 
 /// Whether of each output in `out` it is certain that it is above 0 as it would be with a 1 for every sample above 0.
-pub fn as_if_whole<M: Map>(simd: Simd, (map, edge, plane): (&M, Edge, Size), out: Rect) -> bool {
+pub fn keeps_positive<M: Map>(simd: Simd, (map, edge, plane): (&M, Edge, Size), out: Rect) -> bool {
     let mut certain = true;
     look(simd, out.width(), map, edge, plane, out, &mut certain);
     certain
@@ -93,7 +93,7 @@ mod tests {
     fn certain_at(map: &Shift, edge: Edge, out: Rect) -> bool {
         let all: Vec<bool> = Simd::levels()
             .into_iter()
-            .map(|simd| as_if_whole(simd, (map, edge, PLANE), out))
+            .map(|simd| keeps_positive(simd, (map, edge, PLANE), out))
             .collect();
         assert!(all.iter().all(|&c| c == all[0]), "{map:?}: {all:?}");
         all[0]

@@ -23,7 +23,7 @@ pub(super) fn spans<M: Map>(
     (x, y): (i32, i32),
     n: usize,
 ) -> Option<[Range<usize>; STRIP]> {
-    let (right, down) = map.rises()?;
+    let (right, down) = map.monotonic()?;
     let y = s.count(y as f32);
     // All bits of the lanes where the conditions that hold from some output on do so for the one before the `count`th,
     // and of those where the ones that hold up to some output do.
@@ -90,7 +90,7 @@ mod tests {
             (of([a, b, c]), of([d, e, f]))
         }
 
-        fn rises(&self) -> Option<(bool, bool)> {
+        fn monotonic(&self) -> Option<(bool, bool)> {
             Some((self.0[0] >= 0.0, self.0[3] >= 0.0))
         }
     }

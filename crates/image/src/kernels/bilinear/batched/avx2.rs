@@ -5,14 +5,14 @@ use std::arch::x86_64::*;
 use evener_runtime::Simd;
 
 use super::{Block, Out, Samples};
-use crate::kernels::bilinear::eight::{Eight, RUN};
+use crate::kernels::bilinear::taps8::{RUN, Taps8};
 use crate::kernels::bilinear::{Map, Sampling};
 use crate::kernels::interleaved::{BATCH, transposed};
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::pointwise::{Pointwise, Same};
 
 /// Where registers of the samples of all frames come from.
-trait Registers: Copy {
+trait LoadBatch: Copy {
     /// Those of a place. Mark it `#[inline(always)]`.
     ///
     /// # Safety
@@ -23,7 +23,7 @@ trait Registers: Copy {
 #[derive(Clone, Copy)]
 struct Values(*const f32);
 
-impl Registers for Values {
+impl LoadBatch for Values {
     #[inline(always)]
     unsafe fn of(self, s: Avx2, place: usize) -> __m256 {
         // SAFETY: the caller's promise.
@@ -34,19 +34,19 @@ impl Registers for Values {
 #[derive(Clone, Copy)]
 struct Bits(*const u8);
 
-impl Registers for Bits {
+impl LoadBatch for Bits {
     #[inline(always)]
     unsafe fn of(self, s: Avx2, place: usize) -> __m256 {
         // SAFETY: the caller's promise; the table has a register for every byte.
-        unsafe { s.load(SPREAD.0[usize::from(*self.0.add(place))].as_ptr()) }
+        unsafe { s.load(BIT_VALUES.0[usize::from(*self.0.add(place))].as_ptr()) }
     }
 }
 
 /// The bits of every byte as values.
 #[repr(align(64))]
-struct Spread([[f32; BATCH]; 256]);
+struct BitValues([[f32; BATCH]; 256]);
 
-static SPREAD: Spread = {
+static BIT_VALUES: BitValues = {
     let mut values = [[0.0; BATCH]; 256];
     let mut i = 0;
     while i < 256 * BATCH {
@@ -54,7 +54,7 @@ static SPREAD: Spread = {
         values[byte][frame] = (byte >> frame & 1) as f32;
         i += 1;
     }
-    Spread(values)
+    BitValues(values)
 };
 
 /// `false` where the processor or `simd` does not allow it, or the row or the block is too small.
@@ -122,7 +122,7 @@ impl Taps {
         }
         let position = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
         let within = ((rect.x0, rect.x1 - 2), (rect.y0, rect.y1 - 2));
-        let Some(eight) = Eight::new(s, sampling.plane, sampling.edge, within, position) else {
+        let Some(eight) = Taps8::new(s, sampling.plane, sampling.edge, within, position) else {
             return Taps::NONE;
         };
         let mut taps = Taps {
@@ -146,7 +146,7 @@ impl Taps {
 /// `from` has the samples of `block`, which has two rows and columns at least, or none. There are [`BATCH`] outputs or
 /// more.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn run_by_run<M: Map, A: Pointwise, R: Registers>(
+unsafe fn run_by_run<M: Map, A: Pointwise, R: LoadBatch>(
     s: Avx2,
     sampling: &Sampling<'_, M, Same, A>,
     from: R,
@@ -194,7 +194,7 @@ unsafe fn run_by_run<M: Map, A: Pointwise, R: Registers>(
 /// below.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn sampled<M: Map, A: Pointwise, R: Registers>(
+unsafe fn sampled<M: Map, A: Pointwise, R: LoadBatch>(
     s: Avx2,
     sampling: &Sampling<'_, M, Same, A>,
     from: R,

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::run::Run;
 use super::{View, blend, sampled};
-use crate::kernels::bilinear::eight::{Eight, span};
+use crate::kernels::bilinear::taps8::{Taps8, span};
 use crate::kernels::bilinear::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
@@ -81,7 +81,7 @@ fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
 ) -> __m256 {
     let (plane, edge) = (sampling.plane, sampling.edge);
     let fill = _mm256_set1_ps(edge.fill());
-    let Some(taps) = Eight::new(s, plane, edge, (view.x, view.y), (sx, sy)) else {
+    let Some(taps) = Taps8::new(s, plane, edge, (view.x, view.y), (sx, sy)) else {
         return fill;
     };
     let at = taps.places((view.x.0, view.y.0), view.stride);

@@ -1,20 +1,20 @@
 //! Bilinear sampling on x86-64: the two samples of a row are read as one number of 64 bits.
 //!
 //! Places and weights of a run of outputs come first (`run.rs`), then their samples; what lies outside the source or at
-//! its edge goes its own way (`edge.rs`). A source that no private cache holds is asked for ahead (`ahead.rs`).
+//! its edge goes its own way (`edge.rs`). A source that no private cache holds is asked for ahead (`prefetcher.rs`).
 
-mod ahead;
 mod edge;
+mod prefetcher;
 mod run;
 
 use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use self::ahead::Ahead;
+use self::prefetcher::Prefetcher;
 use self::run::{Run, locate};
-use super::eight::RUN;
 use super::spans::spans;
+use super::taps8::RUN;
 use super::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
@@ -85,7 +85,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     (x0, y0): (i32, i32),
     out: &mut [&mut [f32]],
 ) {
-    let (mut run, mut ahead) = (Run::new(), Ahead::new());
+    let (mut run, mut prefetcher) = (Run::new(), Prefetcher::new());
     let far = view.data.len() > NEAR;
     let fill = sampling.after.of(Scalar, sampling.edge.fill());
     for (rows, y0) in out.chunks_mut(STRIP).zip((y0..).step_by(STRIP)) {
@@ -108,7 +108,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
         for first in (0..longest).step_by(RUN) {
             let next = last.start + first + RUN;
             if far && next < last.end {
-                ahead.run(s, sampling.map, view, (x0 + next as i32, y_last));
+                prefetcher.run(s, sampling.map, view, (x0 + next as i32, y_last));
             }
             for ((row, span), y) in rows.iter_mut().zip(&spans).zip(y0..) {
                 let start = span.start + first;
@@ -116,7 +116,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
                     continue;
                 }
                 if far {
-                    ahead.ask(view);
+                    prefetcher.step(view);
                 }
                 let part = &mut row[start..span.end.min(start + RUN)];
                 let at = (x0 + start as i32, y);

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::View;
 use crate::kernels::bilinear::Map;
-use crate::kernels::bilinear::eight::RUN;
+use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 
 /// Where the outputs of a run read, eight by eight.

@@ -10,7 +10,7 @@ pub trait Taps {
 }
 
 /// Taps one below the other.
-pub struct Down<'a> {
+pub struct VerticalTaps<'a> {
     /// The samples.
     pub lines: RowView<'a>,
     /// Row of tap 0; it may lie above the plane.
@@ -21,7 +21,7 @@ pub struct Down<'a> {
     pub first: usize,
 }
 
-impl Taps for Down<'_> {
+impl Taps for VerticalTaps<'_> {
     #[inline(always)]
     fn tap(&self, k: usize, at: usize) -> &[f32] {
         &self.lines.row((self.top + k as i32).clamp(0, self.bottom))[self.first + at..]
@@ -29,9 +29,9 @@ impl Taps for Down<'_> {
 }
 
 /// Taps side by side, tap 0 of output 0 first.
-pub struct Along<'a>(pub &'a [f32]);
+pub struct HorizontalTaps<'a>(pub &'a [f32]);
 
-impl Taps for Along<'_> {
+impl Taps for HorizontalTaps<'_> {
     #[inline(always)]
     fn tap(&self, k: usize, at: usize) -> &[f32] {
         &self.0[k + at..]
@@ -39,14 +39,14 @@ impl Taps for Along<'_> {
 }
 
 /// Taps one below the other, gathered: tap k of the outputs begins at `k * stride`.
-pub struct Gathered<'a> {
+pub struct GatheredTaps<'a> {
     /// The samples.
     pub samples: &'a [f32],
     /// From one tap to the next.
     pub stride: usize,
 }
 
-impl Taps for Gathered<'_> {
+impl Taps for GatheredTaps<'_> {
     #[inline(always)]
     fn tap(&self, k: usize, at: usize) -> &[f32] {
         &self.samples[k * self.stride + at..]
@@ -57,7 +57,7 @@ impl Taps for Gathered<'_> {
 pub const RUN: usize = 512;
 
 #[inline(always)]
-fn weigh_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
+fn weighted_sums_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
     // Four taps at a time, so that a sum is loaded and stored once for four of them; the order is that of one by one.
     let (fours, rest) = weights.as_chunks::<4>();
     for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
@@ -81,7 +81,7 @@ fn weigh_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
 
 for_each_level! {
     /// Sum of weight times sample over the taps, in order.
-    pub fn weigh<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) = weigh_body;
+    pub fn weighted_sums<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) = weighted_sums_body;
 }
 
 #[inline(always)]
@@ -98,7 +98,7 @@ for_each_level! {
 
 /// Sum of weight times sample, added in order.
 #[inline(always)]
-pub fn weighted(weights: &[f32], samples: impl Iterator<Item = f32>) -> f32 {
+pub fn weighted_sum(weights: &[f32], samples: impl Iterator<Item = f32>) -> f32 {
     weights
         .iter()
         .zip(samples)
@@ -116,28 +116,28 @@ pub struct Windows<'a> {
 }
 
 #[inline(always)]
-fn weigh_windows_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
+fn window_sums_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
     // What has a length that is known takes no loop and one test of where it ends.
     match windows.taps {
-        2 => weigh_arrays::<2>(windows, samples, origin, out),
-        3 => weigh_arrays::<3>(windows, samples, origin, out),
-        4 => weigh_arrays::<4>(windows, samples, origin, out),
-        5 => weigh_arrays::<5>(windows, samples, origin, out),
-        6 => weigh_arrays::<6>(windows, samples, origin, out),
-        7 => weigh_arrays::<7>(windows, samples, origin, out),
-        8 => weigh_arrays::<8>(windows, samples, origin, out),
+        2 => fixed_window_sums::<2>(windows, samples, origin, out),
+        3 => fixed_window_sums::<3>(windows, samples, origin, out),
+        4 => fixed_window_sums::<4>(windows, samples, origin, out),
+        5 => fixed_window_sums::<5>(windows, samples, origin, out),
+        6 => fixed_window_sums::<6>(windows, samples, origin, out),
+        7 => fixed_window_sums::<7>(windows, samples, origin, out),
+        8 => fixed_window_sums::<8>(windows, samples, origin, out),
         taps => {
             let weights = windows.weights.chunks_exact(taps);
             for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
                 let samples = &samples[first as usize - origin..][..weights.len()];
-                *o = weighted(weights, samples.iter().copied());
+                *o = weighted_sum(weights, samples.iter().copied());
             }
         }
     }
 }
 
 #[inline(always)]
-fn weigh_arrays<const TAPS: usize>(
+fn fixed_window_sums<const TAPS: usize>(
     windows: &Windows<'_>,
     samples: &[f32],
     origin: usize,
@@ -160,5 +160,5 @@ for_each_level! {
     /// row. Outputs are computed one by one, but many are under way at once. Bound: two loads a tap, which makes this
     /// most of a plane's time: 1920x1080 to 960x540 takes 1.0 ms on one thread of a Xeon with AVX-512, and FFmpeg's
     /// scaler, whose sums are of 16-bit integers, 0.4 ms.
-    pub fn weigh_windows(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) = weigh_windows_body;
+    pub fn window_sums(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) = window_sums_body;
 }

@@ -11,18 +11,24 @@ use crate::row_view::RowView;
 use crate::stage::STRIP;
 
 /// A function of a 3x3 neighbourhood: the samples of each row are combined, then what the three rows gave.
-pub trait Square: Copy + Debug + Send + Sync + 'static {
+pub trait Stencil3x3: Copy + Debug + Send + Sync + 'static {
     /// Of the left, middle and right samples of a row; mark it `#[inline(always)]`.
-    fn along<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2];
+    fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2];
 
     /// Of what the upper, middle and lower rows gave; mark it `#[inline(always)]`.
-    fn down<S: Lanes>(self, s: S, upper: [S::V; 2], middle: [S::V; 2], lower: [S::V; 2]) -> S::V;
+    fn vertical<S: Lanes>(
+        self,
+        s: S,
+        upper: [S::V; 2],
+        middle: [S::V; 2],
+        lower: [S::V; 2],
+    ) -> S::V;
 }
 
 /// The definition: of nine samples, row after row.
-pub fn of_nine<K: Square>(kernel: K, s: &[f32]) -> f32 {
-    let row = |r: usize| kernel.along(Scalar, s[3 * r], s[3 * r + 1], s[3 * r + 2]);
-    kernel.down(Scalar, row(0), row(1), row(2))
+pub fn eval<K: Stencil3x3>(kernel: K, s: &[f32]) -> f32 {
+    let row = |r: usize| kernel.horizontal(Scalar, s[3 * r], s[3 * r + 1], s[3 * r + 2]);
+    kernel.vertical(Scalar, row(0), row(1), row(2))
 }
 
 /// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out`, at most [`STRIP`], have one length. Beyond
@@ -30,7 +36,7 @@ pub fn of_nine<K: Square>(kernel: K, s: &[f32]) -> f32 {
 ///
 /// # Panics
 /// If `lines` lacks a sample that is read, or there are more rows.
-pub fn rows<K: Square>(
+pub fn rows<K: Stencil3x3>(
     simd: evener_runtime::Simd,
     kernel: K,
     lines: &RowView<'_>,
@@ -54,7 +60,7 @@ pub fn rows<K: Square>(
     for (row, y) in input.iter_mut().zip(y - 1..) {
         *row = &lines.row(y.clamp(0, height - 1))[from..to];
     }
-    square(simd, n, kernel, ends, input, out);
+    rows_of(simd, n, kernel, ends, input, out);
 }
 
 /// Which ends of a run are ends of the plane.
@@ -67,11 +73,11 @@ struct Ends {
 for_each_width! {
     /// Outputs of input rows that are one sample longer on either side where the plane goes on, two rows more than
     /// `out`.
-    fn square<K: Square>(wide n, kernel: K, ends: Ends, input: &[&[f32]], out: &mut [&mut [f32]]) = square_body;
+    fn rows_of<K: Stencil3x3>(wide n, kernel: K, ends: Ends, input: &[&[f32]], out: &mut [&mut [f32]]) = rows_body;
 }
 
 #[inline(always)]
-fn square_body<S: Lanes, K: Square>(
+fn rows_body<S: Lanes, K: Stencil3x3>(
     s: S,
     kernel: K,
     ends: Ends,
@@ -110,7 +116,7 @@ fn square_body<S: Lanes, K: Square>(
 /// `input` has two rows more than `out`. Outputs have `at + U * N` samples; inputs have `before` more, and one more
 /// again on either side unless `ends` says that the plane ends there.
 #[inline(always)]
-unsafe fn strip<S: Lanes, K: Square, const U: usize>(
+unsafe fn strip<S: Lanes, K: Stencil3x3, const U: usize>(
     s: S,
     kernel: K,
     input: &[&[f32]],
@@ -123,17 +129,17 @@ unsafe fn strip<S: Lanes, K: Square, const U: usize>(
     unsafe {
         let first = input.get_unchecked(0).as_ptr().add(before + at);
         let second = input.get_unchecked(1).as_ptr().add(before + at);
-        let mut upper = [along(s, kernel, first, ends); U];
-        let mut middle = [along(s, kernel, second, ends); U];
+        let mut upper = [combined(s, kernel, first, ends); U];
+        let mut middle = [combined(s, kernel, second, ends); U];
         for u in 1..U {
-            upper[u] = along(s, kernel, first.add(u * S::N), ends);
-            middle[u] = along(s, kernel, second.add(u * S::N), ends);
+            upper[u] = combined(s, kernel, first.add(u * S::N), ends);
+            middle[u] = combined(s, kernel, second.add(u * S::N), ends);
         }
         for (out, input) in out.iter_mut().zip(input.get_unchecked(2..)) {
             let (from, to) = (input.as_ptr().add(before + at), out.as_mut_ptr().add(at));
             for u in 0..U {
-                let lower = along(s, kernel, from.add(u * S::N), ends);
-                let v = kernel.down(s, upper[u], middle[u], lower);
+                let lower = combined(s, kernel, from.add(u * S::N), ends);
+                let v = kernel.vertical(s, upper[u], middle[u], lower);
                 s.store(v, to.add(u * S::N));
                 (upper[u], middle[u]) = (middle[u], lower);
             }
@@ -146,7 +152,7 @@ unsafe fn strip<S: Lanes, K: Square, const U: usize>(
 /// # Safety
 /// `N` samples are there, and one before and after unless it ends there, which `left` and `right` say.
 #[inline(always)]
-unsafe fn along<S: Lanes, K: Square>(
+unsafe fn combined<S: Lanes, K: Stencil3x3>(
     s: S,
     kernel: K,
     here: *const f32,
@@ -165,23 +171,28 @@ unsafe fn along<S: Lanes, K: Square>(
         } else {
             s.load(here.add(1))
         };
-        kernel.along(s, l, middle, r)
+        kernel.horizontal(s, l, middle, r)
     }
 }
 
 /// The nine taps of a 3x3 neighbourhood, row after row, one run of outputs after the other.
-pub fn of_runs<K: Square>(simd: evener_runtime::Simd, kernel: K, samples: &[f32], out: &mut [f32]) {
+pub fn eval_runs<K: Stencil3x3>(
+    simd: evener_runtime::Simd,
+    kernel: K,
+    samples: &[f32],
+    out: &mut [f32],
+) {
     if !out.is_empty() {
         runs(simd, out.len(), kernel, samples, out);
     }
 }
 
 for_each_width! {
-    fn runs<K: Square>(wide n, kernel: K, samples: &[f32], out: &mut [f32]) = runs_body;
+    fn runs<K: Stencil3x3>(wide n, kernel: K, samples: &[f32], out: &mut [f32]) = runs_body;
 }
 
 #[inline(always)]
-fn runs_body<S: Lanes, K: Square>(s: S, kernel: K, samples: &[f32], out: &mut [f32]) {
+fn runs_body<S: Lanes, K: Stencil3x3>(s: S, kernel: K, samples: &[f32], out: &mut [f32]) {
     let n = out.len();
     assert!(n >= S::N && samples.len() >= 9 * n);
     let last = n - S::N;
@@ -193,7 +204,7 @@ fn runs_body<S: Lanes, K: Square>(s: S, kernel: K, samples: &[f32], out: &mut [f
             let upper = three(s, kernel, rows, n);
             let middle = three(s, kernel, rows.add(3 * n), n);
             let lower = three(s, kernel, rows.add(6 * n), n);
-            let v = kernel.down(s, upper, middle, lower);
+            let v = kernel.vertical(s, upper, middle, lower);
             s.store(v, out.as_mut_ptr().add(at));
         }
         if at == last {
@@ -208,10 +219,10 @@ fn runs_body<S: Lanes, K: Square>(s: S, kernel: K, samples: &[f32], out: &mut [f
 /// # Safety
 /// `N` samples at each of the three are inside one allocation.
 #[inline(always)]
-unsafe fn three<S: Lanes, K: Square>(s: S, kernel: K, row: *const f32, n: usize) -> [S::V; 2] {
+unsafe fn three<S: Lanes, K: Stencil3x3>(s: S, kernel: K, row: *const f32, n: usize) -> [S::V; 2] {
     // SAFETY: the caller's promise.
     unsafe {
         let (left, middle, right) = (s.load(row), s.load(row.add(n)), s.load(row.add(2 * n)));
-        kernel.along(s, left, middle, right)
+        kernel.horizontal(s, left, middle, right)
     }
 }

@@ -6,13 +6,13 @@ use evener_runtime::Simd;
 
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::square::{self, Square};
+use crate::kernels::stencil::{self, Stencil3x3};
 use crate::row_view::RowView;
 use crate::stage::{PointOp, RowContext, Stage};
 
 /// A 3x3 kernel in its place, on a plane of `size`.
 #[derive(Debug)]
-pub(super) struct SquareStage<K> {
+pub(super) struct StencilStage<K> {
     pub name: &'static str,
     pub kernel: K,
     pub size: Size,
@@ -20,9 +20,9 @@ pub(super) struct SquareStage<K> {
 }
 
 /// A 3x3 kernel that may take in the pointwise stage after it.
-pub(super) trait FuseAfter: Square {
+pub(super) trait FuseAfter: Stencil3x3 {
     /// The stage that gives the same as this one followed by `op`.
-    fn fuse_after(stage: &SquareStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
+    fn fuse_after(stage: &StencilStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {
         let _ = (stage, op);
         None
     }
@@ -33,7 +33,7 @@ fn offsets() -> impl Iterator<Item = (i32, i32)> {
     (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)))
 }
 
-impl<K: FuseAfter> Stage for SquareStage<K> {
+impl<K: FuseAfter> Stage for StencilStage<K> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -47,11 +47,11 @@ impl<K: FuseAfter> Stage for SquareStage<K> {
     }
 
     fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        square::of_nine(self.kernel, samples)
+        stencil::eval(self.kernel, samples)
     }
 
     fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
-        square::of_runs(simd, self.kernel, samples, out);
+        stencil::eval_runs(simd, self.kernel, samples, out);
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -67,7 +67,7 @@ impl<K: FuseAfter> Stage for SquareStage<K> {
         out: &mut [&mut [f32]],
     ) {
         let size = (self.size.w as i32, self.size.h as i32);
-        square::rows(cx.simd, self.kernel, &input[0], size, (x0, y), out);
+        stencil::rows(cx.simd, self.kernel, &input[0], size, (x0, y), out);
     }
 
     fn fuse_after(&self, op: PointOp) -> Option<Arc<dyn Stage>> {

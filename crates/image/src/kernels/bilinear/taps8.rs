@@ -12,7 +12,7 @@ use crate::kernels::lanes::{Avx2, Lanes};
 pub(super) const RUN: usize = 128;
 
 /// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.
-pub(super) struct Eight {
+pub(super) struct Taps8 {
     /// Columns of the left samples.
     x: __m256i,
     /// Rows of the upper samples.
@@ -62,7 +62,7 @@ pub(super) fn span<M: Map>(
     start.min(end)..end
 }
 
-impl Eight {
+impl Taps8 {
     /// Of the source positions (sx, sy) in a plane, or `None` if all are fill. Columns and rows are those between the
     /// least and the most, which have to hold all that are not fill; so nothing outside is read for those that are, nor
     /// for positions that are no numbers.
@@ -74,7 +74,7 @@ impl Eight {
         edge: Edge,
         (columns, rows): ((i32, i32), (i32, i32)),
         (mut sx, mut sy): (__m256, __m256),
-    ) -> Option<Eight> {
+    ) -> Option<Taps8> {
         let zero = _mm256_setzero_ps();
         let (right, bottom) = (s.splat((plane.w - 1) as f32), s.splat((plane.h - 1) as f32));
         let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
@@ -98,7 +98,7 @@ impl Eight {
         };
         let x = clamp(_mm256_cvttps_epi32(sx), columns);
         let y = clamp(_mm256_cvttps_epi32(sy), rows);
-        Some(Eight {
+        Some(Taps8 {
             fx: _mm256_sub_ps(sx, _mm256_cvtepi32_ps(x)),
             fy: _mm256_sub_ps(sy, _mm256_cvtepi32_ps(y)),
             x,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::View;
 use crate::kernels::bilinear::Map;
-use crate::kernels::bilinear::eight::RUN;
+use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::stage::STRIP;
 
@@ -14,7 +14,7 @@ const FLAT: u32 = 11;
 
 /// Where a run of outputs reads, to be asked for while the one before it is computed: bit by bit, since few lines can
 /// be on their way at once.
-pub(super) struct Ahead {
+pub(super) struct Prefetcher {
     places: [u32; RUN],
     /// Those that have not been asked for.
     left: Range<usize>,
@@ -22,9 +22,9 @@ pub(super) struct Ahead {
     share: usize,
 }
 
-impl Ahead {
+impl Prefetcher {
     pub(super) fn new() -> Self {
-        Ahead {
+        Prefetcher {
             places: [0; RUN],
             left: 0..0,
             share: 0,
@@ -76,7 +76,7 @@ impl Ahead {
     /// Asks for some of them: for all while a strip of rows is computed.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn ask(&mut self, view: &View<'_>) {
+    pub(super) fn step(&mut self, view: &View<'_>) {
         let end = self.left.end.min(self.left.start + self.share);
         for &at in &self.places[self.left.start..end] {
             let sample = view.data.as_ptr().wrapping_add(at as usize);
