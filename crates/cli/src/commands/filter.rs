@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_image::graph::{Graph, Planes};
-use evener_image::session::{self, Options, Session, Sound};
+use evener_image::session::{self, Audio, Options, Session};
 use evener_runtime::Topology;
 
 use crate::closing::{self, Amount, Output};
@@ -84,11 +84,11 @@ pub fn run(args: Args) -> Ended {
     args.stream.check_apart(None, &args.output)?;
 
     let signals = Signals::take()?;
-    let sound = match args.no_audio {
-        true => Sound::LeftOut,
-        false => Sound::Copied,
+    let audio = match args.no_audio {
+        true => Audio::Omitted,
+        false => Audio::Copied,
     };
-    let session = Session::open(&graph, args.planes, &args.input, &args.output, sound)?;
+    let session = Session::open(&graph, args.planes, &args.input, &args.output, audio)?;
     args.stream
         .check_apart(session.input().id(), &args.output)?;
     let started = args.stream.start(&signals)?;

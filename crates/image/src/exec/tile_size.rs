@@ -26,10 +26,10 @@ pub struct TileSize {
 /// Rows assumed where a tile is as high as its job.
 const JOB: i32 = 128;
 /// Largest level-1 cache counted on, so that the choice does not differ from machine to machine without need.
-const NEAREST: usize = 32 << 10;
+const L1_BYTES: usize = 32 << 10;
 
 /// Most bytes that the rings of a worker take, if a smaller tile can help it.
-const MEMORY: usize = 1 << 20;
+const MAX_RING_BYTES: usize = 1 << 20;
 
 /// The tile with the lowest predicted cost per output sample.
 pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize {
@@ -44,9 +44,9 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
             let tile = predict(nodes, size, columns, rows.min(JOB).min(h));
             let tile = TileSize { rows, ..tile };
             let cost = tile.ops * pressure(tile.bytes, private_cache) + tile.overhead;
-            let beyond = tile.memory.max(MEMORY);
+            let beyond = tile.memory.max(MAX_RING_BYTES);
             let better = best.as_ref().is_none_or(|(least, b)| {
-                let most = b.memory.max(MEMORY);
+                let most = b.memory.max(MAX_RING_BYTES);
                 beyond < most || beyond == most && cost < least * 0.999
             });
             if better {
@@ -67,7 +67,7 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
 /// Slowdown from rings that leave the nearest cache, and then the private one.
 fn pressure(bytes: usize, private_cache: usize) -> f64 {
     let beyond = |limit: usize| (bytes as f64 / limit as f64 - 1.0).clamp(0.0, 4.0);
-    1.0 + 0.02 * beyond(NEAREST / 2) + 1.0 * beyond(private_cache / 2)
+    1.0 + 0.02 * beyond(L1_BYTES / 2) + 1.0 * beyond(private_cache / 2)
 }
 
 /// A call of a kernel on a row costs about 200 cycles; an operation, vectorised, about a quarter of one.

@@ -17,9 +17,9 @@ use crate::row_view::RowView;
 use crate::stage::{RowContext, STRIP};
 
 /// Output rows of [`block`] where no stage reads at computed positions: rings are as low as that allows.
-const LOW: i32 = 6;
+const STENCIL_ROWS: i32 = 6;
 /// Samples of a row between pointwise stages that are sure to stay in the nearest cache.
-const NEAR: usize = 4096;
+const L1_SAMPLES: usize = 4096;
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -100,7 +100,7 @@ pub(super) fn block(nodes: &[FusedNode]) -> i32 {
     if tile_size::scattered(nodes) {
         STRIP as i32
     } else {
-        LOW
+        STENCIL_ROWS
     }
 }
 
@@ -223,7 +223,7 @@ impl Tiled {
         }
         let last = n - 1;
         let mut context = RowContext { simd, temp };
-        let backwards = rises(demands, n, blocks);
+        let backwards = reads_upwards(demands, n, blocks);
         for step in 0..blocks {
             let b = if backwards { blocks - 1 - step } else { step };
             let wanted = &demands[b * n..(b + 1) * n];
@@ -359,7 +359,7 @@ pub(super) fn block_demands(
 }
 
 /// Whether some node is read upwards while blocks go down, so that blocks should go up.
-fn rises(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
+fn reads_upwards(demands: &[Range<i32>], n: usize, blocks: usize) -> bool {
     (0..n - 1).any(|i| {
         let mut wanted = (0..blocks)
             .map(|b| &demands[b * n + i])
@@ -458,7 +458,7 @@ impl<'a> Reader<'a> {
         if n == 0 {
             return;
         }
-        let most = (NEAR / n).clamp(1, out.len());
+        let most = (L1_SAMPLES / n).clamp(1, out.len());
         if steps.len() < (most + 2) * n {
             steps.resize((most + 2) * n, 0.0);
         }

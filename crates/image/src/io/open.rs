@@ -202,7 +202,7 @@ impl Output {
             (Output::Y4m(writer), Some(origin)) => {
                 let height = writer.format().map_or(0, |format| format.height);
                 let colour = origin.unusual_colour(height);
-                let (beside, mut lost) = (origin.beside(), Vec::new());
+                let (beside, mut lost) = (origin.other_streams(), Vec::new());
                 if !beside.is_empty() {
                     lost.push(format!("{beside} left out, as y4m holds frames alone"));
                 }
@@ -248,11 +248,11 @@ impl Output {
 /// An output that can be made, as far as its name tells.
 pub struct Planned {
     text: OsString,
-    way: Way,
+    kind: OutputKind,
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum OutputKind {
     Null,
     Stdout,
     Y4m,
@@ -268,13 +268,13 @@ enum Way {
 pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
-    let planned = |way| {
+    let planned = |kind| {
         let text = text.to_owned();
-        Ok(Planned { text, way })
+        Ok(Planned { text, kind })
     };
     match text.to_str() {
-        Some("null:") => return planned(Way::Null),
-        Some("-" | "/dev/stdout") => return planned(Way::Stdout),
+        Some("null:") => return planned(OutputKind::Null),
+        Some("-" | "/dev/stdout") => return planned(OutputKind::Stdout),
         _ => {}
     }
     let name = one_line(&text.to_string_lossy());
@@ -288,9 +288,9 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     }
     let special = matches!(Place::of(path), Ok(Place::InPlace));
     if has_y4m_name(path) || special {
-        return planned(Way::Y4m);
+        return planned(OutputKind::Y4m);
     }
-    planned(Way::Ffmpeg(Kind::of(&Tools::default(), path)?))
+    planned(OutputKind::Ffmpeg(Kind::of(&Tools::default(), path)?))
 }
 
 impl Planned {
@@ -315,20 +315,20 @@ impl Planned {
         };
         let old = || fs::metadata(path).ok().as_ref().and_then(FileId::of);
         let name = one_line(&self.text.to_string_lossy());
-        match self.way {
-            Way::Null => Ok(Output::Null(Null::new())),
-            Way::Stdout => {
+        match self.kind {
+            OutputKind::Null => Ok(Output::Null(Null::new())),
+            OutputKind::Stdout => {
                 let writer = y4m::Writer::stdout()?;
                 source.exclude(writer.get_ref().id(), writer.name())?;
                 Ok(y4m(writer))
             }
-            Way::Ffmpeg(kind) => {
+            OutputKind::Ffmpeg(kind) => {
                 source.exclude(old(), &name)?;
                 let tools = Tools::default();
                 let encoder = Encoder::of_kind(kind, &tools, path, format, timing, source, origin)?;
                 Ok(Output::Ffmpeg(Box::new(encoder)))
             }
-            Way::Y4m => {
+            OutputKind::Y4m => {
                 let out = OutputFile::create(path, source)?;
                 Ok(y4m(y4m::Writer::new(out, name)))
             }

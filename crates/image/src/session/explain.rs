@@ -71,18 +71,18 @@ impl Explanation<'_> {
         }
         let values = self.session.bound.input.depth == Depth::F32;
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
-        let facts = Facts::of(&tiled, graph, self.job(graph));
-        write!(f, "\n        a tile of {} takes ", area(facts.tile))?;
-        for (name, rect) in facts.between {
+        let summary = TileSummary::of(&tiled, graph, self.job(graph));
+        write!(f, "\n        a tile of {} takes ", area(summary.tile))?;
+        for (name, rect) in summary.between {
             write!(f, "{} of {name}, ", area(rect))?;
         }
-        write!(f, "{} of the input", area(facts.read))?;
+        write!(f, "{} of the input", area(summary.read))?;
         write!(
             f,
             "\n        {} KiB of {} KiB private cache, {:.2}x the operations of sequential",
             tiled.tile().bytes.div_ceil(1024),
             self.private_cache / 1024,
-            facts.work
+            summary.work
         )
     }
 }
@@ -99,7 +99,7 @@ fn area(rect: Rect) -> String {
 }
 
 /// A tile in the middle of a plane and what region inference finds that it needs.
-struct Facts {
+struct TileSummary {
     tile: Rect,
     /// What fused stages before the last compute for it.
     between: Vec<(String, Rect)>,
@@ -109,9 +109,9 @@ struct Facts {
     work: f64,
 }
 
-impl Facts {
+impl TileSummary {
     /// A tile is no higher than `job` rows.
-    fn of(tiled: &Tiled, graph: &PlaneGraph, job: i32) -> Facts {
+    fn of(tiled: &Tiled, graph: &PlaneGraph, job: i32) -> TileSummary {
         let (nodes, size) = (tiled.nodes(), graph.size);
         let columns = tiled.tile().columns.min(size.w as i32);
         let rows = tiled.tile().rows.min(job);
@@ -142,7 +142,7 @@ impl Facts {
             .sum();
         let before = nodes.len().saturating_sub(1);
         let between = nodes[..before].iter().zip(&needs).rev();
-        Facts {
+        TileSummary {
             tile,
             between: between
                 .filter_map(|(node, rect)| Some((name(node)?, *rect)))

@@ -13,7 +13,7 @@ pub(super) fn mixed_by(timing: &Timing, bound: &Bound) -> Option<String> {
     let nodes = bound.planes.iter().flat_map(|plane| &plane.nodes);
     let stage = nodes
         .into_iter()
-        .find(|node| !keeps_apart(node))?
+        .find(|node| !keeps_field(node))?
         .stage
         .name();
     Some(format!(
@@ -23,7 +23,7 @@ pub(super) fn mixed_by(timing: &Timing, bound: &Bound) -> Option<String> {
 }
 
 /// Whether each row is made from one row of the same field alone.
-fn keeps_apart(node: &Node) -> bool {
+fn keeps_field(node: &Node) -> bool {
     let middle = node.size.h as i32 / 2;
     let from = |y: i32| {
         let out = Rect {

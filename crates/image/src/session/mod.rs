@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use evener_image::graph::{Graph, Planes};
-//! use evener_image::session::{Options, Session, Sound};
+//! use evener_image::session::{Audio, Options, Session};
 //! use evener_runtime::Runtime;
 //!
 //! let graph = Graph::parse("undistort,rotate=6,crop=0.8")?;
-//! let session = Session::open(&graph, Planes::Auto, "in.y4m", "out.mkv", Sound::Copied)?;
+//! let session = Session::open(&graph, Planes::Auto, "in.y4m", "out.mkv", Audio::Copied)?;
 //! println!("{}", session.run(&Runtime::new()?, Options::default())?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -45,11 +45,11 @@ pub struct Session {
 
 /// What becomes of the sound of a file, where both ends go through FFmpeg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sound {
+pub enum Audio {
     /// It is copied.
     Copied,
     /// It is left out.
-    LeftOut,
+    Omitted,
 }
 
 /// What can be chosen about a run; everything has a default.
@@ -86,15 +86,15 @@ impl Session {
         planes: Planes,
         input: impl AsRef<OsStr>,
         output: impl AsRef<OsStr>,
-        sound: Sound,
+        audio: Audio,
     ) -> Result<Session, Error> {
         let planned = plan_output(output)?;
         let input = open_input(input)?;
         let bound = graph.bind(input.format(), planes)?;
         let source = input.source_file();
-        let origin = input.origin().cloned().map(|origin| match sound {
-            Sound::Copied => origin,
-            Sound::LeftOut => origin.without_sound(),
+        let origin = input.origin().cloned().map(|origin| match audio {
+            Audio::Copied => origin,
+            Audio::Omitted => origin.without_audio(),
         });
         let mut timing = *input.timing();
         let mixes = fields::mixed_by(&timing, &bound);
@@ -145,7 +145,7 @@ impl Session {
     /// # Errors
     /// There is no memory for the frames, or what could not be read, computed or written, by number of the frame.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
-        room_for(&self.bound)?;
+        check_memory(&self.bound)?;
         let Session {
             service,
             mut input,
@@ -159,9 +159,9 @@ impl Session {
         #[cfg(debug_assertions)]
         if let Some(frame) = options.panic_at {
             let (source, service) = panic_at::wrap(input, service, frame);
-            return Ok(flow(runtime, source, service, output, options)?);
+            return Ok(run_stream(runtime, source, service, output, options)?);
         }
-        Ok(flow(runtime, input, service, output, options)?)
+        Ok(run_stream(runtime, input, service, output, options)?)
     }
 }
 
@@ -169,7 +169,7 @@ impl Session {
 const IN_FLIGHT: usize = 5;
 
 /// Makes sure of memory for all frames of a stream, since running out of it later ends the process.
-fn room_for(bound: &Bound) -> Result<(), Error> {
+fn check_memory(bound: &Bound) -> Result<(), Error> {
     let (input, output) = (bound.input.frame_bytes(), bound.output.frame_bytes());
     let bytes = IN_FLIGHT * (input + output);
     Vec::<u8>::new()
@@ -184,7 +184,7 @@ fn room_for(bound: &Bound) -> Result<(), Error> {
         })
 }
 
-fn flow<Src, S, K>(
+fn run_stream<Src, S, K>(
     runtime: &Runtime,
     source: Src,
     service: S,

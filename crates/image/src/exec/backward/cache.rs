@@ -77,7 +77,7 @@ impl Plane {
     }
 
     /// Whether element (x, y) is valid, and how many elements from it on, before column `end`, are like it.
-    fn alike(&self, y: usize, x: usize, end: usize) -> (bool, usize) {
+    fn equal_run(&self, y: usize, x: usize, end: usize) -> (bool, usize) {
         let bits = |x: usize| self.valid[y * self.words + x / WORD].load(Ordering::Acquire);
         // Each word is looked at once: another worker may make elements valid in between.
         let mut word = bits(x);
@@ -163,7 +163,7 @@ pub(super) struct Missing {
 }
 
 /// A run of an intermediate: what is there is read, the rest computed and kept.
-pub(super) fn through(
+pub(super) fn read_or_compute(
     plane: &Plane,
     run: Run<'_>,
     missing: &mut Missing,
@@ -175,7 +175,7 @@ pub(super) fn through(
             let (row, mut x, end) = (y as usize, x0 as usize, x0 as usize + n);
             let mut rest = out;
             while x < end {
-                let (valid, n) = plane.alike(row, x, end);
+                let (valid, n) = plane.equal_run(row, x, end);
                 let (part, after) = rest.split_at_mut(n);
                 if valid {
                     plane.read(row, x, part);

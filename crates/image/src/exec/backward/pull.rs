@@ -84,7 +84,7 @@ impl Pull<'_> {
             Mode::Cached(cache) if intermediate => {
                 let compute =
                     |run: Run<'_>, out: &mut [f32]| self.compute(step, run, work, below, out);
-                cache::through(cache.plane(i), run, missing, out, compute);
+                cache::read_or_compute(cache.plane(i), run, missing, out, compute);
             }
             Mode::Store if intermediate => {
                 self.compute(step, run, work, below, out);
@@ -112,7 +112,7 @@ impl Pull<'_> {
             }
             Kind::Shift(dx, dy) => {
                 let lists = (&mut work.xs, &mut work.ys);
-                self.moved(step, step.inputs[0], run, (*dx, *dy), lists, below, out);
+                self.shifted(step, step.inputs[0], run, (*dx, *dy), lists, below, out);
             }
             Kind::Stencil(offsets) => self.stencil(step, offsets, run, work, below, out),
             Kind::Resample => self.resample(step, run, work, below, out),
@@ -146,7 +146,7 @@ impl Pull<'_> {
             if rect.width() * rect.height() > 2 * n * offsets.len() {
                 return false;
             }
-            source::boxed(self.simd, self.source, rect, boxed)
+            source::load_box(self.simd, self.source, rect, boxed)
         } else {
             return false;
         };
@@ -161,7 +161,7 @@ impl Pull<'_> {
 
     /// The run of a port moved by an offset; beyond the plane the edge sample, pulled for each output that reads it.
     #[allow(clippy::too_many_arguments)]
-    fn moved(
+    fn shifted(
         &self,
         step: &Step,
         port: Port,
@@ -224,7 +224,7 @@ impl Pull<'_> {
             .iter()
             .flat_map(|&port| offsets.iter().map(move |&by| (port, by)));
         for ((port, by), tap) in reads.zip(samples.chunks_exact_mut(n)) {
-            self.moved(
+            self.shifted(
                 step,
                 port,
                 run,
@@ -270,11 +270,11 @@ impl Pull<'_> {
         let (x, y) = (&taps.x[..inside], &taps.y[..inside]);
         let (samples, blended) = sized(samples, 5 * inside).split_at_mut(4 * inside);
         if port == Port::Source {
-            source::squares(self.source, x, y, samples);
+            source::quads(self.source, x, y, samples);
         } else {
             let corners = [(0, 0), (1, 0), (0, 1), (1, 1)];
             for (by, corner) in corners.into_iter().zip(samples.chunks_exact_mut(inside)) {
-                self.moved(
+                self.shifted(
                     step,
                     port,
                     Run::List { xs: x, ys: y },

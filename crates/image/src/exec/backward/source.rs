@@ -54,24 +54,24 @@ fn list(width: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(us
 }
 
 /// The 2 x 2 samples whose upper left ones are (`xs[i]`, `ys[i]`): a run of each, one after the other.
-pub(super) fn squares(source: &Source<'_>, xs: &[i32], ys: &[i32], out: &mut [f32]) {
+pub(super) fn quads(source: &Source<'_>, xs: &[i32], ys: &[i32], out: &mut [f32]) {
     let size = source.size();
     match source {
         Source::U8(rows, _, scale) => {
             let values = of_8_bits(*scale);
-            each_square(rows, size, xs, ys, out, |code| values[usize::from(code)]);
+            each_quad(rows, size, xs, ys, out, |code| values[usize::from(code)]);
         }
         Source::U10(rows, _, scale) => {
             let values = scale.table();
             let value = |code| of_10_bits(*scale, values, code);
-            each_square(rows, size, xs, ys, out, value);
+            each_quad(rows, size, xs, ys, out, value);
         }
-        Source::F32(rows, _) => each_square(rows, size, xs, ys, out, |value| value),
+        Source::F32(rows, _) => each_quad(rows, size, xs, ys, out, |value| value),
     }
 }
 
 #[inline(always)]
-fn each_square<T: Copy>(
+fn each_quad<T: Copy>(
     rows: &[T],
     size: Size,
     xs: &[i32],
@@ -103,7 +103,7 @@ fn each_square<T: Copy>(
 }
 
 /// The samples of `rect`, inside the plane, as values that a row kernel reads.
-pub(super) fn boxed<'m>(
+pub(super) fn load_box<'m>(
     simd: Simd,
     source: &Source<'_>,
     rect: Rect,

@@ -1,11 +1,11 @@
 //! Whether what was decoded is all there was: `ffmpeg` reads a cut or damaged file as far as it can and succeeds.
 
+use crate::io::ffmpeg::log_line::{Level, LogLine, summary};
 use crate::io::ffmpeg::probe::{Probed, Stream, seconds};
-use crate::io::ffmpeg::speech::{Level, Line, summary};
 
 /// What a whole file has.
 #[derive(Debug, Default)]
-pub(super) struct Whole {
+pub(super) struct Expected {
     /// The name of its format, which is what its demuxer calls itself.
     demuxer: String,
     /// The number of the stream that is decoded.
@@ -16,16 +16,16 @@ pub(super) struct Whole {
     guess: Option<u64>,
 }
 
-impl Whole {
+impl Expected {
     /// `rate` is how many frames a second are written of it.
-    pub(super) fn of(probed: &Probed, rate: f64) -> Whole {
+    pub(super) fn of(probed: &Probed, rate: f64) -> Expected {
         let Some(video) = probed.video() else {
-            return Whole::default();
+            return Expected::default();
         };
         let counted = video.nb_frames.parse().ok().filter(|&n: &u64| n > 0);
         let times_rate = |seconds: f64| Some((seconds * rate).round() as u64).filter(|&n| n > 0);
         let by_time = video.seconds().and_then(times_rate);
-        let steady = varies(video, rate).is_none();
+        let steady = variable_rate(video, rate).is_none();
         // An edit list of QuickTime hides frames that are counted, and time stamps of broadcasts may jump.
         let frames = match (counted, by_time) {
             (Some(counted), Some(by_time)) if probed.format.format_name.starts_with("mov") => {
@@ -39,7 +39,7 @@ impl Whole {
         let alone = probed.streams.len() == 1;
         let of_file = seconds(&probed.format.duration).and_then(times_rate);
         let jumps = ["mpegts", "mpeg"].contains(&probed.format.format_name.as_str());
-        Whole {
+        Expected {
             demuxer: probed.format.format_name.clone(),
             stream: video.index,
             frames: frames
@@ -53,12 +53,12 @@ impl Whole {
     }
 
     /// Frames to expect, as well as is known.
-    pub(super) fn expected(&self) -> Option<u64> {
+    pub(super) fn frames(&self) -> Option<u64> {
         self.frames.or(self.guess)
     }
 
     /// Why `frames` frames are not all there was, or not as they were: what was `said`, and the number there should be.
-    pub(super) fn missing(&self, frames: u64, said: &[Line]) -> Option<(String, Option<u64>)> {
+    pub(super) fn missing(&self, frames: u64, said: &[LogLine]) -> Option<(String, Option<u64>)> {
         let begun = said.iter().position(|l| l.text.starts_with("Output #0"));
         // Before the first frame is complained of what was recorded from the middle of a broadcast, too.
         let said = &said[begun.map_or(0, |at| at + 1)..];
@@ -76,12 +76,12 @@ impl Whole {
 
     /// Whether a line means that something is missing. Decoders complain of much that does no harm, as a reference that
     /// an encoder did not need: what counts is that a frame could not be decoded, or the file not be read.
-    fn tells_of_damage(&self, line: &Line) -> bool {
+    fn tells_of_damage(&self, line: &LogLine) -> bool {
         let says = |words: &str| line.text.contains(words);
         let of_stream = |words: &str| says(&format!("{words}{}", self.stream));
         match line.level {
             Level::Error => {
-                (!self.demuxer.is_empty() && line.speaker == self.demuxer)
+                (!self.demuxer.is_empty() && line.component == self.demuxer)
                     || says("Error while decoding stream #0:")
                     || says("Error submitting packet to decoder")
                     || says("corrupt decoded frame")
@@ -98,7 +98,7 @@ impl Whole {
 
 /// The average rate of a stream, if `rate` is another one: by more than containers round, and by frames that are
 /// repeated or left out.
-pub(super) fn varies(video: &Stream, rate: f64) -> Option<f64> {
+pub(super) fn variable_rate(video: &Stream, rate: f64) -> Option<f64> {
     let average = video.average_rate()?;
     let apart = (average - rate).abs();
     let frames = video
@@ -108,7 +108,7 @@ pub(super) fn varies(video: &Stream, rate: f64) -> Option<f64> {
 }
 
 /// Frames that FFmpeg repeated and left out, to make the rate constant, by its last report.
-pub(super) fn evened_out(said: &[Line]) -> Option<(u64, u64)> {
+pub(super) fn rate_conversion(said: &[LogLine]) -> Option<(u64, u64)> {
     let report = said.iter().rfind(|line| line.text.starts_with("frame="))?;
     let number = |key: &str| {
         let mut words = report.text.split_whitespace();
@@ -123,12 +123,12 @@ pub(super) fn evened_out(said: &[Line]) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn whole(json: &str) -> Whole {
-        Whole::of(&serde_json::from_str(json).unwrap(), 25.0)
+    fn whole(json: &str) -> Expected {
+        Expected::of(&serde_json::from_str(json).unwrap(), 25.0)
     }
 
-    fn lines(text: &str) -> Vec<Line> {
-        text.lines().filter_map(Line::read).collect()
+    fn lines(text: &str) -> Vec<LogLine> {
+        text.lines().filter_map(LogLine::read).collect()
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
             );
             let whole = whole(&json);
             assert_eq!(
-                (whole.frames, whole.expected()),
+                (whole.frames, whole.frames()),
                 (frames, expected),
                 "{stream}"
             );
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn frames_that_are_made_up_are_counted() {
-        let of = |text: &str| evened_out(&lines(text));
+        let of = |text: &str| rate_conversion(&lines(text));
         let report = "[info] frame=   35 fps=0.0 Lsize=  158kB dup=25 drop=3 speed=1.29e+03x";
         assert_eq!(of(report), Some((25, 3)));
         assert_eq!(of(&report.replace("dup=25 drop=3 ", "")), None);

@@ -8,11 +8,11 @@ use evener_files::{Error as FileError, one_line};
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::damage::{Whole, evened_out, varies};
+use crate::io::ffmpeg::damage::{Expected, rate_conversion, variable_rate};
 use crate::io::ffmpeg::origin::{Origin, matrix_for};
 use crate::io::ffmpeg::pixels::{closest, is_rgb, range};
 use crate::io::ffmpeg::probe::{self, Probed};
-use crate::io::ffmpeg::{FileArgument, Process, Tools, words};
+use crate::io::ffmpeg::{FileArgument, Process, Tools, split_args};
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file FFmpeg can decode: `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
@@ -23,12 +23,12 @@ use crate::io::y4m::{self, HeaderError};
 pub struct Decoder {
     process: Process,
     reader: y4m::Reader<ChildStdout>,
-    whole: Whole,
+    expected: Expected,
     origin: Origin,
     /// It is known, and told, that the file's own rate is not constant.
     varies: bool,
     read: u64,
-    over: bool,
+    ended: bool,
 }
 
 impl Decoder {
@@ -52,7 +52,7 @@ impl Decoder {
         }
         let rate = reader.timing().rate;
         let rate = f64::from(rate.num) / f64::from(rate.den);
-        let average = probed.video().and_then(|video| varies(video, rate));
+        let average = probed.video().and_then(|video| variable_rate(video, rate));
         if let Some(average) = average {
             origin.lost.push(format!(
                 "its frame rate varies ({} on average) and is made {}",
@@ -70,11 +70,11 @@ impl Decoder {
         Ok(Decoder {
             process,
             reader,
-            whole: Whole::of(&probed, rate),
+            expected: Expected::of(&probed, rate),
             origin,
             varies: average.is_some(),
             read: 0,
-            over: false,
+            ended: false,
         })
     }
 
@@ -91,7 +91,7 @@ impl Decoder {
     /// Frames to expect, where the file tells how many or how long it is. Good for progress; it may be a few more or
     /// less.
     pub fn frames(&self) -> Option<u64> {
-        self.whole.expected()
+        self.expected.frames()
     }
 
     /// What the file holds beside the frames.
@@ -109,7 +109,7 @@ impl Decoder {
     /// # Errors
     /// `frame` is not of [`Decoder::format`], FFmpeg failed, or the file was cut or damaged, with FFmpeg's words.
     pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
-        if self.over {
+        if self.ended {
             return Ok(false);
         }
         match self.reader.read(frame) {
@@ -121,9 +121,9 @@ impl Decoder {
                 Ok(true)
             }
             Ok(false) => {
-                self.over = true;
+                self.ended = true;
                 let said = self.process.wait(self.read)?;
-                if let Some((said, expected)) = self.whole.missing(self.read, &said) {
+                if let Some((said, expected)) = self.expected.missing(self.read, &said) {
                     return Err(Error::Damaged {
                         name: self.reader.name().to_owned(),
                         frames: self.read,
@@ -133,23 +133,24 @@ impl Decoder {
                 }
                 self.process.warn(&said);
                 // Some containers tell of a constant rate what is none.
-                if let Some((repeated, left_out)) = evened_out(&said).filter(|_| !self.varies) {
+                if let Some((repeated, left_out)) = rate_conversion(&said).filter(|_| !self.varies)
+                {
                     tracing::warn!(
                         "{}: its frame rate varies; {repeated} frames were repeated and {left_out} left out",
                         self.reader.name()
                     );
                 }
-                self.origin.ended();
+                self.origin.set_read_to_end();
                 Ok(false)
             }
             Err(error @ Error::FrameFormat { .. }) => Err(error),
             Err(Error::Truncated { .. }) => {
-                self.over = true;
+                self.ended = true;
                 self.process.wait(self.read)?;
                 Err(self.process.failed(self.read, None))
             }
             Err(error) => {
-                self.over = true;
+                self.ended = true;
                 Err(error)
             }
         }
@@ -178,10 +179,13 @@ fn start(
     let file = FileArgument::of(name, &origin.file)?;
     let video = probed.video();
     // Level `info` says when the output begins: what was said before is about how the file begins.
-    let mut arguments = words("-v level+info -hide_banner -nostats -nostdin");
-    if origin.lead != 0.0 {
+    let mut arguments = split_args("-v level+info -hide_banner -nostats -nostdin");
+    if origin.start_offset != 0.0 {
         // Or else the first frame would be repeated from the start of the file on.
-        arguments.extend(words(&format!("-itsoffset {:.6}", -origin.lead)));
+        arguments.extend(split_args(&format!(
+            "-itsoffset {:.6}",
+            -origin.start_offset
+        )));
     }
     arguments.extend(["-i".into(), file.argument, "-map".into()]);
     let stream = video.filter(|video| !video.codec_name.is_empty());
@@ -191,7 +195,7 @@ fn start(
         let convert = format!("scale=out_color_matrix={matrix}:out_range=tv,format={pixels}");
         arguments.extend(["-vf".into(), convert.into()]);
     }
-    arguments.extend(words(&format!(
+    arguments.extend(split_args(&format!(
         "-f yuv4mpegpipe -strict -1 -pix_fmt {pixels} pipe:1"
     )));
     let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();

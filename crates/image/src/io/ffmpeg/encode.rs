@@ -11,7 +11,7 @@ use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::ffmpeg::mux::Mux;
-use crate::io::ffmpeg::{Kind, Origin, Process, Tools, file_argument, words};
+use crate::io::ffmpeg::{Kind, Origin, Process, Tools, file_argument, split_args};
 use crate::io::y4m;
 
 /// Writes any file FFmpeg can encode, codec and container chosen by FFmpeg from the extension: `ffmpeg` encodes in a
@@ -84,8 +84,9 @@ impl Encoder {
         let mode = source.mode();
         let staged = Staged::named(&path, mode, old.as_ref())?;
         let (options, lost) = options(kind, &path, format, timing, origin);
-        let mut arguments =
-            words("-v level+error -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0");
+        let mut arguments = split_args(
+            "-v level+error -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
+        );
         arguments.extend(options);
         let temporary = staged.temporary().unwrap_or(&path).to_owned();
         arguments.push(file_argument(temporary.as_os_str()));
@@ -207,7 +208,7 @@ impl Encoder {
             origin,
             video: self.staged.temporary().unwrap_or(&self.path),
             target: joined.temporary().unwrap_or(&self.path),
-            seconds: (!origin.is_whole())
+            seconds: (!origin.is_read_to_end())
                 .then(|| self.frames as f64 * f64::from(self.rate.den) / f64::from(self.rate.num)),
         }
         .run()?;
@@ -240,7 +241,7 @@ fn options(
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     if kind == Kind::Picture {
         // The name is a name, even with a `%`.
-        options.extend(words("-update 1"));
+        options.extend(split_args("-update 1"));
     }
     if ['t', 'b'].contains(&timing.interlace) {
         if kind.keeps_fields(format.height) {
@@ -250,7 +251,7 @@ fn options(
                 "bff"
             };
             filters.push(format!("setfield={first}"));
-            options.extend(words("-flags +ilme+ildct"));
+            options.extend(split_args("-flags +ilme+ildct"));
         } else {
             lost.push(format!(
                 "interlaced frames are written as whole ones to .{extension} of this size"
@@ -282,7 +283,7 @@ fn options(
     }
     if format.chroma == Chroma::C420 {
         let siting = colour.siting.as_deref().unwrap_or("unspecified");
-        options.extend(words(&format!("-chroma_sample_location {siting}")));
+        options.extend(split_args(&format!("-chroma_sample_location {siting}")));
     }
     match &origin.mastering {
         Some(mastering) if kind == Kind::H264 => {
@@ -297,7 +298,7 @@ fn options(
         Kind::Picture if !origin.streams.is_empty() => {
             lost.push(format!(
                 "{} left out, as a picture holds none",
-                origin.beside()
+                origin.other_streams()
             ));
         }
         _ if !has_others(origin) => {

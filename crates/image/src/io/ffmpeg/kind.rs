@@ -7,8 +7,8 @@ use std::process::Stdio;
 use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
 
 use crate::io::error::Error;
-use crate::io::ffmpeg::speech::summary;
-use crate::io::ffmpeg::{Tools, file_argument, is_installed, output, words};
+use crate::io::ffmpeg::log_line::summary;
+use crate::io::ffmpeg::{Tools, file_argument, is_installed, output, split_args};
 
 /// What a file of some extension can hold, as FFmpeg chooses the format and the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn try_out(tools: &Tools, path: &Path, name: &str) -> Result<(), Error> {
     };
     let staged = Staged::named(&path, SourceFile::default().mode(), None)?;
     let temporary = staged.temporary().unwrap_or(&path);
-    let mut arguments = words(
+    let mut arguments = split_args(
         "-v level+error -nostdin -y -f rawvideo -pixel_format yuv420p -video_size 352x288 -framerate 25 \
          -i file:/dev/zero -frames:v 1",
     );

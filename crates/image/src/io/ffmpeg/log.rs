@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
-use super::speech::Line;
+use super::log_line::LogLine;
 
 /// What a child process says on its standard error, kept in an unnamed file: the child never waits for somebody to
 /// read it, and no thread is needed.
@@ -49,7 +49,7 @@ impl Log {
     }
 
     /// Its lines, of a long one those at the end.
-    pub(super) fn lines(&self) -> Vec<Line> {
+    pub(super) fn lines(&self) -> Vec<LogLine> {
         let length = self.file.metadata().map_or(0, |m| m.len());
         let from = self.dropped.max(length.saturating_sub(LOG_KEPT));
         let mut bytes = vec![0; length.saturating_sub(from) as usize];
@@ -61,7 +61,7 @@ impl Log {
             Some((_, rest)) if from > 0 && !rest.trim().is_empty() => rest,
             _ => &text,
         };
-        whole.lines().filter_map(Line::read).collect()
+        whole.lines().filter_map(LogLine::read).collect()
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     fn shown(log: &Log) -> Vec<String> {
-        log.lines().iter().map(Line::shown).collect()
+        log.lines().iter().map(LogLine::shown).collect()
     }
 
     #[test]

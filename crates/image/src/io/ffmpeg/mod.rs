@@ -1,22 +1,22 @@
 //! Every other format, through the `ffmpeg` program: y4m over pipes, one process an input or output.
 
+mod child;
 mod damage;
 mod decode;
 mod encode;
 mod kind;
 mod log;
+mod log_line;
 mod mux;
 mod origin;
 mod pixels;
 mod probe;
-mod running;
-mod speech;
 
+pub use child::kill_programs;
 pub use decode::Decoder;
 pub use encode::Encoder;
 pub(crate) use kind::Kind;
 pub use origin::Origin;
-pub use running::kill_programs;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,9 +28,9 @@ use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
 use evener_files::{Error as FileError, one_line};
 
 use crate::io::error::Error;
+use child::ManagedChild;
 use log::Log;
-use running::Running;
-use speech::{Level, Line, summary};
+use log_line::{Level, LogLine, summary};
 
 /// The programs that decode and encode.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ fn file_argument(name: &OsStr) -> OsString {
 }
 
 /// Arguments without white space in them.
-fn words(text: &str) -> Vec<OsString> {
+fn split_args(text: &str) -> Vec<OsString> {
     text.split_whitespace().map(OsString::from).collect()
 }
 
@@ -130,7 +130,7 @@ fn output(
     program: &Path,
     arguments: &[&OsStr],
     stdin: Stdio,
-) -> Result<Option<(Output, Vec<Line>)>, Error> {
+) -> Result<Option<(Output, Vec<LogLine>)>, Error> {
     let mut process = match Process::start(name, program, arguments, (stdin, Stdio::piped())) {
         Ok(process) => process,
         Err(Error::NoProgram { .. }) => return Ok(None),
@@ -170,7 +170,7 @@ fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
 
 /// A running program and what it says. Killed and reaped when dropped.
 struct Process {
-    running: Running,
+    running: ManagedChild,
     log: Log,
     program: String,
     name: String,
@@ -196,7 +196,7 @@ impl Process {
         let stderr = log.stdio().map_err(failed)?;
         let mut command = command(program, arguments);
         command.stdin(pipes.0).stdout(pipes.1).stderr(stderr);
-        match Running::start(&mut command) {
+        match ManagedChild::start(&mut command) {
             Ok(running) => Ok(Process {
                 running,
                 log,
@@ -220,7 +220,7 @@ impl Process {
 
     /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded. What it
     /// said all the same.
-    fn wait(&mut self, frames: u64) -> Result<Vec<Line>, Error> {
+    fn wait(&mut self, frames: u64) -> Result<Vec<LogLine>, Error> {
         match self.running.wait() {
             Ok(status) if status.success() => Ok(self.lines()),
             Ok(status) => Err(self.failed(frames, Some(status))),
@@ -236,7 +236,7 @@ impl Process {
     }
 
     /// Logs what a program that succeeded had to complain about as a warning.
-    fn warn(&self, said: &[Line]) {
+    fn warn(&self, said: &[LogLine]) {
         if said.iter().any(|line| line.level == Level::Error) {
             tracing::warn!("{}: {}: {}", self.name, self.program, summary(said));
         }
@@ -258,7 +258,7 @@ impl Process {
     }
 
     /// What it said so far.
-    fn lines(&self) -> Vec<Line> {
+    fn lines(&self) -> Vec<LogLine> {
         let mut lines = self.log.lines();
         if let Some(temporary) = &self.temporary {
             for line in &mut lines {

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::io::error::Error;
+use crate::io::ffmpeg::log_line::{LogLine, summary};
 use crate::io::ffmpeg::origin::{Origin, OtherStream, StreamKind};
-use crate::io::ffmpeg::speech::{Line, summary};
-use crate::io::ffmpeg::{FileArgument, Process, Tools, file_argument, words};
+use crate::io::ffmpeg::{FileArgument, Process, Tools, file_argument, split_args};
 
 /// Puts encoded video and what goes with it into one file, without encoding anything again.
 pub(super) struct Mux<'a> {
@@ -69,7 +69,7 @@ impl Mux<'_> {
         self.done(&said, left_out)
     }
 
-    fn done(&self, said: &[Line], left_out: Vec<String>) -> Result<Vec<String>, Error> {
+    fn done(&self, said: &[LogLine], left_out: Vec<String>) -> Result<Vec<String>, Error> {
         let words = summary(said);
         // That a file is cut was told when its video ended early.
         if !words.is_empty() && self.seconds.is_none() {
@@ -110,11 +110,11 @@ impl Mux<'_> {
         match stream.kind {
             StreamKind::Cover => ["mp4", "m4v", "mov"].contains(&extension.as_str()),
             StreamKind::Attachment => !transport,
-            StreamKind::Sound if transport => {
+            StreamKind::Audio if transport => {
                 ["aac", "ac3", "dts", "eac3", "mp2", "mp3", "opus", "truehd"].contains(&codec)
             }
             StreamKind::Subtitles if transport => ["dvb_subtitle", "dvb_teletext"].contains(&codec),
-            StreamKind::Sound | StreamKind::Subtitles => true,
+            StreamKind::Audio | StreamKind::Subtitles => true,
         }
     }
 
@@ -122,9 +122,9 @@ impl Mux<'_> {
     fn try_alone(&self, stream: &OtherStream) -> Result<(), String> {
         let started = || -> Result<(), Error> {
             let file = FileArgument::of(self.name, &self.origin.file)?;
-            let mut arguments = words("-v level+error -nostdin -y -i");
+            let mut arguments = split_args("-v level+error -nostdin -y -i");
             arguments.push(file.argument);
-            arguments.extend(words(&format!("-map 0:{} -c copy -t 0", stream.index)));
+            arguments.extend(split_args(&format!("-map 0:{} -c copy -t 0", stream.index)));
             self.start(arguments, file.stdin).map(drop)
         };
         started().map_err(|error| match error {
@@ -133,26 +133,28 @@ impl Mux<'_> {
         })
     }
 
-    fn join(&self, streams: &[&OtherStream]) -> Result<Vec<Line>, Error> {
+    fn join(&self, streams: &[&OtherStream]) -> Result<Vec<LogLine>, Error> {
         let file = FileArgument::of(self.name, &self.origin.file)?;
-        let lead = self.origin.lead;
-        let mut arguments = words(&format!(
-            "-v level+error -nostdin -y -itsoffset {lead:.6} -i"
+        let start_offset = self.origin.start_offset;
+        let mut arguments = split_args(&format!(
+            "-v level+error -nostdin -y -itsoffset {start_offset:.6} -i"
         ));
         arguments.push(file_argument(self.video.as_os_str()));
         arguments.extend(["-i".into(), file.argument]);
-        arguments.extend(words("-map 0:v -map_metadata 1 -map_chapters 1 -c copy"));
+        arguments.extend(split_args(
+            "-map 0:v -map_metadata 1 -map_chapters 1 -c copy",
+        ));
         for stream in streams {
-            arguments.extend(words(&format!("-map 1:{}", stream.index)));
+            arguments.extend(split_args(&format!("-map 1:{}", stream.index)));
         }
         if let Some(seconds) = self.seconds {
-            arguments.extend(words(&format!("-t {:.6}", lead + seconds)));
+            arguments.extend(split_args(&format!("-t {:.6}", start_offset + seconds)));
         }
         self.start(arguments, file.stdin)
     }
 
     /// Runs FFmpeg to its end with the target as its output.
-    fn start(&self, mut arguments: Vec<OsString>, stdin: Stdio) -> Result<Vec<Line>, Error> {
+    fn start(&self, mut arguments: Vec<OsString>, stdin: Stdio) -> Result<Vec<LogLine>, Error> {
         arguments.push(file_argument(self.target.as_os_str()));
         let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
         let pipes = (stdin, Stdio::null());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::format::Ratio;
 use crate::io::ffmpeg::is_address;
 use crate::io::ffmpeg::pixels::{has_alpha, is_rgb, too_deep};
-use crate::io::ffmpeg::probe::{Probed, SideData, Stream, named, seconds};
+use crate::io::ffmpeg::probe::{Probed, SideData, Stream, meaningful, seconds};
 
 /// What a file that FFmpeg reads holds beside the frames: other streams, titles and chapters, the colours that codes
 /// stand for. [`create_output`](crate::io::create_output) keeps of it what the output can hold.
@@ -29,11 +29,11 @@ pub struct Origin {
     pub(super) tags: BTreeMap<String, String>,
     pub(super) has_chapters: bool,
     /// Seconds from the start of the file to the first frame.
-    pub(super) lead: f64,
+    pub(super) start_offset: f64,
     /// What is lost by decoding, whatever the output can hold.
     pub(super) lost: Vec<String>,
     /// Whether the video was read to its end.
-    whole: Arc<AtomicBool>,
+    read_to_end: Arc<AtomicBool>,
 }
 
 /// Tags that say what colours codes stand for, by FFmpeg's names.
@@ -56,7 +56,7 @@ pub(super) struct OtherStream {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamKind {
-    Sound,
+    Audio,
     Subtitles,
     Attachment,
     Cover,
@@ -65,7 +65,7 @@ pub(super) enum StreamKind {
 impl StreamKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            StreamKind::Sound => "sound",
+            StreamKind::Audio => "sound",
             StreamKind::Subtitles => "subtitles",
             StreamKind::Attachment => "attachment",
             StreamKind::Cover => "cover picture",
@@ -145,16 +145,16 @@ impl Origin {
             streams,
             tags,
             has_chapters: !probed.chapters.is_empty() && !is_address(file),
-            lead: begins - start,
+            start_offset: begins - start,
             lost,
-            whole: Arc::default(),
+            read_to_end: Arc::default(),
         }
     }
 
     /// The same without its sound.
     #[must_use]
-    pub fn without_sound(mut self) -> Origin {
-        self.streams.retain(|s| s.kind != StreamKind::Sound);
+    pub fn without_audio(mut self) -> Origin {
+        self.streams.retain(|s| s.kind != StreamKind::Audio);
         self
     }
 
@@ -169,7 +169,7 @@ impl Origin {
     }
 
     /// The streams that an output of frames alone leaves out, as `sound, subtitles`; empty if there are none.
-    pub fn beside(&self) -> String {
+    pub fn other_streams(&self) -> String {
         let mut names: Vec<&str> = self.streams.iter().map(|s| s.kind.name()).collect();
         names.dedup();
         names.join(", ")
@@ -191,13 +191,13 @@ impl Origin {
     }
 
     /// Notes that the video was read to its end.
-    pub(super) fn ended(&self) {
-        self.whole.store(true, Ordering::Relaxed);
+    pub(super) fn set_read_to_end(&self) {
+        self.read_to_end.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was.
-    pub(super) fn is_whole(&self) -> bool {
-        self.whole.load(Ordering::Relaxed)
+    pub(super) fn is_read_to_end(&self) -> bool {
+        self.read_to_end.load(Ordering::Relaxed)
     }
 }
 
@@ -207,7 +207,7 @@ fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<OtherS
     let mut left_out = Vec::new();
     for stream in probed.streams.iter().filter(|s| s.index != video.index) {
         let kind = match stream.codec_type.as_str() {
-            "audio" => StreamKind::Sound,
+            "audio" => StreamKind::Audio,
             "subtitle" => StreamKind::Subtitles,
             "attachment" => StreamKind::Attachment,
             "video" if stream.is_attached() => StreamKind::Cover,
@@ -243,7 +243,7 @@ pub(super) fn matrix_for(height: u32) -> &'static str {
 
 impl Colour {
     fn of(video: &Stream) -> Colour {
-        let word = |word| named(word).map(str::to_owned);
+        let word = |word| meaningful(word).map(str::to_owned);
         let space = match is_rgb(&video.pix_fmt) {
             // They are converted.
             true => Some(matrix_for(video.height).to_owned()),
@@ -355,7 +355,7 @@ mod tests {
         );
         let late = origin(&late.replace(r#""1.4""#, r#""0""#));
         assert!(
-            late.lost.is_empty() && (late.lead - 1.48).abs() < 1e-9,
+            late.lost.is_empty() && (late.start_offset - 1.48).abs() < 1e-9,
             "{late:?}"
         );
     }
@@ -372,12 +372,12 @@ mod tests {
         let all = origin(json);
         let indices = |of: &Origin| of.streams.iter().map(|s| s.index).collect::<Vec<_>>();
         assert_eq!(indices(&all), [0, 3, 4]);
-        assert_eq!(all.beside(), "sound, cover picture, subtitles");
+        assert_eq!(all.other_streams(), "sound, cover picture, subtitles");
         assert_eq!(
             all.lost,
             ["left out: further streams of video, streams of data"]
         );
-        assert_eq!(indices(&all.without_sound()), [3, 4]);
+        assert_eq!(indices(&all.without_audio()), [3, 4]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use evener_files::{Error as FileError, one_line};
 use serde::Deserialize;
 
 use crate::io::error::Error;
+use crate::io::ffmpeg::log_line::{LogLine, summary};
 use crate::io::ffmpeg::pixels::closest;
-use crate::io::ffmpeg::speech::{Line, summary};
 use crate::io::ffmpeg::{FileArgument, Tools, output};
 
 /// What `ffprobe` tells of a file; empty where there is no `ffprobe`, but for the pixel format.
@@ -95,7 +95,7 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
 }
 
 /// A word of FFmpeg's, where it says something.
-pub(super) fn named(word: &str) -> Option<&str> {
+pub(super) fn meaningful(word: &str) -> Option<&str> {
     let plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     let says_nothing = ["", "unknown", "unspecified", "reserved"].contains(&word);
     (plain && !says_nothing).then_some(word)
@@ -215,7 +215,7 @@ fn describe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, Error> {
 
 /// Finds the pixel format and the range in the first line about a video stream:
 /// `… Video: h264 (High), yuv420p(tv, bt709), 352x288 …`.
-fn pixel_format(log: &[Line]) -> Option<(String, String)> {
+fn pixel_format(log: &[LogLine]) -> Option<(String, String)> {
     let (_, stream) = log.iter().find_map(|l| l.text.split_once(" Video: "))?;
     stream.split(", ").find_map(|word| {
         let (name, range) = word.split_once('(').unwrap_or((word, ""));
@@ -230,7 +230,8 @@ mod tests {
 
     #[test]
     fn descriptions_are_read() {
-        let lines = |text: &str| -> Vec<Line> { text.lines().filter_map(Line::read).collect() };
+        let lines =
+            |text: &str| -> Vec<LogLine> { text.lines().filter_map(LogLine::read).collect() };
         let text = "  Stream #0:0: Audio: aac\n  Stream #0:1(und): Video: h264 (High) (avc1 / 0x31637661), \
                     yuvj422p(pc, bt709, progressive), 1920x1080 [SAR 1:1 DAR 16:9], 25 fps\n";
         let found = |text: &str| pixel_format(&lines(text));

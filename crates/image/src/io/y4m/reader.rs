@@ -17,7 +17,7 @@ const PLAIN_LINE: usize = FRAME.len() + 1;
 /// Reads a y4m stream from a file, a pipe or memory.
 ///
 /// One `readv` a frame fills all planes and the line that begins the next frame; nothing is copied twice. Planes that
-/// nobody wants are passed over where the input is a file.
+/// nobody wants are skipped over where the input is a file.
 /// Samples of 10 bits pass as they are: a damaged file can hold codes above 1023.
 pub struct Reader<R> {
     input: R,
@@ -30,8 +30,8 @@ pub struct Reader<R> {
     read: u64,
     /// Bytes consumed, from the first byte of the header.
     byte: u64,
-    ahead: Ahead,
-    over: bool,
+    buffer: LineBuffer,
+    ended: bool,
     planes_wanted: usize,
     /// Tells at the end whether a file changed meanwhile.
     watch: Option<Watch>,
@@ -73,20 +73,20 @@ impl<R: Read> Reader<R> {
     /// The header cannot be read or used.
     pub fn new(mut input: R, name: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
-        let mut ahead = Ahead::new();
+        let mut buffer = LineBuffer::new();
         let length = loop {
-            if let Some(end) = ahead.held().iter().position(|&b| b == b'\n') {
+            if let Some(end) = buffer.held().iter().position(|&b| b == b'\n') {
                 break end;
             }
-            if ahead.held().len() >= MAX_LINE {
-                let magic = Header::parse(&ahead.held()[..MAX_LINE]).err();
+            if buffer.held().len() >= MAX_LINE {
+                let magic = Header::parse(&buffer.held()[..MAX_LINE]).err();
                 let reason = magic.unwrap_or(HeaderError::TooLong);
                 return Err(Error::Header { name, reason });
             }
-            match ahead.fill(&mut input, MAX_LINE) {
+            match buffer.fill(&mut input, MAX_LINE) {
                 Ok(0) => {
                     // Text that is no y4m header at all had better be called that than cut short.
-                    let held = ahead.held();
+                    let held = buffer.held();
                     let reason = match Header::parse(held) {
                         Err(HeaderError::Magic) if held.len() >= 10 => HeaderError::Magic,
                         _ => HeaderError::Ends(held.len()),
@@ -104,11 +104,11 @@ impl<R: Read> Reader<R> {
                 }
             }
         };
-        let header = match Header::parse(&ahead.held()[..length]) {
+        let header = match Header::parse(&buffer.held()[..length]) {
             Ok(header) => header,
             Err(reason) => return Err(Error::Header { name, reason }),
         };
-        ahead.consume(length + 1);
+        buffer.consume(length + 1);
         Ok(Reader {
             input,
             name,
@@ -118,8 +118,8 @@ impl<R: Read> Reader<R> {
             source: SourceFile::default(),
             read: 0,
             byte: length as u64 + 1,
-            ahead,
-            over: false,
+            buffer,
+            ended: false,
             planes_wanted: header.format.planes(),
             watch: None,
             seek: None,
@@ -178,14 +178,14 @@ impl<R: Read> Reader<R> {
                 frame: Box::new(*frame.format()),
             });
         }
-        if self.over {
+        if self.ended {
             return Ok(false);
         }
-        self.over = true;
+        self.ended = true;
         let whole = self.frame(frame);
         match whole {
             Ok(true) => {
-                self.over = false;
+                self.ended = false;
                 self.read += 1;
             }
             Ok(false) | Err(_) => self.watch.iter_mut().for_each(Watch::warn),
@@ -222,7 +222,7 @@ impl<R: Read> Reader<R> {
     fn frame_line(&mut self) -> Result<Option<usize>, Error> {
         let mut wanted = PLAIN_LINE;
         let length = loop {
-            let held = self.ahead.held();
+            let held = self.buffer.held();
             let known = held.len().min(FRAME.len());
             let follows = held
                 .get(FRAME.len())
@@ -240,14 +240,14 @@ impl<R: Read> Reader<R> {
                 // Parameters: what is read beyond them is copied, so keep it short.
                 wanted = (held.len() + 32).min(MAX_LINE);
             }
-            match self.ahead.fill(&mut self.input, wanted) {
-                Ok(0) if self.ahead.held().is_empty() => return Ok(None),
-                Ok(0) => return Err(self.truncated(self.ahead.held().len(), PLAIN_LINE)),
+            match self.buffer.fill(&mut self.input, wanted) {
+                Ok(0) if self.buffer.held().is_empty() => return Ok(None),
+                Ok(0) => return Err(self.truncated(self.buffer.held().len(), PLAIN_LINE)),
                 Ok(_) => {}
                 Err(reason) => return Err(self.failed(reason)),
             }
         };
-        self.ahead.consume(length);
+        self.buffer.consume(length);
         self.byte += length as u64;
         Ok(Some(length))
     }
@@ -256,8 +256,8 @@ impl<R: Read> Reader<R> {
     /// `FRAME` line ahead where it comes along.
     fn planes(&mut self, frame: &mut Frame, line: usize) -> Result<(), Error> {
         let bytes = self.format.frame_bytes();
-        let held = self.ahead.held().len().min(bytes);
-        let passed = match self.seek {
+        let held = self.buffer.held().len().min(bytes);
+        let skipped = match self.seek {
             Some(_) if held + self.unwanted() <= bytes => self.unwanted(),
             _ => 0,
         };
@@ -265,22 +265,22 @@ impl<R: Read> Reader<R> {
         let mut planes = frame.all_bytes_mut();
         planes.push(&mut next);
         let mut slices: Vec<IoSliceMut> = planes.into_iter().map(IoSliceMut::new).collect();
-        let near = match passed {
+        let near = match skipped {
             0 => slices.len(),
             _ => self.planes_wanted,
         };
         let (mut near, far) = slices.split_at_mut(near);
 
-        let mut ahead = &self.ahead.held()[..held];
+        let mut ahead = &self.buffer.held()[..held];
         while !ahead.is_empty() {
             let n = ahead.read_vectored(near).unwrap_or(0);
             IoSliceMut::advance_slices(&mut near, n);
         }
-        self.ahead.consume(held);
-        let got = self.fill(near, held, bytes - passed, line)?;
-        if passed == 0 || !self.pass_over(passed, got)? {
+        self.buffer.consume(held);
+        let got = self.fill(near, held, bytes - skipped, line)?;
+        if skipped == 0 || !self.skip(skipped, got)? {
             let got = self.fill(far, got, bytes, line)?;
-            self.ahead.put(&next[..got - bytes]);
+            self.buffer.put(&next[..got - bytes]);
         }
         self.byte += bytes as u64;
         #[cfg(target_endian = "big")]
@@ -316,7 +316,7 @@ impl<R: Read> Reader<R> {
 
     /// Passes over the last `bytes` of a frame of which `got` were read, but for the very last: it tells whether the
     /// frame is whole, and the next line comes with it. `false` if it is not there; the input stands as before then.
-    fn pass_over(&mut self, bytes: usize, got: usize) -> Result<bool, Error> {
+    fn skip(&mut self, bytes: usize, got: usize) -> Result<bool, Error> {
         let Some(seek) = self.seek else {
             return Ok(false);
         };
@@ -330,7 +330,7 @@ impl<R: Read> Reader<R> {
         match read {
             Ok(0) => Ok(false),
             Ok(n) => {
-                self.ahead.put(&last[1..n]);
+                self.buffer.put(&last[1..n]);
                 Ok(true)
             }
             Err(reason) => Err(self.failed_at(got, reason)),
@@ -379,15 +379,15 @@ impl<R: Read> Reader<R> {
 }
 
 /// Bytes read but not consumed: at most a line.
-struct Ahead {
+struct LineBuffer {
     bytes: Box<[u8; MAX_LINE]>,
     start: usize,
     end: usize,
 }
 
-impl Ahead {
+impl LineBuffer {
     fn new() -> Self {
-        Ahead {
+        LineBuffer {
             bytes: Box::new([0; MAX_LINE]),
             start: 0,
             end: 0,

@@ -14,18 +14,18 @@ pub(super) enum Level {
 
 /// A line as `-loglevel level+…` has it: `[h264 @ 0x55d1] [error] no frame!`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     pub(super) level: Level,
     /// What speaks: a demuxer, a codec, a filter; empty for the program.
-    pub(super) speaker: String,
+    pub(super) component: String,
     pub(super) text: String,
 }
 
-impl Line {
+impl LogLine {
     /// Reads a line; `None` for what says nothing to anybody.
-    pub(super) fn read(line: &str) -> Option<Line> {
+    pub(super) fn read(line: &str) -> Option<LogLine> {
         let mut level = Level::Unknown;
-        let mut speaker = String::new();
+        let mut component = String::new();
         let mut rest = line.trim();
         while let Some((inside, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
             match inside {
@@ -33,7 +33,7 @@ impl Line {
                 "warning" => level = Level::Warning,
                 "info" | "verbose" | "debug" | "trace" => level = Level::Info,
                 _ => match inside.split_once(" @ 0x") {
-                    Some((name, _)) => speaker = one_line(name),
+                    Some((name, _)) => component = one_line(name),
                     None => break,
                 },
             }
@@ -46,18 +46,18 @@ impl Line {
         {
             return None;
         }
-        Some(Line {
+        Some(LogLine {
             level,
-            speaker,
+            component,
             text,
         })
     }
 
     /// For a message.
     pub(super) fn shown(&self) -> String {
-        match self.speaker.as_str() {
+        match self.component.as_str() {
             "" | "NULL" => self.text.clone(),
-            speaker => format!("{speaker}: {}", self.text),
+            component => format!("{component}: {}", self.text),
         }
     }
 }
@@ -74,8 +74,8 @@ fn without_pointers(text: &str) -> String {
 
 /// Lines that say the worst of what is there, at most about 400 characters: the first, which often is the cause, and
 /// the last two.
-pub(super) fn summary<'a>(lines: impl IntoIterator<Item = &'a Line>) -> String {
-    let lines: Vec<&Line> = lines.into_iter().collect();
+pub(super) fn summary<'a>(lines: impl IntoIterator<Item = &'a LogLine>) -> String {
+    let lines: Vec<&LogLine> = lines.into_iter().collect();
     let worst = lines.iter().map(|l| l.level).max();
     let mut said: Vec<String> = Vec::new();
     for line in lines.iter().filter(|l| Some(l.level) == worst) {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> (Level, String) {
-        let line = Line::read(line).unwrap();
+        let line = LogLine::read(line).unwrap();
         (line.level, line.shown())
     }
 
@@ -134,13 +134,13 @@ mod tests {
             assert_eq!(read(line), (level, shown.to_owned()), "{line}");
         }
         for nothing in ["", "[error] ", "    Last message repeated 3 times"] {
-            assert_eq!(Line::read(nothing), None);
+            assert_eq!(LogLine::read(nothing), None);
         }
     }
 
     #[test]
     fn a_summary_has_the_first_and_the_last_of_the_worst() {
-        let lines: Vec<Line> = [
+        let lines: Vec<LogLine> = [
             "[error] 1",
             "[warning] w",
             "[error] 2",
@@ -149,12 +149,12 @@ mod tests {
             "[error] 4",
         ]
         .iter()
-        .filter_map(|l| Line::read(l))
+        .filter_map(|l| LogLine::read(l))
         .collect();
         assert_eq!(summary(&lines), "1; 3; 4");
         assert_eq!(summary(&lines[1..2]), "w");
         assert_eq!(summary(&[]), "");
-        let long = [Line::read(&"x".repeat(1000)).unwrap()];
+        let long = [LogLine::read(&"x".repeat(1000)).unwrap()];
         assert_eq!(summary(&long).chars().count(), 400);
     }
 }

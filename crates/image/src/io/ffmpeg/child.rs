@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Programs that were started and not reaped: as long as this is locked, their numbers are theirs.
-fn all() -> MutexGuard<'static, Vec<Pid>> {
+fn children() -> MutexGuard<'static, Vec<Pid>> {
     static ALL: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -15,7 +15,7 @@ fn all() -> MutexGuard<'static, Vec<Pid>> {
 /// Kills the programs of all inputs and outputs: for a process that ends without dropping them. Whoever starts one
 /// afterwards, or waits for the end of one, waits for the end of the process.
 pub fn kill_programs() {
-    let all = all();
+    let all = children();
     for &pid in all.iter() {
         let _ = kill_process(pid, Signal::KILL);
     }
@@ -23,18 +23,18 @@ pub fn kill_programs() {
 }
 
 /// A running program. Killed and reaped when dropped.
-pub(super) struct Running {
+pub(super) struct ManagedChild {
     pub(super) child: Child,
     reaped: bool,
 }
 
-impl Running {
-    pub(super) fn start(command: &mut Command) -> io::Result<Running> {
+impl ManagedChild {
+    pub(super) fn start(command: &mut Command) -> io::Result<ManagedChild> {
         // In one step for whoever kills all.
-        let mut all = all();
+        let mut all = children();
         let child = command.spawn()?;
         all.push(Pid::from_child(&child));
-        Ok(Running {
+        Ok(ManagedChild {
             child,
             reaped: false,
         })
@@ -47,7 +47,7 @@ impl Running {
             // Its number stays its own until it is no longer known.
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
-            let mut all = all();
+            let mut all = children();
             self.reaped = true;
             all.retain(|&one| one != pid);
             return self.child.wait();
@@ -56,7 +56,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ManagedChild {
     fn drop(&mut self) {
         // Both fail harmlessly for a child that was waited for.
         let _ = self.child.kill();
