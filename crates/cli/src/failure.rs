@@ -4,7 +4,7 @@ use std::fmt;
 
 use signal_hook::consts::SIGPIPE;
 
-pub use crate::end::{DONE, Status};
+pub use crate::exit::{DONE, Status};
 
 /// How a command ended: with which status, or why it failed.
 pub type Ended = Result<Status, Failure>;
@@ -44,13 +44,13 @@ impl Failure {
     }
 
     /// Whether there is something to say.
-    pub fn is_told(&self) -> bool {
+    pub fn has_message(&self) -> bool {
         !self.message.is_empty()
     }
 
     /// Adds to the message.
     pub fn and(mut self, more: impl fmt::Display) -> Failure {
-        if self.is_told() {
+        if self.has_message() {
             self.message.push_str(&format!("; {more}"));
         }
         self

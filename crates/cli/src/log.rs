@@ -77,7 +77,7 @@ struct Lines;
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        progress::beside(|| output::tell(text.trim_end()));
+        progress::without_bar(|| output::print_err(text.trim_end()));
         Ok(line.len())
     }
 

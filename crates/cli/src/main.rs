@@ -5,19 +5,19 @@
 //! is SIGPIPE, without a word.
 #![forbid(unsafe_code)]
 
-mod closing;
 mod commands;
-mod end;
+mod exit;
 mod failure;
-mod job;
 mod log;
-mod offered;
 mod output;
 mod panics;
 mod progress;
 mod quiet;
+mod run;
+mod session;
 mod signals;
-mod stream;
+mod structures;
+mod summary;
 mod terminal;
 mod usage;
 
@@ -65,7 +65,7 @@ struct Cli {
 }
 
 /// What contradicts `--quiet`.
-const LOUD: [&str; 2] = ["verbose", "explain"];
+const NOT_QUIET: [&str; 2] = ["verbose", "explain"];
 
 impl Cli {
     fn command_for_all() -> clap::Command {
@@ -94,7 +94,7 @@ impl Cli {
                 let known = leaf.try_contains_id(name).unwrap_or(false);
                 known && leaf.value_source(name) == Some(ValueSource::CommandLine)
             };
-            if let Some(other) = LOUD.into_iter().find(given) {
+            if let Some(other) = NOT_QUIET.into_iter().find(given) {
                 let text = format!("--quiet and --{other} contradict each other; leave one out");
                 return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
             }
@@ -106,8 +106,8 @@ impl Cli {
 fn main() {
     panics::keep_quiet();
     let status = panics::caught(run).unwrap_or_else(|failure| {
-        if failure.is_told() {
-            output::tell(&format!("evener: {failure}"));
+        if failure.has_message() {
+            output::print_err(&format!("evener: {failure}"));
         }
         failure.status
     });

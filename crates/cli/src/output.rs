@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// A line on the standard error. Where nobody can be told, nobody is.
-pub fn tell(line: &str) {
+pub fn print_err(line: &str) {
     let _ = waiting(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
@@ -86,20 +86,20 @@ pub fn is_stdout(name: &OsStr) -> bool {
 
 /// A file for a report or a trace, or the standard output. Created before the work, so that a name that cannot be is
 /// known at once; it has its name only once it is whole.
-pub struct Side {
+pub struct SideOutput {
     file: OutputFile,
     is_stdout: bool,
 }
 
-impl Side {
+impl SideOutput {
     /// Creates the file `name`; `-` is the standard output.
-    pub fn create(name: &OsStr) -> Result<Side, Failure> {
+    pub fn create(name: &OsStr) -> Result<SideOutput, Failure> {
         let is_stdout = is_stdout(name);
         let file = match is_stdout {
             true => OutputFile::printed()?,
             false => OutputFile::create(Path::new(name), &SourceFile::default())?,
         };
-        Ok(Side { file, is_stdout })
+        Ok(SideOutput { file, is_stdout })
     }
 
     /// Whether it is the standard output.
@@ -132,7 +132,7 @@ pub fn file_id(name: &OsStr) -> Option<FileId> {
 }
 
 /// Refuses files that would overwrite one another: each of `sides` is a flag and a name.
-pub fn check_apart(
+pub fn check_distinct(
     input: Option<FileId>,
     output: Option<&OsStr>,
     sides: &[(&str, Option<&OsStr>)],
@@ -156,7 +156,7 @@ pub fn check_apart(
 }
 
 /// Refuses files that the standard output was led into, for a command that prints there in any case.
-pub fn check_apart_from_stdout(sides: &[(&str, Option<&OsStr>)]) -> Result<(), Failure> {
+pub fn check_not_stdout(sides: &[(&str, Option<&OsStr>)]) -> Result<(), Failure> {
     let Some(id) = file_id("-".as_ref()) else {
         return Ok(());
     };

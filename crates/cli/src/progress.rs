@@ -10,8 +10,8 @@ use evener_runtime::quantity::Seconds;
 use evener_runtime::stream::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::closing::Amount;
 use crate::quiet;
+use crate::summary::Amount;
 
 /// The bar of this process, for those who print beside it.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
@@ -23,7 +23,7 @@ const STEPS: u64 = 1000;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Calls `print` while no bar is on the terminal.
-pub fn beside(print: impl FnOnce()) {
+pub fn without_bar(print: impl FnOnce()) {
     match BAR.get() {
         Some(bar) => bar.suspend(print),
         None => print(),
@@ -50,7 +50,7 @@ pub fn leave() {
 
 /// What a bar is of.
 #[derive(Clone, Copy, Debug)]
-pub enum Of {
+pub enum BarKind {
     /// Frames, and how many there are.
     Frames(Option<u64>),
     /// Bytes, and how many there are.
@@ -61,30 +61,30 @@ pub enum Of {
     Lines,
 }
 
-impl Of {
+impl BarKind {
     fn length(self) -> Option<u64> {
         match self {
-            Of::Frames(all) | Of::Bytes(all) => all,
-            Of::Work => Some(STEPS),
-            Of::Lines => None,
+            BarKind::Frames(all) | BarKind::Bytes(all) => all,
+            BarKind::Work => Some(STEPS),
+            BarKind::Lines => None,
         }
     }
 
     /// How much is done.
     fn amount(self, progress: &Progress) -> Option<Amount> {
         match self {
-            Of::Frames(_) => Some(Amount::Frames(progress.units)),
-            Of::Bytes(_) => progress.bytes.map(Amount::Bytes),
-            Of::Work | Of::Lines => None,
+            BarKind::Frames(_) => Some(Amount::Frames(progress.units)),
+            BarKind::Bytes(_) => progress.bytes.map(Amount::Bytes),
+            BarKind::Work | BarKind::Lines => None,
         }
     }
 
     /// How much there is.
     fn all(self) -> Option<Amount> {
         match self {
-            Of::Frames(all) => all.map(Amount::Frames),
-            Of::Bytes(all) => all.map(Amount::Bytes),
-            Of::Work | Of::Lines => None,
+            BarKind::Frames(all) => all.map(Amount::Frames),
+            BarKind::Bytes(all) => all.map(Amount::Bytes),
+            BarKind::Work | BarKind::Lines => None,
         }
     }
 }
@@ -92,52 +92,52 @@ impl Of {
 /// A bar on the standard error.
 pub struct Bar {
     bar: &'static ProgressBar,
-    of: Of,
+    kind: BarKind,
     /// Columns before the text.
     before: usize,
 }
 
 impl Bar {
     /// `None` where the standard error is no terminal that can draw one, or `--quiet` is set.
-    pub fn start(of: Of) -> Option<Bar> {
+    pub fn start(kind: BarKind) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || quiet::is_set() || !io::stderr().is_terminal() {
             return None;
         }
         let width = if columns() < 80 { 12 } else { 24 };
-        let (template, before) = match of.length() {
+        let (template, before) = match kind.length() {
             Some(_) => (
                 format!("{{bar:{width}}} {{percent:>3}} %  {{msg}}"),
                 width + 8,
             ),
             None => ("{spinner} {msg}".to_owned(), 2),
         };
-        let bar = ProgressBar::with_draw_target(of.length(), ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(kind.length(), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("\u{2501}\u{2578}\u{2500}"));
         }
         let bar = BAR.get_or_init(|| bar);
-        Some(Bar { bar, of, before })
+        Some(Bar { bar, kind, before })
     }
 
     /// What a stream calls with its progress.
     pub fn updater(&self) -> impl FnMut(&Progress) + Send + use<> {
-        let mut update = self.updater_of_shares();
+        let mut update = self.share_updater();
         move |progress| update(progress, None)
     }
 
     /// What a stream calls whose units differ in size: with its progress, and with the share of all work that is done,
     /// by earlier runs too, and of what was left for this one.
-    pub fn updater_of_shares(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
-        let &Bar { bar, of, before } = self;
+    pub fn share_updater(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
+        let &Bar { bar, kind, before } = self;
         let mut rate = Rate::default();
         move |progress, shares| {
-            let done = of.amount(progress);
+            let done = kind.amount(progress);
             let share = |done: Amount| {
-                let all = of.all()?.number().max(1);
+                let all = kind.all()?.number().max(1);
                 Some([(done.number() as f64 / all as f64).min(1.0); 2])
             };
-            let mut said: Vec<String> = done.iter().map(|done| done.of(of.all())).collect();
+            let mut said: Vec<String> = done.iter().map(|done| done.of(kind.all())).collect();
             if progress.waiting {
                 said.push("waiting for input".to_owned());
             } else {
@@ -168,7 +168,7 @@ impl Bar {
     }
 
     /// What shows anything that is a line of parts with commas between them.
-    pub fn teller<T: std::fmt::Display>(&self) -> impl FnMut(&T) + Send + use<T> {
+    pub fn line_updater<T: std::fmt::Display>(&self) -> impl FnMut(&T) + Send + use<T> {
         let &Bar { bar, before, .. } = self;
         move |line| {
             let parts: Vec<String> = line.to_string().split(", ").map(str::to_owned).collect();

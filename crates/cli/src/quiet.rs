@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::output::tell;
+use crate::output::print_err;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -19,6 +19,6 @@ pub fn is_set() -> bool {
 /// A line on the standard error, unless only what matters is told.
 pub fn note(line: &str) {
     if !is_set() {
-        tell(line);
+        print_err(line);
     }
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 use evener_files::Patience;
 use evener_runtime::CancelToken;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
-use signal_hook::iterator::Signals as Iterator;
+use signal_hook::iterator::Signals as SignalIterator;
 
 use crate::failure::{DONE, Failure, Status};
 
 /// Between two looks after the first signal.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_EVERY: Duration = Duration::from_millis(50);
 /// Looks after which a write that was under way at all of them is not waited for any longer.
-const LOOKS: u32 = 10;
+const STALLED_POLLS: u32 = 10;
 
 /// Signals from here to the end of the process.
 pub struct Signals {
@@ -42,7 +42,7 @@ impl Signals {
         // One that is ignored from the start, as by nohup or by a shell in the background, stays so.
         let ends = ends.into_iter().filter(|&signal| !is_ignored(signal));
         // A file that grows beyond a limit is an error of writing and no reason to die.
-        let signals = Iterator::new(ends.chain([SIGXFSZ])).map_err(failed)?;
+        let signals = SignalIterator::new(ends.chain([SIGXFSZ])).map_err(failed)?;
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
         thread::Builder::new()
@@ -91,26 +91,26 @@ impl Shared {
     }
 
     /// Takes signals until the process ends.
-    fn watch(&self, mut signals: Iterator) {
+    fn watch(&self, mut signals: SignalIterator) {
         for signal in signals.forever() {
-            self.got(signal);
+            self.on_signal(signal);
             if self.first().is_some() {
                 break;
             }
         }
         let mut patience = Patience::default();
         loop {
-            thread::sleep(LOOK);
-            signals.pending().for_each(|signal| self.got(signal));
+            thread::sleep(POLL_EVERY);
+            signals.pending().for_each(|signal| self.on_signal(signal));
             if let Some(signal) = self.first()
-                && patience.look() >= LOOKS
+                && patience.look() >= STALLED_POLLS
             {
                 Status::Signal(signal).end();
             }
         }
     }
 
-    fn got(&self, signal: i32) {
+    fn on_signal(&self, signal: i32) {
         if signal == SIGXFSZ {
             return;
         }

@@ -1,7 +1,7 @@
 //! Questions on the terminal whose answers it does not show.
 //!
 //! Only the echo is turned off: Ctrl-C, Ctrl-\ and Ctrl-Z are signals as ever. What ends the process calls
-//! [`show_again`] before; a process that is stopped shows the terminal as it was meanwhile, since it is the shell's then.
+//! [`restore`] before; a process that is stopped shows the terminal as it was meanwhile, since it is the shell's then.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ struct Hidden {
 
 static HIDDEN: Mutex<Option<Hidden>> = Mutex::new(None);
 
-fn hidden() -> MutexGuard<'static, Option<Hidden>> {
+fn hidden_terminal() -> MutexGuard<'static, Option<Hidden>> {
     HIDDEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -54,9 +54,9 @@ impl Terminal {
         let mut signals = Signals::new(stops.into_iter().chain([SIGCONT]))?;
         thread::Builder::new()
             .name("evener-terminal".into())
-            .spawn(move || signals.forever().for_each(got))?;
+            .spawn(move || signals.forever().for_each(on_signal))?;
         new.hide()?;
-        *hidden() = Some(new);
+        *hidden_terminal() = Some(new);
         Ok(Terminal(own))
     }
 
@@ -65,7 +65,7 @@ impl Terminal {
     /// # Errors
     /// The terminal is gone, or its end of file was typed.
     pub fn ask(&self, question: &str) -> io::Result<Zeroizing<Vec<u8>>> {
-        if let Some(hidden) = &mut *hidden() {
+        if let Some(hidden) = &mut *hidden_terminal() {
             question.clone_into(&mut hidden.question);
         }
         (&self.0).write_all(question.as_bytes())?;
@@ -79,7 +79,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        if let Some(hidden) = hidden().take() {
+        if let Some(hidden) = hidden_terminal().take() {
             hidden.show();
         }
     }
@@ -100,17 +100,17 @@ impl Hidden {
 }
 
 /// The terminal shows again what is typed, in a new line: for a process that ends without dropping it.
-pub fn show_again() {
-    if let Some(hidden) = hidden().take() {
+pub fn restore() {
+    if let Some(hidden) = hidden_terminal().take() {
         hidden.show();
         let _ = (&hidden.terminal).write_all(b"\n");
     }
 }
 
-fn got(signal: i32) {
+fn on_signal(signal: i32) {
     match signal {
         SIGTSTP => {
-            if let Some(hidden) = &*hidden() {
+            if let Some(hidden) = &*hidden_terminal() {
                 hidden.show();
                 let _ = (&hidden.terminal).write_all(b"\n");
             }
@@ -118,7 +118,7 @@ fn got(signal: i32) {
             let _ = emulate_default_handler(SIGTSTP);
         }
         _ => {
-            if let Some(hidden) = &*hidden() {
+            if let Some(hidden) = &*hidden_terminal() {
                 let _ = hidden.hide();
                 let _ = (&hidden.terminal).write_all(hidden.question.as_bytes());
             }

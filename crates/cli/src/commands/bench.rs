@@ -22,9 +22,9 @@ use evener_runtime::Placement;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use crate::failure::{Ended, Failure};
-use crate::offered;
 use crate::quiet::note;
-use crate::stream::placement;
+use crate::run::placement;
+use crate::structures;
 use results::Results;
 
 /// Measure evener on this machine
@@ -120,7 +120,7 @@ fn size(text: &str) -> Result<Size, String> {
 fn plans(text: &str) -> Result<Plans, String> {
     match text {
         "all" => Ok(Plans::All),
-        name => offered::plan(name).map(Plans::One),
+        name => structures::plan(name).map(Plans::One),
     }
 }
 

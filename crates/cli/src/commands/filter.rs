@@ -7,12 +7,12 @@ use evener_image::graph::{Graph, Planes};
 use evener_image::session::{self, Audio, Options, Session};
 use evener_runtime::Topology;
 
-use crate::closing::{self, Amount, Output};
 use crate::failure::{Ended, Failure};
-use crate::output::tell;
-use crate::progress::{Bar, Of};
+use crate::output::print_err;
+use crate::progress::{Bar, BarKind};
+use crate::run::StreamArgs;
 use crate::signals::Signals;
-use crate::stream::StreamArgs;
+use crate::summary::{self, Amount, Output};
 
 /// Run the frames of a video through filters
 #[derive(clap::Args)]
@@ -81,7 +81,7 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
 pub fn run(args: Args) -> Ended {
     let graph =
         Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
-    args.stream.check_apart(None, &args.output)?;
+    args.stream.check_distinct(None, &args.output)?;
 
     let signals = Signals::take()?;
     let audio = match args.no_audio {
@@ -90,19 +90,19 @@ pub fn run(args: Args) -> Ended {
     };
     let session = Session::open(&graph, args.planes, &args.input, &args.output, audio)?;
     args.stream
-        .check_apart(session.input().id(), &args.output)?;
+        .check_distinct(session.input().id(), &args.output)?;
     let started = args.stream.start(&signals)?;
     let output = Output::named(&args.output);
     let all = session.input().frames();
 
     for note in session.notes() {
-        tell(&format!("evener: note: {}: {note}", session.input().name()));
+        print_err(&format!("evener: note: {}: {note}", session.input().name()));
     }
     if args.stream.explain {
         let private_cache = Topology::detect().private_cache();
-        tell(&session.explain(private_cache).to_string());
+        print_err(&session.explain(private_cache).to_string());
     }
-    let bar = Bar::start(Of::Frames(all));
+    let bar = Bar::start(BarKind::Frames(all));
     let options = Options {
         plan: args.stream.plan,
         workers: args.stream.workers,
@@ -119,10 +119,10 @@ pub fn run(args: Args) -> Ended {
         Ok(report) => {
             let frames = Amount::Frames(report.units);
             let line = match report.cancelled {
-                true => closing::interrupted(&output, frames, all.map(Amount::Frames)),
+                true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
                 false => {
                     let name = output.name();
-                    closing::done(name.as_deref(), &frames.to_string(), frames, &report)
+                    summary::done(name.as_deref(), &frames.to_string(), frames, &report)
                 }
             };
             started.done(&report, &[line], &signals, "the video itself is complete")

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use evener_runtime::Dispatch;
 
 use crate::failure::{DONE, Ended};
-use crate::offered;
 use crate::output::print;
+use crate::structures;
 
 /// List the ways a stream can be run
 #[derive(clap::Args)]
@@ -25,9 +25,9 @@ pub fn run() -> Ended {
         "auto",
         "the tuner measures, picks, and keeps watching",
     );
-    for structure in offered::structures() {
-        let by = offered::by(structure);
-        let only = match by.len() == offered::SERVICES.len() {
+    for structure in structures::all() {
+        let by = structures::commands_with(structure);
+        let only = match by.len() == structures::SERVICES.len() {
             true => String::new(),
             false => format!(" (only {})", by.join(", ")),
         };

@@ -9,14 +9,14 @@ use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
 
-use crate::closing;
 use crate::failure::{Ended, Failure};
 use crate::output::{
-    Side, can_print, check_apart, check_apart_from_stdout, print, print_each, tell,
+    SideOutput, can_print, check_distinct, check_not_stdout, print, print_each, print_err,
 };
-use crate::progress::{Bar, Of, beside};
+use crate::progress::{Bar, BarKind, without_bar};
+use crate::run::StreamArgs;
 use crate::signals::Signals;
-use crate::stream::StreamArgs;
+use crate::summary;
 
 /// Count the ways to place N queens on a board of N x N, or show some
 #[derive(clap::Args)]
@@ -44,11 +44,11 @@ pub struct Args {
     fundamental: bool,
 
     /// Print the first K boards, or one, in place of counting
-    #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "1", conflicts_with_all = NO_COUNT)]
+    #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "1", conflicts_with_all = COUNT_ONLY)]
     show: Option<usize>,
 
     /// Draw the first board, in place of counting; `-` is the standard output
-    #[arg(long, value_name = "FILE", conflicts_with_all = NO_COUNT)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = COUNT_ONLY)]
     svg: Option<OsString>,
 
     /// Keep what is finished in a file, and go on from there
@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 /// What only a count has.
-const NO_COUNT: [&str; 5] = ["fundamental", "checkpoint", "json", "trace", "explain"];
+const COUNT_ONLY: [&str; 5] = ["fundamental", "checkpoint", "json", "trace", "explain"];
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let parsed = text.parse().ok().filter(|s| (0.0..=86400.0).contains(s));
@@ -100,8 +100,8 @@ pub fn run(args: &Args) -> Ended {
         ("--trace", args.stream.trace.as_deref()),
         ("--checkpoint", checkpoint),
     ];
-    check_apart(None, None, &sides)?;
-    check_apart_from_stdout(&sides)?;
+    check_distinct(None, None, &sides)?;
+    check_not_stdout(&sides)?;
     if args.stream.json.as_deref().is_none_or(|name| name != "-") {
         can_print()?;
     }
@@ -110,35 +110,37 @@ pub fn run(args: &Args) -> Ended {
     let session = Session::open(args.n, file)?;
     let started = args.stream.start(&signals)?;
     if args.stream.explain {
-        tell(&session.to_string());
+        print_err(&session.to_string());
     }
     let before = session.far().board;
-    let bar = Bar::start(Of::Work);
+    let bar = Bar::start(BarKind::Work);
     let options = evener_queens::Options {
         plan: args.stream.plan.clone(),
         workers: args.stream.workers,
         cancel: signals.token(),
         on_progress: bar.as_ref().map(|bar| {
-            let mut update = bar.updater_of_shares();
+            let mut update = bar.share_updater();
             Box::new(move |progress: &_, far: evener_queens::Far| {
                 update(progress, Some([far.board, far.run]));
             }) as _
         }),
-        on_problem: Some(Box::new(|problem: &_| beside(|| tell(&not_kept(problem))))),
+        on_problem: Some(Box::new(|problem: &_| {
+            without_bar(|| print_err(&checkpoint_warning(problem)))
+        })),
     };
     let outcome = session.run(&started.runtime, options);
     drop(bar);
     let outcome = outcome.map_err(|error| signals.failed(error))?;
-    let different = match outcome.total {
+    let fundamental_count = match outcome.total {
         Some(total) if args.fundamental => {
             Some(fundamental(args.n, total).map_err(Failure::request)?)
         }
         _ => None,
     };
     if let Some(total) = outcome.total {
-        let line = sentence(args.n, total, different);
+        let line = sentence(args.n, total, fundamental_count);
         if started.prints_json() {
-            tell(&line);
+            print_err(&line);
         } else {
             print(line)?;
         }
@@ -147,7 +149,7 @@ pub fn run(args: &Args) -> Ended {
     let json = Counted {
         n: args.n,
         total: outcome.total,
-        fundamental: different,
+        fundamental: fundamental_count,
         seconds: report.wall_s,
         plan: report.plan,
         decisions: &report.decisions,
@@ -156,14 +158,14 @@ pub fn run(args: &Args) -> Ended {
         report,
     };
     let line = match outcome.total {
-        Some(_) => closing::counted_board(args.n, before, report),
+        Some(_) => summary::counted_board(args.n, before, report),
         None => {
             let flags = if args.fundamental {
                 " --fundamental"
             } else {
                 ""
             };
-            closing::interrupted_board(args.n, outcome.far.board, flags, checkpoint)
+            summary::interrupted_board(args.n, outcome.far.board, flags, checkpoint)
         }
     };
     let complete = "the count itself is complete";
@@ -178,21 +180,22 @@ pub fn run(args: &Args) -> Ended {
 }
 
 /// The run goes on, and so it is told when it happens: what is lost if the run is ended grows from then on.
-fn not_kept(problem: &evener_files::Error) -> String {
+fn checkpoint_warning(problem: &evener_files::Error) -> String {
     format!("evener: warning: a checkpoint was not written, which will be tried again: {problem}")
 }
 
-fn sentence(n: u32, total: u128, different: Option<u128>) -> String {
+fn sentence(n: u32, total: u128, fundamental_count: Option<u128>) -> String {
     let plural = if total == 1 { "" } else { "s" };
-    let different = different.map_or(String::new(), |d| format!(", {d} fundamental"));
-    format!("N = {n}: {total} solution{plural}{different}")
+    let fundamental_count =
+        fundamental_count.map_or(String::new(), |d| format!(", {d} fundamental"));
+    format!("N = {n}: {total} solution{plural}{fundamental_count}")
 }
 
 fn show(args: &Args) -> Ended {
     // The first board of a large one takes its time, and an unfinished picture must not stay.
     let _ended = Signals::take()?;
     let mut boards = board::solutions(args.n).map_err(Failure::request)?;
-    let svg = args.svg.as_deref().map(Side::create).transpose()?;
+    let svg = args.svg.as_deref().map(SideOutput::create).transpose()?;
     let first = boards.next();
     let Some(first) = first else {
         return Err(Failure::running(format!(

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{Side, can_print, check_apart, print};
+use crate::output::{SideOutput, can_print, check_distinct, print};
 use crate::signals::Signals;
 
 /// How often everything is measured, and where the figures go.
@@ -22,8 +22,8 @@ pub struct Measured {
 
 /// The files that were asked for, made before anything is measured.
 pub struct Results {
-    json: Option<Side>,
-    page: Option<Side>,
+    json: Option<SideOutput>,
+    page: Option<SideOutput>,
     /// Whoever ends the measurement leaves no unfinished file.
     _signals: Signals,
 }
@@ -31,11 +31,11 @@ pub struct Results {
 impl Results {
     /// Takes the names that `--json` and `--report` give.
     pub fn create(json: Option<&OsStr>, page: Option<&OsStr>) -> Result<Results, Failure> {
-        check_apart(None, None, &[("--json", json), ("--report", page)])?;
+        check_distinct(None, None, &[("--json", json), ("--report", page)])?;
         let signals = Signals::take()?;
         let results = Results {
-            json: json.map(Side::create).transpose()?,
-            page: page.map(Side::create).transpose()?,
+            json: json.map(SideOutput::create).transpose()?,
+            page: page.map(SideOutput::create).transpose()?,
             _signals: signals,
         };
         if results.prints_table() {
@@ -47,7 +47,7 @@ impl Results {
     /// Whether neither of the files is the standard output.
     fn prints_table(&self) -> bool {
         let mut sides = [&self.json, &self.page].into_iter().flatten();
-        !sides.any(Side::is_stdout)
+        !sides.any(SideOutput::is_stdout)
     }
 
     /// Prints `table` unless the standard output is taken, and writes the files.

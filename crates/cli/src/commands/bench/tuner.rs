@@ -18,10 +18,10 @@ use crate::output::{print, print_json};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Parts:
-  auto         whole streams without remembered plans, learning included, beside the best fixed plan
+  auto         whole streams without remembered plans, learning included, without_bar the best fixed plan
   disturbance  epochs until plan auto is well again after another process came or went
   bad-arm      time lost on a structure many times slower than the best
-  overhead     a stream under one plan beside a loop written by hand
+  overhead     a stream under one plan without_bar a loop written by hand
   memory       memory of a process beyond the frames in flight
 
 Fixed plans are every structure with every dispatch flavour, in the default grain, on all workers

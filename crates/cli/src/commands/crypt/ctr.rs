@@ -8,7 +8,7 @@ use evener_crypt::session::counter;
 use super::Files;
 use crate::failure::{Ended, Failure};
 use crate::quiet::note;
-use crate::stream::StreamArgs;
+use crate::run::StreamArgs;
 
 /// Encrypt or decrypt with AES in counter mode, as `openssl enc -aes-256-ctr` does; nothing is authenticated
 #[derive(clap::Args)]

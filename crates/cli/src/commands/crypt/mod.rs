@@ -15,8 +15,8 @@ use evener_crypt::session::{self, Secret, Session};
 use evener_runtime::Report;
 
 use crate::failure::{Ended, Failure};
-use crate::job::{Came, Job, convert};
-use crate::stream::StreamArgs;
+use crate::run::StreamArgs;
+use crate::session::{RunOutcome, RunSession, convert};
 use secret::SecretArgs;
 
 /// What is read and what is written.
@@ -66,7 +66,7 @@ impl SealedArgs {
         new: bool,
         open: impl FnOnce(&OsStr, &OsStr, &Secret, &[u8]) -> Result<Session<O>, session::Error>,
     ) -> Ended {
-        self.secret.check_apart(&self.files, &self.stream)?;
+        self.secret.check_distinct(&self.files, &self.stream)?;
         run(&self.files, &self.stream, |input, output| {
             let secret = self.secret.read(new, input)?;
             let context = self.context.as_bytes();
@@ -76,7 +76,7 @@ impl SealedArgs {
 }
 
 /// Opens a session and runs it.
-fn run<J: Job<Outcome = Report> + Display>(
+fn run<J: RunSession<Outcome = Report> + Display>(
     files: &Files,
     args: &StreamArgs,
     open: impl FnOnce(&OsStr, &OsStr) -> Result<J, Failure>,
@@ -87,6 +87,6 @@ fn run<J: Job<Outcome = Report> + Display>(
         &files.output,
         "the output itself is complete",
         open,
-        Came::from,
+        RunOutcome::from,
     )
 }

@@ -6,7 +6,7 @@ use evener_crypt::product::session;
 
 use super::Files;
 use crate::failure::{Ended, Failure};
-use crate::stream::StreamArgs;
+use crate::run::StreamArgs;
 
 /// Run a cipher of 64 passes as a load to balance: a workload, not protection
 #[derive(clap::Args)]

@@ -8,8 +8,8 @@ use evener_files::{STDOUT, one_line};
 
 use super::Files;
 use crate::failure::Failure;
-use crate::output::{file_id, is_stdout, tell};
-use crate::stream::StreamArgs;
+use crate::output::{file_id, is_stdout, print_err};
+use crate::run::StreamArgs;
 use crate::terminal::Terminal;
 
 /// Where the key or the passphrase comes from; never from the command line itself, which others can see.
@@ -33,7 +33,7 @@ pub struct SecretArgs {
 
 impl SecretArgs {
     /// Refuses to write over the key or the passphrase, which may be the only one.
-    pub fn check_apart(&self, files: &Files, stream: &StreamArgs) -> Result<(), Failure> {
+    pub fn check_distinct(&self, files: &Files, stream: &StreamArgs) -> Result<(), Failure> {
         let path = self.key.as_ref().or(self.passphrase_file.as_ref());
         let Some(id) = path.and_then(|path| file_id(path.as_os_str())) else {
             return Ok(());
@@ -65,7 +65,7 @@ impl SecretArgs {
         };
         let name = one_line(&path.to_string_lossy());
         for doubt in doubts {
-            tell(&format!("evener: warning: {name}: {doubt}"));
+            print_err(&format!("evener: warning: {name}: {doubt}"));
         }
         Ok(secret)
     }

@@ -8,10 +8,10 @@ use evener_block::codec::Codec;
 use evener_block::format::Format;
 use evener_block::session::{PackOptions, block_size, pack};
 
-use crate::closing;
 use crate::failure::Ended;
-use crate::job::{Came, convert};
-use crate::stream::StreamArgs;
+use crate::run::StreamArgs;
+use crate::session::{RunOutcome, convert};
+use crate::summary;
 
 /// Pack a disk image so that any block of it can be read by itself
 #[derive(clap::Args)]
@@ -87,8 +87,8 @@ pub fn run(args: &Args) -> Ended {
         super::COMPLETE,
         open,
         |(packed, report)| {
-            let (what, more) = closing::packed(&packed);
-            Came {
+            let (what, more) = summary::packed(&packed);
+            RunOutcome {
                 report,
                 what: Some(what),
                 more: Some(more),

@@ -13,11 +13,11 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
 
 use crate::failure::Ended;
-use crate::offered;
-use crate::output::tell;
-use crate::progress::{Bar, Of};
+use crate::output::print_err;
+use crate::progress::{Bar, BarKind};
 use crate::quiet::note;
 use crate::signals::Signals;
+use crate::structures;
 
 /// Serve an image to NBD clients or as a disk of this machine
 #[derive(clap::Args)]
@@ -78,7 +78,7 @@ pub struct Args {
 
     /// How blocks are decoded that are needed at once: auto, which measures, or
     /// sequential[/DISPATCH[/BLOCKS]], so many blocks to a job
-    #[arg(long, value_name = "PLAN", default_value = "auto", value_parser = offered::plan)]
+    #[arg(long, value_name = "PLAN", default_value = "auto", value_parser = structures::plan)]
     plan: Choice,
 
     /// Say at the end by which plans blocks were decoded, and why
@@ -108,13 +108,13 @@ fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
 }
 
 /// Says what was served.
-fn told(args: &Args, served: &Served) {
+fn report(args: &Args, served: &Served) {
     note(&format!(
         "{}: {served}",
         one_line(&args.image.to_string_lossy())
     ));
     if args.explain {
-        served.explained().iter().for_each(|line| tell(line));
+        served.explained().iter().for_each(|line| print_err(line));
     }
 }
 
@@ -136,12 +136,12 @@ pub fn run(args: &Args) -> Ended {
     // From here on a signal has to take the socket away.
     signals.streaming();
     let session = serve(&args.image, &options, &runtime, signals.token())?;
-    tell(&session.to_string());
-    let bar = Bar::start(Of::Lines);
-    let mut show = bar.as_ref().map(|bar| bar.teller());
+    print_err(&session.to_string());
+    let bar = Bar::start(BarKind::Lines);
+    let mut show = bar.as_ref().map(|bar| bar.line_updater());
     let on_status = show.as_mut().map(|show| show as OnStatus<'_>);
     let served = session.run(&runtime, on_status);
     drop(bar);
-    told(args, &served?);
+    report(args, &served?);
     Ok(signals.served())
 }

@@ -7,8 +7,8 @@ use evener_block::format::Format;
 use evener_block::session::unpack;
 
 use crate::failure::Ended;
-use crate::job::{Came, convert};
-use crate::stream::StreamArgs;
+use crate::run::StreamArgs;
+use crate::session::{RunOutcome, convert};
 
 /// Unpack an image into a raw one
 #[derive(clap::Args)]
@@ -54,6 +54,6 @@ pub fn run(args: &Args) -> Ended {
         &args.output,
         super::COMPLETE,
         open,
-        Came::from,
+        RunOutcome::from,
     )
 }

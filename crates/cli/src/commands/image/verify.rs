@@ -7,14 +7,14 @@ use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
-use crate::closing::{self, Amount};
 use crate::failure::{DONE, Ended, Status};
-use crate::job;
-use crate::offered;
 use crate::output::{can_print, print, print_json};
 use crate::quiet::note;
+use crate::run::StreamArgs;
+use crate::session;
 use crate::signals::Signals;
-use crate::stream::StreamArgs;
+use crate::structures;
+use crate::summary::{self, Amount};
 
 /// Decode every block of an image and compare it with its hash or checksum
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub struct Args {
     format: Option<&'static Format>,
 
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
-    #[arg(long, default_value = "auto", value_parser = offered::plan)]
+    #[arg(long, default_value = "auto", value_parser = structures::plan)]
     plan: Choice,
 
     /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
@@ -63,10 +63,10 @@ pub fn run(args: &Args) -> Ended {
     };
     let started = stream.start(&signals)?;
     let all = Amount::Bytes(session.bytes());
-    let (verified, report) = job::run(session, &stream, &started, &signals)?;
+    let (verified, report) = session::run(session, &stream, &started, &signals)?;
     let good = verified.good;
     let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
-    let line = closing::checked(&verified.name, bytes, all, &report);
+    let line = summary::checked(&verified.name, bytes, all, &report);
     match args.json {
         true => print_json(&verified)?,
         false => print(verified)?,

@@ -4,7 +4,7 @@ use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
 use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
 
 use crate::failure::Ended;
-use crate::output::tell;
+use crate::output::print_err;
 use crate::signals::Signals;
 
 /// What can be chosen for a disk.
@@ -41,7 +41,7 @@ pub fn run(args: &super::Args) -> Ended {
     // From here on a signal has to take the disk away.
     signals.streaming();
     let session = disk(&args.image, options, signals.token())?;
-    let served = session.run(&runtime, |disk| tell(&disk.to_string()))?;
-    super::told(args, &served);
+    let served = session.run(&runtime, |disk| print_err(&disk.to_string()))?;
+    super::report(args, &served);
     Ok(signals.served())
 }

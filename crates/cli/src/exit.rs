@@ -7,7 +7,7 @@ use evener_image::io::ffmpeg::kill_programs;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::progress;
-use crate::terminal::show_again;
+use crate::terminal::restore;
 
 /// What the parent of the process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Status {
         // A thread that was left inside a read still owns the program it reads from.
         kill_programs();
         remove_unfinished();
-        show_again();
+        restore();
         match self {
             Status::Exit(code) => process::exit(code.into()),
             Status::Signal(signal) => {

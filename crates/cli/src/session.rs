@@ -12,15 +12,15 @@ use evener_files::FileId;
 use evener_runtime::stream::RunOptions;
 use evener_runtime::{Report, Runtime};
 
-use crate::closing::{Amount, Output, done, interrupted};
 use crate::failure::{Ended, Failure};
-use crate::output::tell;
-use crate::progress::{Bar, Of};
+use crate::output::print_err;
+use crate::progress::{Bar, BarKind};
+use crate::run::{StartedRun, StreamArgs};
 use crate::signals::Signals;
-use crate::stream::{Started, StreamArgs};
+use crate::summary::{Amount, Output, done, interrupted};
 
 /// A session that can be run.
-pub trait Job: Sized {
+pub trait RunSession: Sized {
     /// What it comes to.
     type Outcome;
     /// Why it did not run to its end.
@@ -36,15 +36,15 @@ pub trait Job: Sized {
 }
 
 /// What a run came to: the report, what was done where it is more than bytes written, and a line with more of it.
-pub struct Came {
+pub struct RunOutcome {
     pub report: Report,
     pub what: Option<String>,
     pub more: Option<String>,
 }
 
-impl From<Report> for Came {
-    fn from(report: Report) -> Came {
-        Came {
+impl From<Report> for RunOutcome {
+    fn from(report: Report) -> RunOutcome {
+        RunOutcome {
             report,
             what: None,
             more: None,
@@ -54,24 +54,24 @@ impl From<Report> for Came {
 
 /// Opens a session that writes `output`, runs it and tells what it did, which `came` makes of its outcome.
 /// `complete` says what is well even if no report can be written.
-pub fn convert<J: Job + Display>(
+pub fn convert<J: RunSession + Display>(
     args: &StreamArgs,
     output: &OsStr,
     complete: &str,
     open: impl FnOnce() -> Result<J, Failure>,
-    came: impl FnOnce(J::Outcome) -> Came,
+    came: impl FnOnce(J::Outcome) -> RunOutcome,
 ) -> Ended {
-    args.check_apart(None, output)?;
+    args.check_distinct(None, output)?;
     let signals = Signals::take()?;
     let session = open()?;
-    args.check_apart(session.input_id(), output)?;
+    args.check_distinct(session.input_id(), output)?;
     let started = args.start(&signals)?;
     if args.explain {
-        tell(&session.to_string());
+        print_err(&session.to_string());
     }
     let (all, output) = (session.bytes().map(Amount::Bytes), Output::named(output));
     let outcome = run(session, args, &started, &signals)?;
-    let Came { report, what, more } = came(outcome);
+    let RunOutcome { report, what, more } = came(outcome);
     let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
     let lines = match report.cancelled {
         true => vec![interrupted(&output, bytes, all)],
@@ -85,13 +85,13 @@ pub fn convert<J: Job + Display>(
 }
 
 /// Runs a session behind a progress bar.
-pub fn run<J: Job>(
+pub fn run<J: RunSession>(
     session: J,
     args: &StreamArgs,
-    started: &Started,
+    started: &StartedRun,
     signals: &Signals,
 ) -> Result<J::Outcome, Failure> {
-    let bar = Bar::start(Of::Bytes(session.bytes()));
+    let bar = Bar::start(BarKind::Bytes(session.bytes()));
     let options = RunOptions {
         plan: args.plan.clone(),
         workers: args.workers,
@@ -105,7 +105,7 @@ pub fn run<J: Job>(
 
 macro_rules! job {
     ([$($of:tt)*] $session:ty, $error:ty => $outcome:ty, $input_id:expr) => {
-        impl $($of)* Job for $session {
+        impl $($of)* RunSession for $session {
             type Outcome = $outcome;
             type Error = $error;
 

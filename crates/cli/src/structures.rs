@@ -12,7 +12,7 @@ pub static SERVICES: [(&str, &[&Structure]); 5] = [
 ];
 
 /// Every structure once.
-pub fn structures() -> Vec<&'static Structure> {
+pub fn all() -> Vec<&'static Structure> {
     let mut all: Vec<&Structure> = Vec::new();
     for structure in SERVICES.iter().flat_map(|(_, structures)| *structures) {
         if !all.contains(structure) {
@@ -23,7 +23,7 @@ pub fn structures() -> Vec<&'static Structure> {
 }
 
 /// The commands that can run in a structure.
-pub fn by(structure: &Structure) -> Vec<&'static str> {
+pub fn commands_with(structure: &Structure) -> Vec<&'static str> {
     let with = SERVICES.iter().filter(|(_, all)| all.contains(&structure));
     with.map(|(command, _)| *command).collect()
 }
@@ -32,6 +32,6 @@ pub fn by(structure: &Structure) -> Vec<&'static str> {
 pub fn plan(text: &str) -> Result<Choice, String> {
     let choice = text.parse::<Choice>();
     choice
-        .and_then(|choice| choice.among(&structures()))
+        .and_then(|choice| choice.among(&all()))
         .map_err(|e| e.to_string())
 }

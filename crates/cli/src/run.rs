@@ -9,16 +9,16 @@ use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::offered;
-use crate::output::{Side, check_apart, tell};
+use crate::output::{SideOutput, check_distinct, print_err};
 use crate::quiet::note;
 use crate::signals::Signals;
+use crate::structures;
 
 /// How a stream is run, and what is told of it.
 #[derive(clap::Args)]
 pub struct StreamArgs {
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
-    #[arg(long, default_value = "auto", value_parser = offered::plan)]
+    #[arg(long, default_value = "auto", value_parser = structures::plan)]
     pub plan: Choice,
 
     /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
@@ -54,19 +54,19 @@ pub fn placement() -> impl TypedValueParser<Value = Placement> {
 
 impl StreamArgs {
     /// Refuses files that would overwrite one another.
-    pub fn check_apart(&self, input: Option<FileId>, output: &OsStr) -> Result<(), Failure> {
+    pub fn check_distinct(&self, input: Option<FileId>, output: &OsStr) -> Result<(), Failure> {
         let sides = [
             ("--json", self.json.as_deref()),
             ("--trace", self.trace.as_deref()),
         ];
-        check_apart(input, Some(output), &sides)
+        check_distinct(input, Some(output), &sides)
     }
 
     /// Makes the runtime, and the files that will hold report and trace. From now on the first signal ends the stream,
     /// not the process.
-    pub fn start(&self, signals: &Signals) -> Result<Started, Failure> {
-        let json = self.json.as_deref().map(Side::create).transpose()?;
-        let trace = self.trace.as_deref().map(Side::create).transpose()?;
+    pub fn start(&self, signals: &Signals) -> Result<StartedRun, Failure> {
+        let json = self.json.as_deref().map(SideOutput::create).transpose()?;
+        let trace = self.trace.as_deref().map(SideOutput::create).transpose()?;
         signals.streaming();
         let topology = Topology::detect();
         let workers = self.workers.map_or(topology.workers(), |n| n as usize);
@@ -81,7 +81,7 @@ impl StreamArgs {
             .memory(!self.no_memory)
             .trace(recorder.clone())
             .build()?;
-        Ok(Started {
+        Ok(StartedRun {
             json,
             trace,
             recorder,
@@ -92,19 +92,19 @@ impl StreamArgs {
 }
 
 /// A stream that can run.
-pub struct Started {
-    json: Option<Side>,
-    trace: Option<Side>,
+pub struct StartedRun {
+    json: Option<SideOutput>,
+    trace: Option<SideOutput>,
     recorder: Trace,
     /// What it runs on.
     pub runtime: Runtime,
     explain: bool,
 }
 
-impl Started {
+impl StartedRun {
     /// Whether the standard output is taken by the report.
     pub fn prints_json(&self) -> bool {
-        self.json.as_ref().is_some_and(Side::is_stdout)
+        self.json.as_ref().is_some_and(SideOutput::is_stdout)
     }
 
     /// Writes what the stream did, and tells it in `lines`. `complete` says what is well even if that fails, unless it
@@ -139,9 +139,12 @@ impl Started {
             false => failure.and(complete),
         })?;
         if self.explain {
-            report.decisions.iter().for_each(|decision| tell(decision));
+            report
+                .decisions
+                .iter()
+                .for_each(|decision| print_err(decision));
             if let Some(how) = report.how() {
-                tell(&format!("ran     {how}"));
+                print_err(&format!("ran     {how}"));
             }
         }
         if let Some(text) = &report.placement_note {
