@@ -147,7 +147,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<FilterRe
     };
     let compared = options.plans.contains(&Plans::All);
     let workers = match options.workers.as_slice() {
-        [] if compared => workers::beside_one(&[]),
+        [] if compared => workers::with_one(&[]),
         [] => vec![workers::all()],
         some => some.to_vec(),
     };

@@ -15,7 +15,7 @@ use crate::error::Error;
 pub enum Picture {
     /// Smooth shapes, edges and noise, the same for every frame of a size.
     #[default]
-    Made,
+    Generated,
     /// The first frame of an input.
     Of(Arc<Frame>),
 }
@@ -23,7 +23,7 @@ pub enum Picture {
 impl fmt::Debug for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Picture::Made => f.write_str("Made"),
+            Picture::Generated => f.write_str("Generated"),
             Picture::Of(frame) => write!(f, "Of({})", frame.format()),
         }
     }
@@ -56,7 +56,7 @@ impl Picture {
     /// Width and height, where they are given.
     pub fn size(&self) -> Option<Size> {
         match self {
-            Picture::Made => None,
+            Picture::Generated => None,
             Picture::Of(frame) => Some(frame.format().plane_size(0)),
         }
     }
@@ -71,8 +71,8 @@ impl Picture {
             let width = frame.format().plane_size(p).w as usize;
             let samples = frame.plane_bytes_mut(p).chunks_exact_mut(4);
             match self {
-                Picture::Made => {
-                    let values = made(width);
+                Picture::Generated => {
+                    let values = generated(width);
                     let pairs = samples.zip(values);
                     pairs.for_each(|(sample, v)| sample.copy_from_slice(&v.to_ne_bytes()));
                 }
@@ -114,7 +114,7 @@ fn values(frame: &Frame, plane: usize) -> Vec<f32> {
     }
 }
 
-fn made(width: usize) -> impl Iterator<Item = f32> {
+fn generated(width: usize) -> impl Iterator<Item = f32> {
     let mut noise = 0x2545_f491u32;
     (0..).map(move |i: usize| {
         let (x, y) = ((i % width) as f32, (i / width) as f32);

@@ -32,7 +32,7 @@ pub(crate) fn distinct<T: Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 /// The positions of `count` contestants in a round, so that in other rounds others are first.
-pub(crate) fn turns(count: usize, round: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn rotated(count: usize, round: u32) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| (i + round as usize) % count)
 }
 
@@ -56,8 +56,10 @@ mod tests {
 
     #[test]
     fn everybody_is_first_in_some_round() {
-        let first: Vec<usize> = (0..3).filter_map(|round| turns(3, round).next()).collect();
+        let first: Vec<usize> = (0..3)
+            .filter_map(|round| rotated(3, round).next())
+            .collect();
         assert_eq!(first, [0, 1, 2]);
-        assert_eq!(distinct(turns(5, 7)), [0, 1, 2, 3, 4]);
+        assert_eq!(distinct(rotated(5, 7)), [0, 1, 2, 3, 4]);
     }
 }

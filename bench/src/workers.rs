@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::stats::distinct;
 
 /// The numbers asked for, or one for each cpu, and always one: each once, the smallest first.
-pub(crate) fn beside_one(asked: &[u32]) -> Vec<u32> {
+pub(crate) fn with_one(asked: &[u32]) -> Vec<u32> {
     match asked {
         [] => distinct([1, all()]),
         some => distinct(some.iter().copied().chain([1])),
@@ -31,14 +31,14 @@ mod tests {
 
     #[test]
     fn one_is_always_there_and_nothing_twice() {
-        assert_eq!(beside_one(&[4, 2, 4]), [1, 2, 4]);
-        assert_eq!(beside_one(&[1]), [1]);
-        assert_eq!(beside_one(&[]), distinct([1, all()]));
+        assert_eq!(with_one(&[4, 2, 4]), [1, 2, 4]);
+        assert_eq!(with_one(&[1]), [1]);
+        assert_eq!(with_one(&[]), distinct([1, all()]));
     }
 
     #[test]
     fn there_may_be_more_workers_than_cpus() {
-        let counts = beside_one(&[all() + 3, 2]);
+        let counts = with_one(&[all() + 3, 2]);
         assert_eq!(runtime(&counts).unwrap().workers(), all() as usize + 3);
     }
 }

@@ -1,7 +1,7 @@
 //! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several,
 //! the device read in order, and what a hand-over takes. Each request is cold, since nothing is kept.
 
-mod made;
+mod generated;
 mod tables;
 
 use std::ops::Range;
@@ -29,8 +29,8 @@ const REQUESTS: usize = 200;
 const DEVICE: u64 = 256 << 20;
 /// Empty batches for one figure.
 const EMPTY: u32 = 2000;
-/// Numbers of workers that are foreseen.
-const FORESEEN: [usize; 4] = [1, 2, 4, 8];
+/// Numbers of workers that are predicted.
+const PREDICTED_WORKERS: [usize; 4] = [1, 2, 4, 8];
 
 /// What to measure.
 #[derive(Clone, Debug, Default)]
@@ -82,8 +82,9 @@ pub struct ImageReport {
     pub request_us: f64,
     /// Requests of 512 KiB, by workers.
     pub large: Vec<Large>,
-    /// What is foreseen for them from what each of their blocks takes alone.
-    pub foreseen: Vec<Foreseen>,
+    /// What is predicted for them from what each of their blocks takes alone.
+    #[serde(rename = "foreseen")]
+    pub predicted: Vec<Prediction>,
 }
 
 /// Requests of 512 KiB.
@@ -101,9 +102,9 @@ pub struct Large {
     pub device: Vec<f64>,
 }
 
-/// What is foreseen.
+/// What is predicted.
 #[derive(Clone, Debug, Serialize)]
-pub struct Foreseen {
+pub struct Prediction {
     /// On so many.
     pub workers: usize,
     /// How much faster than on one, with the hand-over that was measured.
@@ -117,7 +118,7 @@ pub struct Foreseen {
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockReport, Error> {
     let counts = match options.workers.as_slice() {
         [] => (1..=workers::all()).collect(),
-        some => workers::beside_one(some),
+        some => workers::with_one(some),
     };
     let runtimes = counts
         .iter()
@@ -127,11 +128,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockRep
         .iter()
         .map(|runtime| hand_over(runtime.pool()))
         .collect();
-    let made = match options.images.is_empty() {
-        true => Some(made::images(&runtimes[runtimes.len() - 1])?),
+    let generated = match options.images.is_empty() {
+        true => Some(generated::images(&runtimes[runtimes.len() - 1])?),
         false => None,
     };
-    let names = made.as_ref().map_or(&options.images, |made| &made.images);
+    let names = generated
+        .as_ref()
+        .map_or(&options.images, |generated| &generated.images);
     let images = names
         .iter()
         .map(|name| {
@@ -236,7 +239,7 @@ fn measure(
     };
     // Most of a hand-over is that workers wake, which they do at once.
     let cost = hand_over.iter().map(|h| h.batch_us).fold(0.0, f64::max);
-    let foreseen = FORESEEN.map(|workers| Foreseen {
+    let predicted = PREDICTED_WORKERS.map(|workers| Prediction {
         workers,
         gain: median_of(blocks.iter().map(|jobs| {
             let cost = if workers > 1 { cost } else { 0.0 };
@@ -251,7 +254,7 @@ fn measure(
         decode_us: median(&mut decode),
         request_us: median(&mut single),
         large: (0..runtimes.len()).map(large).collect(),
-        foreseen: foreseen.into(),
+        predicted: predicted.into(),
     })
 }
 

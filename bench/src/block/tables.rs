@@ -12,7 +12,7 @@ const PUBLISHED_LARGE: [u32; 2] = [5086, 1423];
 impl BlockReport {
     /// All tables, in the order they are read.
     pub fn tables(&self) -> Vec<Table> {
-        vec![self.blocks(), self.large(), self.foreseen()]
+        vec![self.blocks(), self.large(), self.predicted()]
     }
 
     fn blocks(&self) -> Table {
@@ -106,23 +106,23 @@ impl BlockReport {
         }
     }
 
-    fn foreseen(&self) -> Table {
+    fn predicted(&self) -> Table {
         let rows = self.images.iter().flat_map(|image| {
-            image.foreseen.iter().map(|foreseen| {
-                let measured = image.large.iter().find(|l| l.workers == foreseen.workers);
+            image.predicted.iter().map(|predicted| {
+                let measured = image.large.iter().find(|l| l.workers == predicted.workers);
                 vec![
                     image.name.clone(),
-                    foreseen.workers.to_string(),
-                    format!("{:.2}", foreseen.gain),
+                    predicted.workers.to_string(),
+                    format!("{:.2}", predicted.gain),
                     measured.map_or_else(String::new, |large| format!("{:.2}", large.gain)),
                 ]
             })
         });
         Table {
             title: "Requests of 512 KiB on other numbers of workers",
-            about: "Foreseen from what each block of a request takes by itself and what the hand-over takes here."
+            about: "Predicted from what each block of a request takes by itself and what the hand-over takes here."
                 .into(),
-            head: vec!["image", "workers", "foreseen gain", "measured"],
+            head: vec!["image", "workers", "predicted gain", "measured"],
             rows: rows.collect(),
         }
     }

@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod costs;
-mod divided;
-mod ends;
+mod endpoints;
+mod fixed_stages;
 mod predict;
 mod tables;
 
@@ -23,12 +23,12 @@ use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, 
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stats::{distinct, median_of, paired_ratio, turns};
+use crate::stats::{distinct, median_of, paired_ratio, rotated};
 use crate::workers;
 pub use costs::Costs;
-use divided::Divided;
-use ends::{Clock, Ends, Gather, Timed};
-pub use predict::Foreseen;
+use endpoints::{Collect, EndpointCosts, StreamClock, TimedSource};
+use fixed_stages::FixedStages;
+pub use predict::Prediction;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -44,10 +44,10 @@ pub struct Options {
 /// Stream lengths unless others are asked for, in blocks: what was published, and more until filling and draining a
 /// pipeline do not count any more.
 pub const LENGTHS: [u64; 5] = [22, 352, 5632, 90_112, 1 << 22];
-/// Units of a stream, as long as they are not larger than [`MOST`] blocks.
+/// Units of a stream, as long as they are not larger than [`MAX_UNIT`] blocks.
 const UNITS: u64 = 22;
 /// Blocks of a unit at most: those of a unit of a file.
-const MOST: u64 = 2048;
+const MAX_UNIT: u64 = 2048;
 
 const KEY: &[u8; 16] = b"evener's product";
 
@@ -103,7 +103,7 @@ pub struct ProductResult {
     pub seconds: Vec<f64>,
     /// Processor time of all threads meanwhile.
     pub processor_seconds: Vec<f64>,
-    /// What costs of passes, of taking units and of bringing them, measured right before, foretold; nothing for the
+    /// What costs of passes, of taking units and of bringing them, measured right before, predicted; nothing for the
     /// tuner.
     pub predicted_seconds: Vec<f64>,
     /// The plan of the last round at its end.
@@ -138,8 +138,9 @@ pub struct ProductReport {
     pub costs: Vec<PassCosts>,
     /// Every system on every stream.
     pub results: Vec<ProductResult>,
-    /// What is foreseen on other numbers of workers, for the longest stream.
-    pub foreseen: Vec<Foreseen>,
+    /// What is predicted on other numbers of workers, for the longest stream.
+    #[serde(rename = "foreseen")]
+    pub predicted: Vec<Prediction>,
 }
 
 /// Measures; `progress` is told what comes next.
@@ -147,7 +148,7 @@ pub struct ProductReport {
 /// # Errors
 /// There is no thread for it, or a stream failed.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductReport, Error> {
-    let mut workers = workers::beside_one(&options.workers);
+    let mut workers = workers::with_one(&options.workers);
     let runtime = workers::runtime(&workers)?;
     workers.retain(|&count| count > 1);
     let topology = runtime.topology();
@@ -160,7 +161,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
         rounds: options.rounds,
         costs: Vec::new(),
         results: Vec::new(),
-        foreseen: Vec::new(),
+        predicted: Vec::new(),
     };
     let bench = Bench {
         runtime: &runtime,
@@ -173,7 +174,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
         let mut results = systems(&workers, &stream);
         for round in 0..options.rounds {
             progress(&format!("{blocks} blocks, round {}", round + 1));
-            for turn in turns(results.len(), round) {
+            for turn in rotated(results.len(), round) {
                 let result = &mut results[turn];
                 let own = bench.costs(result.workers, stream.unit)?;
                 let ends = bench.ends(&stream)?;
@@ -187,7 +188,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
         report.costs.extend(medians(&costs, &stream));
     }
     if let Some(alone) = report.costs.iter().rfind(|costs| costs.workers == 1) {
-        report.foreseen = predict::foresee(&alone.block);
+        report.predicted = predict::predict(&alone.block);
     }
     Ok(report)
 }
@@ -251,7 +252,7 @@ struct Stream {
     encrypted: Vec<Block>,
     /// Where they are brought to, in memory that was written to before: getting it from the system is no part of a
     /// cipher.
-    gathered: Arc<Mutex<Vec<Block>>>,
+    collected: Arc<Mutex<Vec<Block>>>,
     unit: u64,
 }
 
@@ -261,22 +262,22 @@ impl Stream {
         let mut encrypted: Vec<Block> = blocks.clone();
         bench.product.encrypt(bench.simd, 0..PASSES, &mut encrypted);
         Stream {
-            unit: (blocks.len() as u64 / UNITS).clamp(1, MOST),
-            gathered: Arc::new(Mutex::new(encrypted.clone())),
+            unit: (blocks.len() as u64 / UNITS).clamp(1, MAX_UNIT),
+            collected: Arc::new(Mutex::new(encrypted.clone())),
             blocks: blocks.into(),
             encrypted,
         }
     }
 
     /// Its blocks from the first on, and where they go to, which is empty.
-    fn both(&self, clock: &Arc<Clock>) -> (Timed, Gather) {
+    fn endpoints(&self, clock: &Arc<StreamClock>) -> (TimedSource, Collect) {
         self.lock().clear();
-        let source = Timed {
+        let source = TimedSource {
             inner: BlockSource::new(Arc::clone(&self.blocks), self.unit as usize),
             clock: Arc::clone(clock),
         };
-        let sink = Gather {
-            blocks: Arc::clone(&self.gathered),
+        let sink = Collect {
+            blocks: Arc::clone(&self.collected),
             room: self.blocks.len(),
             clock: Arc::clone(clock),
         };
@@ -284,12 +285,14 @@ impl Stream {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Block>> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Seconds that a system should take by what passes and the ends cost; the last unit may be smaller, which is not
-    /// foreseen.
-    fn predicted(&self, result: &ProductResult, costs: &Costs, ends: Ends) -> Option<f64> {
+    /// predicted.
+    fn predicted(&self, result: &ProductResult, costs: &Costs, ends: EndpointCosts) -> Option<f64> {
         let units = self.blocks.len() as f64 / self.unit as f64;
         let whole = units.floor() as u64;
         let pipeline = |stages: Vec<u32>| {
@@ -299,7 +302,7 @@ impl Stream {
         let seconds = match result.system {
             System::Auto => return None,
             System::Single | System::Farm => {
-                let job = ends.take + costs.whole() + ends.bring;
+                let job = ends.read + costs.whole() + ends.write;
                 let jobs = std::iter::repeat_n(job, whole as usize);
                 replay::fifo(jobs, result.workers as usize)
             }
@@ -322,9 +325,9 @@ impl Bench<'_> {
     }
 
     /// What taking and bringing take for a unit of the stream.
-    fn ends(&self, stream: &Stream) -> Result<Ends, Error> {
-        let ends = stream.both(&Arc::default());
-        Ends::measure(
+    fn ends(&self, stream: &Stream) -> Result<EndpointCosts, Error> {
+        let ends = stream.endpoints(&Arc::default());
+        EndpointCosts::measure(
             &self.service(),
             ends,
             stream.blocks.len() as u64 / stream.unit,
@@ -348,7 +351,7 @@ impl Bench<'_> {
             System::Equal => {
                 let ends = predict::equal(result.workers);
                 let inner = service;
-                self.measured(Divided { inner, ends }, choice, stream, result)
+                self.measured(FixedStages { inner, ends }, choice, stream, result)
             }
             _ => self.measured(service, choice, stream, result),
         }
@@ -364,8 +367,8 @@ impl Bench<'_> {
     where
         S: Service<Input = product::Batch, Output = UnitOut>,
     {
-        let clock = Arc::new(Clock::default());
-        let (source, sink) = stream.both(&clock);
+        let clock = Arc::new(StreamClock::default());
+        let (source, sink) = stream.endpoints(&clock);
         let report = self
             .runtime
             .stream(source)
@@ -399,7 +402,7 @@ impl ProductResult {
     }
 
     /// Predicted over measured time, each round by itself.
-    pub fn foretold(&self) -> Option<f64> {
+    pub fn predicted_over_measured(&self) -> Option<f64> {
         let known = !self.predicted_seconds.is_empty();
         known.then(|| paired_ratio(&self.predicted_seconds, &self.seconds))
     }
@@ -447,7 +450,11 @@ mod tests {
         assert_eq!(report.results.len(), 2 * System::ALL.len());
         for r in &report.results {
             assert_eq!((r.seconds.len(), r.processor_seconds.len()), (2, 2));
-            assert_eq!(r.foretold().is_none(), r.system == System::Auto, "{r:?}");
+            assert_eq!(
+                r.predicted_over_measured().is_none(),
+                r.system == System::Auto,
+                "{r:?}"
+            );
             assert!(r.median_s() > 0.0);
         }
         let units: Vec<u64> = report.results.iter().map(|r| r.unit).collect();

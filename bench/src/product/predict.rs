@@ -1,4 +1,4 @@
-//! What is foreseen from the costs of passes alone.
+//! What is predicted from the costs of passes alone.
 
 use evener_crypt::product::PASSES;
 use evener_runtime::replay;
@@ -9,7 +9,7 @@ use super::costs::Costs;
 /// The stages of the five processors that were published: IDEA ten times and ten times, Skipjack twelve times and
 /// twelve times, Raiden twenty times.
 const PUBLISHED: [u32; 5] = [10, 20, 32, 44, 64];
-/// Numbers of workers that are foreseen.
+/// Numbers of workers that are predicted.
 const WORKERS: [u32; 14] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64];
 /// Units of a stream so long that filling a pipeline does not count, and the published one's.
 const LONG: u64 = 4096;
@@ -17,7 +17,7 @@ const SHORT: u64 = 22;
 
 /// How much faster than one worker so many equal workers should be.
 #[derive(Clone, Debug, Serialize)]
-pub struct Foreseen {
+pub struct Prediction {
     /// So many.
     pub workers: u32,
     /// A pipeline with as many passes in each stage; on five workers also those published.
@@ -44,9 +44,9 @@ pub(super) fn equal(stages: u32) -> Vec<u32> {
 }
 
 /// For passes that take so long.
-pub(super) fn foresee(costs: &Costs) -> Vec<Foreseen> {
+pub(super) fn predict(costs: &Costs) -> Vec<Prediction> {
     let gain = |seconds: f64, units: u64| costs.whole() * units as f64 / seconds;
-    let foresee = |workers| {
+    let predict = |workers| {
         let pipeline =
             |ends: &[u32], units| gain(replay::pipelines(&[costs.stages(ends)], units), units);
         let farm = |units: u64| {
@@ -54,7 +54,7 @@ pub(super) fn foresee(costs: &Costs) -> Vec<Foreseen> {
             gain(replay::fifo(jobs, workers as usize), units)
         };
         let ends = costs.balanced(workers);
-        Foreseen {
+        Prediction {
             workers,
             equal: pipeline(&equal(workers), LONG),
             published: (workers as usize == PUBLISHED.len()).then(|| pipeline(&PUBLISHED, LONG)),
@@ -65,7 +65,7 @@ pub(super) fn foresee(costs: &Costs) -> Vec<Foreseen> {
             ends,
         }
     };
-    WORKERS.map(foresee).into()
+    WORKERS.map(predict).into()
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn where_all_passes_cost_the_same_nothing_is_lost_but_filling() {
-        let all = foresee(&Costs {
+        let all = predict(&Costs {
             first: [1.0; 3],
             more: [1.0; 3],
         });

@@ -1,4 +1,4 @@
-//! The figures as tables: the two that were published, and what is foreseen.
+//! The figures as tables: the two that were published, and what is predicted.
 
 use super::{ProductReport, ProductResult, System};
 use crate::stats::paired_ratio;
@@ -34,7 +34,7 @@ impl ProductReport {
                 format!("{:.3}", gain / spent),
                 self.possible(r)
                     .map_or_else(String::new, |most| format!("{:.3}", gain / most)),
-                r.foretold()
+                r.predicted_over_measured()
                     .map_or_else(String::new, |ratio| format!("{ratio:.3}")),
                 plan(r),
             ]
@@ -101,11 +101,11 @@ impl ProductReport {
                     r.workers.to_string(),
                     format!("{:.1}", r.median_s() * 1e6),
                     format!("{:.3}", paired_ratio(&single.seconds, &r.seconds)),
-                    match r.foretold() {
+                    match r.predicted_over_measured() {
                         Some(_) => format!("{predicted:.3}"),
                         None => String::new(),
                     },
-                    r.foretold()
+                    r.predicted_over_measured()
                         .map_or_else(String::new, |ratio| format!("{ratio:.3}")),
                 ]);
             }
@@ -131,9 +131,9 @@ impl ProductReport {
         }
     }
 
-    /// What is foreseen on other numbers of workers.
+    /// What is predicted on other numbers of workers.
     fn outlook(&self) -> Table {
-        let row = |f: &super::Foreseen| {
+        let row = |f: &super::Prediction| {
             let two = |gain: f64| format!("{gain:.2}");
             vec![
                 f.workers.to_string(),
@@ -147,7 +147,7 @@ impl ProductReport {
             ]
         };
         Table {
-            title: "Foreseen on equal workers",
+            title: "Predicted on equal workers",
             about: "Gains over one worker that follow from what passes cost on one worker alone, if workers do not slow one \
                     another down and handing over is free; on long streams, and on 22 units. The published stages are IDEA 10, \
                     IDEA 10, Skipjack 12, Skipjack 12, Raiden 20."
@@ -162,7 +162,7 @@ impl ProductReport {
                 "farm, 22",
                 "passes of each stage",
             ],
-            rows: self.foreseen.iter().map(row).collect(),
+            rows: self.predicted.iter().map(row).collect(),
         }
     }
 

@@ -20,7 +20,7 @@ use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stats::{distinct, median_of, turns};
+use crate::stats::{distinct, median_of, rotated};
 use crate::workers;
 
 /// What to measure.
@@ -36,8 +36,8 @@ pub struct Options {
     pub rounds: u32,
 }
 
-/// Numbers of workers that are foreseen.
-pub const FORESEEN: [u32; 13] = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
+/// Numbers of workers that are predicted.
+pub const PREDICTED_WORKERS: [u32; 13] = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
 
 /// A board cut in one way.
 #[derive(Clone, Debug, Serialize)]
@@ -53,8 +53,9 @@ pub struct SplitResult {
     pub job_seconds: Vec<f64>,
     /// Whole runs.
     pub runs: Vec<Run>,
-    /// What jobs foretell.
-    pub foreseen: Vec<Foreseen>,
+    /// What jobs predict.
+    #[serde(rename = "foreseen")]
+    pub predicted: Vec<Prediction>,
 }
 
 /// Whole runs on some workers.
@@ -68,7 +69,7 @@ pub struct Run {
 
 /// How much faster than one worker so many equal workers should be.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Foreseen {
+pub struct Prediction {
     /// So many.
     pub workers: u32,
     /// Times.
@@ -95,7 +96,7 @@ pub struct QueensReport {
 /// # Errors
 /// A board is too large, there is no thread for it, or ways differ in their totals.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensReport, Error> {
-    let workers = workers::beside_one(&options.workers);
+    let workers = workers::with_one(&options.workers);
     let runtime = workers::runtime(&workers)?;
     let topology = runtime.topology();
     let mut report = QueensReport {
@@ -125,7 +126,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
                         seconds: Vec::new(),
                     })
                     .collect(),
-                foreseen: Vec::new(),
+                predicted: Vec::new(),
             };
             ways.push((split, jobs, result));
         }
@@ -133,7 +134,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
             for (split, jobs, result) in &mut ways {
                 progress(&format!("N = {n}, {}, round {}", split.name(), round + 1));
                 bench.costs(jobs, result);
-                for turn in turns(result.runs.len(), round) {
+                for turn in rotated(result.runs.len(), round) {
                     let run = &mut result.runs[turn];
                     let (seconds, total) = bench.once(*split, n, jobs, run.workers)?;
                     run.seconds.push(seconds);
@@ -147,7 +148,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
             }
         }
         for (_, _, mut result) in ways {
-            result.foreseen = foresee(&result.job_seconds);
+            result.predicted = predict(&result.job_seconds);
             report.results.push(result);
         }
     }
@@ -159,14 +160,14 @@ fn failed(reason: impl ToString) -> Error {
 }
 
 /// Gains by what jobs take.
-fn foresee(jobs: &[f64]) -> Vec<Foreseen> {
+fn predict(jobs: &[f64]) -> Vec<Prediction> {
     let all: f64 = jobs.iter().sum();
     let gain = |workers| {
         let last = replay::fifo(jobs.iter().copied(), workers as usize);
         let gain = if last > 0.0 { all / last } else { 1.0 };
-        Foreseen { workers, gain }
+        Prediction { workers, gain }
     };
-    FORESEEN.map(gain).into()
+    PREDICTED_WORKERS.map(gain).into()
 }
 
 /// What all measurements share.
@@ -253,9 +254,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_foreseen_follows_from_the_largest_job_and_the_sum() {
+    fn what_is_predicted_follows_from_the_largest_job_and_the_sum() {
         let gain = |jobs: &[f64], workers| {
-            let all = foresee(jobs);
+            let all = predict(jobs);
             all.iter().find(|f| f.workers == workers).unwrap().gain
         };
         assert!((gain(&[1.0; 9], 8) - 4.5).abs() < 1e-9);

@@ -11,10 +11,10 @@ impl SplitResult {
         Some(paired_ratio(&of(1)?.seconds, &of(workers)?.seconds))
     }
 
-    /// What is foreseen for so many workers.
-    pub fn foretold(&self, workers: u32) -> Option<f64> {
-        let mut foreseen = self.foreseen.iter();
-        foreseen.find(|f| f.workers == workers).map(|f| f.gain)
+    /// What is predicted for so many workers.
+    pub fn prediction(&self, workers: u32) -> Option<f64> {
+        let mut predicted = self.predicted.iter();
+        predicted.find(|f| f.workers == workers).map(|f| f.gain)
     }
 }
 
@@ -34,25 +34,25 @@ impl QueensReport {
                     run.workers.to_string(),
                     format!("{:.4}", run.median_s()),
                     two(r.gain(run.workers)),
-                    two(r.foretold(run.workers)),
+                    two(r.prediction(run.workers)),
                 ]
             })
         });
         Table {
             title: "Counting on this machine",
             about: format!(
-                "{}, {} rounds in which everything takes turns; medians, gains over one worker by rounds. Foreseen: from \
+                "{}, {} rounds in which everything takes turns; medians, gains over one worker by rounds. Predicted: from \
                  what each job takes alone.",
                 self.simd, self.rounds
             ),
-            head: vec!["N", "split", "workers", "s", "gain", "foreseen"],
+            head: vec!["N", "split", "workers", "s", "gain", "predicted"],
             rows: rows.collect(),
         }
     }
 
     fn outlook(&self) -> Table {
         let rows = self.results.iter().flat_map(|r| {
-            r.foreseen.iter().map(|f| {
+            r.predicted.iter().map(|f| {
                 vec![
                     r.n.to_string(),
                     r.split.to_owned(),
@@ -63,7 +63,7 @@ impl QueensReport {
             })
         });
         Table {
-            title: "Foreseen on equal workers",
+            title: "Predicted on equal workers",
             about: "Jobs of the measured lengths played in virtual time, each worker taking the next when it is done, if \
                     workers do not slow one another down and handing over is free."
                 .into(),

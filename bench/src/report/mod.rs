@@ -65,7 +65,7 @@ pub fn crypt_html(report: &CryptReport) -> String {
     )
 }
 
-/// The page of `evener bench product`: gains by length and by workers, measured and foreseen, and the tables.
+/// The page of `evener bench product`: gains by length and by workers, measured and predicted, and the tables.
 pub fn product_html(report: &ProductReport) -> String {
     page(
         ["evener bench product", "A cipher pipeline on this machine"],
@@ -78,7 +78,7 @@ pub fn product_html(report: &ProductReport) -> String {
     )
 }
 
-/// The page of `evener bench queens`: what is foreseen by workers, and the tables.
+/// The page of `evener bench queens`: what is predicted by workers, and the tables.
 pub fn queens_html(report: &QueensReport) -> String {
     page(
         ["evener bench queens", "N-queens on this machine"],

@@ -2,12 +2,12 @@
 
 use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
-use crate::product::{Foreseen, ProductReport, System};
+use crate::product::{Prediction, ProductReport, System};
 
-/// Gains by length, what is foreseen, and the tables.
+/// Gains by length, what is predicted, and the tables.
 pub fn all(report: &ProductReport) -> Vec<Section> {
     let tables = of_tables(report.tables());
-    [by_length(report), outlook(&report.foreseen)]
+    [by_length(report), outlook(&report.predicted)]
         .into_iter()
         .chain(tables)
         .collect()
@@ -40,11 +40,11 @@ fn by_length(report: &ProductReport) -> Section {
     }
 }
 
-fn outlook(foreseen: &[Foreseen]) -> Section {
-    let names: Vec<String> = foreseen.iter().map(|f| f.workers.to_string()).collect();
-    let series = |name: &str, of: fn(&Foreseen) -> f64| Series {
+fn outlook(predicted: &[Prediction]) -> Section {
+    let names: Vec<String> = predicted.iter().map(|f| f.workers.to_string()).collect();
+    let series = |name: &str, of: fn(&Prediction) -> f64| Series {
         name: name.to_owned(),
-        values: foreseen.iter().map(|f| Some(of(f))).collect(),
+        values: predicted.iter().map(|f| Some(of(f))).collect(),
     };
     let series = [
         series("equal pipeline", |f| f.equal),
@@ -54,7 +54,7 @@ fn outlook(foreseen: &[Foreseen]) -> Section {
         series("farm, 22 units", |f| f.farm_22),
     ];
     Section {
-        title: "Foreseen gain by workers".into(),
+        title: "Prediction gain by workers".into(),
         about: "From what passes cost on one worker alone; workers that are equal and do not slow one another down.".into(),
         body: svg::lines(&names, &series, "times"),
     }

@@ -2,31 +2,31 @@
 
 use super::sections::{Section, of_tables};
 use super::svg::{self, Series};
-use crate::queens::{FORESEEN, QueensReport};
+use crate::queens::{PREDICTED_WORKERS, QueensReport};
 use crate::stats::distinct;
 
-/// What is foreseen for each board, and the tables.
+/// What is predicted for each board, and the tables.
 pub fn all(report: &QueensReport) -> Vec<Section> {
     let boards = distinct(report.results.iter().map(|r| r.n));
     let tables = of_tables(report.tables());
-    let foreseen = boards.into_iter().map(|n| foreseen(report, n));
-    foreseen.chain(tables).collect()
+    let predicted = boards.into_iter().map(|n| predicted(report, n));
+    predicted.chain(tables).collect()
 }
 
-fn foreseen(report: &QueensReport, n: u32) -> Section {
+fn predicted(report: &QueensReport, n: u32) -> Section {
     let own = report.results.iter().filter(|r| r.n == n);
     let series: Vec<Series> = own
         .map(|r| Series {
             name: r.split.to_owned(),
-            values: FORESEEN
+            values: PREDICTED_WORKERS
                 .iter()
-                .map(|&workers| r.foretold(workers))
+                .map(|&workers| r.prediction(workers))
                 .collect(),
         })
         .collect();
-    let names: Vec<String> = FORESEEN.iter().map(u32::to_string).collect();
+    let names: Vec<String> = PREDICTED_WORKERS.iter().map(u32::to_string).collect();
     Section {
-        title: format!("Foreseen gain by workers, N = {n}"),
+        title: format!("Predicted gain by workers, N = {n}"),
         about: "Jobs of the measured lengths played in virtual time on workers that are equal and do not slow one another \
                 down."
             .into(),

@@ -12,7 +12,7 @@ use super::stream::{Bench, Run};
 use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects};
 use crate::error::Error;
-use crate::stats::{median_of, paired_ratio, turns};
+use crate::stats::{median_of, paired_ratio, rotated};
 use crate::table::Table;
 
 /// Least speed of plan auto relative to the best fixed plan: over the whole stream, and over its last quarter.
@@ -34,9 +34,11 @@ pub struct AutoResult {
     pub last_quarter: f64,
     /// The same over whole streams beside the plan that was best in the *other* rounds: of many plans that vary from
     /// round to round the best in hindsight was also the luckiest. `None` with a single round.
-    pub whole_foreseen: Option<f64>,
+    #[serde(rename = "whole_foreseen")]
+    pub whole_held_out: Option<f64>,
     /// The same over the last quarter.
-    pub last_quarter_foreseen: Option<f64>,
+    #[serde(rename = "last_quarter_foreseen")]
+    pub last_quarter_held_out: Option<f64>,
     /// The fixed plan with the lowest median time.
     pub best: Plan,
     /// Median seconds of a whole stream under it.
@@ -53,12 +55,12 @@ pub struct AutoResult {
     pub processors: GuardReport,
 }
 
-/// A stream under plan auto. Times in seconds, by the clock, the making of buffers left out.
+/// A stream under plan auto. Times in seconds, by the clock.
 #[derive(Clone, Debug, Serialize)]
 pub struct AutoRound {
     /// The plan it ended on.
     pub plan: Plan,
-    /// All frames.
+    /// The whole stream, with the making of its buffers.
     pub whole_s: f64,
     /// The last quarter of the frames.
     pub last_quarter_s: f64,
@@ -75,7 +77,7 @@ pub struct AutoRound {
 pub struct FixedTimes {
     /// The plan.
     pub plan: Plan,
-    /// All frames.
+    /// The whole stream, with the making of its buffers.
     pub whole_s: Vec<f64>,
     /// The last quarter of the frames.
     pub last_quarter_s: Vec<f64>,
@@ -109,7 +111,7 @@ pub(super) fn run(
                 subject.size,
                 round + 1
             ));
-            for turn in turns(1 + fixed.len(), round) {
+            for turn in rotated(1 + fixed.len(), round) {
                 match turn.checked_sub(1) {
                     None => auto.push(AutoRound::from(bench.auto(frames)?)),
                     Some(i) => {
@@ -153,8 +155,8 @@ impl AutoResult {
             frames,
             whole: paired_ratio(&best.whole_s, &of(|a| a.whole_s)),
             last_quarter: paired_ratio(&last.last_quarter_s, &of(|a| a.last_quarter_s)),
-            whole_foreseen: foreseen(&fixed, |f| &f.whole_s, &of(|a| a.whole_s)),
-            last_quarter_foreseen: foreseen(
+            whole_held_out: held_out(&fixed, |f| &f.whole_s, &of(|a| a.whole_s)),
+            last_quarter_held_out: held_out(
                 &fixed,
                 |f| &f.last_quarter_s,
                 &of(|a| a.last_quarter_s),
@@ -178,7 +180,7 @@ fn least(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64]) -> Option<&Fixe
 
 /// Plan auto's speed relative, round by round, to the plan that had the lowest median in all other rounds; the median
 /// of that.
-fn foreseen(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64], auto: &[f64]) -> Option<f64> {
+fn held_out(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64], auto: &[f64]) -> Option<f64> {
     let chosen = |round: usize| {
         let elsewhere = |f: &FixedTimes| {
             let others = times(f).iter().enumerate().filter(|&(r, _)| r != round);
@@ -198,7 +200,7 @@ impl From<Run> for AutoRound {
     fn from(run: Run) -> AutoRound {
         AutoRound {
             plan: run.plan,
-            whole_s: run.whole_s(),
+            whole_s: run.whole_s,
             last_quarter_s: run.last_quarter_s(),
             told_s: run.told_s,
             search: run.search,
@@ -218,7 +220,7 @@ impl FixedTimes {
     }
 
     fn push(&mut self, run: &Run) {
-        self.whole_s.push(run.whole_s());
+        self.whole_s.push(run.whole_s);
         self.last_quarter_s.push(run.last_quarter_s());
         self.told_s.push(run.told_s);
     }
@@ -233,8 +235,8 @@ pub(super) fn table(results: &[AutoResult]) -> Table {
             r.frames.to_string(),
             format!("{:.3}", r.whole),
             format!("{:.3}", r.last_quarter),
-            ratio(r.whole_foreseen),
-            ratio(r.last_quarter_foreseen),
+            ratio(r.whole_held_out),
+            ratio(r.last_quarter_held_out),
             format!("{:.4}", r.best_s * 1e3 / r.frames as f64),
             short(&r.best),
             counted(r.auto.iter().map(|a| a.plan)),
@@ -243,8 +245,9 @@ pub(super) fn table(results: &[AutoResult]) -> Table {
     Table {
         title: "Plan auto beside the best fixed plan",
         about: format!(
-            "Speed relative to the best fixed plan in hindsight, learning included; targets {} for the whole stream, \
-             {} for its last quarter. Foreseen: relative to the plan that was best in the other rounds.",
+            "Speed relative to the best fixed plan in hindsight; targets {} for the whole stream, with learning and the \
+             making of buffers, and {} for its last quarter. Held out: relative to the plan that was best in the other \
+             rounds.",
             TARGET.0, TARGET.1
         ),
         head: vec![
@@ -253,7 +256,7 @@ pub(super) fn table(results: &[AutoResult]) -> Table {
             "frames",
             "whole",
             "last quarter",
-            "foreseen",
+            "held out",
             "its last quarter",
             "best ms",
             "best fixed",
@@ -318,8 +321,8 @@ mod tests {
         assert_eq!((result.best.grain, result.last_quarter_best.grain), (2, 1));
         assert_eq!((result.whole, result.last_quarter), (0.9, 0.75));
         // The second and third round look better for the first plan than they were, if they are not looked at.
-        assert_eq!(result.whole_foreseen, Some(0.95));
-        assert_eq!(result.last_quarter_foreseen, Some(0.75));
+        assert_eq!(result.whole_held_out, Some(0.95));
+        assert_eq!(result.last_quarter_held_out, Some(0.75));
         let row = &table(&[result]).rows[0];
         assert_eq!(row[3..5], ["0.900", "0.750"]);
     }

@@ -1,9 +1,9 @@
 //! What plan auto loses on a structure many times slower than the best.
 //!
-//! `backward` computes the intermediates of a chain of stencils again for every output. The model knows, so the tuner
-//! may never run it; therefore a model that is misled is tried as well. `farm` is not counted among the best here: its
-//! units cannot be cut off, so the tuner does not begin with it, and with `backward` as the only other structure it
-//! would have nothing else to begin with.
+//! `backward` computes the intermediates of a chain of stencils again for every output. The model predicts that, so the
+//! tuner may never run it. Therefore a misled model is tried as well. `farm` does not count as the best structure here. Its
+//! units cannot be cut off, so the tuner does not begin with it, and beside `backward` alone there would be no other plan to
+//! begin with.
 
 use evener_image::structures::{BACKWARD, FARM};
 use evener_runtime::tuner::TunerSetup;
@@ -11,20 +11,21 @@ use evener_runtime::{Dispatch, Plan, Runtime, Shape, Structure, Work};
 use serde::Serialize;
 
 use super::screen::{candidates, screen};
+use super::static_source::Making;
 use super::stream::{Bench, Run};
 use super::{FULL_HD, Options, counted, frames, subjects};
 use crate::error::Error;
-use crate::stats::{median_of, turns};
+use crate::stats::{median_of, rotated};
 use crate::table::Table;
 
-/// Most of a stream's time that may be lost.
+/// Largest share of a stream's time that may be lost.
 pub const TARGET: f64 = 0.05;
-/// The structure that is slow.
+/// The slow structure.
 const BAD: &Structure = &BACKWARD;
-/// Frames that show how slow.
+/// Frames that are enough to measure how slow it is.
 const FEW: u64 = 3;
 
-/// What the tuner knows.
+/// The structures that the tuner may choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
@@ -32,7 +33,7 @@ pub enum Candidates {
     All,
     /// The best structure and the slow one.
     Two,
-    /// These two, and the model predicts for the slow one half the cost of the best.
+    /// These two, and the model predicts half the cost of the best for the slow one.
     Misled,
 }
 
@@ -77,29 +78,29 @@ pub struct BadArmResult {
     pub size: String,
     /// Frames of a stream.
     pub frames: u64,
-    /// What the tuner knows.
+    /// The structures that the tuner may choose from.
     pub candidates: Candidates,
-    /// The best fixed plan of another structure, `farm` left out.
+    /// The best fixed plan of another structure, without `farm`.
     pub best: Plan,
     /// Time of a unit under `backward` as a multiple of that under the best plan.
     pub times_the_best: f64,
-    /// Share of the stream's time that went to `backward` beyond what its units cost under the best plan: the median
-    /// over rounds.
+    /// Median over rounds of the share of the stream's time that units under `backward` took beyond their cost under the
+    /// best plan.
     pub lost: f64,
-    /// Round by round.
+    /// One for each round.
     pub rounds: Vec<BadArmRound>,
 }
 
 /// One stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BadArmRound {
-    /// Units that `backward` was tried on.
+    /// Units that ran under `backward`.
     pub units: usize,
     /// Share of the stream's time lost on them.
     pub lost: f64,
     /// Seconds of the stream.
     pub whole_s: f64,
-    /// Seconds of as long a stream under the best plan.
+    /// Seconds of a stream of the same length under the best plan.
     pub best_s: f64,
     /// The plan the stream ended on.
     pub plan: Plan,
@@ -138,23 +139,21 @@ fn measure(
     let bad = bench
         .plan(BAD, Dispatch::Fifo, bench.workers())
         .ok_or_else(|| none(BAD.name))?;
-    let few = bench.fixed(&bad, FEW.min(frames))?.seconds;
+    let few = bench.estimate(&bad, FEW.min(frames))?.seconds;
     let times_the_best = few.into_iter().fold(f64::INFINITY, f64::min) / screened.best_s;
 
     let sets = Candidates::ALL;
     let mut rounds = sets.map(|_| Vec::new());
     for round in 0..options.rounds {
         progress(&format!("round {}", round + 1));
-        let fixed = bench.fixed(&best, frames)?.whole_s();
-        for turn in turns(sets.len(), round) {
+        let fixed = bench.fixed(&best, frames)?;
+        for turn in rotated(sets.len(), round) {
             let setup = TunerSetup {
                 shapes: sets[turn].shapes(&bench.shapes, best.structure),
                 ..bench.setup(frames)
             };
-            let run = bench
-                .guard
-                .run_guarded(|| bench.run(setup.clone(), frames, None))?;
-            rounds[turn].push(BadArmRound::of(run, fixed));
+            let run = bench.guarded(&setup, Making::Counted, None)?;
+            rounds[turn].push(BadArmRound::of(run, fixed.whole_s, fixed.mean_s()));
         }
     }
     let results = sets.into_iter().zip(rounds);
@@ -173,20 +172,18 @@ fn measure(
 }
 
 impl BadArmRound {
-    /// Of a stream beside one that took `best_s` seconds under the best plan.
-    fn of(run: Run, best_s: f64) -> BadArmRound {
-        let unit_s = best_s / run.seconds.len().max(1) as f64;
+    /// For a stream that takes `best_s` seconds under the best plan, `unit_s` of them a unit.
+    fn of(run: Run, best_s: f64, unit_s: f64) -> BadArmRound {
         let (mut units, mut lost) = (0, 0.0);
         for epoch in run.epochs.iter().filter(|e| e.plan.structure == BAD) {
             let seconds = &run.seconds[epoch.first..][..epoch.units];
             units += epoch.units;
             lost += seconds.iter().map(|s| s - unit_s).sum::<f64>();
         }
-        let whole_s = run.whole_s();
         BadArmRound {
             units,
-            lost: lost.max(0.0) / whole_s,
-            whole_s,
+            lost: lost.max(0.0) / run.whole_s,
+            whole_s: run.whole_s,
             best_s,
             plan: run.plan,
             decisions: run.decisions,
@@ -215,7 +212,7 @@ pub(super) fn table(results: &[BadArmResult]) -> Table {
         title: "A structure many times slower than the best",
         about: format!(
             "Share of a stream's time lost on units of {BAD}; target {:.0} %. Speed is that of the whole stream \
-             relative to the best fixed plan, farm left out.",
+             relative to the best fixed plan without farm.",
             100.0 * TARGET
         ),
         head: vec![
@@ -258,6 +255,7 @@ mod tests {
             plan: plan(structure),
         };
         let run = Run {
+            whole_s: 10.0,
             seconds: vec![1.0, 1.0, 5.0, 1.0, 1.0, 1.0],
             epochs: vec![ran(0, 2, &TILED), ran(2, 1, BAD), ran(3, 3, &TILED)],
             told_s: 10.0,
@@ -271,7 +269,7 @@ mod tests {
             },
             decisions: Vec::new(),
         };
-        let round = BadArmRound::of(run, 6.0);
+        let round = BadArmRound::of(run, 6.0, 1.0);
         assert_eq!((round.units, round.lost), (1, 0.4));
     }
 

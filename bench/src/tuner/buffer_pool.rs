@@ -1,8 +1,7 @@
 //! Frames that go from stream to stream.
 //!
-//! Memory that a host has to find for its guest first comes far slower than what was in use a moment ago, and
-//! a frame is read at a speed that depends on which pages it got. A stream that makes its own would be told from the
-//! next by luck.
+//! Memory that a host has to find for its guest first is far slower than memory that was in use a moment ago, and the speed
+//! of reading a frame depends on which pages it got. Short streams that make their own frames would differ by that alone.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,38 +10,48 @@ use evener_image::Frame;
 use evener_image::exec::service::FilterService;
 use evener_runtime::Service;
 
-/// What all streams of a subject read and write.
+/// The frames that all short streams of a subject read and write.
 #[derive(Clone)]
-pub(super) struct Buffers {
+pub(super) struct BufferPool {
     frame: Arc<Frame>,
     inputs: Arc<FramePool>,
     outputs: Arc<FramePool>,
 }
 
-impl Buffers {
-    pub(super) fn new(frame: Frame) -> Buffers {
-        Buffers {
+impl BufferPool {
+    /// For inputs that hold `frame`.
+    pub(super) fn new(frame: Frame) -> BufferPool {
+        BufferPool {
             frame: Arc::new(frame),
             inputs: Arc::default(),
             outputs: Arc::default(),
         }
     }
 
-    /// One that holds the frame.
+    /// A pool without frames, for a stream that makes its own.
+    pub(super) fn empty(&self) -> BufferPool {
+        BufferPool {
+            frame: Arc::clone(&self.frame),
+            inputs: Arc::default(),
+            outputs: Arc::default(),
+        }
+    }
+
+    /// An input that holds the frame.
     pub(super) fn input(&self) -> PooledFrame {
         self.inputs.take(|| frame_copy(&self.frame))
     }
 
-    /// One that the service can write.
+    /// An output that `service` can write.
     pub(super) fn output(&self, service: &FilterService) -> PooledFrame {
         self.outputs.take(|| service.output())
     }
 }
 
-/// Frames that nobody uses.
+/// Frames that no stream uses.
 #[derive(Default)]
 struct FramePool {
-    frames: Mutex<Vec<Arc<Frame>>>,
+    idle: Mutex<Vec<Arc<Frame>>>,
 }
 
 /// A frame that goes back to its pool.
@@ -54,15 +63,15 @@ pub(super) struct PooledFrame {
 impl FramePool {
     /// The frame that was used last, or a new one.
     fn take(self: &Arc<Self>, make: impl FnOnce() -> Frame) -> PooledFrame {
-        let spare = self.idle().pop();
+        let idle = self.idle().pop();
         PooledFrame {
-            frame: spare.unwrap_or_else(|| Arc::new(make())),
+            frame: idle.unwrap_or_else(|| Arc::new(make())),
             pool: Arc::clone(self),
         }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_last_is_lent_again() {
+    fn the_frame_that_was_used_last_is_taken_again() {
         let pool = Arc::new(FramePool::default());
         let format = Format {
             width: 8,

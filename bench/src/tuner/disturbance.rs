@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc;
 
 use evener_runtime::tuner::TunerSetup;
 use evener_runtime::{Plan, Runtime};
@@ -14,13 +14,13 @@ use serde::Serialize;
 
 use super::cpu_hog::{CpuHog, HogController};
 use super::screen::{candidates, screen};
-use super::static_source::UnitHook;
+use super::static_source::{Making, UnitHook};
 use super::stream::{Bench, EpochRun, Run};
 use super::topology_guard::GuardReport;
 use super::windows::{recovered, speed_after, windows};
 use super::{CIF, FULL_HD, Options, counted, short, subjects};
 use crate::error::Error;
-use crate::stats::{median_of, turns};
+use crate::stats::{median_of, rotated};
 use crate::table::Table;
 
 /// Most epochs until plan auto is at least [`WELL`] as fast as the best fixed plan.
@@ -136,7 +136,7 @@ fn measure(
     for round in 0..options.rounds {
         progress(&format!("round {}", round + 1));
         streams.push(disturbed(bench, &bench.setup(frames), &options.program)?);
-        for turn in turns(plans.len(), round) {
+        for turn in rotated(plans.len(), round) {
             let setup = bench.setup_fixed(&plans[turn], frames);
             let run = disturbed(bench, &setup, &options.program)?;
             for (times, third) in times.iter_mut().zip([&alone, &beside]) {
@@ -168,28 +168,22 @@ fn measure(
 
 /// A stream with the other process in its middle third.
 fn disturbed(bench: &Bench<'_>, setup: &TunerSetup, program: &Path) -> Result<Run, Error> {
-    let run = || disturbed_once(bench, setup.clone(), program);
-    bench.guard.run_guarded(run)
-}
-
-fn disturbed_once(bench: &Bench<'_>, setup: TunerSetup, program: &Path) -> Result<Run, Error> {
     let frames = setup.units.unwrap_or(0);
-    let failure: Arc<Mutex<Option<Error>>> = Arc::default();
-    let (slot, hogs) = (Arc::clone(&failure), HogController::new(program));
-    let (come, go) = (frames / 3, frames / 3 * 2);
-    let hook = UnitHook::at([come, go], move |unit| {
-        if let Err(error) = hogs.set(unit == come) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        }
-    });
-    let run = bench.run(setup, frames, Some(hook))?;
-    match failure
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take()
-    {
-        Some(error) => Err(error),
-        None => Ok(run),
+    let (start, end) = (frames / 3, frames / 3 * 2);
+    let (sender, failures) = mpsc::channel();
+    let hook = || {
+        let (sender, hogs) = (sender.clone(), HogController::new(program));
+        UnitHook::at([start, end], move |unit| {
+            if let Err(error) = hogs.set(unit == start) {
+                // The receiver outlives the stream.
+                let _ = sender.send(error);
+            }
+        })
+    };
+    let run = bench.guarded(setup, Making::Counted, Some(&hook))?;
+    match failures.try_recv() {
+        Ok(error) => Err(error),
+        Err(_) => Ok(run),
     }
 }
 

@@ -1,16 +1,26 @@
-//! `evener bench tuner`: what plan auto costs on this machine, beside plans that were known beforehand.
+//! `evener bench tuner`: what plan auto costs on this machine, compared with fixed plans.
 //!
-//! Frames of f32 planes lie in memory; nothing is read or written but in part `memory`. The tuner starts without
-//! remembered plans, and all it learns is part of what is timed. What is compared takes turns within each round.
+//! Frames of f32 planes lie in memory. Only part `memory` reads and writes. The tuner starts without remembered plans. Whole
+//! streams are timed from start to end, with learning and the making of buffers, since users pay for both. What is compared
+//! takes turns within each round.
 //!
 //! | file | what it measures |
 //! | --- | --- |
-//! | `auto.rs` | whole streams under plan auto beside the best fixed plan in hindsight |
-//! | `disturbance.rs` | epochs until plan auto is well again after another process came or went |
+//! | `auto.rs` | whole streams under plan auto and under the best fixed plan in hindsight |
+//! | `disturbance.rs` | epochs until plan auto recovers after another process came or went |
 //! | `bad_arm.rs` | time lost on a structure many times slower than the best |
-//! | `overhead.rs` | a stream under one plan beside a loop written by hand |
+//! | `overhead.rs` | a stream under one plan and a loop written by hand |
 //! | `memory.rs` | memory beyond the frames in flight |
-//! | `topology_guard.rs`, `stream.rs`, `buffer_pool.rs`, `static_source.rs`, `screen.rs`, `windows.rs`, `cpu_hog.rs` | what these share |
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `stream.rs` | a stream that is timed unit by unit and as a whole |
+//! | `static_source.rs` | a source and a service in memory |
+//! | `buffer_pool.rs` | frames that short streams share |
+//! | `screen.rs` | fixed plans that are worth whole streams |
+//! | `windows.rs` | epochs after a change, and recovery |
+//! | `topology_guard.rs` | reruns of streams during which the host moved processors |
+//! | `cpu_hog.rs` | a process that keeps one processor busy |
 #![forbid(unsafe_code)]
 
 pub mod auto;
@@ -58,16 +68,16 @@ pub struct Options {
     pub program: PathBuf,
 }
 
-/// One question.
+/// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Plan auto beside the best fixed plan.
+    /// Plan auto and the best fixed plan.
     Auto,
     /// Another process comes and goes.
     Disturbance,
-    /// One structure is hopeless.
+    /// One structure is many times slower than the best.
     BadArm,
-    /// What the runtime costs beside a loop written by hand.
+    /// A stream and a loop written by hand.
     Overhead,
     /// Memory beyond the frames in flight.
     Memory,
@@ -124,7 +134,7 @@ pub struct TunerReport {
     /// Streams with another process in their middle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disturbance: Vec<disturbance::DisturbanceResult>,
-    /// Streams with a hopeless structure among the candidates.
+    /// Streams with a slow structure among the candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad_arm: Vec<bad_arm::BadArmResult>,
     /// Streams beside loops.
@@ -174,7 +184,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<TunerRep
             "{workers} workers for fixed plans, where this machine has {have}"
         )));
     }
-    // A graph that cannot be used is better known before minutes have passed.
+    // A graph that cannot be used fails at once, not after minutes.
     subjects(options, &runtime, &[], &[CIF])?;
     let parts = match options.parts.as_slice() {
         [] => &Part::ALL,

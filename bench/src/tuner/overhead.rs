@@ -19,7 +19,7 @@ use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, St
 use serde::Serialize;
 
 use super::buffer_pool::PooledFrame;
-use super::static_source::{StaticSource, StreamCounters, UnitHook};
+use super::static_source::{Making, StaticSource, StreamCounters, UnitHook};
 use super::stream::Bench;
 use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, short, subjects};
@@ -59,16 +59,16 @@ pub struct OverheadResult {
     /// tells.
     pub processor_overhead: Option<f64>,
     /// Each stream.
-    pub stream: Vec<Spent>,
+    pub stream: Vec<Elapsed>,
     /// Each loop.
-    pub by_hand: Vec<Spent>,
+    pub by_hand: Vec<Elapsed>,
     /// How they were kept comparable.
     pub processors: GuardReport,
 }
 
 /// Time in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spent {
+pub struct Elapsed {
     /// By the clock.
     pub wall_s: f64,
     /// Of the processor, by the thread that began.
@@ -77,24 +77,24 @@ pub struct Spent {
 
 /// A point in time.
 #[derive(Clone, Copy)]
-struct Moment {
+struct Timestamp {
     wall: Instant,
     processor_s: Option<f64>,
 }
 
-impl Moment {
-    fn now() -> Moment {
-        Moment {
+impl Timestamp {
+    fn now() -> Timestamp {
+        Timestamp {
             processor_s: processor_s(),
             wall: Instant::now(),
         }
     }
 }
 
-impl Spent {
-    fn between(begin: Moment, end: Moment) -> Spent {
+impl Elapsed {
+    fn between(begin: Timestamp, end: Timestamp) -> Elapsed {
         let processor = begin.processor_s.zip(end.processor_s);
-        Spent {
+        Elapsed {
             wall_s: (end.wall - begin.wall).as_secs_f64(),
             processor_s: processor.map(|(begin, end)| end - begin),
         }
@@ -135,7 +135,7 @@ pub(super) fn run(
 fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<OverheadResult, Error> {
     let (plan, items) = plan(bench, workers)
         .ok_or_else(|| bench.subject.failed("tiled", "filters do not run this way"))?;
-    let first = bench.fixed(&plan, options.frames.unwrap_or(FRAMES.start))?;
+    let first = bench.estimate(&plan, options.frames.unwrap_or(FRAMES.start))?;
     let frames = options.frames.unwrap_or_else(|| {
         let frames = (LENGTH_S / first.mean_s()) as u64;
         frames.clamp(FRAMES.start, FRAMES.end)
@@ -176,11 +176,11 @@ fn warm(frames: u64) -> u64 {
     (frames / WARM_OF).max(WARM_LEAST)
 }
 
-fn wall(spent: &[Spent]) -> Vec<f64> {
+fn wall(spent: &[Elapsed]) -> Vec<f64> {
     spent.iter().map(|s| s.wall_s).collect()
 }
 
-fn processor(spent: &[Spent]) -> Option<Vec<f64>> {
+fn processor(spent: &[Elapsed]) -> Option<Vec<f64>> {
     spent.iter().map(|s| s.processor_s).collect()
 }
 
@@ -204,7 +204,7 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
 }
 
 /// Time of a stream, from the first unit that counts to its end.
-fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
+fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Elapsed, Error> {
     let failed = |reason: String| bench.subject.failed(plan.structure.name, reason);
     let counters: Arc<StreamCounters> = Arc::default();
     let (tell, told) = mpsc::channel();
@@ -212,12 +212,12 @@ fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
     let frames = warm + frames;
     let hook = UnitHook::at([warm, frames], move |_| {
         // Whoever waits for it lives longer than the stream.
-        let _ = tell.send(Moment::now());
+        let _ = tell.send(Timestamp::now());
     });
     bench
         .runtime
         .stream(StaticSource::new(Arc::clone(&counters), frames, Some(hook)))
-        .through(bench.service(counters))
+        .through(bench.service(Making::Excluded, counters))
         .plan(Choice::Fixed {
             structure: plan.structure.to_string(),
             dispatch: Some(plan.dispatch),
@@ -227,17 +227,17 @@ fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Spent, Error> {
         .into(Discard)
         .map_err(|e| failed(e.to_string()))?;
     match (told.recv(), told.recv()) {
-        (Ok(begin), Ok(end)) => Ok(Spent::between(begin, end)),
+        (Ok(begin), Ok(end)) => Ok(Elapsed::between(begin, end)),
         _ => Err(failed("it did not come to its end".into())),
     }
 }
 
 /// Time of a loop.
-fn by_hand(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Result<Spent, Error> {
-    let hand = Hand::new(bench, plan, items, frames);
+fn by_hand(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Result<Elapsed, Error> {
+    let hand = HandLoop::new(bench, plan, items, frames);
     let spent = match plan.workers {
-        1 => hand.alone(),
-        _ => hand.side_by_side(),
+        1 => hand.serial(),
+        _ => hand.parallel(),
     };
     spent.map_err(|e| bench.subject.failed("loop", e))
 }
@@ -254,7 +254,7 @@ fn parts(structure: &'static Structure, items: u32, grain: u32) -> Vec<Part> {
 }
 
 /// A loop that is about to run.
-struct Hand {
+struct HandLoop {
     service: FilterService,
     parts: Vec<Part>,
     warm: u64,
@@ -263,15 +263,15 @@ struct Hand {
     output: PooledFrame,
 }
 
-impl Hand {
-    fn new(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> Hand {
+impl HandLoop {
+    fn new(bench: &Bench<'_>, plan: &Plan, items: u32, frames: u64) -> HandLoop {
         let service = bench.subject.service();
-        Hand {
+        HandLoop {
             parts: parts(plan.structure, items, plan.grain),
             warm: warm(frames),
             frames,
-            input: bench.buffers.input(),
-            output: bench.buffers.output(&service),
+            input: bench.pool.input(),
+            output: bench.pool.output(&service),
             service,
         }
     }
@@ -281,7 +281,7 @@ impl Hand {
     }
 
     /// One part after the other.
-    fn alone(&self) -> Result<Spent, String> {
+    fn serial(&self) -> Result<Elapsed, String> {
         let mut scratch = self.service.scratch();
         let mut run = |frames: u64| {
             for _ in 0..frames {
@@ -292,13 +292,13 @@ impl Hand {
             Ok::<(), String>(())
         };
         run(self.warm)?;
-        let begin = Moment::now();
+        let begin = Timestamp::now();
         run(self.frames)?;
-        Ok(Spent::between(begin, Moment::now()))
+        Ok(Elapsed::between(begin, Timestamp::now()))
     }
 
     /// Each part on a thread of its own, the first on this one.
-    fn side_by_side(&self) -> Result<Spent, String> {
+    fn parallel(&self) -> Result<Elapsed, String> {
         let others = self.parts.len().saturating_sub(1) as u32;
         // The frame to compute, from 1, and how many threads are done with it, or ready to begin.
         let (frame, done) = (AtomicU64::new(0), AtomicU32::new(0));
@@ -320,11 +320,11 @@ impl Hand {
                 });
             }
             spin_until(|| done.load(Ordering::Acquire) == others);
-            let mut begin = Moment::now();
+            let mut begin = Timestamp::now();
             let mut scratch = self.service.scratch();
             for number in 1..=self.warm + self.frames {
                 if number == self.warm + 1 {
-                    begin = Moment::now();
+                    begin = Timestamp::now();
                 }
                 done.store(0, Ordering::Relaxed);
                 frame.store(number, Ordering::Release);
@@ -334,7 +334,7 @@ impl Hand {
                 spin_until(|| done.load(Ordering::Acquire) == others);
             }
             match failed.load(Ordering::Relaxed) {
-                false => Ok(Spent::between(begin, Moment::now())),
+                false => Ok(Elapsed::between(begin, Timestamp::now())),
                 true => Err("a kernel failed".to_owned()),
             }
         })
@@ -419,10 +419,10 @@ mod tests {
         let bench = Bench::new(&runtime, &subject);
         for workers in [1, 2] {
             let (plan, items) = plan(&bench, workers).unwrap();
-            let hand = Hand::new(&bench, &plan, items, 3);
+            let hand = HandLoop::new(&bench, &plan, items, 3);
             let spent = match workers {
-                1 => hand.alone(),
-                _ => hand.side_by_side(),
+                1 => hand.serial(),
+                _ => hand.parallel(),
             };
             assert!(spent.unwrap().wall_s > 0.0);
             let expected = hand.service.output();

@@ -58,7 +58,7 @@ pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
 pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<Screened, Error> {
     let mut costs = Vec::with_capacity(plans.len());
     for plan in plans {
-        let run = bench.fixed(&plan, few(bench, &plan).min(most))?;
+        let run = bench.estimate(&plan, few(bench, &plan).min(most))?;
         costs.push((plan, run.seconds.into_iter().fold(f64::INFINITY, f64::min)));
     }
     let mut screened = Screened::default();
@@ -68,7 +68,7 @@ pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<S
         for (look, (plan, cost)) in looks.iter_mut().zip(&costs) {
             let frames = (LOOK_S / cost.max(1e-7)) as u64;
             let few = few(bench, plan);
-            let run = bench.fixed(plan, frames.clamp(few, most.max(few)))?;
+            let run = bench.estimate(plan, frames.clamp(few, most.max(few)))?;
             let warm = &run.seconds[run.seconds.len() / 2..];
             look.1 = look.1.min(warm.iter().sum::<f64>() / warm.len() as f64);
         }

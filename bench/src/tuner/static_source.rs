@@ -1,4 +1,4 @@
-//! A frame that lies in memory, as the service and the source of a stream in which nothing is read or written.
+//! A source and a service whose frame lies in memory, so that nothing is read or written.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -11,9 +11,9 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_runtime::stream::Source;
 use evener_runtime::{Part, Service, Shape, Structure};
 
-use super::buffer_pool::{Buffers, PooledFrame};
+use super::buffer_pool::{BufferPool, PooledFrame};
 
-/// What happened in a stream so far, for those outside.
+/// What a stream has done so far, shared with the benchmark.
 #[derive(Debug, Default)]
 pub(super) struct StreamCounters {
     units_read: AtomicU64,
@@ -21,49 +21,70 @@ pub(super) struct StreamCounters {
 }
 
 impl StreamCounters {
-    /// Units that were taken.
+    /// Units that were read.
     pub(super) fn units_read(&self) -> u64 {
         self.units_read.load(Ordering::Relaxed)
     }
 
-    /// Time that lending, making and filling buffers took, and what was called before units were taken.
+    /// Time that is no part of the stream: that of hooks and, in short streams, of making buffers.
     pub(super) fn excluded(&self) -> Duration {
         Duration::from_nanos(self.excluded_ns.load(Ordering::Relaxed))
     }
 
-    fn timed<T>(&self, make: impl FnOnce() -> T) -> T {
+    fn exclude<T>(&self, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
-        let made = make();
+        let value = work();
         let nanos = begin.elapsed().as_nanos() as u64;
         self.excluded_ns.fetch_add(nanos, Ordering::Relaxed);
-        made
+        value
     }
+}
+
+/// Where a stream gets its buffers, and whether their making is a part of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Making {
+    /// The stream makes its own, as a user's does.
+    Counted,
+    /// They come from the pool, so that short streams can be compared.
+    Excluded,
 }
 
 /// A service whose inputs hold the frame from the start.
 pub(super) struct PooledService {
     service: FilterService,
-    buffers: Buffers,
+    pool: BufferPool,
+    making: Making,
     counters: Arc<StreamCounters>,
 }
 
 impl PooledService {
     pub(super) fn new(
         service: FilterService,
-        buffers: Buffers,
+        pool: &BufferPool,
+        making: Making,
         counters: Arc<StreamCounters>,
     ) -> PooledService {
         PooledService {
             service,
-            buffers,
+            pool: match making {
+                Making::Counted => pool.empty(),
+                Making::Excluded => pool.clone(),
+            },
+            making,
             counters,
+        }
+    }
+
+    fn make(&self, make: impl FnOnce() -> PooledFrame) -> PooledFrame {
+        match self.making {
+            Making::Counted => make(),
+            Making::Excluded => self.counters.exclude(make),
         }
     }
 }
 
-/// The frames that are lent.
-fn frames<'a>(lent: &[&'a PooledFrame]) -> Vec<&'a Frame> {
-    lent.iter().map(|lent| &***lent).collect()
+fn frames<'a>(pooled: &[&'a PooledFrame]) -> Vec<&'a Frame> {
+    pooled.iter().map(|pooled| &***pooled).collect()
 }
 
 impl Service for PooledService {
@@ -76,11 +97,11 @@ impl Service for PooledService {
     }
 
     fn input(&self) -> PooledFrame {
-        self.counters.timed(|| self.buffers.input())
+        self.make(|| self.pool.input())
     }
 
     fn output(&self) -> PooledFrame {
-        self.counters.timed(|| self.buffers.output(&self.service))
+        self.make(|| self.pool.output(&self.service))
     }
 
     fn scratch(&self) -> Scratch {
@@ -117,7 +138,7 @@ impl Service for PooledService {
     }
 }
 
-/// What is called before some units are taken.
+/// A function that is called before some units are read.
 pub(super) struct UnitHook {
     units: VecDeque<u64>,
     call: Box<dyn FnMut(u64) + Send>,
@@ -125,7 +146,7 @@ pub(super) struct UnitHook {
 
 impl UnitHook {
     /// Calls `call` before each of these units, in ascending order, with its number from 0. The number after the last
-    /// is that of the end.
+    /// unit is that of the end.
     pub(super) fn at(
         units: impl IntoIterator<Item = u64>,
         call: impl FnMut(u64) + Send + 'static,
@@ -137,7 +158,7 @@ impl UnitHook {
     }
 }
 
-/// A source that says how many units there are, and leaves them as they are.
+/// A source of a known number of units, which leaves them as they are.
 pub(super) struct StaticSource {
     counters: Arc<StreamCounters>,
     total: u64,
@@ -167,7 +188,7 @@ impl Source<PooledService> for StaticSource {
             && hook.units.front() == Some(&number)
         {
             hook.units.pop_front();
-            self.counters.timed(|| (hook.call)(number));
+            self.counters.exclude(|| (hook.call)(number));
         }
         if number == self.total {
             return Ok(false);

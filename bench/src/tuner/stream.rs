@@ -1,4 +1,4 @@
-//! Streams of a frame in memory, and what every unit of them cost.
+//! Streams of a frame in memory, timed unit by unit and as a whole.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,38 +7,40 @@ use evener_runtime::stream::{Report, Schedule, Search};
 use evener_runtime::tuner::{Epoch, Measured, Summary, TunerSetup};
 use evener_runtime::{Choice, Discard, Dispatch, Plan, Runtime, Service, Shape, Structure, Tuner};
 
-use super::buffer_pool::Buffers;
-use super::static_source::{PooledService, StaticSource, StreamCounters, UnitHook};
+use super::buffer_pool::BufferPool;
+use super::static_source::{Making, PooledService, StaticSource, StreamCounters, UnitHook};
 use super::topology_guard::TopologyGuard;
 use crate::error::Error;
 use crate::picture::Picture;
 use crate::plan;
 use crate::subject::Subject;
 
-/// A subject on a runtime, with its frame ready.
+/// A subject on a runtime, with its frame.
 pub(super) struct Bench<'a> {
     pub(super) runtime: &'a Runtime,
     pub(super) subject: &'a Subject,
-    pub(super) buffers: Buffers,
+    pub(super) pool: BufferPool,
     pub(super) shapes: Vec<Shape>,
-    /// Where the processors were when this was made, and are for all its streams.
+    /// Keeps all streams of the subject on the same topology.
     pub(super) guard: TopologyGuard,
 }
 
-/// An epoch as it went.
+/// An epoch that has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EpochRun {
-    /// Its first unit, from 0.
+    /// Its first unit, counted from 0.
     pub(super) first: usize,
     pub(super) units: usize,
-    /// The plan that was tried; a unit that was cut off was done again under another.
+    /// The plan that was tried. A unit that was cut off ran again under another plan.
     pub(super) plan: Plan,
 }
 
-/// A stream that went to its end.
+/// A stream that has run to its end.
 pub(super) struct Run {
-    /// Of each unit, by the clock: attempts that were cut off and the tuner's own time included, the making of buffers
-    /// left out.
+    /// Seconds from the start of the stream to its end.
+    pub(super) whole_s: f64,
+    /// Seconds of each unit: its share of its epoch, with attempts that were cut off and the time of the tuner. What comes
+    /// before the first epoch, such as the first buffers, is in `whole_s` alone.
     pub(super) seconds: Vec<f64>,
     pub(super) epochs: Vec<EpochRun>,
     /// What the tuner was told that all units cost.
@@ -50,20 +52,15 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Seconds of all units.
-    pub(super) fn whole_s(&self) -> f64 {
-        self.seconds.iter().sum()
-    }
-
     /// Seconds of the last quarter of the units.
     pub(super) fn last_quarter_s(&self) -> f64 {
         let units = self.seconds.len();
         self.seconds[units - units.div_ceil(4)..].iter().sum()
     }
 
-    /// Seconds of a unit, on average.
+    /// Mean seconds of a unit.
     pub(super) fn mean_s(&self) -> f64 {
-        self.whole_s() / self.seconds.len().max(1) as f64
+        self.seconds.iter().sum::<f64>() / self.seconds.len().max(1) as f64
     }
 }
 
@@ -71,11 +68,11 @@ impl<'a> Bench<'a> {
     pub(super) fn new(runtime: &'a Runtime, subject: &'a Subject) -> Self {
         let service = subject.service();
         let mut frame = service.input();
-        Picture::Made.fill(&mut frame);
+        Picture::Generated.fill(&mut frame);
         Bench {
             runtime,
             subject,
-            buffers: Buffers::new(frame),
+            pool: BufferPool::new(frame),
             shapes: service.shapes(subject.private_cache),
             guard: TopologyGuard::new(),
         }
@@ -85,7 +82,7 @@ impl<'a> Bench<'a> {
         self.runtime.workers() as u32
     }
 
-    /// The plan a user gets who names structure and dispatch only.
+    /// The plan that a user gets with a structure and a dispatch flavour alone.
     pub(super) fn plan(
         &self,
         structure: &'static Structure,
@@ -100,7 +97,7 @@ impl<'a> Bench<'a> {
         plan::complete(self.runtime, &self.shapes, choice, workers).ok()
     }
 
-    /// What the tuner of a stream of `frames` knows, without remembered plans.
+    /// The setup of the tuner of a stream, without remembered plans.
     pub(super) fn setup(&self, frames: u64) -> TunerSetup {
         TunerSetup {
             units: Some(frames),
@@ -109,20 +106,23 @@ impl<'a> Bench<'a> {
     }
 
     /// The service of a stream.
-    pub(super) fn service(&self, counters: Arc<StreamCounters>) -> PooledService {
-        PooledService::new(self.subject.service(), self.buffers.clone(), counters)
+    pub(super) fn service(&self, making: Making, counters: Arc<StreamCounters>) -> PooledService {
+        PooledService::new(self.subject.service(), &self.pool, making, counters)
     }
 
-    /// A stream under plan auto.
+    /// A stream under plan auto, with the making of its buffers.
     pub(super) fn auto(&self, frames: u64) -> Result<Run, Error> {
-        self.guard
-            .run_guarded(|| self.run(self.setup(frames), frames, None))
+        self.guarded(&self.setup(frames), Making::Counted, None)
     }
 
-    /// A stream under one plan.
+    /// A stream under one plan, with the making of its buffers.
     pub(super) fn fixed(&self, plan: &Plan, frames: u64) -> Result<Run, Error> {
-        self.guard
-            .run_guarded(|| self.run(self.setup_fixed(plan, frames), frames, None))
+        self.guarded(&self.setup_fixed(plan, frames), Making::Counted, None)
+    }
+
+    /// A short stream under one plan, for estimates: its buffers are those of earlier ones, and their making is left out.
+    pub(super) fn estimate(&self, plan: &Plan, frames: u64) -> Result<Run, Error> {
+        self.guarded(&self.setup_fixed(plan, frames), Making::Excluded, None)
     }
 
     /// As [`Bench::setup`], for a stream under one plan.
@@ -138,13 +138,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A stream of `frames` with a tuner of this setup, wherever the processors are.
-    pub(super) fn run(
+    /// A stream with a tuner of this setup; `hook` makes what is called before some of its units.
+    pub(super) fn guarded(
         &self,
-        setup: TunerSetup,
-        frames: u64,
-        hook: Option<UnitHook>,
+        setup: &TunerSetup,
+        making: Making,
+        hook: Option<&dyn Fn() -> UnitHook>,
     ) -> Result<Run, Error> {
+        self.guard
+            .run_guarded(|| self.run(setup.clone(), making, hook.map(|hook| hook())))
+    }
+
+    fn run(&self, setup: TunerSetup, making: Making, hook: Option<UnitHook>) -> Result<Run, Error> {
+        let frames = setup.units.unwrap_or(0);
         let name = match &setup.choice {
             Choice::Auto => "auto".to_owned(),
             Choice::Fixed { structure, .. } => structure.clone(),
@@ -156,7 +162,7 @@ impl<'a> Bench<'a> {
         let report = self
             .runtime
             .stream(StaticSource::new(Arc::clone(&counters), frames, hook))
-            .through(self.service(counters))
+            .through(self.service(making, counters))
             .scheduled_by(&mut recorder)
             .into(Discard)
             .map_err(|e| failed(e.to_string()))?;
@@ -166,12 +172,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// A tuner, and all that goes in and out of it.
+/// A tuner, and a record of what goes in and out of it.
 struct Recorder {
     tuner: Tuner,
     counters: Arc<StreamCounters>,
     plan: Option<Plan>,
-    /// When the tuner was asked for the epoch, and what does not count by then.
+    /// When the tuner was asked for the epoch, and the time excluded by then.
     asked: (Instant, Duration),
     seconds: Vec<f64>,
     epochs: Vec<EpochRun>,
@@ -191,6 +197,7 @@ impl Recorder {
 
     fn run(self, report: Report) -> Option<Run> {
         Some(Run {
+            whole_s: report.wall_s - self.counters.excluded().as_secs_f64(),
             seconds: self.seconds,
             epochs: self.epochs,
             told_s: self.tuner.summary().elapsed.as_secs_f64(),
@@ -243,8 +250,8 @@ impl Schedule for &mut Recorder {
     }
 }
 
-/// What each of an epoch's units cost, of the time of them all: in proportion to what was measured. Of a farm that was
-/// stopped only the time of the whole epoch is known.
+/// Divides the time of an epoch over its units in proportion to their measured costs. Of a farm that was stopped only the
+/// time of the whole epoch is known.
 fn unit_seconds(measured: Measured<'_>, units: usize, time: Duration) -> Vec<f64> {
     let (costs, cut) = match measured {
         Measured::Units { costs } => (costs, None),
@@ -297,6 +304,7 @@ mod tests {
             workers: 1,
         };
         let run = Run {
+            whole_s: 10.0,
             seconds: vec![1.0, 1.0, 1.0, 2.0, 4.0],
             epochs: Vec::new(),
             told_s: 9.0,
@@ -310,7 +318,19 @@ mod tests {
             },
             decisions: Vec::new(),
         };
-        assert_eq!((run.whole_s(), run.last_quarter_s()), (9.0, 6.0));
-        assert_eq!(run.mean_s(), 1.8);
+        assert_eq!((run.mean_s(), run.last_quarter_s()), (1.8, 6.0));
+    }
+
+    #[test]
+    fn a_whole_stream_has_the_making_of_its_buffers() {
+        let runtime = Runtime::builder().workers(1).memory(false).build().unwrap();
+        let size = evener_image::Size { w: 640, h: 360 };
+        let subject = Subject::new("threshold", size, false, &runtime).unwrap();
+        let bench = Bench::new(&runtime, &subject);
+        let plan = bench.plan(&TILED, Dispatch::Fifo, 1).unwrap();
+        let first = bench.estimate(&plan, 2).unwrap();
+        assert!(first.whole_s > 0.0 && first.seconds.len() == 2);
+        let run = bench.fixed(&plan, 2).unwrap();
+        assert!(run.whole_s > run.seconds.iter().sum::<f64>());
     }
 }

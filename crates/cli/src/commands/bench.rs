@@ -158,7 +158,7 @@ fn filters(args: FiltersArgs) -> Ended {
     let results = Results::create(args.json.as_deref(), args.report.as_deref())?;
     let picture = match &args.input {
         Some(input) => Picture::read(input, args.planes).map_err(failure)?,
-        None => Picture::Made,
+        None => Picture::Generated,
     };
     let options = filters::Options {
         graphs: match args.graph {

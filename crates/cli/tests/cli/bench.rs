@@ -137,7 +137,7 @@ fn requests_to_images_are_measured_on_one_worker_and_on_two() {
     let folder = Folder::new();
     let line = "bench block --rounds 1 --workers 2 --json r.json";
     let text = folder.line(line).succeeded().text();
-    for part in ["the published driver", "636", "3.57", "foreseen gain"] {
+    for part in ["the published driver", "636", "3.57", "predicted gain"] {
         assert!(text.contains(part), "no '{part}' in {text}");
     }
     let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();

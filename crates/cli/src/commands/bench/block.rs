@@ -13,7 +13,7 @@ use crate::failure::Ended;
 /// Time requests to compressed disk images: blocks, 512 KiB on one worker and several, the device in order
 #[derive(clap::Args)]
 #[command(after_help = "\
-Nothing that was decoded is kept, so every request is cold. For other numbers of workers the gain is foreseen from what blocks
+Nothing that was decoded is kept, so every request is cold. For other numbers of workers the gain is predicted from what blocks
 take by themselves.
 
 Examples:

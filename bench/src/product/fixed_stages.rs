@@ -4,20 +4,20 @@ use evener_crypt::product::PIPELINE;
 use evener_runtime::{Part, Service, Shape};
 
 /// A service that runs in pipelines only, whose steps end where they are told to, and are said to cost the same.
-pub(super) struct Divided<S> {
+pub(super) struct FixedStages<S> {
     pub(super) inner: S,
     /// The step of `inner` that each step ends before.
     pub(super) ends: Vec<u32>,
 }
 
-impl<S> Divided<S> {
+impl<S> FixedStages<S> {
     fn begin(&self, step: u32) -> u32 {
         let before = step.checked_sub(1);
         before.map_or(0, |before| self.ends[before as usize])
     }
 }
 
-impl<S: Service> Service for Divided<S> {
+impl<S: Service> Service for FixedStages<S> {
     type Input = S::Input;
     type Output = S::Output;
     type Scratch = S::Scratch;

@@ -13,12 +13,12 @@ use crate::error::Error;
 
 /// When a stream began and ended, by the clock and in processor time of the whole process.
 #[derive(Default)]
-pub(super) struct Clock {
+pub(super) struct StreamClock {
     begin: OnceLock<(Instant, Duration)>,
     end: OnceLock<(Instant, Duration)>,
 }
 
-impl Clock {
+impl StreamClock {
     /// Seconds between both ends, and of processor time.
     pub(super) fn between(&self) -> Option<(f64, f64)> {
         let (begin, end) = (self.begin.get()?, self.end.get()?);
@@ -45,23 +45,23 @@ fn processor_time() -> Duration {
 
 /// What is done to a unit beside computing, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
+pub(super) struct EndpointCosts {
     /// Reading it from the stream's memory.
-    pub(super) take: f64,
+    pub(super) read: f64,
     /// Writing what became of it.
-    pub(super) bring: f64,
+    pub(super) write: f64,
 }
 
-impl Ends {
+impl EndpointCosts {
     /// Means over the `units` units of a stream that has no smaller one among them, whose ends these are.
     ///
     /// # Errors
     /// A unit cannot be computed or brought.
     pub(super) fn measure<S>(
         service: &S,
-        (mut source, mut sink): (Timed, Gather),
+        (mut source, mut sink): (TimedSource, Collect),
         units: u64,
-    ) -> Result<Ends, Error>
+    ) -> Result<EndpointCosts, Error>
     where
         S: Service<Input = Batch, Output = UnitOut>,
     {
@@ -70,7 +70,7 @@ impl Ends {
         for _ in 0..units {
             let Ok(_) = Source::<S>::read(&mut source, &mut input);
         }
-        let take = begin.elapsed().as_secs_f64() / units.max(1) as f64;
+        let read = begin.elapsed().as_secs_f64() / units.max(1) as f64;
         let part = Part {
             structure: &FARM,
             pass: 0,
@@ -83,29 +83,29 @@ impl Ends {
         for _ in 0..units {
             Sink::<S>::write(&mut sink, &output)?;
         }
-        let bring = begin.elapsed().as_secs_f64() / units.max(1) as f64;
-        Ok(Ends { take, bring })
+        let write = begin.elapsed().as_secs_f64() / units.max(1) as f64;
+        Ok(EndpointCosts { read, write })
     }
 
     /// The stages of a pipeline with this at its ends.
     pub(super) fn around(self, mut stages: Vec<f64>) -> Vec<f64> {
         if let Some(first) = stages.first_mut() {
-            *first += self.take;
+            *first += self.read;
         }
         if let Some(last) = stages.last_mut() {
-            *last += self.bring;
+            *last += self.write;
         }
         stages
     }
 }
 
 /// Blocks in memory; the clock begins with the first.
-pub(super) struct Timed {
+pub(super) struct TimedSource {
     pub(super) inner: BlockSource,
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Arc<StreamClock>,
 }
 
-impl<S: Service<Input = Batch>> Source<S> for Timed {
+impl<S: Service<Input = Batch>> Source<S> for TimedSource {
     type Error = Infallible;
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Infallible> {
@@ -123,13 +123,13 @@ impl<S: Service<Input = Batch>> Source<S> for Timed {
 }
 
 /// Keeps what comes; the clock ends when `room` is filled.
-pub(super) struct Gather {
+pub(super) struct Collect {
     pub(super) blocks: Arc<Mutex<Vec<Block>>>,
     pub(super) room: usize,
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Arc<StreamClock>,
 }
 
-impl<S: Service<Output = UnitOut>> Sink<S> for Gather {
+impl<S: Service<Output = UnitOut>> Sink<S> for Collect {
     type Error = Error;
 
     fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn ends_are_added_to_the_first_and_the_last_stage() {
-        let ends = Ends {
-            take: 1.0,
-            bring: 2.0,
+        let ends = EndpointCosts {
+            read: 1.0,
+            write: 2.0,
         };
         assert_eq!(ends.around(vec![10.0, 20.0, 30.0]), [11.0, 20.0, 32.0]);
         assert_eq!(ends.around(vec![10.0]), [13.0]);

@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// Bytes of a made image.
+/// Bytes of a generated image.
 const BYTES: usize = 32 << 20;
 
 /// Images, removed when this is dropped.
-pub(super) struct Made {
+pub(super) struct GeneratedImages {
     pub images: Vec<PathBuf>,
     _folder: TempDir,
 }
 
 /// One with zstd and one with lz4.
-pub(super) fn images(runtime: &Runtime) -> Result<Made, Error> {
-    let failed = |error: &dyn std::fmt::Display| Error::Picture(format!("a made image: {error}"));
+pub(super) fn images(runtime: &Runtime) -> Result<GeneratedImages, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Picture(format!("a generated image: {error}"));
     let folder = TempDir::with_prefix("evener-bench-").map_err(|error| failed(&error))?;
     let raw = folder.path().join("img");
     fs::write(&raw, words()).map_err(|error| failed(&error))?;
@@ -38,7 +38,7 @@ pub(super) fn images(runtime: &Runtime) -> Result<Made, Error> {
         images.push(image);
     }
     let _ = fs::remove_file(raw);
-    Ok(Made {
+    Ok(GeneratedImages {
         images,
         _folder: folder,
     })
