@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fmt::Write;
 
-use crate::report::escape;
+use crate::markup::escape;
 
 /// Width of an explanation on a terminal.
 const COLUMNS: usize = 100;

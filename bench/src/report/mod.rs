@@ -9,11 +9,11 @@ mod tuner;
 
 use crate::crypt::CryptReport;
 use crate::filters::FilterReport;
+use crate::markup::escape;
 use crate::product::ProductReport;
 use crate::queens::QueensReport;
 use crate::tuner::TunerReport;
 use sections::Section;
-pub(crate) use svg::escape;
 
 const STYLE: &str = "
 :root { color-scheme: light dark }

@@ -7,8 +7,9 @@ use std::fmt::Write;
 
 use evener_runtime::{Placement, Structure};
 
-use super::svg::{self, Series, escape};
+use super::svg::{self, Series};
 use crate::filters::{FilterReport, FilterResult, OpsRow};
+use crate::markup::escape;
 use crate::stats::distinct;
 use crate::table::Table;
 use crate::table3;

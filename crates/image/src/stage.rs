@@ -9,11 +9,9 @@ use evener_runtime::Simd;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
+use crate::kernels::pointwise::PointOp;
 use crate::kernels::taps::TapRun;
 use crate::row_view::RowView;
-
-/// Most rows that executors ask [`Stage::rows`] for at once.
-pub const STRIP: usize = 8;
 
 /// What a row kernel may use beside its input: the SIMD level in force and memory for intermediate rows.
 pub struct RowContext<'a> {
@@ -108,7 +106,7 @@ pub trait Stage: Debug + Send + Sync {
         self.rows(context, input, y, x0, &mut [out]);
     }
 
-    /// Rows y, y + 1 and on, at most [`STRIP`] of them, all from column x0 and of one length, for stages that compute
+    /// Rows y, y + 1 and on, at most [`STRIP`](crate::kernels::STRIP) of them, all from column x0 and of one length, for stages that compute
     /// several together in less time.
     fn rows(
         &self,
@@ -167,19 +165,6 @@ pub trait Stage: Debug + Send + Sync {
 
     /// Arithmetic per output, in vectorisable operations: the weight in the cost model.
     fn weight(&self) -> f64;
-}
-
-/// A pointwise operation, as far as fusion knows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PointOp {
-    /// v where v > t, else 0.
-    Above(f32),
-    /// 1 where v > t, else 0.
-    Step(f32),
-    /// A larger value never gives less; a NaN gives a NaN.
-    Rising,
-    /// Any other.
-    Other,
 }
 
 /// A stage that maps each sample by itself.

@@ -21,10 +21,12 @@ use super::tiled::{columns_of, demand};
 use crate::filters;
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
+use crate::kernels::STRIP;
 use crate::kernels::bilinear::batched::{Block, Out, Samples};
-use crate::kernels::interleaved::{self, BATCH};
+use crate::kernels::pointwise::PointOp;
 use crate::kernels::pointwise::{self, Same, with_point_op};
-use crate::stage::{self, PointOp, STRIP, grown};
+use crate::kernels::{BATCH, interleaved};
+use crate::stage::{self, grown};
 
 /// Private memory of one worker.
 #[derive(Default)]

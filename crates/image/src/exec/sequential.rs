@@ -9,8 +9,9 @@ use super::access::{Source, Target};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::STRIP;
 use crate::row_view::RowView;
-use crate::stage::{RowContext, STRIP};
+use crate::stage::RowContext;
 
 /// Columns computed at a time, so that the temporary rows of a kernel stay in the nearest cache.
 const COLUMNS: usize = 1024;

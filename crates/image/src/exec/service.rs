@@ -16,8 +16,8 @@ use crate::format::{Depth, Format, Timing};
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::BATCH;
 use crate::kernels::convert::Scale;
-use crate::kernels::interleaved::BATCH;
 use crate::structures::{
     BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };

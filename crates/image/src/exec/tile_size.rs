@@ -4,7 +4,7 @@ use super::fuse::{FusedNode, Op};
 use super::tiled::{block, block_demands, columns_of, demand, slots};
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::stage::STRIP;
+use crate::kernels::STRIP;
 
 /// A tile of output and what it predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,8 +13,9 @@ use super::fuse::{FusedNode, Input, Op};
 use super::tile_size::{self, TileSize};
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::kernels::STRIP;
 use crate::row_view::RowView;
-use crate::stage::{RowContext, STRIP};
+use crate::stage::RowContext;
 
 /// Output rows of [`block`] where no stage reads at computed positions: rings are as low as that allows.
 const STENCIL_ROWS: i32 = 6;

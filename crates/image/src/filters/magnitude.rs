@@ -12,9 +12,10 @@ use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
+use crate::kernels::pointwise::PointOp;
 use crate::kernels::stencil::Stencil3x3;
 use crate::row_view::RowView;
-use crate::stage::{PointOp, RowContext, Stage};
+use crate::stage::{RowContext, Stage};
 
 /// The length of a gradient from its two components.
 #[derive(Debug)]

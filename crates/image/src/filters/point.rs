@@ -1,12 +1,12 @@
 //! What every pointwise stage has in common.
 
 /// Makes `$stage` a pointwise [`Stage`](crate::stage::Stage) from the expression that maps one sample.
-/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`PointOp`](crate::stage::PointOp)
+/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`PointOp`](crate::kernels::pointwise::PointOp)
 /// where there is more to know.
 macro_rules! point_stage {
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr) => {
         point_stage!($stage, $name, $weight, |$this, $v| $value, |_this| {
-            $crate::stage::PointOp::Other
+            $crate::kernels::pointwise::PointOp::Other
         });
     };
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr,
@@ -88,7 +88,7 @@ macro_rules! point_stage {
                     Some(self)
                 }
 
-                fn point_op(&self) -> $crate::stage::PointOp {
+                fn point_op(&self) -> $crate::kernels::pointwise::PointOp {
                     let $self = self;
                     $op
                 }

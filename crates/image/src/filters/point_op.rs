@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::point::point_stage;
-use crate::stage::{PointOp, Stage};
+use crate::kernels::pointwise::PointOp;
+use crate::stage::Stage;
 
 /// 1 where v > t, else 0.
 #[derive(Debug)]

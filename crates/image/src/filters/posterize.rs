@@ -6,7 +6,8 @@ use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::{Plane, PointOp};
+use crate::kernels::pointwise::PointOp;
+use crate::stage::Plane;
 
 pub const ENTRY: Entry = Entry {
     name: "posterize",

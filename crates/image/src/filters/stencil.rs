@@ -6,9 +6,10 @@ use evener_runtime::Simd;
 
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::kernels::pointwise::PointOp;
 use crate::kernels::stencil::{self, Stencil3x3};
 use crate::row_view::RowView;
-use crate::stage::{PointOp, RowContext, Stage};
+use crate::stage::{RowContext, Stage};
 
 /// A 3x3 kernel in its place, on a plane of `size`.
 #[derive(Debug)]

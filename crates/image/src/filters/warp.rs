@@ -11,10 +11,11 @@ use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
+use crate::kernels::pointwise::PointOp;
 use crate::kernels::pointwise::{self, Pointwise, Same, with_point_op};
 use crate::kernels::taps::{self, TapRun};
 use crate::row_view::RowView;
-use crate::stage::{Batched, PointOp, Resample, RowContext, Stage};
+use crate::stage::{Batched, Resample, RowContext, Stage};
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {

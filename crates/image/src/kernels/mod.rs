@@ -14,6 +14,12 @@ pub mod stencil;
 pub mod taps;
 pub mod weighted_sum;
 
+/// Most rows that executors ask [`Stage::rows`](crate::stage::Stage::rows) for at once.
+pub const STRIP: usize = 8;
+
+/// Frames of a batch: the lanes of a register of 256 bits.
+pub const BATCH: usize = 8;
+
 /// Defines `fn $name(simd, …)` which runs `$body(…)` compiled for the highest level allowed and present.
 #[macro_export]
 #[doc(hidden)]

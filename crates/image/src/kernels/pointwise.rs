@@ -1,7 +1,19 @@
 //! Pointwise functions that kernels apply to registers as they load or store.
 
 use super::lanes::Lanes;
-use crate::stage::PointOp;
+
+/// A pointwise operation, as far as fusion knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PointOp {
+    /// v where v > t, else 0.
+    Above(f32),
+    /// 1 where v > t, else 0.
+    Step(f32),
+    /// A larger value never gives less; a NaN gives a NaN.
+    Rising,
+    /// Any other.
+    Other,
+}
 
 /// A pointwise function.
 pub trait Pointwise: Copy {
@@ -50,11 +62,11 @@ macro_rules! with_point_op {
                 let $name = $crate::kernels::pointwise::Same;
                 $body
             }
-            Some($crate::stage::PointOp::Above(t)) => {
+            Some($crate::kernels::pointwise::PointOp::Above(t)) => {
                 let $name = $crate::kernels::pointwise::Above(t);
                 $body
             }
-            Some($crate::stage::PointOp::Step(t)) => {
+            Some($crate::kernels::pointwise::PointOp::Step(t)) => {
                 let $name = $crate::kernels::pointwise::Step(t);
                 $body
             }

@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::for_each_width;
+use crate::kernels::STRIP;
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::row_view::RowView;
-use crate::stage::STRIP;
 
 /// A function of a 3x3 neighbourhood: the samples of each row are combined, then what the three rows gave.
 pub trait Stencil3x3: Copy + Debug + Send + Sync + 'static {

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::Map;
 use crate::format::Size;
+use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes};
-use crate::stage::STRIP;
 
 /// Of `n` outputs from (x, y) on, and as many of each row after it, those that are not fill: `None` where nothing is
 /// known of the way that the map's positions go.

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::BATCH;
+use crate::kernels::BATCH;
 use crate::kernels::has_avx2;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::pointwise::Pointwise;

@@ -18,11 +18,9 @@ pub(crate) use avx2::transposed;
 
 use evener_runtime::Simd;
 
+use super::BATCH;
 use super::lanes::Scalar;
 use super::pointwise::Pointwise;
-
-/// Frames side by side: the lanes of a register of 256 bits.
-pub const BATCH: usize = 8;
 
 /// Puts a row of each frame, mapped, side by side.
 ///

@@ -2,7 +2,7 @@ use std::arch::x86_64::*;
 
 use evener_runtime::Simd;
 
-use super::Lanes;
+use super::vector::Lanes;
 
 /// 8 lanes. Exists only where the processor has AVX2 and FMA.
 #[derive(Clone, Copy, Debug)]

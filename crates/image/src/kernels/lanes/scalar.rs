@@ -1,4 +1,4 @@
-use super::Lanes;
+use super::vector::Lanes;
 
 /// One lane, on every processor: what the others are held against.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use evener_runtime::Simd;
 
 use super::{Map, Sampling, blend, tap};
 use crate::geometry::Rect;
-use crate::kernels::interleaved::BATCH;
+use crate::kernels::BATCH;
 use crate::kernels::lanes::Scalar;
 use crate::kernels::pointwise::{Pointwise, Same};
 

@@ -16,10 +16,10 @@ use self::run::{Run, locate};
 use super::spans::spans;
 use super::taps8::RUN;
 use super::{Edge, Map, Sampling};
+use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
 use crate::row_view::{ContiguousRows, RowView};
-use crate::stage::STRIP;
 
 /// Samples of the largest ring that a worker keeps in its private cache.
 const NEAR: usize = 1 << 18;

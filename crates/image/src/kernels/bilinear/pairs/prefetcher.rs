@@ -4,10 +4,10 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::View;
+use crate::kernels::STRIP;
 use crate::kernels::bilinear::Map;
 use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
-use crate::stage::STRIP;
 
 /// Outputs to a line of the source from which on hardware fetches lines in time.
 const FLAT: u32 = 11;
