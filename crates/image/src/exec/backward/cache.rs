@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::pull::{Run, sized};
+use super::run::{Run, sized};
 use crate::format::Size;
 use crate::graph::plane::PlaneGraph;
 

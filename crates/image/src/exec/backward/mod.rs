@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `step.rs` | stages prepared for pulling |
 //! | `pull.rs` | the recursion |
+//! | `run.rs` | runs of outputs |
 //! | `source.rs` | reading the source: rows, lists, boxes |
 //! | `cache.rs` | values and valid bits that workers share |
 #![forbid(unsafe_code)]
@@ -25,28 +26,18 @@ use crate::graph::plane::{PlaneGraph, Port};
 
 mod cache;
 mod pull;
+mod run;
 mod source;
 mod step;
 
 pub use cache::Cache;
-use pull::{Frame, Pull, Run};
+pub use pull::Mode;
+use pull::{Frame, Pull};
+use run::{RUN, Run, sized};
 use step::Step;
 
-/// Outputs that are pulled at once where stages pull from each other.
-const RUN: usize = 64;
 /// Outputs pulled at once where no tap is pulled by itself, so that only the results of a run need to stay in cache.
 const LONG_RUN: usize = 1024;
-
-/// What becomes of intermediates.
-#[derive(Clone, Copy)]
-pub enum Mode<'a> {
-    /// Nothing is kept.
-    Plain,
-    /// Each is computed once and kept for every worker. [`Cache::clear`] must have cleared the bits for this unit.
-    Cached(&'a Cache),
-    /// Each is also written to memory of the worker that nobody reads.
-    Store,
-}
 
 /// The graph of a plane, prepared for pulling.
 #[derive(Debug)]
@@ -131,7 +122,7 @@ impl Backward {
                 if let Some(all) = target.values() {
                     pull.port(self.result, run, frames, &mut all[at..at + n]);
                 } else {
-                    let values = pull::sized(values, n);
+                    let values = sized(values, n);
                     pull.port(self.result, run, frames, values);
                     target.store(simd, at, values);
                 }

@@ -3,10 +3,10 @@
 use evener_runtime::Simd;
 
 use super::super::access::Source;
-use super::cache::{self, Missing};
+use super::cache::{self, Cache, Missing};
+use super::run::{RUN, Run, sized};
 use super::source;
 use super::step::{Kind, Step};
-use super::{Mode, RUN};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::Port;
@@ -14,13 +14,15 @@ use crate::kernels::taps::{self, TapRun};
 use crate::row_view::RowView;
 use crate::stage::RowContext;
 
-/// Outputs computed together, all inside the plane.
+/// What becomes of intermediates.
 #[derive(Clone, Copy)]
-pub(super) enum Run<'a> {
-    /// (x0, y) to (x0 + n, y).
-    Row { x0: i32, y: i32, n: usize },
-    /// (`xs[i]`, `ys[i]`).
-    List { xs: &'a [i32], ys: &'a [i32] },
+pub enum Mode<'a> {
+    /// Nothing is kept.
+    Plain,
+    /// Each is computed once and kept for every worker. [`Cache::clear`] must have cleared the bits for this unit.
+    Cached(&'a Cache),
+    /// Each is also written to memory of the worker that nobody reads.
+    Store,
 }
 
 /// Memory of one stage. A stage pulls only stages before it, so one frame for each is enough.
@@ -43,14 +45,6 @@ pub(super) struct Work {
     taps: TapRun,
     places: Vec<usize>,
     positions: Vec<(i32, i32)>,
-}
-
-/// The first `n` samples of memory that grows when it must.
-pub(super) fn sized<T: Copy + Default>(memory: &mut Vec<T>, n: usize) -> &mut [T] {
-    if memory.len() < n {
-        memory.resize(n, T::default());
-    }
-    &mut memory[..n]
 }
 
 /// One call of the executor.

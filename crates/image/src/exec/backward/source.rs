@@ -3,7 +3,7 @@
 use evener_runtime::Simd;
 
 use super::super::access::Source;
-use super::pull::{Run, sized};
+use super::run::{Run, sized};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::convert::Scale;

@@ -13,6 +13,9 @@ pub const MAX_SIDE: u32 = 65536;
 /// Largest frame in bytes: 4 GiB.
 pub const MAX_FRAME_BYTES: u64 = 1 << 32;
 
+/// What every frame begins with; most have no parameters, so that a newline follows.
+pub(super) const FRAME: &[u8] = b"FRAME";
+
 const MAGIC: &[u8] = b"YUV4MPEG2";
 
 const SUPPORTED: &str =

@@ -13,6 +13,3 @@ pub use reader::Reader;
 pub use writer::Writer;
 
 pub(crate) use header::layout;
-
-/// What every frame begins with; most have no parameters, so that a newline follows.
-pub(crate) const FRAME: &[u8] = b"FRAME";

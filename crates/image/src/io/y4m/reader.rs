@@ -9,7 +9,7 @@ use evener_files::{InputFile, SourceFile, Watch};
 use crate::format::{ColourRange, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::y4m::{FRAME, Header, HeaderError, MAX_LINE};
+use crate::io::y4m::header::{FRAME, Header, HeaderError, MAX_LINE};
 
 /// Bytes of a `FRAME` line without parameters.
 const PLAIN_LINE: usize = FRAME.len() + 1;

@@ -8,7 +8,7 @@ use evener_files::{Error as FileError, OutputFile, SourceFile, Target};
 use crate::format::{Depth, Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::y4m::Header;
+use crate::io::y4m::header::Header;
 
 const PLAIN_LINE: &[u8] = b"FRAME\n";
 

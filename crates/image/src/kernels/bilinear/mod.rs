@@ -5,6 +5,7 @@
 //! go with them, 13 cycles on three units. A gather would read each of the four taps by itself.
 
 pub mod batched;
+mod definition;
 #[cfg(target_arch = "x86_64")]
 mod pairs;
 pub mod positive;
@@ -13,100 +14,14 @@ mod spans;
 #[cfg(target_arch = "x86_64")]
 mod taps8;
 
-use std::fmt::Debug;
+pub use definition::{Edge, Map, Sampling, Tap, blend, tap};
 
 use evener_runtime::Simd;
 
-use crate::format::Size;
 use crate::geometry::Rect;
-use crate::kernels::lanes::{Lanes, Scalar};
+use crate::kernels::lanes::Scalar;
 use crate::kernels::pointwise::Pointwise;
 use crate::row_view::RowView;
-
-/// Where an output sample reads its source: positions in samples, pixel centres at integers.
-pub trait Map: Debug + Send + Sync {
-    /// Source positions of outputs (x, y). Mark it `#[inline(always)]`: it is compiled into every SIMD variant.
-    fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V);
-
-    /// Whether the columns of positions never fall from one output of a row to the next, and whether the rows of them
-    /// do not; where one of them does, it never rises. `None` where they may do both.
-    fn monotonic(&self) -> Option<(bool, bool)> {
-        None
-    }
-}
-
-/// What lies outside the source.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Edge {
-    /// This value where the position is outside \[0, W-1\] x \[0, H-1\].
-    Fill(f32),
-    /// Positions are moved to the nearest inside.
-    Repeat,
-}
-
-impl Edge {
-    /// The value of outputs without taps.
-    pub fn fill(self) -> f32 {
-        match self {
-            Edge::Fill(v) => v,
-            Edge::Repeat => 0.0,
-        }
-    }
-}
-
-/// A source position as a tap and the two weights.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tap {
-    /// Column of the left samples.
-    pub x: i32,
-    /// Row of the upper samples.
-    pub y: i32,
-    /// Weight of the right samples, 0 to 1.
-    pub fx: f32,
-    /// Weight of the lower samples, 0 to 1.
-    pub fy: f32,
-}
-
-/// The tap of a source position in a plane, or `None` for fill: the definition all variants follow.
-pub fn tap(sx: f32, sy: f32, plane: Size, edge: Edge) -> Option<Tap> {
-    let (right, bottom) = ((plane.w - 1) as f32, (plane.h - 1) as f32);
-    let (sx, sy) = match edge {
-        Edge::Repeat => (sx.max(0.0).min(right), sy.max(0.0).min(bottom)),
-        Edge::Fill(_) if sx >= 0.0 && sx <= right && sy >= 0.0 && sy <= bottom => (sx, sy),
-        Edge::Fill(_) => return None,
-    };
-    let x = (sx as i32).min(plane.w as i32 - 2).max(0);
-    let y = (sy as i32).min(plane.h as i32 - 2).max(0);
-    Some(Tap {
-        x,
-        y,
-        fx: sx - x as f32,
-        fy: sy - y as f32,
-    })
-}
-
-/// Between the four samples of a tap: along both rows, then between them.
-#[inline(always)]
-pub fn blend(upper: [f32; 2], lower: [f32; 2], fx: f32, fy: f32) -> f32 {
-    let u = fx.mul_add(upper[1] - upper[0], upper[0]);
-    let l = fx.mul_add(lower[1] - lower[0], lower[0]);
-    fy.mul_add(l - u, u)
-}
-
-/// A warp of a plane: each sample goes through `before`, then they are blended, then each output through `after`.
-#[derive(Clone, Copy, Debug)]
-pub struct Sampling<'a, M, B, A> {
-    /// Where outputs read.
-    pub map: &'a M,
-    /// What lies outside.
-    pub edge: Edge,
-    /// Size of the plane.
-    pub plane: Size,
-    /// Of every sample; fill does not go through it.
-    pub before: B,
-    /// Of every output.
-    pub after: A,
-}
 
 /// Rows y, y + 1 and on of outputs, all from column x0 on and of one length. `lines` covers every tap that is not fill,
 /// and nothing outside the plane.
@@ -163,6 +78,8 @@ fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Size;
+    use crate::kernels::lanes::Lanes;
     use crate::kernels::pointwise::Same;
 
     /// A turn by some degrees about a point.

@@ -13,7 +13,7 @@
 
 use evener_runtime::Simd;
 
-use super::{Edge, Map};
+use super::definition::{Edge, Map};
 use crate::for_each_width;
 use crate::format::Size;
 use crate::geometry::Rect;

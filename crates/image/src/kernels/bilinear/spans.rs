@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::Map;
+use super::definition::Map;
 use crate::format::Size;
 use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes};

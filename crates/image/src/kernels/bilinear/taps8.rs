@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::{Edge, Map};
+use super::definition::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
@@ -11,7 +11,7 @@ use crate::kernels::lanes::{Avx2, Lanes};
 /// some rows of them read to stay in the nearest cache.
 pub(super) const RUN: usize = 128;
 
-/// The taps of eight outputs, as [`Tap`](super::Tap) has them for one.
+/// The taps of eight outputs, as [`Tap`](super::definition::Tap) has them for one.
 pub(super) struct Taps8 {
     /// Columns of the left samples.
     x: __m256i,

@@ -6,8 +6,8 @@ use evener_runtime::Simd;
 
 use super::{Block, Out, Samples};
 use crate::kernels::BATCH;
+use crate::kernels::bilinear::definition::{Map, Sampling};
 use crate::kernels::bilinear::taps8::{RUN, Taps8};
-use crate::kernels::bilinear::{Map, Sampling};
 use crate::kernels::interleaved::transposed;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::pointwise::{Pointwise, Same};

@@ -5,7 +5,7 @@ mod avx2;
 
 use evener_runtime::Simd;
 
-use super::{Map, Sampling, blend, tap};
+use super::definition::{Map, Sampling, blend, tap};
 use crate::geometry::Rect;
 use crate::kernels::BATCH;
 use crate::kernels::lanes::Scalar;

@@ -3,9 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::run::Run;
-use super::{View, blend, sampled};
+use super::view::SourceView;
+use super::{blend, sampled};
+use crate::kernels::bilinear::definition::{Edge, Map, Sampling};
 use crate::kernels::bilinear::taps8::{Taps8, span};
-use crate::kernels::bilinear::{Edge, Map, Sampling};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
 
@@ -16,7 +17,7 @@ use crate::kernels::pointwise::Pointwise;
 pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     (x, y): (i32, i32),
     (tried, sides): (bool, bool),
     run: &mut Run,
@@ -50,7 +51,7 @@ pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
 fn some<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     (x, y): (i32, i32),
     out: &mut [f32],
 ) {
@@ -75,7 +76,7 @@ fn some<M: Map, B: Pointwise, A: Pointwise>(
 fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     sx: __m256,
     sy: __m256,
 ) -> __m256 {

@@ -6,6 +6,7 @@
 mod edge;
 mod prefetcher;
 mod run;
+mod view;
 
 use std::arch::x86_64::*;
 
@@ -13,13 +14,14 @@ use evener_runtime::Simd;
 
 use self::prefetcher::Prefetcher;
 use self::run::{Run, locate};
+use self::view::SourceView;
+use super::definition::{Edge, Map, Sampling};
 use super::spans::spans;
 use super::taps8::RUN;
-use super::{Edge, Map, Sampling};
 use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
-use crate::row_view::{ContiguousRows, RowView};
+use crate::row_view::RowView;
 
 /// Samples of the largest ring that a worker keeps in its private cache.
 const NEAR: usize = 1 << 18;
@@ -35,7 +37,7 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     let Some(avx2) = Avx2::new(simd) else {
         return false;
     };
-    let Some(view) = View::new(lines) else {
+    let Some(view) = SourceView::new(lines) else {
         return false;
     };
     // SAFETY: `avx2` exists, so the processor has the instructions.
@@ -43,45 +45,12 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     true
 }
 
-/// Up to here every whole number is a float.
-const EXACT: i32 = 1 << f32::MANTISSA_DIGITS;
-
-/// A source that the kernel can address: at least 2 x 2 samples there, offsets within 31 bits, columns and rows that
-/// are exact as floats.
-struct View<'a> {
-    /// From the left column and the upper row on.
-    data: &'a [f32],
-    stride: usize,
-    /// Smallest and largest left column and upper row whose taps are all there.
-    x: (i32, i32),
-    y: (i32, i32),
-}
-
-impl<'a> View<'a> {
-    fn new(lines: &RowView<'a>) -> Option<Self> {
-        let ContiguousRows {
-            data,
-            stride,
-            rect,
-            first,
-        } = lines.contiguous()?;
-        let exact = rect.x1.max(rect.y1) <= EXACT;
-        let fits = rect.width() >= 2 && rect.height() >= 2 && data.len() <= i32::MAX as usize;
-        (fits && exact).then(|| View {
-            data: &data[(rect.y0 - first) as usize * stride..],
-            stride,
-            x: (rect.x0, rect.x1 - 2),
-            y: (rect.y0, rect.y1 - 2),
-        })
-    }
-}
-
 /// Rows go together, a run of each before the next run, since they read mostly the same samples.
 #[target_feature(enable = "avx2,fma")]
 fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     (x0, y0): (i32, i32),
     out: &mut [&mut [f32]],
 ) {
@@ -137,7 +106,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
 fn sampled<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
     sampling: &Sampling<'_, M, B, A>,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     at: (i32, i32),
     run: &mut Run,
     out: &mut [f32],
@@ -167,7 +136,7 @@ fn sampled<M: Map, B: Pointwise, A: Pointwise>(
 #[target_feature(enable = "avx2,fma")]
 unsafe fn blend<B: Pointwise>(
     s: Avx2,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     before: B,
     at: &[u32; 8],
     fx: __m256,

@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::View;
+use super::view::SourceView;
 use crate::kernels::STRIP;
-use crate::kernels::bilinear::Map;
+use crate::kernels::bilinear::definition::Map;
 use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 
@@ -35,7 +35,13 @@ impl Prefetcher {
     /// coming.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn run<M: Map>(&mut self, s: Avx2, map: &M, view: &View<'_>, (x, y): (i32, i32)) {
+    pub(super) fn run<M: Map>(
+        &mut self,
+        s: Avx2,
+        map: &M,
+        view: &SourceView<'_>,
+        (x, y): (i32, i32),
+    ) {
         let y = s.splat(y as f32);
         let clamp = |v, (low, high): (i32, i32)| {
             _mm256_max_ps(_mm256_min_ps(v, s.splat(high as f32)), s.splat(low as f32))
@@ -76,7 +82,7 @@ impl Prefetcher {
     /// Asks for some of them: for all while a strip of rows is computed.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn step(&mut self, view: &View<'_>) {
+    pub(super) fn step(&mut self, view: &SourceView<'_>) {
         let end = self.left.end.min(self.left.start + self.share);
         for &at in &self.places[self.left.start..end] {
             let sample = view.data.as_ptr().wrapping_add(at as usize);

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::View;
-use crate::kernels::bilinear::Map;
+use super::view::SourceView;
+use crate::kernels::bilinear::definition::Map;
 use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 
@@ -34,7 +34,7 @@ impl Run {
 pub(super) fn locate<M: Map>(
     s: Avx2,
     map: &M,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     (x, y): (i32, i32),
     n: usize,
     run: &mut Run,
@@ -86,7 +86,7 @@ fn at_most(beyond: __m256i, (first, last): (i32, i32)) -> bool {
 unsafe fn eight<M: Map>(
     s: Avx2,
     map: &M,
-    view: &View<'_>,
+    view: &SourceView<'_>,
     (x, y): (__m256, __m256),
     run: &mut Run,
     i: usize,
@@ -157,7 +157,7 @@ mod tests {
             ((100, 129), (3, 10)),
             ((1 << 23, (1 << 23) + 3), (1, 2)),
         ] {
-            let view = View {
+            let view = SourceView {
                 data: &data,
                 stride: 40,
                 x,
