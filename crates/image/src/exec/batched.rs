@@ -17,7 +17,7 @@ use evener_runtime::buffer::{Rows, Sample};
 
 use super::access::{Source, Target};
 use super::fuse::{FusedNode, Input, Op};
-use super::tiled::{columns_of, demand};
+use super::regions::{columns_read, infer_regions};
 use crate::filters;
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
@@ -121,7 +121,7 @@ impl Batched {
             return None;
         }
         let mut needs = Vec::new();
-        demand(&nodes, Rect::of(size), &mut needs);
+        infer_regions(&nodes, Rect::of(size), &mut needs);
         if let Some(t) = step_in_place(&nodes[0], &nodes[1], needs[1], simd) {
             nodes[0].points = vec![filters::point_op::step(t)];
         }
@@ -286,7 +286,7 @@ impl Batched {
         let x0 = self.needs[pass].x0;
         for first in lines.clone().step_by(STRIP) {
             let strip = first..lines.end.min(first + STRIP as i32);
-            let columns = columns_of(&self.nodes, pass, &self.needs, strip.clone());
+            let columns = columns_read(&self.nodes, pass, &self.needs, strip.clone());
             let within = (columns.start - x0) as usize..(columns.end - x0) as usize;
             for (y, row) in strip.zip(&mut held) {
                 let row = &mut row[within.start * lanes..within.end * lanes];

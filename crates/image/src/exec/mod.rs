@@ -5,7 +5,7 @@ pub mod backward;
 pub mod batched;
 pub mod cost;
 pub mod fuse;
+mod regions;
 pub mod sequential;
 pub mod service;
-pub mod tile_size;
 pub mod tiled;

@@ -1,7 +1,9 @@
 //! The size of a tile, from region inference: least work that fits in cache.
 
-use super::fuse::{FusedNode, Op};
-use super::tiled::{block, block_demands, columns_of, demand, slots};
+use crate::exec::fuse::FusedNode;
+use crate::exec::regions::{
+    columns_read, infer_regions, infer_rows, ring_slots, rows_per_block, scattered,
+};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::STRIP;
@@ -75,13 +77,6 @@ const CALL: f64 = 800.0;
 /// Region inference of one node for a block of rows, and the same for what it reads of a strip.
 const INFERENCE: f64 = 2400.0;
 
-/// Whether some stage reads at computed positions.
-pub(super) fn scattered(nodes: &[FusedNode]) -> bool {
-    nodes
-        .iter()
-        .any(|n| matches!(&n.op, Op::Stage(stage) if stage.scattered()))
-}
-
 /// Work and memory of a tile of this size, averaged over a few places in the plane.
 fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize {
     let (w, h) = (size.w as i32, size.h as i32);
@@ -97,15 +92,15 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
             x1: x0 + columns,
             y1: y0 + rows,
         };
-        demand(nodes, tile, &mut needs);
-        block_demands(nodes, tile, &needs, &mut demands);
-        let blocks = tile.height().div_ceil(block(nodes) as usize);
+        infer_regions(nodes, tile, &mut needs);
+        infer_rows(nodes, tile, &needs, &mut demands);
+        let blocks = tile.height().div_ceil(rows_per_block(nodes) as usize);
         let (mut kept, mut held) = (0, 0);
         for (i, node) in nodes.iter().enumerate() {
             let area = if i + 1 < nodes.len() {
                 let spans = (needs[i].y0..needs[i].y1).step_by(STRIP).map(|y| {
                     let rows = y..needs[i].y1.min(y + STRIP as i32);
-                    columns_of(nodes, i, &needs, rows.clone()).len() * rows.len()
+                    columns_read(nodes, i, &needs, rows.clone()).len() * rows.len()
                 });
                 spans.sum()
             } else {
@@ -116,7 +111,7 @@ fn predict(nodes: &[FusedNode], size: Size, columns: i32, rows: i32) -> TileSize
             let inferences = blocks + needs[i].height() / STRIP;
             overhead += CALL * calls as f64 + INFERENCE * inferences as f64;
             if i + 1 < nodes.len() {
-                let slots = slots((0..blocks).map(|b| &demands[b * nodes.len() + i]));
+                let slots = ring_slots((0..blocks).map(|b| &demands[b * nodes.len() + i]));
                 kept += area.min(slots * needs[i].width()) * 4;
                 let rows = if node.scattered {
                     needs[i].height()
