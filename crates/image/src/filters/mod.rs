@@ -1,6 +1,7 @@
 //! The filters: one file each, one line each in [`TABLE`].
 
 use crate::format::Size;
+pub use crate::graph::args::Arg;
 use crate::graph::args::{ArgError, Args};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::stage::Plane;
@@ -58,51 +59,6 @@ pub struct Entry {
     pub role: Role,
     /// Makes the filter from checked arguments.
     pub build: fn(&Args<'_>) -> Result<Box<dyn Filter>, ArgError>,
-}
-
-/// An argument of a filter.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg {
-    /// Name in `name=value`.
-    pub name: &'static str,
-    /// Shown as the default, `None` where one must be given.
-    pub default: Option<&'static str>,
-    /// What it is, for a listing and for errors.
-    pub about: &'static str,
-    /// It excludes every other argument, and takes a value without a name only where that is the only value.
-    pub alone: bool,
-}
-
-impl Arg {
-    /// One that must be given.
-    const fn required(name: &'static str, about: &'static str) -> Arg {
-        Arg {
-            name,
-            default: None,
-            about,
-            alone: false,
-        }
-    }
-
-    /// One with a default.
-    const fn optional(name: &'static str, default: &'static str, about: &'static str) -> Arg {
-        Arg {
-            name,
-            default: Some(default),
-            about,
-            alone: false,
-        }
-    }
-
-    /// One with a default that excludes the others.
-    const fn alone(name: &'static str, default: &'static str, about: &'static str) -> Arg {
-        Arg {
-            name,
-            default: Some(default),
-            about,
-            alone: true,
-        }
-    }
 }
 
 /// What becomes of chroma planes.

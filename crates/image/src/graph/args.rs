@@ -3,7 +3,51 @@
 use std::ops::RangeInclusive;
 
 use super::text::{Span, nearest, quoted};
-use crate::filters::{Arg, Entry};
+
+/// An argument of a filter.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg {
+    /// Name in `name=value`.
+    pub name: &'static str,
+    /// Shown as the default, `None` where one must be given.
+    pub default: Option<&'static str>,
+    /// What it is, for a listing and for errors.
+    pub about: &'static str,
+    /// It excludes every other argument, and takes a value without a name only where that is the only value.
+    pub alone: bool,
+}
+
+impl Arg {
+    /// One that must be given.
+    pub const fn required(name: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: None,
+            about,
+            alone: false,
+        }
+    }
+
+    /// One with a default.
+    pub const fn optional(name: &'static str, default: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: Some(default),
+            about,
+            alone: false,
+        }
+    }
+
+    /// One with a default that excludes the others.
+    pub const fn alone(name: &'static str, default: &'static str, about: &'static str) -> Arg {
+        Arg {
+            name,
+            default: Some(default),
+            about,
+            alone: true,
+        }
+    }
+}
 
 /// An argument that is not as its filter needs it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,33 +103,33 @@ pub enum Problem {
     },
 }
 
-/// The arguments of a filter as [`Entry::build`] reads them. Their number and names have been checked.
+/// The arguments of a filter as [`Entry::build`](crate::filters::Entry::build) reads them. Their number and names have been checked.
 pub struct Args<'a> {
-    entry: &'static Entry,
+    args: &'static [Arg],
     /// Column of the filter.
     column: usize,
-    /// What was given for each of `entry.args`.
+    /// What was given for each of `args`.
     given: Vec<Option<Span<'a>>>,
 }
 
 impl<'a> Args<'a> {
-    /// Sorts the values of `list`, e.g. `0.5:keep=below`, to the arguments of `entry`.
+    /// Sorts the values of `list`, e.g. `0.5:keep=below`, to the arguments `known`.
     pub(super) fn new(
-        entry: &'static Entry,
+        known: &'static [Arg],
         column: usize,
         list: Option<Span<'a>>,
     ) -> Result<Self, ArgError> {
         let mut args = Args {
-            entry,
+            args: known,
             column,
-            given: vec![None; entry.args.len()],
+            given: vec![None; known.len()],
         };
         let Some(list) = list else {
             return args.complete();
         };
         let only = list.cut(':').is_none();
-        let mut unnamed = (0..entry.args.len()).filter(|&i| only || !entry.args[i].alone);
-        let most = entry.args.iter().filter(|a| !a.alone).count();
+        let mut unnamed = (0..known.len()).filter(|&i| only || !known[i].alone);
+        let most = known.iter().filter(|a| !a.alone).count();
         let mut named = false;
         for part in list.split(':') {
             let refuse = |problem| {
@@ -111,7 +155,7 @@ impl<'a> Args<'a> {
             }
             if args.given[slot].replace(value).is_some() {
                 return refuse(Problem::Repeated {
-                    name: entry.args[slot].name,
+                    name: known[slot].name,
                 });
             }
         }
@@ -119,11 +163,11 @@ impl<'a> Args<'a> {
     }
 
     fn slot(&self, name: Span<'_>) -> Result<usize, ArgError> {
-        let known = || self.entry.args.iter().map(|a| a.name);
+        let known = || self.args.iter().map(|a| a.name);
         known().position(|k| k == name.text()).ok_or_else(|| {
             let hint = match nearest(name.text(), known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if self.entry.args.is_empty() => "this filter takes none".to_owned(),
+                None if self.args.is_empty() => "this filter takes none".to_owned(),
                 None => format!("there are: {}", known().collect::<Vec<_>>().join(", ")),
             };
             let problem = Problem::Unknown {
@@ -139,7 +183,7 @@ impl<'a> Args<'a> {
 
     /// Refuses arguments that exclude each other and those missing without a default.
     fn complete(self) -> Result<Self, ArgError> {
-        let all = || self.entry.args.iter().zip(&self.given);
+        let all = || self.args.iter().zip(&self.given);
         let count = all().filter(|(_, given)| given.is_some()).count();
         for (arg, given) in all() {
             if let (true, Some(value), 2..) = (arg.alone, given, count) {
@@ -160,13 +204,13 @@ impl<'a> Args<'a> {
 
     /// Whether `arg` counts for nothing because of what else is given.
     fn excluded(&self, arg: &Arg) -> bool {
-        let alone = self.entry.args.iter().any(|a| a.alone);
+        let alone = self.args.iter().any(|a| a.alone);
         alone && arg.alone != self.alone()
     }
 
     /// Whether the arguments are one that stands alone, given or by default.
     fn alone(&self) -> bool {
-        let mut pairs = self.entry.args.iter().zip(&self.given);
+        let mut pairs = self.args.iter().zip(&self.given);
         pairs.all(|(arg, given)| arg.alone || given.is_none())
     }
 
@@ -194,12 +238,11 @@ impl<'a> Args<'a> {
             }
         };
         let slot = self
-            .entry
             .args
             .iter()
             .position(|a| a.name == name)
             .ok_or_else(unknown)?;
-        let arg = &self.entry.args[slot];
+        let arg = &self.args[slot];
         match (self.given[slot], arg.default) {
             (Some(span), _) => Ok((arg, span.text(), span.column())),
             (None, Some(default)) => Ok((arg, default, self.column)),
@@ -209,7 +252,7 @@ impl<'a> Args<'a> {
 
     /// Whether the argument was given rather than defaulted.
     pub fn given(&self, name: &str) -> bool {
-        let mut pairs = self.entry.args.iter().zip(&self.given);
+        let mut pairs = self.args.iter().zip(&self.given);
         pairs.any(|(arg, given)| arg.name == name && given.is_some())
     }
 
@@ -300,7 +343,7 @@ impl<'a> Args<'a> {
     /// Every argument in force with its value, in the order of the table: `t=0.5:keep=above`.
     pub(super) fn canonical(&self) -> String {
         let mut parts = Vec::new();
-        for (arg, given) in self.entry.args.iter().zip(&self.given) {
+        for (arg, given) in self.args.iter().zip(&self.given) {
             let text = given.map(Span::text).or(arg.default);
             if let (Some(text), false) = (text, self.excluded(arg)) {
                 // Numbers in their shortest form, so that equal graphs have equal texts.

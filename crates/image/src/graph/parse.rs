@@ -80,7 +80,7 @@ impl Call {
             filter: entry.name,
             error,
         };
-        let args = Args::new(entry, column, list).map_err(refuse)?;
+        let args = Args::new(entry.args, column, list).map_err(refuse)?;
         let filter = (entry.build)(&args).map_err(refuse)?;
         Ok(Call {
             entry,

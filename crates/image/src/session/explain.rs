@@ -4,29 +4,35 @@ use std::fmt;
 
 use evener_runtime::Service;
 
-use super::Session;
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
+use crate::exec::service::FilterService;
 use crate::exec::tiled::Tiled;
 use crate::format::{Depth, Timing};
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::graph::{Bound, Graph};
+use crate::io::{Input as Source, Output};
 use crate::structures::TILED;
 
-/// Formats, stages, tiles and what a tile reads; made by [`Session::explain`]. `Display` is a few lines.
+/// Formats, stages, tiles and what a tile reads; made by [`Session::explain`](super::Session::explain). `Display` is a few lines.
 pub struct Explanation<'a> {
-    pub(super) session: &'a Session,
+    pub(super) graph: &'a Graph,
+    pub(super) bound: &'a Bound,
+    pub(super) service: &'a FilterService,
+    pub(super) input: &'a Source,
+    pub(super) output: &'a Output,
     pub(super) private_cache: usize,
 }
 
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Session {
+        let Explanation {
             graph,
             bound,
             input,
             output,
             ..
-        } = self.session;
+        } = self;
         write!(f, "input   {}: {}, ", input.name(), bound.input)?;
         rate(f, input.timing())?;
         if let Some(frames) = input.frames() {
@@ -51,7 +57,7 @@ impl fmt::Display for Explanation<'_> {
 impl Explanation<'_> {
     /// Rows of a plane in a job of the usual size.
     fn job(&self, graph: &PlaneGraph) -> i32 {
-        let shapes = self.session.service.shapes(self.private_cache);
+        let shapes = self.service.shapes(self.private_cache);
         let tiled = shapes.iter().find(|s| *s.structure == TILED);
         tiled.map_or(1, |shape| {
             let items = shape.passes.iter().copied().max().unwrap_or(1);
@@ -69,7 +75,7 @@ impl Explanation<'_> {
         for node in &graph.nodes {
             write!(f, " > {} {}", node.stage.name(), node.size)?;
         }
-        let values = self.session.bound.input.depth == Depth::F32;
+        let values = self.bound.input.depth == Depth::F32;
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
         let summary = TileSummary::of(&tiled, graph, self.job(graph));
         write!(f, "\n        a tile of {} takes ", area(summary.tile))?;

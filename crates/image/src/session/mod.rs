@@ -135,7 +135,11 @@ impl Session {
     /// What is known about the run before it starts: formats, stages, tiles and what they read.
     pub fn explain(&self, private_cache: usize) -> Explanation<'_> {
         Explanation {
-            session: self,
+            graph: &self.graph,
+            bound: &self.bound,
+            service: &self.service,
+            input: &self.input,
+            output: &self.output,
             private_cache,
         }
     }

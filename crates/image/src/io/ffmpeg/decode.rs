@@ -12,7 +12,8 @@ use crate::io::ffmpeg::damage::{Expected, rate_conversion, variable_rate};
 use crate::io::ffmpeg::origin::{Origin, matrix_for};
 use crate::io::ffmpeg::pixels::{closest, is_rgb, range};
 use crate::io::ffmpeg::probe::{self, Probed};
-use crate::io::ffmpeg::{FileArgument, Process, Tools, split_args};
+use crate::io::ffmpeg::process::Process;
+use crate::io::ffmpeg::tools::{FileArgument, Tools, split_args};
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file FFmpeg can decode: `ffmpeg` decodes in a process of its own, which is killed when this is dropped.

@@ -10,8 +10,11 @@ use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
 use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
+use crate::io::ffmpeg::kind::Kind;
 use crate::io::ffmpeg::mux::Mux;
-use crate::io::ffmpeg::{Kind, Origin, Process, Tools, file_argument, split_args};
+use crate::io::ffmpeg::origin::Origin;
+use crate::io::ffmpeg::process::Process;
+use crate::io::ffmpeg::tools::{Tools, file_argument, split_args};
 use crate::io::y4m;
 
 /// Writes any file FFmpeg can encode, codec and container chosen by FFmpeg from the extension: `ffmpeg` encodes in a

@@ -8,7 +8,8 @@ use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
 
 use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::summary;
-use crate::io::ffmpeg::{Tools, file_argument, is_installed, output, split_args};
+use crate::io::ffmpeg::process::output;
+use crate::io::ffmpeg::tools::{Tools, file_argument, is_installed, split_args};
 
 /// What a file of some extension can hold, as FFmpeg chooses the format and the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

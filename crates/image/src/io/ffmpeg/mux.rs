@@ -7,7 +7,8 @@ use std::process::Stdio;
 use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::{LogLine, summary};
 use crate::io::ffmpeg::origin::{Origin, OtherStream, StreamKind};
-use crate::io::ffmpeg::{FileArgument, Process, Tools, file_argument, split_args};
+use crate::io::ffmpeg::process::Process;
+use crate::io::ffmpeg::tools::{FileArgument, Tools, file_argument, split_args};
 
 /// Puts encoded video and what goes with it into one file, without encoding anything again.
 pub(super) struct Mux<'a> {

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::format::Ratio;
-use crate::io::ffmpeg::is_address;
 use crate::io::ffmpeg::pixels::{has_alpha, is_rgb, too_deep};
 use crate::io::ffmpeg::probe::{Probed, SideData, Stream, meaningful, seconds};
+use crate::io::ffmpeg::tools::is_address;
 
 /// What a file that FFmpeg reads holds beside the frames: other streams, titles and chapters, the colours that codes
 /// stand for. [`create_output`](crate::io::create_output) keeps of it what the output can hold.

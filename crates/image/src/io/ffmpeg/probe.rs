@@ -9,7 +9,8 @@ use serde::Deserialize;
 use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::{LogLine, summary};
 use crate::io::ffmpeg::pixels::closest;
-use crate::io::ffmpeg::{FileArgument, Tools, output};
+use crate::io::ffmpeg::process::output;
+use crate::io::ffmpeg::tools::{FileArgument, Tools};
 
 /// What `ffprobe` tells of a file; empty where there is no `ffprobe`, but for the pixel format.
 #[derive(Debug, Default, Deserialize)]

@@ -1,0 +1,177 @@
+//! A program of FFmpeg while it runs.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
+
+use evener_files::one_line;
+
+use super::child::ManagedChild;
+use super::log::Log;
+use super::log_line::{Level, LogLine, summary};
+use crate::io::error::Error;
+
+/// A command that keeps the terminal's signals to evener: after Ctrl-C evener ends the stream, and with it the program.
+fn command(program: &Path, arguments: &[&OsStr]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("AV_LOG_FORCE_NOCOLOR", "1")
+        .process_group(0);
+    command
+}
+
+/// Runs a program to its end with its standard output and what it said kept; `None` if it is not installed.
+pub(super) fn output(
+    name: &str,
+    program: &Path,
+    arguments: &[&OsStr],
+    stdin: Stdio,
+) -> Result<Option<(Output, Vec<LogLine>)>, Error> {
+    let mut process = match Process::start(name, program, arguments, (stdin, Stdio::piped())) {
+        Ok(process) => process,
+        Err(Error::NoProgram { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let read = |process: &mut Process| -> io::Result<Output> {
+        let mut stdout = Vec::new();
+        if let Some(mut pipe) = process.stdout() {
+            pipe.read_to_end(&mut stdout)?;
+        }
+        Ok(Output {
+            status: process.running.wait()?,
+            stdout,
+            stderr: Vec::new(),
+        })
+    };
+    read(&mut process)
+        .map(|output| Some((output, process.log.lines())))
+        .map_err(|reason| not_started(name, program, reason))
+}
+
+pub(super) fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
+    let name = name.to_owned();
+    let shown = one_line(&program.to_string_lossy());
+    match reason.kind() {
+        io::ErrorKind::NotFound => Error::NoProgram {
+            name,
+            program: shown,
+        },
+        _ => Error::Program {
+            name,
+            program: shown,
+            reason,
+        },
+    }
+}
+
+/// A running program and what it says. Killed and reaped when dropped.
+pub(super) struct Process {
+    pub(super) running: ManagedChild,
+    log: Log,
+    program: String,
+    name: String,
+    /// The name of a temporary file, which messages do not show.
+    temporary: Option<String>,
+}
+
+impl Process {
+    /// Starts `program` with what `pipes` says about its standard input and output. Errors name `name`.
+    pub(super) fn start(
+        name: &str,
+        program: &Path,
+        arguments: &[&OsStr],
+        pipes: (Stdio, Stdio),
+    ) -> Result<Process, Error> {
+        let shown = one_line(&program.to_string_lossy());
+        let failed = |reason| Error::Program {
+            name: name.to_owned(),
+            program: shown.clone(),
+            reason,
+        };
+        let log = Log::new().map_err(failed)?;
+        let stderr = log.stdio().map_err(failed)?;
+        let mut command = command(program, arguments);
+        command.stdin(pipes.0).stdout(pipes.1).stderr(stderr);
+        match ManagedChild::start(&mut command) {
+            Ok(running) => Ok(Process {
+                running,
+                log,
+                program: shown,
+                name: name.to_owned(),
+                temporary: None,
+            }),
+            Err(reason) => Err(not_started(name, program, reason)),
+        }
+    }
+
+    /// The reading end of its standard output, once.
+    pub(super) fn stdout(&mut self) -> Option<ChildStdout> {
+        self.running.child.stdout.take()
+    }
+
+    /// Says that what it calls `file` is what messages call by its name.
+    pub(super) fn hide(&mut self, file: &Path) {
+        self.temporary = Some(file.to_string_lossy().into_owned());
+    }
+
+    /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded. What it
+    /// said all the same.
+    pub(super) fn wait(&mut self, frames: u64) -> Result<Vec<LogLine>, Error> {
+        match self.running.wait() {
+            Ok(status) if status.success() => Ok(self.lines()),
+            Ok(status) => Err(self.failed(frames, Some(status))),
+            Err(reason) => {
+                let (name, program) = (self.name.clone(), self.program.clone());
+                Err(Error::Program {
+                    name,
+                    program,
+                    reason,
+                })
+            }
+        }
+    }
+
+    /// Logs what a program that succeeded had to complain about as a warning.
+    pub(super) fn warn(&self, said: &[LogLine]) {
+        if said.iter().any(|line| line.level == Level::Error) {
+            tracing::warn!("{}: {}: {}", self.name, self.program, summary(said));
+        }
+    }
+
+    /// The error of a program that has failed.
+    pub(super) fn failed(&mut self, frames: u64, status: Option<ExitStatus>) -> Error {
+        let mut said = summary(&self.lines());
+        if said.is_empty() {
+            said = status.map_or_else(|| "it closed its pipe".to_owned(), |s| s.to_string());
+        }
+        let (name, program) = (self.name.clone(), self.program.clone());
+        Error::Ffmpeg {
+            name,
+            program,
+            frames,
+            said,
+        }
+    }
+
+    /// What it said so far.
+    pub(super) fn lines(&self) -> Vec<LogLine> {
+        let mut lines = self.log.lines();
+        if let Some(temporary) = &self.temporary {
+            for line in &mut lines {
+                line.text = line
+                    .text
+                    .replace(&format!("file:{temporary}"), &self.name)
+                    .replace(temporary.as_str(), &self.name);
+            }
+        }
+        lines
+    }
+
+    /// Gives back room in the log; call it now and then.
+    pub(super) fn trim_log(&mut self) {
+        self.log.trim();
+    }
+}

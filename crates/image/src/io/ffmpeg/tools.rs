@@ -1,0 +1,110 @@
+//! The programs of FFmpeg and how they take file names.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use evener_files::Error as FileError;
+
+use crate::io::error::Error;
+
+/// The programs that decode and encode.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// `ffmpeg`, looked for in `PATH` unless it has a slash.
+    pub ffmpeg: PathBuf,
+    /// `ffprobe`; does not need to be there.
+    pub ffprobe: PathBuf,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Tools {
+            ffmpeg: "ffmpeg".into(),
+            ffprobe: "ffprobe".into(),
+        }
+    }
+}
+
+/// A file to read, as FFmpeg takes it literally.
+pub(super) struct FileArgument {
+    pub(super) argument: OsString,
+    pub(super) stdin: Stdio,
+}
+
+impl FileArgument {
+    /// A name with a `%` may be a pattern to FFmpeg, and it would read other files: such a file is passed open.
+    pub(super) fn of(name: &str, input: &OsStr) -> Result<FileArgument, Error> {
+        if !input.as_encoded_bytes().contains(&b'%') || is_address(input) {
+            return Ok(FileArgument {
+                argument: file_argument(input),
+                stdin: Stdio::null(),
+            });
+        }
+        let opened = File::open(input).map_err(|reason| FileError::Open {
+            name: name.to_owned(),
+            reason,
+        })?;
+        Ok(FileArgument {
+            argument: "file:/dev/stdin".into(),
+            stdin: opened.into(),
+        })
+    }
+}
+
+/// A file name as FFmpeg takes it: without the prefix, a leading `-` is an option and `a:b` a protocol. Addresses
+/// (`rtsp://…`) stay as they are.
+pub(super) fn file_argument(name: &OsStr) -> OsString {
+    if is_address(name) {
+        return name.to_owned();
+    }
+    let mut argument = OsString::from("file:");
+    argument.push(name);
+    argument
+}
+
+/// Arguments without white space in them.
+pub(super) fn split_args(text: &str) -> Vec<OsString> {
+    text.split_whitespace().map(OsString::from).collect()
+}
+
+/// Whether a name is an address such as `https://…`.
+pub(crate) fn is_address(name: &OsStr) -> bool {
+    let text = name.to_string_lossy();
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'+')
+    })
+}
+
+/// Whether a program can be found: named with a slash, or in `PATH`.
+pub(super) fn is_installed(program: &Path) -> bool {
+    let is_there = |path: &Path| path.is_file();
+    match program.components().count() {
+        0 | 1 => std::env::var_os("PATH").is_some_and(|path| {
+            std::env::split_paths(&path).any(|folder| is_there(&folder.join(program)))
+        }),
+        _ => is_there(program),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_literally_and_addresses_stay() {
+        for (name, argument) in [
+            ("-y.mp4", "file:-y.mp4"),
+            ("a:b.mp4", "file:a:b.mp4"),
+            ("/x/y.mp4", "file:/x/y.mp4"),
+            ("://x", "file:://x"),
+            ("rtsp://host/x", "rtsp://host/x"),
+        ] {
+            assert_eq!(file_argument(OsStr::new(name)), argument);
+        }
+    }
+}
