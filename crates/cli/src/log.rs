@@ -10,7 +10,8 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::Failure;
-use crate::{output, progress, quiet};
+use crate::progress;
+use crate::stderr::{is_quiet, print_err};
 
 const VARIABLE: &str = "EVENER_LOG";
 
@@ -28,7 +29,7 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         (2, _) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let level = match quiet::is_set() {
+    let level = match is_quiet() {
         true => level.min(LevelFilter::WARN),
         false => level,
     };
@@ -77,7 +78,7 @@ struct Lines;
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        progress::without_bar(|| output::print_err(text.trim_end()));
+        progress::without_bar(|| print_err(text.trim_end()));
         Ok(line.len())
     }
 

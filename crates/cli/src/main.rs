@@ -5,17 +5,19 @@
 //! is SIGPIPE, without a word.
 #![forbid(unsafe_code)]
 
+mod amount;
 mod commands;
 mod exit;
 mod failure;
+mod ignored;
 mod log;
 mod output;
 mod panics;
 mod progress;
-mod quiet;
 mod run;
 mod session;
 mod signals;
+mod stderr;
 mod structures;
 mod summary;
 mod terminal;
@@ -107,7 +109,7 @@ fn main() {
     panics::keep_quiet();
     let status = panics::caught(run).unwrap_or_else(|failure| {
         if failure.has_message() {
-            output::print_err(&format!("evener: {failure}"));
+            stderr::print_err(&format!("evener: {failure}"));
         }
         failure.status
     });
@@ -128,7 +130,7 @@ fn run() -> Ended {
         }
         Err(error) => return Err(error.into()),
     };
-    quiet::set(cli.quiet);
+    stderr::set_quiet(cli.quiet);
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
     cli.command.run()

@@ -6,15 +6,10 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use evener_files::{FileId, OutputFile, STDOUT, SourceFile, Target, plain, waiting};
+use evener_files::{FileId, OutputFile, STDOUT, SourceFile, Target, plain};
 use serde::Serialize;
 
 use crate::failure::Failure;
-
-/// A line on the standard error. Where nobody can be told, nobody is.
-pub fn print_err(line: &str) {
-    let _ = waiting(|| writeln!(io::stderr().lock(), "{line}"));
-}
 
 /// Sees to it that there is a standard output: for commands that print only after a while.
 pub fn can_print() -> Result<(), Failure> {

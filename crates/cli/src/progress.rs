@@ -10,8 +10,8 @@ use evener_runtime::quantity::Seconds;
 use evener_runtime::stream::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::quiet;
-use crate::summary::Amount;
+use crate::amount::Amount;
+use crate::stderr::is_quiet;
 
 /// The bar of this process, for those who print beside it.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
@@ -101,7 +101,7 @@ impl Bar {
     /// `None` where the standard error is no terminal that can draw one, or `--quiet` is set.
     pub fn start(kind: BarKind) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-        if dumb || quiet::is_set() || !io::stderr().is_terminal() {
+        if dumb || is_quiet() || !io::stderr().is_terminal() {
             return None;
         }
         let width = if columns() < 80 { 12 } else { 24 };

@@ -9,9 +9,9 @@ use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{SideOutput, check_distinct, print_err};
-use crate::quiet::note;
+use crate::output::{SideOutput, check_distinct};
 use crate::signals::Signals;
+use crate::stderr::{note, print_err};
 use crate::structures;
 
 /// How a stream is run, and what is told of it.

@@ -12,12 +12,13 @@ use evener_files::FileId;
 use evener_runtime::stream::RunOptions;
 use evener_runtime::{Report, Runtime};
 
+use crate::amount::Amount;
 use crate::failure::{Ended, Failure};
-use crate::output::print_err;
 use crate::progress::{Bar, BarKind};
 use crate::run::{StartedRun, StreamArgs};
 use crate::signals::Signals;
-use crate::summary::{Amount, Output, done, interrupted};
+use crate::stderr::print_err;
+use crate::summary::{Output, done, interrupted};
 
 /// A session that can be run.
 pub trait RunSession: Sized {

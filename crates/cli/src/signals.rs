@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as SignalIterator;
 
 use crate::failure::{DONE, Failure, Status};
+use crate::ignored::is_ignored;
 
 /// Between two looks after the first signal.
 const POLL_EVERY: Duration = Duration::from_millis(50);
@@ -123,14 +124,4 @@ impl Shared {
         }
         self.token.cancel();
     }
-}
-
-/// Whether the process was started with a signal ignored: `SigIgn` of `/proc/self/status`, see proc_pid_status(5).
-pub fn is_ignored(signal: i32) -> bool {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        return false;
-    };
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -1,7 +1,6 @@
 //! The sentences that runs end with, for all commands: what was done, how long it took, and only then how it ran.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 
 use evener_block::pack::Packed;
@@ -9,57 +8,13 @@ use evener_files::{FileId, one_line};
 use evener_runtime::Report;
 use evener_runtime::quantity::{Figures, Seconds, Size, counted};
 
+use crate::amount::Amount;
 use crate::output::{file_id, is_stdout};
 
 /// Seconds below which a rate is that of starting and ending.
 const RATE: f64 = 0.01;
 /// Seconds below which it does not matter how a stream ran.
 const HOW: f64 = 0.1;
-
-/// How much was done, or is to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
-    Frames(u64),
-    Bytes(u64),
-}
-
-impl Amount {
-    /// `120 of 300 frames`, or without `all` as `Display`.
-    pub fn of(self, all: Option<Amount>) -> String {
-        match (self, all) {
-            // Containers count frames wrongly now and then.
-            (Amount::Frames(done), Some(Amount::Frames(all))) if done <= all => {
-                format!("{done} of {}", counted(all, "frames"))
-            }
-            (Amount::Bytes(_), Some(all)) => format!("{self} of {all}"),
-            _ => self.to_string(),
-        }
-    }
-
-    /// The number, of whatever it is.
-    pub fn number(self) -> u64 {
-        match self {
-            Amount::Frames(n) | Amount::Bytes(n) => n,
-        }
-    }
-
-    /// So many of the same a second.
-    pub fn rate(self, per_second: f64) -> String {
-        match self {
-            Amount::Frames(_) => format!("{} fps", Figures(per_second)),
-            Amount::Bytes(_) => format!("{}/s", Size(per_second.round() as u64)),
-        }
-    }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Amount::Frames(frames) => f.write_str(&counted(frames, "frames")),
-            Amount::Bytes(bytes) => Size(bytes).fmt(f),
-        }
-    }
-}
 
 /// An output by its name, as it was before the run.
 pub struct Output<'a> {
@@ -183,22 +138,6 @@ pub fn interrupted_board(n: u32, share: f64, flags: &str, checkpoint: Option<&Os
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_say_how_much_of_what() {
-        let (frames, bytes) = (Amount::Frames, |mib: u64| Amount::Bytes(mib << 20));
-        for (text, expected) in [
-            (frames(1).of(None), "1 frame"),
-            (frames(120).of(Some(frames(300))), "120 of 300 frames"),
-            (frames(301).of(Some(frames(300))), "301 frames"),
-            (bytes(300).of(Some(bytes(1024))), "300 MiB of 1 GiB"),
-            (bytes(300).of(None), "300 MiB"),
-            (frames(1).rate(27.84), "27.8 fps"),
-            (bytes(1).rate(526.0 * 1048576.0), "526 MiB/s"),
-        ] {
-            assert_eq!(text, expected);
-        }
-    }
 
     #[test]
     fn only_what_is_a_file_has_a_name() {

@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use zeroize::Zeroizing;
 
-use crate::signals::is_ignored;
+use crate::ignored::is_ignored;
 
 /// Bytes that a terminal takes as a line, at most.
 const LINE: usize = 4096;

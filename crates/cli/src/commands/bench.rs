@@ -22,8 +22,8 @@ use evener_runtime::Placement;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use crate::failure::{Ended, Failure};
-use crate::quiet::note;
 use crate::run::placement;
+use crate::stderr::note;
 use crate::structures;
 use results::Results;
 

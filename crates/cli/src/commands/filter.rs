@@ -7,12 +7,13 @@ use evener_image::graph::{Graph, Planes};
 use evener_image::session::{self, Audio, Options, Session};
 use evener_runtime::Topology;
 
+use crate::amount::Amount;
 use crate::failure::{Ended, Failure};
-use crate::output::print_err;
 use crate::progress::{Bar, BarKind};
 use crate::run::StreamArgs;
 use crate::signals::Signals;
-use crate::summary::{self, Amount, Output};
+use crate::stderr::print_err;
+use crate::summary::{self, Output};
 
 /// Run the frames of a video through filters
 #[derive(clap::Args)]

@@ -10,12 +10,11 @@ use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use crate::failure::{Ended, Failure};
-use crate::output::{
-    SideOutput, can_print, check_distinct, check_not_stdout, print, print_each, print_err,
-};
+use crate::output::{SideOutput, can_print, check_distinct, check_not_stdout, print, print_each};
 use crate::progress::{Bar, BarKind, without_bar};
 use crate::run::StreamArgs;
 use crate::signals::Signals;
+use crate::stderr::print_err;
 use crate::summary;
 
 /// Count the ways to place N queens on a board of N x N, or show some

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal};
 use evener_crypt::keys::Hex;
 use evener_crypt::session::counter;
 
-use super::Files;
+use super::files::Files;
 use crate::failure::{Ended, Failure};
-use crate::quiet::note;
 use crate::run::StreamArgs;
+use crate::stderr::note;
 
 /// Encrypt or decrypt with AES in counter mode, as `openssl enc -aes-256-ctr` does; nothing is authenticated
 #[derive(clap::Args)]

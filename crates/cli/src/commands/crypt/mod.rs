@@ -3,11 +3,12 @@
 pub mod ctr;
 pub mod decrypt;
 pub mod encrypt;
+mod files;
 pub mod keygen;
 pub mod product;
 mod secret;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt::Display;
 
 use evener_crypt::bulk::Operation;
@@ -17,25 +18,8 @@ use evener_runtime::Report;
 use crate::failure::{Ended, Failure};
 use crate::run::StreamArgs;
 use crate::session::{RunOutcome, RunSession, convert};
+use files::Files;
 use secret::SecretArgs;
-
-/// What is read and what is written.
-#[derive(clap::Args)]
-pub struct Files {
-    /// What to read; - or nothing is the standard input
-    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
-    input: OsString,
-
-    /// What to write; - or nothing is the standard output. A new file is not more readable than IN
-    #[arg(
-        short,
-        long,
-        value_name = "OUT",
-        default_value = "-",
-        hide_default_value = true
-    )]
-    output: OsString,
-}
 
 /// What encrypting and decrypting a file take alike.
 #[derive(clap::Args)]

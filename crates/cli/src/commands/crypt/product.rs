@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use evener_crypt::keys::Hex;
 use evener_crypt::product::session;
 
-use super::Files;
+use super::files::Files;
 use crate::failure::{Ended, Failure};
 use crate::run::StreamArgs;
 

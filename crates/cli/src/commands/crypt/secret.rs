@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use evener_crypt::session::{Error, Secret, key_file, passphrase_file};
 use evener_files::{STDOUT, one_line};
 
-use super::Files;
+use super::files::Files;
 use crate::failure::Failure;
-use crate::output::{file_id, is_stdout, print_err};
+use crate::output::{file_id, is_stdout};
 use crate::run::StreamArgs;
+use crate::stderr::print_err;
 use crate::terminal::Terminal;
 
 /// Where the key or the passphrase comes from; never from the command line itself, which others can see.

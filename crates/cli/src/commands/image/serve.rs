@@ -13,10 +13,9 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
 
 use crate::failure::Ended;
-use crate::output::print_err;
 use crate::progress::{Bar, BarKind};
-use crate::quiet::note;
 use crate::signals::Signals;
+use crate::stderr::{note, print_err};
 use crate::structures;
 
 /// Serve an image to NBD clients or as a disk of this machine

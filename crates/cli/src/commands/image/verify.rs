@@ -7,14 +7,15 @@ use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
 
+use crate::amount::Amount;
 use crate::failure::{DONE, Ended, Status};
 use crate::output::{can_print, print, print_json};
-use crate::quiet::note;
 use crate::run::StreamArgs;
 use crate::session;
 use crate::signals::Signals;
+use crate::stderr::note;
 use crate::structures;
-use crate::summary::{self, Amount};
+use crate::summary;
 
 /// Decode every block of an image and compare it with its hash or checksum
 #[derive(clap::Args)]

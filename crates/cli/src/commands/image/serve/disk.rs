@@ -4,8 +4,8 @@ use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
 use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
 
 use crate::failure::Ended;
-use crate::output::print_err;
 use crate::signals::Signals;
+use crate::stderr::print_err;
 
 /// What can be chosen for a disk.
 #[derive(clap::Args)]
