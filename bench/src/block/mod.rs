@@ -180,81 +180,123 @@ fn measure(
     let (requests, codec) = requests(&image)?;
     let most = runtimes.iter().map(Runtime::workers).max().unwrap_or(1);
     let store = Store::new(Arc::clone(&image), 0, Rounds::plain(most));
-    let mut window = Window::default();
-    let mut times: Vec<Vec<Vec<f64>>> = vec![Vec::new(); runtimes.len()];
-    let mut device: Vec<Vec<f64>> = vec![Vec::new(); runtimes.len()];
-    let mut blocks: Vec<Vec<f64>> = vec![Vec::new(); requests.len()];
-    let (mut decode, mut single) = (Vec::new(), Vec::new());
+    let mut samples = Samples::new(requests.len(), runtimes.len());
     for round in 0..rounds as usize {
-        for row in &mut times {
-            row.push(Vec::new());
-        }
-        for (number, group) in requests.chunks(GROUP).enumerate() {
-            // Whoever comes second finds packed bytes in a cache of the processor, so they take turns.
-            for turn in 0..runtimes.len() {
-                let which = (turn + round + number) % runtimes.len();
-                let pool = runtimes[which].pool();
-                for request in group {
-                    let took = read(&store, pool, request.clone(), &mut window)?;
-                    times[which][round].push(took);
-                }
-            }
-            for (number, request) in (number * GROUP..).zip(group) {
-                let (alone, cold) = by_blocks(&store, &runtimes[0], request.clone(), &mut window)?;
-                if round == 0 {
-                    blocks[number] = cold.clone();
-                }
-                decode.extend(alone);
-                single.extend(cold);
-            }
-        }
-        for (which, runtime) in runtimes.iter().enumerate() {
-            device[which].push(whole(&store, runtime.pool(), &mut window)?);
-        }
+        samples.round(&store, runtimes, &requests, round)?;
     }
-    let large = |which: usize| {
-        let ratios = || {
-            (0..rounds as usize).flat_map(|round| {
-                let (one, some) = (&times[0][round], &times[which][round]);
-                let ratios = one.iter().zip(some).map(|(one, some)| one / some);
-                ratios.enumerate()
-            })
-        };
-        let paused = |place: &usize| place.is_multiple_of(GROUP);
-        let gain = |after_pause: bool| {
-            let alone = requests.len() == 1;
-            let those = ratios().filter(|(place, _)| alone || paused(place) == after_pause);
-            median_of(those.map(|(_, ratio)| ratio))
-        };
-        Large {
-            workers: runtimes[which].workers(),
-            rounds_us: times[which]
-                .iter()
-                .map(|round| median_of(round.iter().copied()))
-                .collect(),
-            gain: gain(false),
-            gain_after_pause: gain(true),
-            device: device[which].clone(),
-        }
-    };
     // Most of a hand-over is that workers wake, which they do at once.
     let cost = hand_over.iter().map(|h| h.batch_us).fold(0.0, f64::max);
-    let predicted = PREDICTED_WORKERS.map(|workers| Prediction {
-        workers,
-        gain: median_of(blocks.iter().map(|jobs| {
-            let cost = if workers > 1 { cost } else { 0.0 };
-            let took = replay::fifo(jobs.iter().copied(), workers) + cost;
-            replay::fifo(jobs.iter().copied(), 1) / took
-        })),
-    });
     Ok(ImageReport {
         name: image.file().name().to_owned(),
         codec,
         block: image.block_size(),
-        decode_us: median(&mut decode),
-        request_us: median(&mut single),
-        large: (0..runtimes.len()).map(large).collect(),
-        predicted: predicted.into(),
+        large: (0..runtimes.len())
+            .map(|which| samples.large(which, runtimes[which].workers()))
+            .collect(),
+        predicted: predict(&samples.blocks, cost).into(),
+        decode_us: median(&mut samples.decode),
+        request_us: median(&mut samples.single),
+    })
+}
+
+/// What was measured of an image, in microseconds.
+struct Samples {
+    /// Large requests, by runtime and round.
+    large: Vec<Vec<Vec<f64>>>,
+    /// MB a second of the device, by runtime and round.
+    device: Vec<Vec<f64>>,
+    /// Each block of each request in the first round.
+    blocks: Vec<Vec<f64>>,
+    /// Blocks decoded from memory, and as requests.
+    decode: Vec<f64>,
+    single: Vec<f64>,
+}
+
+impl Samples {
+    fn new(requests: usize, runtimes: usize) -> Samples {
+        Samples {
+            large: vec![Vec::new(); runtimes],
+            device: vec![Vec::new(); runtimes],
+            blocks: vec![Vec::new(); requests],
+            decode: Vec::new(),
+            single: Vec::new(),
+        }
+    }
+
+    /// Measures everything once more.
+    fn round(
+        &mut self,
+        store: &Store,
+        runtimes: &[Runtime],
+        requests: &[Range<u64>],
+        round: usize,
+    ) -> Result<(), Error> {
+        let mut window = Window::default();
+        for rounds in &mut self.large {
+            rounds.push(Vec::new());
+        }
+        for (number, group) in requests.chunks(GROUP).enumerate() {
+            // The second runtime finds packed bytes in a cache of the processor, so they take turns in being first.
+            for turn in 0..runtimes.len() {
+                let which = (turn + round + number) % runtimes.len();
+                let pool = runtimes[which].pool();
+                for request in group {
+                    let took = read(store, pool, request.clone(), &mut window)?;
+                    self.large[which][round].push(took);
+                }
+            }
+            for (number, request) in (number * GROUP..).zip(group) {
+                let (alone, cold) = by_blocks(store, &runtimes[0], request.clone(), &mut window)?;
+                if round == 0 {
+                    self.blocks[number] = cold.clone();
+                }
+                self.decode.extend(alone);
+                self.single.extend(cold);
+            }
+        }
+        for (device, runtime) in self.device.iter_mut().zip(runtimes) {
+            device.push(whole(store, runtime.pool(), &mut window)?);
+        }
+        Ok(())
+    }
+
+    /// The figures of large requests on one of the runtimes.
+    fn large(&self, which: usize, workers: usize) -> Large {
+        Large {
+            workers,
+            rounds_us: self.large[which]
+                .iter()
+                .map(|round| median_of(round.iter().copied()))
+                .collect(),
+            gain: self.gain(which, false),
+            gain_after_pause: self.gain(which, true),
+            device: self.device[which].clone(),
+        }
+    }
+
+    /// How much faster than on one worker, request by request: the first of each group, which comes after a pause, or all
+    /// others.
+    fn gain(&self, which: usize, after_pause: bool) -> f64 {
+        let alone = self.blocks.len() == 1;
+        let rounds = self.large[0].iter().zip(&self.large[which]);
+        let ratios = rounds.flat_map(|(one, some)| {
+            let ratios = one.iter().zip(some).map(|(one, some)| one / some);
+            ratios.enumerate()
+        });
+        let those = ratios.filter(|(i, _)| alone || i.is_multiple_of(GROUP) == after_pause);
+        median_of(those.map(|(_, ratio)| ratio))
+    }
+}
+
+/// Gains on other numbers of workers, from what each block of each request takes and what a hand-over costs.
+fn predict(requests: &[Vec<f64>], hand_over: f64) -> [Prediction; PREDICTED_WORKERS.len()] {
+    PREDICTED_WORKERS.map(|workers| Prediction {
+        workers,
+        gain: median_of(requests.iter().map(|jobs| {
+            let cost = if workers > 1 { hand_over } else { 0.0 };
+            let took = replay::fifo(jobs.iter().copied(), workers) + cost;
+            replay::fifo(jobs.iter().copied(), 1) / took
+        })),
     })
 }
 

@@ -103,33 +103,11 @@ struct Chart {
 }
 
 impl Chart {
+    /// The frame of a chart: axis, legend, and a line at `reference`.
     fn new(series: &[Series], unit: &str, reference: Option<f64>) -> Self {
-        let mut values: Vec<f64> = series
-            .iter()
-            .flat_map(|s| s.values.iter().flatten())
-            .copied()
-            .collect();
-        values.sort_by(f64::total_cmp);
-        let largest = values
-            .last()
-            .copied()
-            .unwrap_or(1.0)
-            .max(reference.unwrap_or(0.0));
-        // A bar many times the others would flatten them: it is cut, and its value written above.
-        let typical = match reference {
-            Some(reference) => values
-                .get(values.len() / 2)
-                .map_or(reference, |middle| middle.max(reference)),
-            None => values.get(values.len() * 3 / 4).copied().unwrap_or(1.0),
-        };
-        let top = nice(if largest > 6.0 * typical {
-            3.0 * typical
-        } else {
-            largest
-        });
         let mut chart = Chart {
             text: String::new(),
-            top,
+            top: top(series, reference),
         };
         let _ = write!(
             chart.text,
@@ -137,11 +115,20 @@ impl Chart {
             TOP - 16.0,
             escape(unit)
         );
+        chart.grid();
+        if let Some(at) = reference {
+            chart.reference(at);
+        }
+        chart.legend(series);
+        chart
+    }
+
+    fn grid(&mut self) {
         for step in 0..=4 {
-            let value = top * f64::from(step) / 4.0;
-            let y = chart.y(value);
+            let value = self.top * f64::from(step) / 4.0;
+            let y = self.y(value);
             let _ = write!(
-                chart.text,
+                self.text,
                 r#"<line x1="{LEFT}" x2="{:.0}" y1="{y:.1}" y2="{y:.1}" class="grid"/><text x="{:.0}" y="{:.1}" class="tick">{}</text>"#,
                 WIDTH - 10.0,
                 LEFT - 6.0,
@@ -149,18 +136,22 @@ impl Chart {
                 number(value)
             );
         }
-        if let Some(at) = reference {
-            let y = chart.y(at);
-            let _ = write!(
-                chart.text,
-                r#"<line x1="{LEFT}" x2="{:.0}" y1="{y:.1}" y2="{y:.1}" class="reference"/>"#,
-                WIDTH - 10.0
-            );
-        }
+    }
+
+    fn reference(&mut self, at: f64) {
+        let y = self.y(at);
+        let _ = write!(
+            self.text,
+            r#"<line x1="{LEFT}" x2="{:.0}" y1="{y:.1}" y2="{y:.1}" class="reference"/>"#,
+            WIDTH - 10.0
+        );
+    }
+
+    fn legend(&mut self, series: &[Series]) {
         let mut x = LEFT + 60.0;
         for (i, s) in series.iter().enumerate() {
             let _ = write!(
-                chart.text,
+                self.text,
                 r#"<rect x="{x:.0}" y="4" width="10" height="10" fill="{}"/><text x="{:.0}" y="13" class="legend">{}</text>"#,
                 COLOURS[i % COLOURS.len()],
                 x + 14.0,
@@ -168,7 +159,6 @@ impl Chart {
             );
             x += 26.0 + 7.4 * s.name.chars().count() as f64;
         }
-        chart
     }
 
     fn plot_width(&self) -> f64 {
@@ -193,6 +183,26 @@ impl Chart {
         self.text.push_str("</svg>");
         self.text
     }
+}
+
+/// The value at the top of the axis. A bar many times the others would flatten them, so it is cut.
+fn top(series: &[Series], reference: Option<f64>) -> f64 {
+    let values = series.iter().flat_map(|s| s.values.iter().flatten());
+    let mut values: Vec<f64> = values.copied().collect();
+    values.sort_by(f64::total_cmp);
+    let largest = values.last().copied().unwrap_or(1.0);
+    let largest = largest.max(reference.unwrap_or(0.0));
+    let typical = match reference {
+        Some(reference) => values
+            .get(values.len() / 2)
+            .map_or(reference, |middle| middle.max(reference)),
+        None => values.get(values.len() * 3 / 4).copied().unwrap_or(1.0),
+    };
+    nice(if largest > 6.0 * typical {
+        3.0 * typical
+    } else {
+        largest
+    })
 }
 
 /// The next larger of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten.

@@ -116,29 +116,28 @@ pub fn run(args: Args) -> Ended {
     };
     let result = session.run(&started.runtime, options);
     drop(bar);
-    match result {
-        Ok(report) => {
-            let frames = Amount::Frames(report.units);
-            let line = match report.cancelled {
-                true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
-                false => {
-                    let name = output.name();
-                    summary::done(name.as_deref(), &frames.to_string(), frames, &report)
-                }
-            };
-            started.done(&report, &[line], &signals, "the video itself is complete")
+    let report =
+        result.map_err(|error| signals.failed(failure(error, args.keep_partial, &output)))?;
+    let frames = Amount::Frames(report.units);
+    let line = match report.cancelled {
+        true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
+        false => {
+            let name = output.name();
+            summary::done(name.as_deref(), &frames.to_string(), frames, &report)
         }
-        Err(error) => {
-            let written = Amount::Frames(error.written());
-            let mut failure = Failure::from(error);
-            if args.keep_partial
-                && output.is_new()
-                && let Some(name) = output.name()
-            {
-                failure = failure.and(format_args!("{written} kept in {name}"));
-            }
-            Err(signals.failed(failure))
+    };
+    started.done(&report, &[line], &signals, "the video itself is complete")
+}
+
+/// The failure of a run, with the frames that were kept.
+fn failure(error: session::Error, keep_partial: bool, output: &Output<'_>) -> Failure {
+    let written = Amount::Frames(error.written());
+    let failure = Failure::from(error);
+    match output.name() {
+        Some(name) if keep_partial && output.is_new() => {
+            failure.and(format_args!("{written} kept in {name}"))
         }
+        _ => failure,
     }
 }
 

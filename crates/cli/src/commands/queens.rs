@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use evener_queens::{LARGEST, Session, board, fundamental};
+use evener_queens::{LARGEST, Outcome, Session, board, fundamental};
 use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::failure::{Ended, Failure};
 use crate::output::{SideOutput, can_print, check_distinct, check_not_stdout, print, print_each};
 use crate::progress::{Bar, BarKind, without_bar};
-use crate::run::StreamArgs;
+use crate::run::{StartedRun, StreamArgs};
 use crate::signals::Signals;
 use crate::stderr::print_err;
 use crate::summary;
@@ -93,17 +93,8 @@ pub fn run(args: &Args) -> Ended {
     if args.show.is_some() || args.svg.is_some() {
         return show(args);
     }
+    check_outputs(args)?;
     let checkpoint = args.checkpoint.as_deref();
-    let sides = [
-        ("--json", args.stream.json.as_deref()),
-        ("--trace", args.stream.trace.as_deref()),
-        ("--checkpoint", checkpoint),
-    ];
-    check_distinct(None, None, &sides)?;
-    check_not_stdout(&sides)?;
-    if args.stream.json.as_deref().is_none_or(|name| name != "-") {
-        can_print()?;
-    }
     let signals = Signals::take()?;
     let file = checkpoint.map(|name| (Path::new(name), args.checkpoint_every));
     let session = Session::open(args.n, file)?;
@@ -111,33 +102,16 @@ pub fn run(args: &Args) -> Ended {
     if args.stream.explain {
         print_err(&session.to_string());
     }
-    let before = session.far().board;
-    let bar = Bar::start(BarKind::Work);
-    let options = evener_queens::Options {
-        plan: args.stream.plan.clone(),
-        workers: args.stream.workers,
-        cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| {
-            let mut update = bar.share_updater();
-            Box::new(move |progress: &_, far: evener_queens::Far| {
-                update(progress, Some([far.board, far.run]));
-            }) as _
-        }),
-        on_problem: Some(Box::new(|problem: &_| {
-            without_bar(|| print_err(&checkpoint_warning(problem)))
-        })),
-    };
-    let outcome = session.run(&started.runtime, options);
-    drop(bar);
-    let outcome = outcome.map_err(|error| signals.failed(error))?;
-    let fundamental_count = match outcome.total {
+    let resumed = session.far().board;
+    let outcome = count(session, args, &started, &signals)?;
+    let fundamental = match outcome.total {
         Some(total) if args.fundamental => {
             Some(fundamental(args.n, total).map_err(Failure::request)?)
         }
         _ => None,
     };
     if let Some(total) = outcome.total {
-        let line = sentence(args.n, total, fundamental_count);
+        let line = sentence(args.n, total, fundamental);
         if started.prints_json() {
             print_err(&line);
         } else {
@@ -148,7 +122,7 @@ pub fn run(args: &Args) -> Ended {
     let json = Counted {
         n: args.n,
         total: outcome.total,
-        fundamental: fundamental_count,
+        fundamental,
         seconds: report.wall_s,
         plan: report.plan,
         decisions: &report.decisions,
@@ -157,7 +131,7 @@ pub fn run(args: &Args) -> Ended {
         report,
     };
     let line = match outcome.total {
-        Some(_) => summary::counted_board(args.n, before, report),
+        Some(_) => summary::counted_board(args.n, resumed, report),
         None => {
             let flags = if args.fundamental {
                 " --fundamental"
@@ -176,6 +150,48 @@ pub fn run(args: &Args) -> Ended {
         }
         None => Ok(status),
     }
+}
+
+/// Refuses files that would overwrite one another or what is printed.
+fn check_outputs(args: &Args) -> Result<(), Failure> {
+    let sides = [
+        ("--json", args.stream.json.as_deref()),
+        ("--trace", args.stream.trace.as_deref()),
+        ("--checkpoint", args.checkpoint.as_deref()),
+    ];
+    check_distinct(None, None, &sides)?;
+    check_not_stdout(&sides)?;
+    match args.stream.json.as_deref() {
+        Some(name) if name == "-" => Ok(()),
+        _ => can_print(),
+    }
+}
+
+/// Counts behind a progress bar.
+fn count(
+    session: Session,
+    args: &Args,
+    started: &StartedRun,
+    signals: &Signals,
+) -> Result<Outcome, Failure> {
+    let bar = Bar::start(BarKind::Work);
+    let options = evener_queens::Options {
+        plan: args.stream.plan.clone(),
+        workers: args.stream.workers,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| {
+            let mut update = bar.share_updater();
+            Box::new(move |progress: &_, far: evener_queens::Far| {
+                update(progress, Some([far.board, far.run]));
+            }) as _
+        }),
+        on_problem: Some(Box::new(|problem: &_| {
+            without_bar(|| print_err(&checkpoint_warning(problem)))
+        })),
+    };
+    let outcome = session.run(&started.runtime, options);
+    drop(bar);
+    outcome.map_err(|error| signals.failed(error))
 }
 
 /// The run goes on, and so it is told when it happens: what is lost if the run is ended grows from then on.

@@ -5,7 +5,7 @@ use evener_runtime::{Structure, Work};
 use super::batched::Batched;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
-use crate::graph::plane::{PlaneGraph, Port};
+use crate::graph::plane::{Node, PlaneGraph, Port};
 use crate::structures::{self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
 /// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for
@@ -60,82 +60,87 @@ pub struct Predicted {
 impl Predicted {
     /// Work on a plane of codes or values of `depth`.
     pub fn of(graph: &PlaneGraph, tiled: &Tiled, batched: Option<&Batched>, depth: Depth) -> Self {
-        let area = |size: Size| size.area() as f64;
         let ends = (area(graph.source) + area(graph.size)) * depth.bytes() as f64;
-        let arithmetic: f64 = graph
-            .nodes
-            .iter()
-            .map(|n| n.stage.weight() * area(n.size))
-            .sum();
-        let intermediate = || graph.nodes.iter().rev().skip(1);
-        let between: f64 = intermediate().map(|n| area(n.size) * SAMPLE).sum();
-        let passed: f64 = intermediate()
-            .filter(|n| n.stage.offsets().is_some())
-            .map(|n| area(n.size) * PASSED)
-            .sum();
-        let load = if depth == Depth::F32 {
-            0.0
-        } else {
-            area(graph.source)
-        };
-
-        let pulls = multiplicities(graph);
-        let pulled = |pull: Pull, at_most: f64| -> f64 {
-            let outputs = area(graph.size);
-            graph
-                .nodes
-                .iter()
-                .zip(&pulls)
-                .map(|(n, &(times, read))| {
-                    let taps = taps(n.stage.as_ref());
-                    let overhead = match read {
-                        Read::Direct => 0.0,
-                        Read::Point => pull.point,
-                        Read::Row => pull.row * taps,
-                        Read::List => pull.list * taps,
-                    };
-                    times.min(at_most) * outputs * (n.stage.weight() + overhead)
-                })
-                .sum()
-        };
-        let stored: f64 = pulls
-            .iter()
-            .map(|(times, _)| times * area(graph.size) * SAMPLE)
-            .sum();
-        let backward = Work {
-            ops: pulled(PULL, f64::INFINITY),
+        let in_place = |ops: f64| Work {
+            ops,
             bytes: ends,
             fresh: 0.0,
         };
+        let pulls = multiplicities(graph);
+        let stored = pulls
+            .iter()
+            .map(|(times, _)| times * area(graph.size) * SAMPLE);
+        let backward = in_place(pulled(graph, &pulls, PULL, f64::INFINITY));
+        let between = intermediate_bytes(graph);
         Predicted {
-            sequential: Work {
-                ops: arithmetic + passed + load,
-                bytes: ends + WRITTEN_AND_READ * (between + load * SAMPLE),
-                fresh: between + load * SAMPLE,
-            },
+            sequential: sequential(graph, ends, depth),
             backward,
             cached: Work {
-                ops: pulled(PULL_CACHED, 1.2),
+                ops: pulled(graph, &pulls, PULL_CACHED, 1.2),
                 bytes: ends + between,
                 fresh: between,
             },
             store: Work {
-                ops: backward.ops,
-                bytes: ends + stored,
-                fresh: 0.0,
+                bytes: ends + stored.sum::<f64>(),
+                ..backward
             },
-            tiled: Work {
-                ops: tiled.tile().ops * area(graph.size),
-                bytes: ends,
-                fresh: 0.0,
-            },
+            tiled: in_place(tiled.tile().ops * area(graph.size)),
             batched: Work {
-                ops: batched.map_or(0.0, |batched| operations(batched, area(graph.source))),
-                bytes: ends,
                 fresh: batched.map_or(0.0, |batched| batched.intermediate_bytes() as f64),
+                ..in_place(batched.map_or(0.0, |batched| operations(batched, area(graph.source))))
             },
         }
     }
+}
+
+fn area(size: Size) -> f64 {
+    size.area() as f64
+}
+
+/// All stages but the last.
+fn intermediate(graph: &PlaneGraph) -> impl Iterator<Item = &Node> {
+    graph.nodes.iter().rev().skip(1)
+}
+
+/// Bytes of the planes between stages.
+fn intermediate_bytes(graph: &PlaneGraph) -> f64 {
+    intermediate(graph).map(|n| area(n.size) * SAMPLE).sum()
+}
+
+/// A pass per stage; `ends` are the bytes of source and result.
+fn sequential(graph: &PlaneGraph, ends: f64, depth: Depth) -> Work {
+    let arithmetic = graph.nodes.iter();
+    let arithmetic: f64 = arithmetic.map(|n| n.stage.weight() * area(n.size)).sum();
+    let passed = intermediate(graph).filter(|n| n.stage.offsets().is_some());
+    let passed: f64 = passed.map(|n| area(n.size) * PASSED).sum();
+    let load = if depth == Depth::F32 {
+        0.0
+    } else {
+        area(graph.source)
+    };
+    let planes = intermediate_bytes(graph) + load * SAMPLE;
+    Work {
+        ops: arithmetic + passed + load,
+        bytes: ends + WRITTEN_AND_READ * planes,
+        fresh: planes,
+    }
+}
+
+/// Operations of pulling every output, if an element is computed `at_most` times for each.
+fn pulled(graph: &PlaneGraph, pulls: &[(f64, Read)], pull: Pull, at_most: f64) -> f64 {
+    let outputs = area(graph.size);
+    let stages = graph.nodes.iter().zip(pulls);
+    let of = |(node, &(times, read)): (&Node, &(f64, Read))| {
+        let taps = taps(node.stage.as_ref());
+        let overhead = match read {
+            Read::Direct => 0.0,
+            Read::Point => pull.point,
+            Read::Row => pull.row * taps,
+            Read::List => pull.list * taps,
+        };
+        times.min(at_most) * outputs * (node.stage.weight() + overhead)
+    };
+    stages.map(of).sum()
 }
 
 /// Operations for one frame of a batch, whose source has `source` samples.

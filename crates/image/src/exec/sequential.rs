@@ -8,7 +8,7 @@ use evener_runtime::buffer::Rows;
 use super::access::{Source, Target};
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::graph::plane::{PlaneGraph, Port};
+use crate::graph::plane::{Node, PlaneGraph, Port};
 use crate::kernels::STRIP;
 use crate::row_view::RowView;
 use crate::stage::RowContext;
@@ -77,79 +77,117 @@ impl Sequential {
         target: Option<&mut Target<'_>>,
         scratch: &mut Scratch,
     ) {
-        let Scratch { temp, line } = scratch;
-        let Some(index) = pass.checked_sub(usize::from(self.loaded.is_some())) else {
-            let loaded = self.loaded.as_ref().expect("the first pass converts");
-            let mut to = loaded.write(rows.clone());
-            for (y, to) in rows.zip(to.chunks_exact_mut(loaded.width())) {
-                source.load(simd, y as i32, 0, to);
-            }
-            return;
+        let Some(stage) = pass.checked_sub(usize::from(self.loaded.is_some())) else {
+            return self.load(simd, source, rows);
         };
-        let Some(node) = self.graph.nodes.get(index) else {
-            copy(
-                simd,
-                source,
-                rows,
-                target.expect("a graph without stages has one pass"),
-                line,
-            );
-            return;
-        };
-        let mut held = Vec::with_capacity(2);
-        for port in &node.inputs {
-            held.push(match port {
-                Port::Stage(j) => Some((self.stored[*j].read(), self.graph.nodes[*j].size)),
-                _ => self.loaded.as_ref().map(|l| (l.read(), self.graph.source)),
-            });
-        }
-        let inputs: Vec<RowView<'_>> = held
-            .iter()
-            .map(|h| match h {
-                Some((rows, size)) => RowView::plane(rows, Rect::of(*size)),
-                None => source
-                    .row_view()
-                    .expect("a source without conversion holds values"),
-            })
-            .collect();
-        let width = node.size.w as usize;
-        let mut context = RowContext { simd, temp };
-        let mut compute = |y: usize, rows: &mut [f32]| {
-            let count = rows.len() / width;
-            for from in (0..width).step_by(COLUMNS) {
-                let columns = from..width.min(from + COLUMNS);
-                let mut rows = rows.chunks_exact_mut(width);
-                let mut out: [&mut [f32]; STRIP] = std::array::from_fn(|_| match rows.next() {
-                    Some(row) => &mut row[columns.clone()],
-                    None => &mut [],
-                });
-                let out = &mut out[..count];
-                node.stage
-                    .rows(&mut context, &inputs, y as i32, from as i32, out);
-            }
-        };
-        let strips = rows.clone().step_by(STRIP);
         match target {
-            None => {
-                let mut to = self.stored[index].write(rows);
-                for (y, to) in strips.zip(to.chunks_mut(STRIP * width)) {
-                    compute(y, to);
-                }
+            Some(target) if self.graph.nodes.is_empty() => {
+                copy(simd, source, rows, target, &mut scratch.line);
             }
-            Some(target) => {
-                for (i, y) in strips.enumerate() {
-                    let held = i * STRIP * width..rows.len().min((i + 1) * STRIP) * width;
-                    if let Some(values) = target.values() {
-                        compute(y, &mut values[held]);
-                    } else {
-                        line.resize(held.len().max(line.len()), 0.0);
-                        let line = &mut line[..held.len()];
-                        compute(y, line);
-                        target.store(simd, held.start, line);
-                    }
-                }
-            }
+            Some(target) => self.result(simd, source, stage, rows, target, scratch),
+            None => self.intermediate(simd, source, stage, rows, scratch),
         }
+    }
+
+    /// Converts rows of the source.
+    fn load(&self, simd: Simd, source: &Source<'_>, rows: Range<usize>) {
+        let loaded = self.loaded.as_ref().expect("the first pass converts");
+        let mut to = loaded.write(rows.clone());
+        for (y, to) in rows.zip(to.chunks_exact_mut(loaded.width())) {
+            source.load(simd, y as i32, 0, to);
+        }
+    }
+
+    /// Computes rows of a stage whose output is stored.
+    fn intermediate(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        stage: usize,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) {
+        let width = self.graph.nodes[stage].size.w as usize;
+        let temp = &mut scratch.temp;
+        self.with_inputs(source, stage, |node, inputs| {
+            let mut context = RowContext { simd, temp };
+            let mut to = self.stored[stage].write(rows.clone());
+            for (y, to) in rows.step_by(STRIP).zip(to.chunks_mut(STRIP * width)) {
+                strip(&mut context, node, inputs, y, to);
+            }
+        });
+    }
+
+    /// Computes rows of the last stage, in place where the target holds values.
+    fn result(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        stage: usize,
+        rows: Range<usize>,
+        target: &mut Target<'_>,
+        scratch: &mut Scratch,
+    ) {
+        let width = self.graph.nodes[stage].size.w as usize;
+        let Scratch { temp, line } = scratch;
+        self.with_inputs(source, stage, |node, inputs| {
+            let mut context = RowContext { simd, temp };
+            for (i, y) in rows.clone().step_by(STRIP).enumerate() {
+                let held = i * STRIP * width..rows.len().min((i + 1) * STRIP) * width;
+                if let Some(values) = target.values() {
+                    strip(&mut context, node, inputs, y, &mut values[held]);
+                } else {
+                    line.resize(held.len().max(line.len()), 0.0);
+                    let line = &mut line[..held.len()];
+                    strip(&mut context, node, inputs, y, line);
+                    target.store(simd, held.start, line);
+                }
+            }
+        });
+    }
+
+    /// Calls `compute` with a node and the planes that it reads.
+    fn with_inputs(
+        &self,
+        source: &Source<'_>,
+        stage: usize,
+        compute: impl FnOnce(&Node, &[RowView<'_>]),
+    ) {
+        let node = &self.graph.nodes[stage];
+        let held = node.inputs.iter().map(|port| match port {
+            Port::Stage(j) => Some((self.stored[*j].read(), self.graph.nodes[*j].size)),
+            _ => self.loaded.as_ref().map(|l| (l.read(), self.graph.source)),
+        });
+        let held: Vec<_> = held.collect();
+        let inputs = held.iter().map(|held| match held {
+            Some((rows, size)) => RowView::plane(rows, Rect::of(*size)),
+            None => source
+                .row_view()
+                .expect("a source without conversion holds values"),
+        });
+        compute(node, &inputs.collect::<Vec<_>>());
+    }
+}
+
+/// Computes whole rows from `y` on, a few columns at a time.
+fn strip(
+    context: &mut RowContext<'_>,
+    node: &Node,
+    inputs: &[RowView<'_>],
+    y: usize,
+    rows: &mut [f32],
+) {
+    let width = node.size.w as usize;
+    let count = rows.len() / width;
+    for from in (0..width).step_by(COLUMNS) {
+        let columns = from..width.min(from + COLUMNS);
+        let mut rows = rows.chunks_exact_mut(width);
+        let mut out: [&mut [f32]; STRIP] = std::array::from_fn(|_| match rows.next() {
+            Some(row) => &mut row[columns.clone()],
+            None => &mut [],
+        });
+        let out = &mut out[..count];
+        node.stage.rows(context, inputs, y as i32, from as i32, out);
     }
 }
 

@@ -230,7 +230,7 @@ fn has_others(origin: &Origin) -> bool {
     !origin.streams.is_empty() || origin.has_chapters
 }
 
-/// Options for what frames as y4m do not tell, and what of it cannot be kept.
+/// Options for what a y4m stream does not say, and what of it cannot be kept.
 fn options(
     kind: Kind,
     path: &Path,
@@ -238,85 +238,115 @@ fn options(
     timing: &Timing,
     origin: Option<&Origin>,
 ) -> (Vec<OsString>, Vec<String>) {
-    let mut options = Vec::new();
-    let mut lost = Vec::new();
-    let mut filters = Vec::new();
     let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let mut options = OutputOptions {
+        kind,
+        extension: &extension,
+        arguments: Vec::new(),
+        filters: Vec::new(),
+        lost: Vec::new(),
+    };
     if kind == Kind::Picture {
         // The name is a name, even with a `%`.
-        options.extend(split_args("-update 1"));
+        options.arguments.extend(split_args("-update 1"));
     }
-    if ['t', 'b'].contains(&timing.interlace) {
-        if kind.keeps_fields(format.height) {
-            let first = if timing.interlace == 't' {
-                "tff"
-            } else {
-                "bff"
-            };
-            filters.push(format!("setfield={first}"));
-            options.extend(split_args("-flags +ilme+ildct"));
+    options.interlacing(format, timing);
+    if let Some(origin) = origin {
+        options.colour(format, origin);
+        options.mastering(origin);
+        options.others(origin);
+    }
+    let filters = options.filters;
+    if !filters.is_empty() {
+        let filters = filters.join(",");
+        options.arguments.extend(["-vf".into(), filters.into()]);
+    }
+    (options.arguments, options.lost)
+}
+
+/// Options of `ffmpeg` for an output.
+struct OutputOptions<'a> {
+    kind: Kind,
+    extension: &'a str,
+    arguments: Vec<OsString>,
+    filters: Vec<String>,
+    /// What cannot be kept, each as a part of a sentence.
+    lost: Vec<String>,
+}
+
+impl OutputOptions<'_> {
+    fn interlacing(&mut self, format: &Format, timing: &Timing) {
+        let first = match timing.interlace {
+            't' => "tff",
+            'b' => "bff",
+            _ => return,
+        };
+        if self.kind.keeps_fields(format.height) {
+            self.filters.push(format!("setfield={first}"));
+            self.arguments.extend(split_args("-flags +ilme+ildct"));
         } else {
-            lost.push(format!(
-                "interlaced frames are written as whole ones to .{extension} of this size"
+            self.lost.push(format!(
+                "interlaced frames are written as whole ones to .{} of this size",
+                self.extension
             ));
         }
     }
-    let Some(origin) = origin else {
-        return (with_filters(options, &filters), lost);
-    };
-    // Pictures and other encoders that convert need to know the matrix, too.
-    let colour = &origin.colour;
-    let tags = [
-        ("color_primaries", &colour.primaries),
-        ("color_trc", &colour.transfer),
-        ("colorspace", &colour.space),
-    ];
-    let tags: Vec<String> = tags
-        .into_iter()
-        .filter_map(|(key, word)| Some(format!("{key}={}", word.as_ref()?)))
-        .collect();
-    if !tags.is_empty() {
-        filters.push(format!("setparams={}", tags.join(":")));
-    }
-    let unusual = origin.unusual_colour(format.height);
-    if !kind.keeps_colour() && kind != Kind::Picture && !unusual.is_empty() {
-        lost.push(format!(
-            "colour tags ({unusual}) are not kept in .{extension}"
-        ));
-    }
-    if format.chroma == Chroma::C420 {
-        let siting = colour.siting.as_deref().unwrap_or("unspecified");
-        options.extend(split_args(&format!("-chroma_sample_location {siting}")));
-    }
-    match &origin.mastering {
-        Some(mastering) if kind == Kind::H264 => {
-            options.extend(["-x264-params".into(), mastering.into()]);
+
+    fn colour(&mut self, format: &Format, origin: &Origin) {
+        // Pictures and other encoders that convert need to know the matrix, too.
+        let colour = &origin.colour;
+        let tags = [
+            ("color_primaries", &colour.primaries),
+            ("color_trc", &colour.transfer),
+            ("colorspace", &colour.space),
+        ];
+        let tags: Vec<String> = tags
+            .into_iter()
+            .filter_map(|(key, word)| Some(format!("{key}={}", word.as_ref()?)))
+            .collect();
+        if !tags.is_empty() {
+            self.filters.push(format!("setparams={}", tags.join(":")));
         }
-        Some(_) => lost.push(format!(
-            "how the picture was mastered (HDR metadata) is not kept in .{extension}"
-        )),
-        None => {}
+        let unusual = origin.unusual_colour(format.height);
+        if !self.kind.keeps_colour() && self.kind != Kind::Picture && !unusual.is_empty() {
+            self.lost.push(format!(
+                "colour tags ({unusual}) are not kept in .{}",
+                self.extension
+            ));
+        }
+        if format.chroma == Chroma::C420 {
+            let siting = colour.siting.as_deref().unwrap_or("unspecified");
+            self.arguments
+                .extend(split_args(&format!("-chroma_sample_location {siting}")));
+        }
     }
-    match kind {
-        Kind::Picture if !origin.streams.is_empty() => {
-            lost.push(format!(
+
+    fn mastering(&mut self, origin: &Origin) {
+        match &origin.mastering {
+            Some(mastering) if self.kind == Kind::H264 => {
+                self.arguments
+                    .extend(["-x264-params".into(), mastering.into()]);
+            }
+            Some(_) => self.lost.push(format!(
+                "how the picture was mastered (HDR metadata) is not kept in .{}",
+                self.extension
+            )),
+            None => {}
+        }
+    }
+
+    /// Titles, where no second pass copies them with the other streams.
+    fn others(&mut self, origin: &Origin) {
+        if self.kind == Kind::Picture && !origin.streams.is_empty() {
+            self.lost.push(format!(
                 "{} left out, as a picture holds none",
                 origin.other_streams()
             ));
-        }
-        _ if !has_others(origin) => {
+        } else if !has_others(origin) {
             for (key, value) in &origin.tags {
-                options.extend(["-metadata".into(), format!("{key}={value}").into()]);
+                self.arguments
+                    .extend(["-metadata".into(), format!("{key}={value}").into()]);
             }
         }
-        _ => {}
     }
-    (with_filters(options, &filters), lost)
-}
-
-fn with_filters(mut options: Vec<OsString>, filters: &[String]) -> Vec<OsString> {
-    if !filters.is_empty() {
-        options.extend(["-vf".into(), filters.join(",").into()]);
-    }
-    options
 }
