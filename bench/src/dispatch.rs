@@ -1,8 +1,8 @@
-//! What a job costs: evener's flavours of dispatch beside rayon and crossbeam-channel.
+//! What a job costs: evener's flavours of dispatch, compared with rayon and crossbeam-channel.
 //!
-//! Everybody runs the same tasks, in the same numbers, on the same number of threads, the one that waits included,
-//! and takes turns within each round, so that a slower moment of the machine hits all. Rayon's batches start on
-//! one of its own threads, as its documentation advises, not from outside its pool.
+//! All contestants run the same tasks, in the same numbers, on the same number of threads, the waiting one included. They
+//! take turns within each round, so that a slow moment of the machine hits all. Rayon's batches start on one of its own
+//! threads, as its documentation advises.
 
 use std::fmt;
 use std::hint::black_box;
@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use crate::stats::median;
 
-/// Tasks in a batch, but for the round trip of two.
+/// Tasks of a batch, except in the batch of two.
 const TASKS: u32 = 1000;
-/// What one measurement takes about.
+/// Approximate length of a measurement.
 const WINDOW: Duration = Duration::from_millis(4);
 /// Task lengths tried, in nanoseconds: the first, and doublings of it.
 const SHORTEST_NS: f64 = 4.0;
@@ -73,7 +73,7 @@ pub enum Error {
 /// Figures of one contestant: medians over the rounds, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DispatchRow {
-    /// Who.
+    /// The contestant.
     pub name: &'static str,
     /// Wall-clock time per task of a batch of 1000 tasks that do nothing.
     pub empty_job_ns: f64,
@@ -232,7 +232,7 @@ fn metg(points: &[(f64, f64)], wanted: f64) -> (Option<f64>, bool) {
     (high.map(between), false)
 }
 
-/// The body of a task: a chain of dependent multiplications that nothing can shorten.
+/// The body of a task: a chain of dependent multiplications, which a compiler cannot shorten.
 #[inline(never)]
 fn task(iterations: u32) {
     let mut x = 1u64;
@@ -268,7 +268,7 @@ trait Contestant {
 
     /// Wall-clock time of a batch, over enough of them to fill the window.
     fn nanos_per_batch(&mut self, tasks: u32, iterations: u32) -> Result<f64, JobPanic> {
-        // Threads wake up and lines warm up here.
+        // Warm-up of threads and cache lines.
         let mut batches = 1;
         let mut took = self.run(batches, tasks, iterations)?;
         while took < WINDOW / 4 {
@@ -487,7 +487,7 @@ mod tests {
         assert!((length.unwrap() - 8f64.sqrt()).abs() < 1e-9 && !bound);
         assert_eq!(metg(&points, 0.05), (Some(1.0), true));
         assert_eq!(metg(&points, 0.95), (None, false));
-        // A dip counts: the length is the one from which on all is well.
+        // A dip counts: from the length on, every efficiency is high enough.
         let dip = [(1.0, 0.6), (2.0, 0.4), (4.0, 0.6)];
         assert!((metg(&dip, 0.5).0.unwrap() - 8f64.sqrt()).abs() < 1e-9);
     }

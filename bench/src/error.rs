@@ -1,6 +1,6 @@
-//! Why nothing could be measured.
+//! Errors of benchmarks.
 
-/// Why nothing could be measured.
+/// Why a benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The graph cannot be used.
@@ -11,7 +11,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The frame to compute cannot be had.
+    /// The frame or image to measure with cannot be used.
     #[error("{0}")]
     Picture(String),
     /// The runtime or a run failed.
@@ -44,7 +44,7 @@ pub enum Error {
     /// A process that takes part in the measurement failed.
     #[error("the process that {what}: {reason}")]
     Process {
-        /// What it is for.
+        /// What the process does, as a part of a sentence.
         what: &'static str,
         /// What happened.
         reason: String,

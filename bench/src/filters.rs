@@ -1,7 +1,7 @@
 //! `evener bench filters`: time to compute a frame, by graph, size, plan, workers and placement.
 //!
-//! Computation only, as Espeland et al. measured: frames of f32 planes lie in memory and stay there; nothing is read,
-//! converted or written. The same frame goes through again and again, so that what fits in a cache is found there.
+//! Only computation is measured, as Espeland et al. did. Frames of f32 planes stay in memory: nothing is read, converted or
+//! written. The same frame is computed again and again, so what fits in a cache is found there.
 
 use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 use std::time::{Duration, Instant};
@@ -32,11 +32,11 @@ pub struct Options {
     pub plans: Vec<Plans>,
     /// Numbers of workers; those of the machine when empty, and one beside them where all plans are measured.
     pub workers: Vec<u32>,
-    /// Placements. When any is named, an I/O thread writes each frame into memory before it is computed, so that
-    /// it lies in the cache of that thread's core.
+    /// Placements. If there is one, an I/O thread writes each frame before it is computed, so that the frame is in the cache
+    /// of that thread's core.
     pub affinities: Vec<Placement>,
-    /// Frames of each measurement; by default as many as take a second, at least 30, and in streams (plan auto, units
-    /// that overlap, placements) 300, or 3000 of frames below 640x480.
+    /// Frames of each measurement. The default is a second's worth, at least 30. In streams (plan auto, units that overlap,
+    /// placements) it is 300, or 3000 for frames below 640x480.
     pub frames: Option<u64>,
     /// Whether plans of earlier runs are remembered and those of this one kept.
     pub memory: bool,
@@ -96,8 +96,7 @@ pub struct FilterResult {
     pub ms: Milliseconds,
     /// Over every frame from the first, learning included.
     pub whole_ms_mean: f64,
-    /// SHA-256 of the first output frame. All of a run are to be the same, which is looked at in those whose number is
-    /// a power of two.
+    /// SHA-256 of the first output frame. Frames whose number is a power of two are compared with it.
     pub sha256: String,
 }
 
@@ -272,7 +271,7 @@ struct Measured {
     sha256: String,
 }
 
-/// The plan that is asked for by name; `None` where the tuner chooses.
+/// The plan that was asked for; `None` if the tuner chooses.
 fn fixed_plan(
     runtime: &Runtime,
     subject: &Subject,
@@ -289,7 +288,7 @@ fn fixed_plan(
         .map_err(|e| subject.failed(&plan_name(&choice), e))
 }
 
-/// One plan, unit after unit, with nothing between them.
+/// One plan, unit after unit, without a stream.
 fn one_plan(
     options: &Options,
     runtime: &Runtime,
@@ -363,7 +362,7 @@ fn one_plan_streamed(
     })
 }
 
-/// The tuner's choice, in such a stream.
+/// Plan auto, in a stream.
 fn tuned(
     options: &Options,
     runtime: &Runtime,
@@ -397,7 +396,7 @@ fn tuned(
 const NOTHING: &str = "no frame was computed";
 
 impl Milliseconds {
-    /// Of one frame after the other, without the first tenth and the first two, if there are more.
+    /// Figures over the frames after warm-up, which is the first tenth and at least two frames.
     fn after_warm_up(times: &[f64]) -> Milliseconds {
         let warm = (times.len() / 10).max(2).min(times.len() - 1);
         let mut warmed = times[warm..].to_vec();

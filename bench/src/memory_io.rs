@@ -1,4 +1,4 @@
-//! A source and a sink that cost nothing: frames that lie in memory.
+//! A source and a sink of frames in memory.
 
 use std::convert::Infallible;
 
@@ -18,8 +18,8 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// A source of `frames` frames. With `rewrite` a thread of its own writes every frame anew, as one that reads
-    /// from a camera would; without, buffers keep what they have.
+    /// A source of `frames` frames. With `rewrite` a thread of its own writes every frame again, like one that reads from a
+    /// camera. Without it, buffers keep their samples.
     pub fn new(frames: u64, rewrite: bool, picture: Picture) -> Self {
         Repeat {
             left: frames,
@@ -41,7 +41,7 @@ impl Source<FilterService> for Repeat {
         if !Picture::is_in(frame) {
             self.picture.fill(frame);
         } else if self.rewrite {
-            // Every line is written, so that this thread's core owns it.
+            // Writing a cache line makes this thread's core its owner.
             for p in 0..frame.format().planes() {
                 frame
                     .plane_bytes_mut(p)
@@ -61,7 +61,7 @@ impl Source<FilterService> for Repeat {
     }
 }
 
-/// Takes frames and looks at some: the hash of the first, and whether later ones are the same.
+/// Compares hashes of some frames with that of the first.
 #[derive(Default)]
 pub struct Verify {
     seen: u64,
@@ -70,7 +70,7 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Sees the next frame; every frame whose number is a power of two is hashed.
+    /// Takes the next frame. Frames whose number is a power of two are hashed.
     pub fn see(&mut self, frame: &Frame) {
         self.seen += 1;
         if !self.seen.is_power_of_two() {
@@ -89,7 +89,7 @@ impl Verify {
         self.differs
     }
 
-    /// In hexadecimal digits.
+    /// The hash of the first frame, in hexadecimal digits.
     pub fn sha256(&self) -> String {
         self.first
             .unwrap_or_default()

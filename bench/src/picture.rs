@@ -1,4 +1,4 @@
-//! The frame that is computed again and again.
+//! The frame that a benchmark computes again and again.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::error::Error;
 /// Samples of a frame of f32 planes.
 #[derive(Clone, Default)]
 pub enum Picture {
-    /// Smooth shapes, edges and noise, the same for every frame of a size.
+    /// A generated picture with smooth shapes, edges and noise, the same for every frame of a size.
     #[default]
     Generated,
     /// The first frame of an input.
@@ -53,7 +53,7 @@ impl Picture {
         }
     }
 
-    /// Width and height, where they are given.
+    /// Width and height; `None` for the generated picture, which has every size.
     pub fn size(&self) -> Option<Size> {
         match self {
             Picture::Generated => None,
@@ -61,7 +61,7 @@ impl Picture {
         }
     }
 
-    /// Fills a frame, and marks it.
+    /// Fills a frame and marks it as filled.
     ///
     /// # Panics
     /// If the frame is not of f32 planes, or not of the size of the picture.

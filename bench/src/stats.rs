@@ -1,8 +1,8 @@
-//! The order in which measurements are made, and figures that sum them up.
+//! The order of measurements, and figures that summarise them.
 
 use std::collections::BTreeSet;
 
-/// The middle one; 0 where there is none.
+/// The median; 0 without values. Sorts the values.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
@@ -11,13 +11,12 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The middle one of values in another order.
+/// The median of an iterator.
 pub(crate) fn median_of(values: impl IntoIterator<Item = f64>) -> f64 {
     median(&mut values.into_iter().collect::<Vec<_>>())
 }
 
-/// The median over rounds of `above / below`, where both were measured in each round, so that what slows a round down
-/// cancels.
+/// The median over rounds of `above / below`. Both were measured in each round, so what slows a round down cancels.
 pub(crate) fn paired_ratio(above: &[f64], below: &[f64]) -> f64 {
     median_of(above.iter().zip(below).map(|(a, b)| a / b))
 }
@@ -31,7 +30,7 @@ pub(crate) fn distinct<T: Ord>(values: impl IntoIterator<Item = T>) -> Vec<T> {
         .collect()
 }
 
-/// The positions of `count` contestants in a round, so that in other rounds others are first.
+/// The numbers 0 to `count`, rotated by the round, so that each contestant is first in some round.
 pub(crate) fn rotated(count: usize, round: u32) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| (i + round as usize) % count)
 }
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_first_in_some_round() {
+    fn each_contestant_is_first_in_some_round() {
         let first: Vec<usize> = (0..3)
             .filter_map(|round| rotated(3, round).next())
             .collect();

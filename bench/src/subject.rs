@@ -1,4 +1,4 @@
-//! What is measured: a graph on frames of one size, which lie in memory.
+//! The subject of a measurement: a graph on frames of one size.
 
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::{Bound, Planes};
@@ -15,7 +15,7 @@ pub(crate) fn unusable(graph: &str, reason: impl ToString) -> Error {
     }
 }
 
-/// A graph, or the pipeline of that letter, on frames of f32 planes.
+/// Binds a graph, or the pipeline of that letter, to frames of f32 planes.
 pub(crate) fn bind(graph: &str, size: Size, each: bool) -> Result<Bound, Error> {
     let text = pipelines::find(graph).map_or(graph, |p| p.text);
     let (chroma, planes) = if each {

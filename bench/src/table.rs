@@ -13,11 +13,11 @@ const COLUMNS: usize = 100;
 pub struct Table {
     /// What was measured.
     pub title: &'static str,
-    /// How the figures are meant, in a sentence or two.
+    /// What the figures mean, in a sentence or two.
     pub about: String,
     /// Names of the columns.
     pub head: Vec<&'static str>,
-    /// As many cells each as there are columns.
+    /// Rows of one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -75,7 +75,7 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// Rows of as many cells each, in columns as wide as their widest cell.
+/// Rows of cells, in columns as wide as their widest cell.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |c: usize| {

@@ -44,7 +44,8 @@ pub(super) fn images(runtime: &Runtime) -> Result<GeneratedImages, Error> {
     })
 }
 
-/// Words of a small vocabulary, some more often than others, with numbers among them: about as hard as what disks hold.
+/// Words of a small vocabulary with skewed frequencies, and numbers between them. They compress about as well as data on
+/// disks does.
 fn words() -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut next = move || {

@@ -1,5 +1,5 @@
-//! Requests to a compressed disk image: blocks by themselves, requests of eight blocks on one worker and on several,
-//! the device read in order, and what a hand-over takes. Each request is cold, since nothing is kept.
+//! Requests to a compressed disk image: single blocks, requests of eight blocks on one worker and on several, the device
+//! read in order, and the cost of handing out jobs. Each request is cold, since no block is kept.
 
 mod generated;
 mod tables;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::stats::{median, median_of};
 use crate::workers;
 
-/// Large requests that come one after the other, on the same workers, before others have their turn.
+/// Large requests in a row on the same workers.
 const GROUP: usize = 16;
 /// Bytes of a large request: eight blocks of 64 KiB, as was published.
 const REQUEST: u64 = 512 << 10;
@@ -54,11 +54,11 @@ pub struct BlockReport {
     pub images: Vec<ImageReport>,
     /// What handing out takes, by workers.
     pub hand_over: Vec<HandOver>,
-    /// Rounds in which everything took turns.
+    /// Times everything was measured.
     pub rounds: u32,
 }
 
-/// What handing out empty jobs takes.
+/// The cost of handing out empty jobs.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandOver {
     /// On so many.
@@ -152,7 +152,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<BlockRep
     })
 }
 
-/// A batch of eight jobs that do nothing.
+/// Times batches of eight empty jobs.
 fn hand_over(pool: &Pool) -> HandOver {
     let batch = Batch {
         dispatch: Dispatch::Fifo,
@@ -329,7 +329,7 @@ fn requests(image: &Image) -> Result<(Vec<Range<u64>>, String), Error> {
     Ok((all.into_iter().step_by(step).collect(), codec))
 }
 
-/// What each block of a request takes alone: to decode from memory, and as a request. In microseconds.
+/// Microseconds of each block of a request alone: to decode it from memory, and as a request.
 fn by_blocks(
     store: &Store,
     runtime: &Runtime,

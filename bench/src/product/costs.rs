@@ -1,4 +1,4 @@
-//! What passes of the ciphers take by themselves: all that predictions are made from.
+//! The cost of each pass of the ciphers, from which predictions follow.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -12,14 +12,13 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::stats::median_of;
 
-/// Blocks that go through passes each time they are measured, so that the clock does not count.
+/// Blocks of one measurement, so many that reading the clock does not count.
 const LOOK: usize = 4096;
-/// Passes are measured for so long, again and again: processors that have just begun to work are not as fast, or
-/// faster.
+/// Length of the measurements of passes. A processor that has just begun to work has another speed.
 const SPAN: Duration = Duration::from_millis(100);
 
-/// What the passes of each cipher take for a unit, in seconds. Passes of a cipher that follow one another keep blocks
-/// in registers, so the first of them takes longer.
+/// Seconds of the passes of each cipher for a unit. Consecutive passes of a cipher keep blocks in registers, so the first of
+/// them takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Costs {
     /// The first pass, alone: IDEA, Skipjack, Raiden.
@@ -29,7 +28,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What a stage of these passes takes.
+    /// The cost of a stage of these passes.
     pub(super) fn stage(&self, passes: Range<usize>) -> f64 {
         let mut begin = 0;
         let of = |(cipher, (_, count)): (usize, (Cipher, usize))| {
@@ -47,12 +46,12 @@ impl Costs {
         Cipher::ALL.into_iter().enumerate().map(of).sum()
     }
 
-    /// What all passes take, one after the other.
+    /// The cost of all passes, one after the other.
     pub(super) fn whole(&self) -> f64 {
         self.stage(0..PASSES)
     }
 
-    /// What the stages take that end there.
+    /// The costs of the stages that end before these passes.
     pub(super) fn stages(&self, ends: &[u32]) -> Vec<f64> {
         let mut begin = 0;
         let stage = |&end: &u32| {
@@ -63,7 +62,7 @@ impl Costs {
         ends.iter().map(stage).collect()
     }
 
-    /// Where so many stages end at their best.
+    /// Where balanced stages end.
     pub(super) fn balanced(&self, stages: u32) -> Vec<u32> {
         let costs = self.more.into_iter().zip(Cipher::ALL);
         let steps: Vec<f64> = costs
@@ -72,7 +71,7 @@ impl Costs {
         replay::divide(&steps, stages as usize)
     }
 
-    /// The means over several: what disturbs a stream now and then is in its time as well.
+    /// Means, not medians: the time of a stream has what disturbs it now and then, too.
     fn mean(all: &[Costs]) -> Costs {
         let of = |which: fn(&Costs) -> &[f64; 3]| {
             std::array::from_fn(|cipher| {
@@ -97,7 +96,7 @@ impl Costs {
         }
     }
 
-    /// The same for one of so many.
+    /// The costs of one of `blocks` blocks.
     pub(super) fn per(&self, blocks: f64) -> Costs {
         Costs {
             first: self.first.map(|cost| cost / blocks),
@@ -106,7 +105,7 @@ impl Costs {
     }
 }
 
-/// What passes take for a batch of `unit` blocks, on so many workers at once; means over all of them.
+/// Costs for a unit of `unit` blocks on several workers at once: means over the workers.
 pub(super) fn measure(
     pool: &Pool,
     product: &Product,

@@ -1,4 +1,4 @@
-//! Both ends of a stream of blocks in memory, and the time between them.
+//! The source and the sink of a stream of blocks in memory, and the time between them.
 
 use evener_runtime::structure::FARM;
 use std::convert::Infallible;
@@ -37,26 +37,26 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Elsewhere it is not told.
+/// Not available.
 #[cfg(not(target_os = "linux"))]
 fn processor_time() -> Duration {
     Duration::ZERO
 }
 
-/// What is done to a unit beside computing, in seconds.
+/// Costs of a unit at the ends of a stream, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EndpointCosts {
-    /// Reading it from the stream's memory.
+    /// Reading it.
     pub(super) read: f64,
-    /// Writing what became of it.
+    /// Writing its result.
     pub(super) write: f64,
 }
 
 impl EndpointCosts {
-    /// Means over the `units` units of a stream that has no smaller one among them, whose ends these are.
+    /// Means over the `units` units of a stream, all of one size.
     ///
     /// # Errors
-    /// A unit cannot be computed or brought.
+    /// A unit cannot be computed or written.
     pub(super) fn measure<S>(
         service: &S,
         (mut source, mut sink): (TimedSource, Collect),
@@ -87,7 +87,7 @@ impl EndpointCosts {
         Ok(EndpointCosts { read, write })
     }
 
-    /// The stages of a pipeline with this at its ends.
+    /// The costs of the stages of a pipeline, with reading in the first and writing in the last.
     pub(super) fn around(self, mut stages: Vec<f64>) -> Vec<f64> {
         if let Some(first) = stages.first_mut() {
             *first += self.read;
@@ -99,7 +99,7 @@ impl EndpointCosts {
     }
 }
 
-/// Blocks in memory; the clock begins with the first.
+/// Blocks in memory. The clock starts with the first.
 pub(super) struct TimedSource {
     pub(super) inner: BlockSource,
     pub(super) clock: Arc<StreamClock>,
@@ -122,7 +122,7 @@ impl<S: Service<Input = Batch>> Source<S> for TimedSource {
     }
 }
 
-/// Keeps what comes; the clock ends when `room` is filled.
+/// Collects blocks. The clock stops when `room` is filled.
 pub(super) struct Collect {
     pub(super) blocks: Arc<Mutex<Vec<Block>>>,
     pub(super) room: usize,

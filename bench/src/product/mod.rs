@@ -1,8 +1,8 @@
 //! `evener bench product`: a cipher of 64 passes on one worker, in pipelines and in a farm, measured and predicted.
 //!
-//! What Nawinne and others measured on processors they designed for the purpose: how much a pipeline of unlike stages
-//! gains over one processor, and at what price. Their price was chip area and power, here it is workers and processor
-//! time. Predictions are made from what each pass costs by itself, and so for machines that are not there.
+//! Nawinne and others measured on processors of their own design how much a pipeline of unlike stages gains over one
+//! processor, and at what price. Their price was chip area and power; here it is workers and processor time. Predictions
+//! follow from the cost of each pass alone, so there are some for other numbers of workers, too.
 #![forbid(unsafe_code)]
 
 mod costs;
@@ -51,7 +51,7 @@ const MAX_UNIT: u64 = 2048;
 
 const KEY: &[u8; 16] = b"evener's product";
 
-/// How the passes are spread over workers.
+/// How the passes are distributed over workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum System {
@@ -103,8 +103,7 @@ pub struct ProductResult {
     pub seconds: Vec<f64>,
     /// Processor time of all threads meanwhile.
     pub processor_seconds: Vec<f64>,
-    /// What costs of passes, of taking units and of bringing them, measured right before, predicted; nothing for the
-    /// tuner.
+    /// Predictions from the costs of passes, of reading and of writing units, measured right before; none for plan auto.
     pub predicted_seconds: Vec<f64>,
     /// The plan of the last round at its end.
     pub plan: Plan,
@@ -250,8 +249,7 @@ struct Bench<'a> {
 struct Stream {
     blocks: Arc<[Block]>,
     encrypted: Vec<Block>,
-    /// Where they are brought to, in memory that was written to before: getting it from the system is no part of a
-    /// cipher.
+    /// Where they are written to. The memory was written before: getting it from the system is no part of a cipher.
     collected: Arc<Mutex<Vec<Block>>>,
     unit: u64,
 }
@@ -269,7 +267,7 @@ impl Stream {
         }
     }
 
-    /// Its blocks from the first on, and where they go to, which is empty.
+    /// A source of the blocks, and an empty sink.
     fn endpoints(&self, clock: &Arc<StreamClock>) -> (TimedSource, Collect) {
         self.lock().clear();
         let source = TimedSource {
@@ -290,8 +288,7 @@ impl Stream {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Seconds that a system should take by what passes and the ends cost; the last unit may be smaller, which is not
-    /// predicted.
+    /// Seconds that a system should take, by the costs of passes and of both ends. A smaller last unit is not predicted.
     fn predicted(&self, result: &ProductResult, costs: &Costs, ends: EndpointCosts) -> Option<f64> {
         let units = self.blocks.len() as f64 / self.unit as f64;
         let whole = units.floor() as u64;
@@ -324,7 +321,7 @@ impl Bench<'_> {
         Batches::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None)
     }
 
-    /// What taking and bringing take for a unit of the stream.
+    /// The costs of reading and of writing a unit.
     fn ends(&self, stream: &Stream) -> Result<EndpointCosts, Error> {
         let ends = stream.endpoints(&Arc::default());
         EndpointCosts::measure(

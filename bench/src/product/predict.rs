@@ -1,4 +1,4 @@
-//! What is predicted from the costs of passes alone.
+//! Predictions from the costs of passes alone.
 
 use evener_crypt::product::PASSES;
 use evener_runtime::replay;
@@ -43,7 +43,7 @@ pub(super) fn equal(stages: u32) -> Vec<u32> {
     (1..=stages).map(|stage| stage * passes / stages).collect()
 }
 
-/// For passes that take so long.
+/// Predictions for passes of these costs.
 pub(super) fn predict(costs: &Costs) -> Vec<Prediction> {
     let gain = |seconds: f64, units: u64| costs.whole() * units as f64 / seconds;
     let predict = |workers| {

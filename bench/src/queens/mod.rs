@@ -1,11 +1,10 @@
 //! `evener bench queens`: one board cut into jobs in three ways, on as many workers as there are and, in virtual time,
 //! on as many as there might be.
 //!
-//! The coarse ways are those that were published before: a job for each square of half the first row, or for each two
-//! queens in the first two rows. Both search the whole board with the same kernels, halved by the mirror image only, so
-//! they do more than the constellations, whose classes leave out seven of eight images; gains are relative to the same
-//! way on one worker. Coarse jobs are handed out by a shared FIFO; constellations are a whole run as `evener queens
-//! --plan farm` makes it.
+//! The coarse splits were published before: a job for each square of half the first row, or for each two queens in the first
+//! two rows. Both search the whole board with the same kernels, halved by the mirror image only. Constellations do less:
+//! their classes leave out seven of eight images. Gains are relative to the same split on one worker. A shared FIFO hands
+//! out coarse jobs. Constellations are a whole run of `evener queens --plan farm`.
 #![forbid(unsafe_code)]
 
 mod tables;
@@ -48,12 +47,11 @@ pub struct SplitResult {
     pub split: &'static str,
     /// Its solutions.
     pub total: u128,
-    /// What each job takes on one thread alone, in seconds: the least over rounds, as everything else a machine does
-    /// makes it longer.
+    /// Seconds of each job on one thread alone: the least over rounds, since other load only makes it longer.
     pub job_seconds: Vec<f64>,
     /// Whole runs.
     pub runs: Vec<Run>,
-    /// What jobs predict.
+    /// Gains that follow from the jobs.
     #[serde(rename = "foreseen")]
     pub predicted: Vec<Prediction>,
 }
@@ -67,7 +65,7 @@ pub struct Run {
     pub seconds: Vec<f64>,
 }
 
-/// How much faster than one worker so many equal workers should be.
+/// The predicted gain of equal workers over one worker.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Prediction {
     /// So many.

@@ -65,7 +65,7 @@ impl Data<'_> {
         distinct(self.results().map(|r| r.workers))
     }
 
-    /// The best median of a structure named as the plan, over its dispatch flavours, without placement.
+    /// The best median of a structure over its dispatch flavours, without placement.
     fn time(&self, graph: &str, structure: &'static Structure, workers: u32) -> Option<f64> {
         self.results()
             .filter(|r| r.graph == graph && r.workers == workers && r.affinity.is_none())
@@ -194,7 +194,7 @@ impl Data<'_> {
         let names: Vec<String> = groups.into_iter().map(|(name, ..)| name).collect();
         has_store.then(|| Section {
             title: format!("Storing what backward computes, {} (their figure 5)", self.size),
-            about: "Tells locality from memory traffic: backward-store writes intermediates nobody reads.".into(),
+            about: "Separates locality from memory traffic: backward-store writes intermediates that no stage reads.".into(),
             body: svg::bars(&names, &series, "ms a frame", None),
         })
     }

@@ -9,12 +9,12 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 56.0;
 const BOTTOM: f64 = 40.0;
 const TOP: f64 = 34.0;
-/// Told apart by people who see colours differently (Okabe and Ito).
+/// Colours that colour-blind readers can tell apart (Okabe and Ito).
 const COLOURS: [&str; 8] = [
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#7f7f7f", "#b8a200",
 ];
 
-/// One named series: a value, or nothing, for each position on the horizontal axis.
+/// A named series with a value, or none, for each position on the horizontal axis.
 pub struct Series {
     /// Name in the legend.
     pub name: String,

@@ -1,7 +1,7 @@
-//! Whole streams under plan auto, learning included, beside the best fixed plan in hindsight.
+//! Whole streams under plan auto, with learning, compared with the best fixed plan in hindsight.
 //!
-//! Fixed plans have the service's default grain and use all workers, unless other numbers of workers are asked for;
-//! plan auto may choose fewer workers and another grain, so it can come out ahead.
+//! Fixed plans have the service's default grain and use all workers, unless other numbers of workers are asked for. Plan
+//! auto may choose fewer workers and another grain, so it can be faster than every fixed plan.
 
 use evener_runtime::stream::Search;
 use evener_runtime::{Plan, Runtime};
@@ -27,13 +27,13 @@ pub struct AutoResult {
     pub size: String,
     /// Frames of each stream.
     pub frames: u64,
-    /// Speed of plan auto relative to the best fixed plan over whole streams: the median over rounds of the fixed
-    /// plan's time by plan auto's.
+    /// Speed of plan auto relative to the best fixed plan over whole streams: the median over rounds of the fixed plan's
+    /// time divided by plan auto's.
     pub whole: f64,
-    /// The same over the last quarter of the frames, where the best fixed plan may be another one.
+    /// The same over the last quarter of the frames. The best fixed plan may be another one there.
     pub last_quarter: f64,
-    /// The same over whole streams beside the plan that was best in the *other* rounds: of many plans that vary from
-    /// round to round the best in hindsight was also the luckiest. `None` with a single round.
+    /// The same over whole streams, relative to the plan that was best in the *other* rounds. Of many plans whose times vary,
+    /// the best in hindsight was also the luckiest. `None` with a single round.
     #[serde(rename = "whole_foreseen")]
     pub whole_held_out: Option<f64>,
     /// The same over the last quarter.
@@ -178,8 +178,7 @@ fn least(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64]) -> Option<&Fixe
     fixed.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Plan auto's speed relative, round by round, to the plan that had the lowest median in all other rounds; the median
-/// of that.
+/// The median over rounds of plan auto's speed relative to the plan with the lowest median in all other rounds.
 fn held_out(fixed: &[FixedTimes], times: fn(&FixedTimes) -> &[f64], auto: &[f64]) -> Option<f64> {
     let chosen = |round: usize| {
         let elsewhere = |f: &FixedTimes| {
@@ -320,7 +319,7 @@ mod tests {
         let result = of(rounds, plans).unwrap();
         assert_eq!((result.best.grain, result.last_quarter_best.grain), (2, 1));
         assert_eq!((result.whole, result.last_quarter), (0.9, 0.75));
-        // The second and third round look better for the first plan than they were, if they are not looked at.
+        // Held out, the second and third round make the first plan look better than it was.
         assert_eq!(result.whole_held_out, Some(0.95));
         assert_eq!(result.last_quarter_held_out, Some(0.75));
         let row = &table(&[result]).rows[0];

@@ -1,8 +1,7 @@
 //! Another process takes a processor in the middle third of a stream.
 //!
-//! The process is pinned nowhere, so the operating system shares the processors between it and the workers. What is
-//! best meanwhile, and afterwards, is measured in the same way: streams under fixed plans, on one worker and on all,
-//! which the process visits as well.
+//! The process is not pinned, so the operating system shares the processors between it and the workers. Streams under fixed
+//! plans, on one worker and on all, are disturbed in the same way. They show which plan is best meanwhile and afterwards.
 
 use std::ops::Range;
 use std::path::Path;
@@ -29,9 +28,9 @@ pub const TARGET: usize = 20;
 pub const WELL: f64 = 0.95;
 /// Length of a third of the stream at the speed of the best fixed plan, in seconds.
 const THIRD_S: f64 = 1.5;
-/// Frames that screening looks at.
+/// Most frames of a stream of the screening.
 const LOOK: u64 = 3000;
-/// Plans that are measured of those near the best, with the other process and without it.
+/// Most plans that are measured of those near the best, with the other process and without it.
 const MOST: usize = 5;
 
 /// One graph at one size.
@@ -47,9 +46,9 @@ pub struct DisturbanceResult {
     pub quiet: BestFixed,
     /// The best fixed plan beside it.
     pub loaded: BestFixed,
-    /// After the process came, round by round.
+    /// Recoveries after the process started, round by round.
     pub taken: Vec<Recovery>,
-    /// After it went.
+    /// Recoveries after it ended.
     pub given_back: Vec<Recovery>,
     /// Every decision with its reason, of each round.
     pub decisions: Vec<Vec<String>>,
@@ -70,7 +69,7 @@ pub struct BestFixed {
     pub near: Vec<(Plan, f64)>,
 }
 
-/// What followed a change.
+/// What followed a change of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recovery {
     /// Epochs of the tuner until a unit cost at most what the best fixed plan costs in the same round divided by

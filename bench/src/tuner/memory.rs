@@ -1,7 +1,7 @@
 //! Memory of a process beyond the frames in flight.
 //!
-//! A process of its own filters test frames under plan `tiled` to nowhere. What counts is its anonymous memory while
-//! the stream runs, beyond what it had when the source was open, and without the frames in flight.
+//! A process of its own filters test frames under plan `tiled` without an output. Its anonymous memory counts while the
+//! stream runs, less that of before the stream and less the frames in flight.
 
 use evener_image::structures::TILED;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::subject::unusable;
 use crate::table::Table;
 
-/// Most bytes beyond the frames in flight.
+/// Largest number of bytes beyond the frames in flight.
 pub const TARGET: u64 = 4 << 20;
 /// Frames of a stream.
 const FRAMES: u64 = 100;
@@ -56,7 +56,7 @@ pub struct MemoryResult {
     pub graph: String,
     /// Width x height.
     pub size: String,
-    /// Bytes beyond the frames in flight: the most of the processes.
+    /// Bytes beyond the frames in flight, in the process with the most.
     pub beyond: i64,
     /// Each process.
     pub processes: Vec<Resident>,
@@ -104,10 +104,10 @@ fn process(program: &Path, graph: &str, size: Size, frames: u64) -> Result<Resid
     serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))
 }
 
-/// Filters test frames in this process, which should have done nothing else, and says what memory it took.
+/// Filters test frames and measures the memory of this process, which should have done nothing else.
 ///
 /// # Errors
-/// The graph cannot be used, the stream fails, or the operating system does not tell.
+/// The graph cannot be used, the stream fails, or the operating system does not report the memory.
 pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error> {
     let wrong = |e: &dyn std::fmt::Display| Error::Run {
         graph: graph.to_owned(),
@@ -122,7 +122,7 @@ pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error>
     source.draw().map_err(|e| wrong(&e))?;
     let input = source.format().frame_bytes() as u64;
     let before = anonymous().ok_or_else(|| {
-        let reason = "this operating system does not tell the memory of a process";
+        let reason = "this operating system does not report the memory of a process";
         wrong(&reason)
     })?;
     let mut look = Look::default();
@@ -147,7 +147,7 @@ pub fn resident(graph: &str, size: Size, frames: u64) -> Result<Resident, Error>
     })
 }
 
-/// Takes frames, and looks at the memory whenever their number is a power of two.
+/// A sink that measures the memory at frames whose number is a power of two.
 #[derive(Default)]
 struct Look {
     seen: u64,
@@ -174,8 +174,8 @@ impl Sink<FilterService> for Look {
     }
 }
 
-/// Bytes of memory of this process that no file stands behind; see proc_pid_smaps(5). Exact, unlike `RssAnon` of
-/// `/proc/self/status`, which is summed up from counters of each processor.
+/// Anonymous memory of this process in bytes; see proc_pid_smaps(5). It is exact, unlike `RssAnon` of `/proc/self/status`,
+/// which is a sum of counters of each processor.
 fn anonymous() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("Anonymous:"))?;

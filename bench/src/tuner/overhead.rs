@@ -1,10 +1,9 @@
-//! A stream under one plan beside a loop written by hand over the same parts of the same kernels.
+//! A stream under one plan, compared with a loop written by hand over the same parts of the same kernels.
 //!
-//! The loop has neither tuner nor queue: on one worker it calls the service for one part after the other, on several
-//! each thread has its share of every frame and spins until the others are done. Both use the same buffers, and neither
-//! the making of those nor the first frames, while caches and processors warm up, are timed. Streams are short and take
-//! turns with loops: where the speed of a shared processor changes from one tenth of a second to the next, two long
-//! ones would differ by that.
+//! The loop has no tuner and no queue. On one worker it calls the service for one part after the other. On several, each
+//! thread computes its share of every frame and spins until the others are done. Both use the same buffers. The making of
+//! buffers and the first frames, while caches and processors warm up, are not timed. Streams are short and take turns with
+//! loops, since the speed of a shared processor changes from one tenth of a second to the next.
 
 use evener_image::structures::TILED;
 use std::ops::Range;
@@ -34,10 +33,10 @@ const PAIRS: u32 = 12;
 /// Length of a stream or loop in seconds, and limits of its frames.
 const LENGTH_S: f64 = 0.05;
 const FRAMES: Range<u64> = 20..20_000;
-/// The first frames that do not count: of so many one, and at least so many.
+/// Frames of warm-up: one for each `WARM_OF` timed frames, and at least `WARM_LEAST`.
 const WARM_OF: u64 = 10;
 const WARM_LEAST: u64 = 4;
-/// Times a thread looks before it lets others run.
+/// Polls before a thread yields.
 const SPINS: u32 = 20_000;
 
 /// One graph at one size on one number of workers.
@@ -49,14 +48,14 @@ pub struct OverheadResult {
     pub size: String,
     /// Frames of each stream and loop that are timed.
     pub frames: u64,
-    /// Frames before them.
+    /// Frames of warm-up.
     pub warm: u64,
     /// The plan of the stream, whose parts the loop runs as well.
     pub plan: Plan,
     /// Time of the stream by that of the loop, less 1: the median over pairs.
     pub overhead: f64,
-    /// The same in processor time, which other processes disturb less. On one worker, and where the operating system
-    /// tells.
+    /// The same in processor time, which other processes disturb less. Only on one worker, and if the operating system
+    /// reports it.
     pub processor_overhead: Option<f64>,
     /// Each stream.
     pub stream: Vec<Elapsed>,
@@ -171,7 +170,7 @@ fn measure(options: &Options, bench: &Bench<'_>, workers: u32) -> Result<Overhea
     })
 }
 
-/// How many frames go before so many that are timed.
+/// Frames of warm-up for so many timed frames.
 fn warm(frames: u64) -> u64 {
     (frames / WARM_OF).max(WARM_LEAST)
 }
@@ -184,8 +183,7 @@ fn processor(spent: &[Elapsed]) -> Option<Vec<f64>> {
     spent.iter().map(|s| s.processor_s).collect()
 }
 
-/// A plan whose parts a loop can run as well, and the items it divides: one job after the other on one worker, on
-/// several one job for each.
+/// A plan whose parts a loop can run as well, and the items it divides. On several workers it has one job for each.
 fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
     let structure = &TILED;
     let shape = bench.shapes.iter().find(|s| s.structure == structure)?;
@@ -203,7 +201,7 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
     Some((plan, items))
 }
 
-/// Time of a stream, from the first unit that counts to its end.
+/// Time of a stream, from the first timed unit to its end.
 fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Elapsed, Error> {
     let failed = |reason: String| bench.subject.failed(plan.structure.name, reason);
     let counters: Arc<StreamCounters> = Arc::default();
@@ -211,7 +209,7 @@ fn stream(bench: &Bench<'_>, plan: &Plan, frames: u64) -> Result<Elapsed, Error>
     let warm = warm(frames);
     let frames = warm + frames;
     let hook = UnitHook::at([warm, frames], move |_| {
-        // Whoever waits for it lives longer than the stream.
+        // The receiver outlives the stream.
         let _ = tell.send(Timestamp::now());
     });
     bench
@@ -253,7 +251,7 @@ fn parts(structure: &'static Structure, items: u32, grain: u32) -> Vec<Part> {
     starts.map(part).collect()
 }
 
-/// A loop that is about to run.
+/// A loop written by hand.
 struct HandLoop {
     service: FilterService,
     parts: Vec<Part>,
@@ -300,7 +298,7 @@ impl HandLoop {
     /// Each part on a thread of its own, the first on this one.
     fn parallel(&self) -> Result<Elapsed, String> {
         let others = self.parts.len().saturating_sub(1) as u32;
-        // The frame to compute, from 1, and how many threads are done with it, or ready to begin.
+        // The frame to compute, counted from 1, and the number of threads that have finished it or are ready.
         let (frame, done) = (AtomicU64::new(0), AtomicU32::new(0));
         let failed = AtomicBool::new(false);
         let run = |part: &Part, scratch: &mut Scratch| {

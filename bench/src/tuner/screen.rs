@@ -1,4 +1,4 @@
-//! Which fixed plans are worth whole streams: the others are far slower.
+//! Selects the fixed plans that are worth whole streams.
 
 use evener_runtime::structure::FARM;
 use evener_runtime::{Dispatch, Plan};
@@ -7,15 +7,15 @@ use serde::Serialize;
 use super::stream::Bench;
 use crate::error::Error;
 
-/// A plan that costs more than so many times the best is left out.
+/// A plan is left out if it costs more than this many times the best.
 const NEAR: f64 = 1.5;
-/// The same after the first few frames, when caches are cold.
+/// The same for the first estimate, when caches are cold.
 const HOPELESS: f64 = 4.0;
-/// Units of the first look at a plan, or groups of those that are computed together.
+/// Units of the first estimate of a plan, or groups of units that are computed together.
 const FEW: u64 = 3;
-/// Length of the second look, in seconds.
+/// Length of the second estimate, in seconds.
 const LOOK_S: f64 = 0.04;
-/// Times the second look is taken, in turns; the best counts, since other processes may hold the machine meanwhile.
+/// Times that the second estimate is made, in turns. The best counts, since other processes may disturb some.
 const LOOKS: usize = 4;
 
 /// A plan that was left out.
@@ -41,7 +41,7 @@ pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for &workers in workers {
         for shape in &bench.shapes {
-            // One worker alone is handed nothing, and a farm of one is `tiled`.
+            // A single worker needs no dispatch, and a farm of one worker is `tiled`.
             let dispatches = match workers {
                 1 if shape.structure == &FARM => &[],
                 1 => &Dispatch::ALL[..1],
@@ -54,7 +54,7 @@ pub(super) fn candidates(bench: &Bench<'_>, workers: &[u32]) -> Vec<Plan> {
     plans
 }
 
-/// Finds the plans that cost at most [`NEAR`] times the best, looking at no more than `most` frames at once.
+/// Finds the plans that cost at most [`NEAR`] times the best, from streams of at most `most` frames.
 pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<Screened, Error> {
     let mut costs = Vec::with_capacity(plans.len());
     for plan in plans {
@@ -77,14 +77,14 @@ pub(super) fn screen(bench: &Bench<'_>, plans: Vec<Plan>, most: u64) -> Result<S
     Ok(screened)
 }
 
-/// Frames of the first look at a plan.
+/// Frames of the first estimate of a plan.
 fn few(bench: &Bench<'_>, plan: &Plan) -> u64 {
     let shape = bench.shapes.iter().find(|s| s.structure == plan.structure);
     FEW * shape.map_or(1, |shape| u64::from(shape.units))
 }
 
 impl Screened {
-    /// Leaves out the plans that cost more than `limit` times the best, and gives the others, the best first.
+    /// Leaves out the plans that cost more than `limit` times the best. Returns the others, the best first.
     fn keep(&mut self, mut costs: Vec<(Plan, f64)>, limit: f64) -> Vec<(Plan, f64)> {
         costs.sort_by(|a, b| a.1.total_cmp(&b.1));
         let best = costs.first().map_or(f64::INFINITY, |c| c.1);

@@ -1,4 +1,4 @@
-//! The epochs after a change, and how many it takes until plan auto is well again.
+//! The epochs after a change, and how many of them plan auto takes to recover.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ pub(super) struct Window {
     pub(super) seconds: f64,
 }
 
-/// Epochs over which a cost is taken: an epoch of a search is as short as a time slice of the operating system.
+/// Epochs over which a cost is averaged. One epoch of a search is as short as a time slice of the operating system.
 const SPAN: usize = 5;
 
-/// The epochs of the units `range`, the first and the last one cut to it.
+/// The epochs of the units `range`. The first and the last one are cut to the range.
 pub(super) fn windows(epochs: &[EpochRun], seconds: &[f64], range: Range<usize>) -> Vec<Window> {
     let cut = |epoch: &EpochRun| {
         let first = epoch.first.max(range.start);
@@ -28,7 +28,7 @@ pub(super) fn windows(epochs: &[EpochRun], seconds: &[f64], range: Range<usize>)
     inside.map(window).collect()
 }
 
-/// Seconds of a unit, on average; infinite where there is none.
+/// Mean seconds of a unit; infinite without units.
 fn mean(windows: &[Window]) -> f64 {
     match windows.iter().map(|w| w.units).sum::<usize>() {
         0 => f64::INFINITY,
