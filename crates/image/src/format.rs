@@ -1,4 +1,4 @@
-//! What a frame looks like: size, chroma layout, depth, and the timing that goes with a stream of them.
+//! The format of frames (size, chroma layout, depth, range), and the timing of a stream of them.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl Chroma {
         if self == Chroma::Mono { 1 } else { 3 }
     }
 
-    /// The range of a stream that does not name one, as FFmpeg takes it.
+    /// The range of a stream that does not name one, as FFmpeg assumes it.
     pub fn usual_range(self) -> ColourRange {
         match self {
             Chroma::Mono => ColourRange::Full,
@@ -61,12 +61,12 @@ impl Chroma {
     }
 }
 
-/// Which codes black, white and the most colour have.
+/// Which codes stand for black, white and full colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColourRange {
     /// All codes, as in pictures: of 8 bits black is 0 and white 255.
     Full,
-    /// Room below black and above white, as in most video: of 8 bits black is 16 and white 235.
+    /// With room below black and above white, as in most video: of 8 bits black is 16 and white 235.
     Limited,
 }
 
@@ -106,7 +106,7 @@ impl Depth {
 pub struct Codes {
     /// Sample type.
     pub depth: Depth,
-    /// Which codes are the ends of the scale.
+    /// Range of the codes.
     pub range: ColourRange,
     /// Whether the plane is of chroma.
     pub chroma: bool,
@@ -121,7 +121,7 @@ impl Codes {
         }
     }
 
-    /// The code of 0, between two codes for chroma of full range, which is grey at half of the number of codes.
+    /// The code of value 0. For chroma of full range it is between two codes, so that grey is half of the number of codes.
     pub fn zero(self) -> f32 {
         match (self.range, self.chroma) {
             _ if self.depth == Depth::F32 => 0.0,
@@ -131,7 +131,7 @@ impl Codes {
         }
     }
 
-    /// Codes from 0 to 1.
+    /// The difference of the codes of values 1 and 0.
     pub fn span(self) -> f32 {
         match (self.depth.maximum(), self.range, self.chroma) {
             (None, ..) => 1.0,
@@ -153,7 +153,7 @@ pub struct Format {
     pub chroma: Chroma,
     /// Sample type.
     pub depth: Depth,
-    /// What codes mean; floats are values whatever it is.
+    /// Range of codes; without meaning for floats.
     pub range: ColourRange,
 }
 
@@ -207,7 +207,7 @@ impl fmt::Display for Format {
             Depth::F32 => "f32",
         };
         write!(f, "{}x{} {chroma} {depth}", self.width, self.height)?;
-        // What readers assume need not be said.
+        // The range that readers assume is not shown.
         match self.range {
             _ if self.depth == Depth::F32 || self.range == self.chroma.usual_range() => Ok(()),
             ColourRange::Full => f.write_str(" full range"),
@@ -237,14 +237,14 @@ pub enum Siting {
     PalDv,
 }
 
-/// What belongs to a stream of frames beside their format; kept from input to output.
+/// Properties of a stream of frames besides their format; kept from input to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Frames per second.
     pub rate: Ratio,
-    /// Aspect of a sample, where the stream names one.
+    /// Aspect of a sample, if the stream names one.
     pub aspect: Option<Ratio>,
-    /// Whether the stream names its range, rather than leaving it to what readers assume.
+    /// Whether the stream names its range; otherwise readers assume one.
     pub range_named: bool,
     /// Chroma siting of 4:2:0.
     pub siting: Siting,

@@ -74,7 +74,7 @@ impl Frame {
         }
     }
 
-    /// All planes for overwriting, as bytes, in order: what vectored reads take.
+    /// The bytes of all planes for overwriting, in order, as vectored reads take them.
     pub fn all_bytes_mut(&mut self) -> Vec<&mut [u8]> {
         self.planes
             .iter_mut()

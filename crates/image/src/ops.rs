@@ -11,13 +11,13 @@ use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
-/// The structure computes a number of elements that depends on more than the graph.
+/// The number of elements that the structure computes depends on more than the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "operations of structure '{structure}' depend on its grain; count sequential, backward, backward-cached or backward-store"
 )]
 pub struct Uncountable {
-    /// What was asked for.
+    /// The structure.
     pub structure: &'static Structure,
 }
 
@@ -25,9 +25,9 @@ pub struct Uncountable {
 ///
 /// - `sequential` computes every output of every stage once;
 /// - `backward` and `backward-store` compute an element as often as it is read, back from the result;
-/// - `backward-cached` computes what is read once, as one worker alone does: workers that race may do more.
+/// - `backward-cached` computes each element that is read once. That holds for one worker; workers that race may do more.
 ///
-/// Counts that do not fit 64 bits are given as the largest that does.
+/// Counts saturate at 64 bits.
 ///
 /// # Errors
 /// [`Uncountable`] for every other structure.
@@ -35,15 +35,15 @@ pub fn count(
     graph: &PlaneGraph,
     structure: &'static Structure,
 ) -> Result<Vec<(&'static str, u64)>, Uncountable> {
-    // How often an element is computed that is read `times` times.
+    // How often a structure computes an element that is read `times` times.
     let computed: fn(u64) -> u64 = match structure {
         s if *s == SEQUENTIAL => |_| 1,
         s if *s == BACKWARD || *s == BACKWARD_STORE => |times| times,
         s if *s == BACKWARD_CACHED => |times| times.min(1),
         _ => return Err(Uncountable { structure }),
     };
-    // Reads of every element of every stage. A stage is read by later ones only, so going back from the result,
-    // all reads of a stage are known when it is its turn.
+    // Reads of every element of every stage. Only later stages read a stage, so on the way back from the result all reads of
+    // a stage are known when it is reached.
     let mut read: Vec<Vec<u64>> = graph.nodes.iter().map(|n| vec![0; n.size.area()]).collect();
     if let Port::Stage(result) = graph.result {
         read[result].fill(1);
@@ -82,7 +82,7 @@ pub fn count(
 
 /// Operations of each stage per sample of the input frame, averaged over its planes.
 ///
-/// Stages are those of the first plane, which has all filters; other planes add to those they have too.
+/// Stages are those of the first plane, which has all filters. Other planes add to the stages that they have, too.
 ///
 /// # Errors
 /// As [`count`].

@@ -1,4 +1,4 @@
-//! What a graph gives, by the definition of its stages alone: the measure of every executor.
+//! The result of a graph by the definition of its stages alone, with which every executor is compared.
 #![forbid(unsafe_code)]
 
 use crate::format::{Codes, Depth, Size};
@@ -10,7 +10,7 @@ use crate::stage::Stage;
 /// The bytes of every plane of the output frame that a bound graph gives for `input`.
 ///
 /// # Panics
-/// If `input` has not the format the graph was bound to.
+/// If `input` does not have the format that the graph was bound to.
 pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
     let planes = bound.planes.iter().enumerate();
     planes
@@ -51,7 +51,7 @@ fn codes(values: &[f32], of: Codes) -> Vec<u8> {
 /// from [`Stage::taps`] and [`Stage::combine`].
 ///
 /// # Panics
-/// If `source` has not the size the graph was bound to.
+/// If `source` does not have the size that the graph was bound to.
 pub fn evaluate(graph: &PlaneGraph, source: &[f32]) -> Vec<f32> {
     let mut planes = planes(graph, source);
     match graph.result {

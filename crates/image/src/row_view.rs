@@ -1,4 +1,4 @@
-//! What a stage reads: rows of a plane, whole or in a ring of the latest ones.
+//! The rows that a stage reads: a whole plane, or a ring of the latest rows.
 
 use crate::geometry::Rect;
 
@@ -33,8 +33,8 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// A ring of rows, a power of two of them, holding the rows of `rect` that are still there.
-    /// Row `y` lies in slot `(y - first) mod rows`.
+    /// A ring of rows, whose number is a power of two, that holds the rows of `rect`. Row `y` is in slot
+    /// `(y - first) mod rows`.
     ///
     /// # Panics
     /// If the number of rows is no power of two or less than the height of `rect`, or `stride` is less than its width.
@@ -52,7 +52,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// The rows of `rect` one after the other, row `first` at the start of `data`.
+    /// The contiguous rows of `rect`, with row `first` at the start of `data`.
     ///
     /// # Panics
     /// If they do not all lie in `data`, or `stride` is less than the width of `rect`.
@@ -69,7 +69,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Nothing: for stages whose outputs are all fill.
+    /// No rows, for stages whose outputs are all fill.
     pub fn empty() -> RowView<'static> {
         RowView {
             data: &[],
@@ -107,8 +107,8 @@ impl<'a> RowView<'a> {
         self.row(y)[(x - self.rect.x0) as usize]
     }
 
-    /// Where a kernel that addresses rows itself finds them: row `y` starts at `(y - first) * stride` and the next one
-    /// a stride later, for all rows of the rectangle. `None` for rings.
+    /// The rows for a kernel that addresses them itself: row `y` starts at `(y - first) * stride`, for all rows of the
+    /// rectangle. `None` for rings.
     pub(crate) fn contiguous(&self) -> Option<ContiguousRows<'a>> {
         let &RowView {
             data,
@@ -128,7 +128,7 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// Rows one after the other, see [`RowView::contiguous`].
+/// Contiguous rows, see [`RowView::contiguous`].
 pub(crate) struct ContiguousRows<'a> {
     pub data: &'a [f32],
     pub stride: usize,

@@ -13,11 +13,11 @@ use crate::kernels::pointwise::PointOp;
 use crate::kernels::taps::TapRun;
 use crate::row_view::RowView;
 
-/// What a row kernel may use beside its input: the SIMD level in force and memory for intermediate rows.
+/// What a row kernel may use: the SIMD level and memory for intermediate rows.
 pub struct RowContext<'a> {
     /// Highest instruction set to use.
     pub simd: Simd,
-    /// Contents undefined; grown by those who need it, so that nothing is allocated per row.
+    /// Memory of undefined content. Kernels grow it, so that nothing is allocated per row.
     pub temp: &'a mut Vec<f32>,
 }
 
@@ -47,21 +47,21 @@ pub trait Stage: Debug + Send + Sync {
         1
     }
 
-    /// Positions output (x, y) reads, the same in each input (inputs in order, each with all taps). Positions beyond
-    /// the plane mean the nearest edge sample. No positions: the output is a constant, e.g. fill.
+    /// The positions that output (x, y) reads, the same in each input. Positions beyond the plane mean the nearest edge
+    /// sample. Without positions the output is a constant, such as fill.
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>);
 
-    /// The taps as offsets where they are the same for every output.
+    /// The taps as offsets, if they are the same for every output.
     fn offsets(&self) -> Option<Vec<(i32, i32)>> {
         None
     }
 
-    /// How many samples of an input an output reads, about.
+    /// About how many samples of an input an output reads.
     fn reads(&self) -> usize {
         self.offsets().map_or(4, |offsets| offsets.len())
     }
 
-    /// Whether neighbouring outputs read here and there, so that rows had better lie one after the other.
+    /// Whether neighbouring outputs read scattered positions, for which contiguous rows are better.
     fn scattered(&self) -> bool {
         self.offsets().is_none()
     }
@@ -69,9 +69,8 @@ pub trait Stage: Debug + Send + Sync {
     /// Output (x, y) from the samples at its taps: those of input 0 in order, then those of input 1.
     fn combine(&self, x: i32, y: i32, samples: &[f32]) -> f32;
 
-    /// `combine` for a run of outputs at once, wherever they are: samples `k * n..(k + 1) * n` are tap k of each of the
-    /// n outputs, the taps of input 0 first. Only called for stages with [`Stage::offsets`], whose `combine` does not
-    /// depend on the position.
+    /// `combine` for a run of n outputs at any positions. Samples `k * n..(k + 1) * n` are tap k of each output, the taps of
+    /// input 0 first. Only called for stages with [`Stage::offsets`], whose `combine` does not depend on the position.
     fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
         let _ = simd;
         let n = out.len();
@@ -93,8 +92,8 @@ pub trait Stage: Debug + Send + Sync {
         all.x0..all.x1
     }
 
-    /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane; beyond
-    /// [`Stage::source_columns`] its samples are undefined. A stage has a kernel for this or for [`Stage::rows`].
+    /// Outputs (x0, y) to (x0 + out.len(), y). Each of `input` covers `source` of them, clipped to the plane. Its samples
+    /// beyond [`Stage::source_columns`] are undefined. A stage implements this or [`Stage::rows`].
     fn row(
         &self,
         context: &mut RowContext<'_>,
@@ -121,7 +120,7 @@ pub trait Stage: Debug + Send + Sync {
         }
     }
 
-    /// The stage as a pointwise one, computed in place, where it is one.
+    /// The stage as a pointwise one, if it is one.
     fn point(&self) -> Option<&dyn Point> {
         None
     }
@@ -143,17 +142,17 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
-    /// The offset (dx, dy) where output (x, y) is just input (x + dx, y + dy).
+    /// The offset (dx, dy), if output (x, y) is input (x + dx, y + dy).
     fn translation(&self) -> Option<(i32, i32)> {
         None
     }
 
-    /// The stage as one that blends four neighbouring samples at computed positions, where it is one.
+    /// The stage as one that blends four neighbouring samples at computed positions, if it is one.
     fn resample(&self) -> Option<&dyn Resample> {
         None
     }
 
-    /// The stage as one that several frames can go through side by side, where it is one.
+    /// The stage as one that can run batched, if it can.
     fn batched(&self) -> Option<&dyn Batched> {
         None
     }
@@ -172,8 +171,8 @@ pub trait Point: Send + Sync {
     /// Maps `from` into `to`, of equal length.
     fn map(&self, simd: Simd, from: &[f32], to: &mut [f32]);
 
-    /// Maps samples in place, through a copy: where a value is kept or replaced, compilers turn a loop in place into
-    /// masked stores, which many processors do slowly.
+    /// Maps samples in place, through a copy. Compilers turn a loop that keeps or replaces a value in place into masked
+    /// stores, which are slow on many processors.
     fn apply(&self, simd: Simd, samples: &mut [f32]) {
         let mut from = [0.0; 256];
         for run in samples.chunks_mut(from.len()) {
@@ -194,7 +193,7 @@ pub trait Resample: Send + Sync {
     fn fill(&self) -> f32;
 }
 
-/// A stage that several frames can go through side by side.
+/// A stage that can run batched.
 pub trait Batched: Send + Sync {
     /// Outputs (x0, y) and on of every frame. `block` holds [`Stage::source`] of them, clipped to the plane, which has
     /// at least 2 x 2 samples; beyond [`Stage::source_columns`] its samples are undefined.
@@ -221,7 +220,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// How far apart rows lie in the picture, in distances of columns: 1 unless chroma is halved one way only.
+    /// The distance of rows in the picture relative to that of columns: 1 unless chroma is halved in one direction only.
     pub fn row_spacing(&self) -> f32 {
         let (sx, sy) = self.subsampling;
         sy as f32 / sx as f32

@@ -1,4 +1,4 @@
-//! Graphs as what a stream of frames goes through: `rt.stream(reader).through(graph).into(writer)`.
+//! Graphs in streams: `rt.stream(reader).through(graph).into(writer)`.
 #![forbid(unsafe_code)]
 
 use std::io::Read;
@@ -11,11 +11,11 @@ use crate::graph::{Bound, Graph, GraphError, Planes};
 use crate::io::ffmpeg::Decoder;
 use crate::io::{Input, TestSource, y4m};
 
-/// A source that knows what its frames look like before it reads the first.
+/// A source that knows the format of its frames before it reads the first.
 pub trait Video {
     /// Size, chroma layout and depth of every frame.
     fn format(&self) -> &Format;
-    /// What belongs to the stream beside that.
+    /// Properties of the stream besides that.
     fn timing(&self) -> &Timing;
 }
 
@@ -38,7 +38,7 @@ video!(Video for Decoder);
 video!(Video for TestSource);
 video!(<R: Read> Video for y4m::Reader<R>);
 
-/// A graph and the planes it works on; made by [`Graph::on`].
+/// A graph and the planes it is applied to; made by [`Graph::on`].
 #[derive(Clone, Debug)]
 pub struct OnPlanes {
     graph: Graph,
@@ -46,7 +46,7 @@ pub struct OnPlanes {
 }
 
 impl Graph {
-    /// Chooses which planes the graph works on; [`Planes::Auto`] otherwise.
+    /// Chooses the planes that the graph is applied to; [`Planes::Auto`] otherwise.
     pub fn on(self, planes: Planes) -> OnPlanes {
         OnPlanes {
             graph: self,
@@ -54,7 +54,7 @@ impl Graph {
         }
     }
 
-    /// The service that runs this graph on frames of `format`, for this machine.
+    /// The service that runs this graph on frames of `format` on this machine.
     ///
     /// # Errors
     /// Those of [`Graph::bind`].
@@ -63,7 +63,7 @@ impl Graph {
         Ok(self.serve(&Graph::bind(self, format, planes)?, planes, &topology))
     }
 
-    /// The same with the graph bound already.
+    /// The same for a graph that is bound already.
     pub(crate) fn serve(
         &self,
         bound: &Bound,

@@ -1,4 +1,4 @@
-//! The samples of a unit as executors see them: a source plane to read, rows of a result to write.
+//! The samples of a unit as executors access them: a source plane to read, and rows of a result to write.
 
 use evener_runtime::Simd;
 use evener_runtime::buffer::{RowsMut, RowsRef};
@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The plane itself where it holds values, so that stages read it in place.
+    /// The plane itself if it holds values, so that stages read it in place.
     pub fn row_view(&self) -> Option<RowView<'_>> {
         match self {
             Source::F32(rows, size) => Some(RowView::plane(rows, Rect::of(*size))),
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Samples (x0, y) to (x0 + n, y), all inside the plane, where they lie as values.
+    /// Samples (x0, y) to (x0 + n, y), all inside the plane, in place if they are values.
     pub fn row(&self, y: i32, x0: i32, n: usize) -> Option<&[f32]> {
         match self {
             Source::F32(rows, size) => {
@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Asks for the samples of `rect`, inside the plane, ahead of their use.
+    /// Prefetches the samples of `rect`, inside the plane.
     pub fn prefetch(&self, rect: Rect) {
         let width = self.size().w as usize;
         for y in rect.y0..rect.y1 {
@@ -122,7 +122,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Stores values from sample `at` on, counted from the first held row, as the depth asks.
+    /// Stores values from sample `at` on, counted from the first held row, in the depth of the plane.
     pub fn store(&mut self, simd: Simd, at: usize, values: &[f32]) {
         let range = at..at + values.len();
         match self {
@@ -141,7 +141,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The held samples themselves where they are values, so that stages write them in place.
+    /// The held samples themselves if they are values, so that stages write them in place.
     pub fn values(&mut self) -> Option<&mut [f32]> {
         match self {
             Target::F32(rows) => Some(rows),

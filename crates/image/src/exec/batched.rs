@@ -1,13 +1,12 @@
-//! `abreast`: several frames at once, a sample of each side by side in the lanes of registers.
+//! The structure `abreast`: a batch of frames at once, their samples interleaved in the lanes of registers.
 //!
-//! A warp spends most of its time fetching samples from anywhere, and where they lie is the same in every frame. The
-//! first pass puts frames side by side, each warp is a pass over the whole plane, and the last one takes them apart.
-//! Rows go from end to end: the hardware that fetches lines ahead of writes wants many of each frame's in a row.
+//! A warp spends most of its time fetching samples, and their positions are the same in every frame. The first pass
+//! interleaves the frames, each warp is a pass over the whole plane, and the last one writes planes of single frames. Rows
+//! are written from end to end, since hardware that fetches lines ahead of writes needs long rows of each frame.
 //!
-//! Only chains of warps with pointwise stages and crops between them run so: what does not depend on where a sample
-//! lies is fast enough as it is. And only frames so small that planes of several stay in the outer cache: from memory
-//! it takes longer to fetch them than a warp of one frame does. Where a step makes frames 0 and 1 before the first warp
-//! their planes take a bit a sample, so large frames are small enough too.
+//! Only chains of warps with pointwise stages and crops between them run so; other stages gain nothing by it. The planes of
+//! a batch have to stay in the outer cache: fetching them from memory takes longer than a warp of one frame. If a step makes
+//! samples 0 and 1 before the first warp, planes take a bit a sample, and large frames fit, too.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -31,7 +30,7 @@ use crate::stage::{self, grown};
 /// Private memory of one worker.
 #[derive(Default)]
 pub struct Scratch {
-    /// Rows side by side: one of the result, and two between pointwise stages.
+    /// Interleaved rows: one of the result, and two between pointwise stages.
     lanes: Vec<f32>,
     even: Vec<f32>,
     odd: Vec<f32>,
@@ -43,20 +42,20 @@ pub struct Scratch {
 pub struct Batched {
     nodes: Vec<FusedNode>,
     size: Size,
-    /// What is read of each node's output.
+    /// The region that is read of each node's output.
     needs: Vec<Rect>,
-    /// That, of each node but the last, side by side.
+    /// That region, interleaved, of each node but the last.
     blocks: OnceLock<Vec<Interleaved>>,
 }
 
-/// A plane of samples of all frames, side by side.
+/// An interleaved plane.
 enum Interleaved {
     Values(Rows<f32>),
-    /// Of samples that are above a step or not, a byte for those of all frames.
+    /// A bit a sample, which says whether it is above the step; a byte has those of all frames.
     Bits(f32, Rows<u8>),
 }
 
-/// The node's stage as one of several frames.
+/// The node's stage, if it can run batched.
 fn warp(node: &FusedNode) -> Option<&dyn stage::Batched> {
     match &node.op {
         Op::Stage(stage) => stage.batched(),
@@ -73,7 +72,7 @@ fn sole_op(node: &FusedNode) -> Option<Option<PointOp>> {
     }
 }
 
-/// The step that is the last thing a node does before its samples stand side by side in bits.
+/// The step of a node whose samples are interleaved as bits.
 fn step(node: &FusedNode) -> Option<f32> {
     match (&node.op, sole_op(node)) {
         (Op::Copy, Some(Some(PointOp::Step(t)))) => Some(t),
@@ -81,8 +80,8 @@ fn step(node: &FusedNode) -> Option<f32> {
     }
 }
 
-/// Samples of a frame from one row of a node's plane to the next: an odd number of cache lines or pairs of them, so
-/// that the rows a warp reads at once do not compete for the same places in a cache.
+/// Samples of a frame from one row of a node's plane to the next: an odd number of cache lines or of pairs of them, so that
+/// the rows that a warp reads at once do not compete for the same cache sets.
 fn stride(node: &FusedNode, need: &Rect) -> usize {
     match step(node) {
         Some(_) => need.width().next_multiple_of(128) + 64,
@@ -98,8 +97,8 @@ fn bytes(node: &FusedNode) -> usize {
     }
 }
 
-/// The step that gives the same as the threshold of the node that loads the source, if the warp after it only asks
-/// where samples are above 0: they take a bit each then.
+/// The step that can replace the threshold of the node that loads the source. There is one if all that counts after the warp
+/// is whether an output is above 0. Samples take a bit each then.
 fn step_in_place(loads: &FusedNode, warps: &FusedNode, need: Rect, simd: Simd) -> Option<f32> {
     let op = sole_op(loads)??;
     let PointOp::Above(t) = op else { return None };
@@ -133,12 +132,12 @@ impl Batched {
         })
     }
 
-    /// The node that each pass computes, and what of its output.
+    /// The node that each pass computes, and the region of its output.
     pub fn passes(&self) -> impl Iterator<Item = (&FusedNode, Rect)> {
         self.nodes.iter().zip(self.needs.iter().copied())
     }
 
-    /// Whether frames that the first pass puts side by side take a bit a sample.
+    /// Whether the first pass interleaves bits.
     pub fn in_bits(&self) -> bool {
         step(&self.nodes[0]).is_some()
     }
@@ -216,7 +215,7 @@ impl Batched {
         }
     }
 
-    /// Puts the sources side by side.
+    /// Interleaves the sources.
     fn load(
         &self,
         simd: Simd,
@@ -272,8 +271,8 @@ impl Batched {
         });
     }
 
-    /// Calls `compute` with each of rows `rows` of a pass's block, which are lines `lines` of the plane, as far as it
-    /// is read: with where it begins and with its memory. The block has `lanes` elements for a sample of all frames.
+    /// Calls `compute` for each row of `rows` of a pass's block, with the position of its first sample that is read and with
+    /// its memory from there on. The rows are `lines` of the plane. The block has `lanes` elements for a sample of all frames.
     fn each<T: Sample>(
         &self,
         (pass, block, lanes): (usize, &Rows<T>, usize),
@@ -330,7 +329,7 @@ impl Batched {
     }
 }
 
-/// A row of a warp and the pointwise stages after it, side by side.
+/// An interleaved row of a warp and the pointwise stages after it.
 fn warped(
     simd: Simd,
     node: &FusedNode,
@@ -349,7 +348,7 @@ fn warped(
     points(simd, node, row, &mut scratch.odd, out);
 }
 
-/// `n` samples from (x, y) on of each source; the last one stands for those that are missing.
+/// `n` samples from (x, y) on of each source. The last source stands in for missing ones.
 fn source_rows<'a>(
     simd: Simd,
     sources: &'a [Source<'_>],
@@ -375,7 +374,7 @@ fn source_rows<'a>(
     std::array::from_fn(|frame| &frames[frame.min(last) * n..][..n])
 }
 
-/// Has `compute` fill a row of each frame, and stores `n` samples from sample `at` on in every target.
+/// Calls `compute` to fill a row of each frame, and stores its `n` samples from sample `at` on in every target.
 fn store_rows(
     simd: Simd,
     targets: &mut [Target<'_>],
@@ -398,7 +397,7 @@ fn store_rows(
     }
 }
 
-/// Maps `from` through the pointwise stages of a node, at least one, into `to`; `from` is used up.
+/// Maps `from` through the pointwise stages of a node, at least one, into `to`. The content of `from` is lost.
 fn points(simd: Simd, node: &FusedNode, from: &mut [f32], odd: &mut Vec<f32>, to: &mut [f32]) {
     let (last, before) = node.points.split_last().expect("a pointwise stage");
     let odd = grown(odd, from.len());

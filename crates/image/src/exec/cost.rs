@@ -8,9 +8,8 @@ use crate::format::{Depth, Size};
 use crate::graph::plane::{Node, PlaneGraph, Port};
 use crate::structures::{self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
-/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: a pass over a run for
-/// each pointwise stage, which `tiled` makes one of; in rows; and in lists of elements here and there, which is how a
-/// warp pulls. Fitted to the published pipelines.
+/// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: for a pointwise stage, in
+/// rows, and in lists of scattered elements, which is how a warp pulls. Fitted to the published pipelines.
 const PULL: Pull = Pull {
     point: 3.0,
     row: 6.0,
@@ -30,10 +29,10 @@ struct Pull {
     list: f64,
 }
 
-/// How often a byte of an intermediate plane passes between memory and workers: it is read, and a line that is written
-/// is fetched first.
+/// Transfers of a byte of an intermediate plane between memory and workers: it is written and read, and a cache line that is
+/// written is fetched first.
 const WRITTEN_AND_READ: f64 = 3.0;
-/// Operations of passing a sample through a plane between two stages, where what is done with it does not hide that.
+/// Operations of passing a sample through a plane between two stages, if the arithmetic on it does not hide them.
 const PASSED: f64 = 5.0;
 /// Bytes of an intermediate sample.
 const SAMPLE: f64 = 4.0;
@@ -160,16 +159,16 @@ fn taps(stage: &dyn crate::stage::Stage) -> f64 {
     stage.reads() as f64
 }
 
-/// How a stage gets its input.
+/// How a stage pulls its input.
 #[derive(Clone, Copy, PartialEq)]
 enum Read {
-    /// It reads the source itself, row by row.
+    /// Rows of the source in place.
     Direct,
-    /// It maps what is there.
+    /// The run itself, which it maps.
     Point,
     /// Runs of rows.
     Row,
-    /// Elements here and there.
+    /// Scattered elements.
     List,
 }
 

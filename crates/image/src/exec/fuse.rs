@@ -45,7 +45,7 @@ pub struct FusedNode {
     pub offset: (i32, i32),
     /// Size of the output.
     pub size: Size,
-    /// Whether a reader takes samples at computed positions, and wants rows one after the other.
+    /// Whether a reader takes samples at computed positions and so needs contiguous rows.
     pub scattered: bool,
 }
 
@@ -62,7 +62,7 @@ impl FusedNode {
         }
     }
 
-    /// Adds a pointwise stage, joined with what is before it where that gives the same bits.
+    /// Adds a pointwise stage, joined with the one before it if that gives the same bits.
     fn follow(&mut self, mut stage: Arc<dyn Stage>) {
         while let Some(joined) = self
             .points

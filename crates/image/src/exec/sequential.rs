@@ -1,4 +1,4 @@
-//! `sequential`: one stage after another over the whole plane, each written to memory.
+//! `sequential`: one stage after the other over the whole plane, each written to memory.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::kernels::STRIP;
 use crate::row_view::RowView;
 use crate::stage::RowContext;
 
-/// Columns computed at a time, so that the temporary rows of a kernel stay in the nearest cache.
+/// Columns computed at a time, so that the temporary rows of a kernel stay in the level-1 cache.
 const COLUMNS: usize = 1024;
 
 /// Private memory of one worker.
@@ -26,7 +26,7 @@ pub struct Scratch {
 /// The sequential executor of one plane: the planes between its stages.
 pub struct Sequential {
     graph: PlaneGraph,
-    /// The source as values, where the frame holds codes.
+    /// The source as values, if the frame holds codes.
     loaded: Option<Rows<f32>>,
     /// The output of every stage but the last.
     stored: Vec<Rows<f32>>,
@@ -36,7 +36,7 @@ fn plane(size: Size) -> Rows<f32> {
     Rows::zeroed(size.w as usize, size.h as usize)
 }
 
-/// Heights of the passes of a graph: the conversion of codes, where there is one, then each stage.
+/// Heights of the passes of a graph: the conversion of codes, if there is one, then each stage.
 pub fn passes(graph: &PlaneGraph, values: bool) -> Vec<u32> {
     let load = (!values && !graph.nodes.is_empty()).then_some(graph.source.h);
     let stages = graph.nodes.iter().map(|n| n.size.h);

@@ -34,10 +34,10 @@ pub struct Scratch {
     backward: backward::Scratch,
 }
 
-/// The executors of one plane; what a structure alone needs is made when it first runs.
+/// The executors of one plane. Those of a single structure are made when it first runs.
 struct Plane {
     graph: PlaneGraph,
-    /// What codes mean in the frames that are read and in those that are written.
+    /// The scales of codes in frames that are read and in frames that are written.
     scales: (Scale, Scale),
     /// Heights of the passes of `sequential`.
     heights: Vec<u32>,
@@ -50,7 +50,7 @@ struct Plane {
 }
 
 impl Plane {
-    /// What every sample of the result is, where that is known beforehand.
+    /// The value of every sample of the result, if it is known beforehand.
     fn constant(&self) -> Option<f32> {
         match self.graph.result {
             Port::Constant(value) => Some(value),
@@ -82,9 +82,8 @@ impl Plane {
 
 /// A graph bound to a format, ready to run frames.
 ///
-/// An item is an equal share of every computed plane's rows: as many items as the lowest of them has rows.
-/// One unit runs at a time, except under `farm`. A plane whose result is known beforehand is written once, into a new
-/// output.
+/// An item is an equal share of the rows of every computed plane. There are as many items as the lowest plane has rows. One
+/// unit runs at a time, except under `farm`. A plane whose result is known beforehand is written once, into a new output.
 pub struct FilterService {
     key: String,
     input: Format,
@@ -94,7 +93,7 @@ pub struct FilterService {
     planes: Vec<Plane>,
 }
 
-/// Rows of a plane of `height` that items `items` of `count` stand for.
+/// The rows of items `items` of `count` in a plane of `height`.
 fn share(items: &Range<u32>, count: u32, height: u32) -> Range<usize> {
     let at = |i: u32| (u64::from(i) * u64::from(height) / u64::from(count)) as usize;
     at(items.start)..at(items.end)
@@ -137,14 +136,14 @@ impl FilterService {
         &self.output
     }
 
-    /// Says what belongs to the stream beside its format, for a sink that writes it down.
+    /// Sets the timing of the stream, for a sink that writes it.
     #[must_use]
     pub fn with_timing(mut self, timing: &Timing) -> Self {
         self.timing = Some(*timing);
         self
     }
 
-    /// What belongs to the stream beside its format, where that was said.
+    /// The timing of the stream, if it was set.
     pub fn timing(&self) -> Option<&Timing> {
         self.timing.as_ref()
     }
@@ -153,8 +152,7 @@ impl FilterService {
         self.input.depth == Depth::F32
     }
 
-    /// How many planes of a frame are read, counted from the first one; whatever those behind them hold changes
-    /// nothing.
+    /// The number of planes of a frame that are read, from the first one on. The content of later planes changes nothing.
     pub fn planes_read(&self) -> usize {
         self.computed().map(|(p, _)| p + 1).max().unwrap_or(0)
     }
@@ -171,7 +169,7 @@ impl FilterService {
         heights.min().copied()
     }
 
-    /// The planes whose result is not known beforehand, with their numbers.
+    /// The planes whose result is not known beforehand, with their indices.
     fn computed(&self) -> impl Iterator<Item = (usize, &Plane)> {
         let planes = self.planes.iter().enumerate();
         planes.filter(|(_, plane)| plane.constant().is_none())
@@ -321,7 +319,7 @@ impl Service for FilterService {
         let shape = |structure: &'static Structure, passes: Vec<u32>| {
             let grains = match structure.flow {
                 Flow::Farm => (1, 1),
-                // Eight times as much is in a row.
+                // A row of a batch has eight frames.
                 Flow::Grouped => (items.div_ceil(8).max(1), (items / 256).max(1)),
                 _ => (items.div_ceil(16).max(1), (items / 256).max(1)),
             };

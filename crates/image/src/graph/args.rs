@@ -1,4 +1,4 @@
-//! The arguments of one filter: given, defaulted and checked.
+//! The arguments of a filter, with defaults, and checked.
 
 use std::ops::RangeInclusive;
 
@@ -49,11 +49,11 @@ impl Arg {
     }
 }
 
-/// An argument that is not as its filter needs it.
+/// An argument that its filter refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ArgError {
-    /// Where it stands, or the filter where it is missing; characters from 1.
+    /// Column of the argument, or of the filter if it is missing. Counts characters from 1.
     pub column: usize,
     /// What is wrong and what to do.
     pub problem: Problem,
@@ -202,13 +202,13 @@ impl<'a> Args<'a> {
         Ok(self)
     }
 
-    /// Whether `arg` counts for nothing because of what else is given.
+    /// Whether other arguments exclude `arg`.
     fn excluded(&self, arg: &Arg) -> bool {
         let alone = self.args.iter().any(|a| a.alone);
         alone && arg.alone != self.alone()
     }
 
-    /// Whether the arguments are one that stands alone, given or by default.
+    /// Whether all given arguments are of the kind that stands alone.
     fn alone(&self) -> bool {
         let mut pairs = self.args.iter().zip(&self.given);
         pairs.all(|(arg, given)| arg.alone || given.is_none())
@@ -225,7 +225,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// An argument, the text of its value, and where to point when it is wrong.
+    /// An argument, the text of its value, and the column that errors name.
     fn value(&self, name: &str) -> Result<(&'static Arg, &str, usize), ArgError> {
         let unknown = || {
             let problem = Problem::Unknown {
@@ -340,7 +340,7 @@ impl<'a> Args<'a> {
         })
     }
 
-    /// Every argument in force with its value, in the order of the table: `t=0.5:keep=above`.
+    /// Every argument that is not excluded, with its value, in the order of the table: `t=0.5:keep=above`.
     pub(super) fn canonical(&self) -> String {
         let mut parts = Vec::new();
         for (arg, given) in self.args.iter().zip(&self.given) {

@@ -1,4 +1,4 @@
-//! A graph in its place: the stages of each plane of a format, and the format that comes out.
+//! Binding a graph to a format: the stages of each plane, and the format of the output.
 
 use super::error::GraphError;
 use super::parse::{Call, Graph};
@@ -7,13 +7,13 @@ use crate::filters::Role;
 use crate::format::{Chroma, Format, Size};
 use crate::stage::Plane;
 
-/// The most samples a plane may have on its way: 4 GiB of floats.
+/// The most samples of a plane after any filter: 4 GiB of floats.
 pub const MAX_SAMPLES: usize = 1 << 30;
 
-/// What grey is on a chroma plane.
+/// Grey on a chroma plane.
 const GREY: f32 = 0.5;
 
-/// Which planes a graph works on.
+/// The planes that a graph is applied to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Planes {
     /// Luma gets every filter. Chroma gets geometry and smoothing with fill 0.5, and is 0.5 from the first filter of edges
@@ -29,19 +29,19 @@ pub enum Planes {
 /// A graph bound to a format.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// What goes in.
+    /// Format of the input.
     pub input: Format,
-    /// What comes out.
+    /// Format of the output.
     pub output: Format,
     /// One for each plane of the output.
     pub planes: Vec<PlaneGraph>,
 }
 
 impl Graph {
-    /// Puts the filters on the planes of `input`.
+    /// Binds the filters to the planes of `input`.
     ///
     /// # Errors
-    /// A filter cannot work on the size it meets, e.g. a crop that reaches outside.
+    /// A filter does not fit the size of its input, such as a crop that reaches outside.
     pub fn bind(&self, input: &Format, planes: Planes) -> Result<Bound, GraphError> {
         if input.width == 0 || input.height == 0 {
             return Err(GraphError::NoSamples {
@@ -80,7 +80,7 @@ impl Graph {
         })
     }
 
-    /// The graph of plane `index`. `luma` has the size of the luma plane after each filter, unless this is that plane.
+    /// The graph of plane `index`. For a chroma plane, `luma` has the size of the luma plane after each filter.
     fn plane(
         &self,
         input: &Format,

@@ -1,8 +1,8 @@
-//! Why a graph's text or its place on a format is refused.
+//! Errors of parsing and binding graphs.
 
 use super::args::ArgError;
 
-/// A graph that cannot be. Columns count characters from 1.
+/// Why a graph cannot be parsed or bound. Columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -21,7 +21,7 @@ pub enum GraphError {
         /// The most there may be.
         limit: usize,
     },
-    /// A name that is no filter's.
+    /// An unknown filter.
     #[error("column {column}: unknown filter `{name}`; {hint}")]
     UnknownFilter {
         /// As given, shortened.
@@ -31,7 +31,7 @@ pub enum GraphError {
         /// The nearest name, or all of them.
         hint: String,
     },
-    /// An argument is not as its filter needs it.
+    /// An argument that its filter refuses.
     #[error("{filter}, {error}")]
     Argument {
         /// Name of the filter.
@@ -39,7 +39,7 @@ pub enum GraphError {
         /// What is wrong, and where.
         error: ArgError,
     },
-    /// A filter cannot work on the size it meets.
+    /// A filter that does not fit the size of its input.
     #[error("{filter}, column {column}: {why}")]
     Impossible {
         /// Name of the filter.

@@ -1,4 +1,4 @@
-//! The text of a graph: filters separated by commas, each with its arguments, as FFmpeg users write them.
+//! Parsing the text of a graph: filters separated by commas, each with its arguments, as for FFmpeg.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ pub struct Graph {
     pub(super) filters: Vec<Call>,
 }
 
-/// A filter in its place in a graph.
+/// A filter of a graph, with its arguments.
 #[derive(Clone)]
 pub(super) struct Call {
     pub entry: &'static Entry,
@@ -39,12 +39,12 @@ pub(super) struct Call {
 impl Graph {
     /// Reads a chain of filters: `blur,threshold=0.25:keep=below`.
     ///
-    /// Filters are separated by commas. Arguments follow an equals sign and are separated by colons, first those
-    /// without a name in the order of the table, then those as `name=value`. White space around any of it is ignored.
+    /// Commas separate filters. Arguments follow an equals sign and are separated by colons: first those without a name, in
+    /// the order of the table, then those as `name=value`. White space around each part is ignored.
     ///
     /// # Errors
-    /// Names that do not exist, arguments that are missing, too many or not as their filter needs them, and graphs
-    /// of no filter or of more than [`MAX_FILTERS`].
+    /// Unknown names; arguments that are missing, too many or refused by their filter; no filter, or more than
+    /// [`MAX_FILTERS`].
     pub fn parse(text: &str) -> Result<Graph, GraphError> {
         if text.trim().is_empty() {
             return Err(GraphError::Empty);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::format::Size;
 use crate::stage::Stage;
 
-/// Where a stage's input comes from, or what a graph gives.
+/// The origin of a stage's input or of a graph's result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Port {
     /// The plane as read.
@@ -76,13 +76,13 @@ impl PlaneGraph {
         self.result
     }
 
-    /// Makes the result a constant and drops the stages nobody reads any more.
+    /// Makes the result a constant and drops all stages, which are not read any more.
     pub fn set_constant(&mut self, value: f32) {
         self.nodes.clear();
         self.result = Port::Constant(value);
     }
 
-    /// How many stages read each stage; the result counts as one reader.
+    /// The number of readers of each stage; the result counts as one.
     pub fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.nodes.len()];
         let ports = self

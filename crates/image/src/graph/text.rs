@@ -1,4 +1,4 @@
-//! Parts of a graph's text that know where they stand, and names and values as errors quote them.
+//! Parts of a graph's text with their positions, and names and values as errors quote them.
 
 /// A part of a graph's text.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ impl<'a> Span<'a> {
         &self.graph[self.from..self.to]
     }
 
-    /// Where it begins: characters from 1.
+    /// The column of its first character, counted from 1.
     pub fn column(self) -> usize {
         self.graph[..self.from].chars().count() + 1
     }
@@ -78,7 +78,7 @@ pub(super) fn quoted(text: &str) -> String {
     short
 }
 
-/// The name a user most likely meant by `given`: at most two slips away, and closer to it than to nothing.
+/// The name that a user most likely meant by `given`: at most two typing errors away, and fewer than it has characters.
 pub(super) fn nearest<'a>(
     given: &str,
     names: impl IntoIterator<Item = &'a str>,

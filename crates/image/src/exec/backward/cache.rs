@@ -32,8 +32,8 @@ impl Cache {
 
     /// Makes a share of the elements invalid, from `share.start / of` to `share.end / of` of each intermediate.
     ///
-    /// All shares must be cleared, by whichever workers, before anything of the next unit is pulled, and none
-    /// while a unit is. Different shares never touch the same word, so that workers do not slow each other down.
+    /// All shares must be cleared, by any workers, before anything of the next unit is pulled, and none while a unit is
+    /// pulled. Different shares never touch the same word.
     pub fn clear(&self, share: Range<u32>, of: u32) {
         for plane in &self.planes {
             let words = plane.valid.len() as u64;
@@ -76,10 +76,10 @@ impl Plane {
         }
     }
 
-    /// Whether element (x, y) is valid, and how many elements from it on, before column `end`, are like it.
+    /// Whether element (x, y) is valid, and the number of elements from it on, before column `end`, of which the same holds.
     fn equal_run(&self, y: usize, x: usize, end: usize) -> (bool, usize) {
         let bits = |x: usize| self.valid[y * self.words + x / WORD].load(Ordering::Acquire);
-        // Each word is looked at once: another worker may make elements valid in between.
+        // Each word is loaded once, since another worker may make elements valid in between.
         let mut word = bits(x);
         let valid = word >> (x % WORD) & 1 == 1;
         let mut at = x;
@@ -97,7 +97,7 @@ impl Plane {
         (valid, at.min(end) - x)
     }
 
-    /// Whether element (x, y) is valid, and its value, which means nothing where it is not.
+    /// Whether element (x, y) is valid, and its value, which is undefined if it is not.
     #[inline(always)]
     fn element(&self, y: usize, x: usize) -> (bool, f32) {
         let word = self.valid[y * self.words + x / WORD].load(Ordering::Acquire);
@@ -153,7 +153,7 @@ impl Plane {
     }
 }
 
-/// The elements of a list that are not there, each once.
+/// The missing elements of a list, each once.
 #[derive(Default)]
 pub(super) struct Missing {
     xs: Vec<i32>,
@@ -162,7 +162,7 @@ pub(super) struct Missing {
     seen: Seen,
 }
 
-/// A run of an intermediate: what is there is read, the rest computed and kept.
+/// A run of an intermediate. Valid elements are read, the others computed and kept.
 pub(super) fn read_or_compute(
     plane: &Plane,
     run: Run<'_>,
@@ -209,7 +209,7 @@ fn list(
         values,
         seen,
     } = missing;
-    // Which outputs miss their element, found without a branch: there is no pattern to predict.
+    // The outputs whose element is missing, found without a branch, since there is no pattern to predict.
     let (mut wanted, mut count) = ([0; Seen::MOST], 0);
     for (i, ((&x, &y), o)) in xs.iter().zip(ys).zip(&mut *out).enumerate() {
         let (valid, value) = plane.element(y as usize, x as usize);
@@ -248,7 +248,7 @@ fn list(
     }
 }
 
-/// A small hash table from elements to their place in a list, emptied by moving on to the next round.
+/// A small hash table from elements to their place in a list. It is emptied by starting the next round.
 #[derive(Default)]
 struct Seen {
     round: u32,

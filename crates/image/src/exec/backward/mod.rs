@@ -1,11 +1,10 @@
 //! The structures `backward`, `backward-cached` and `backward-store`.
 //!
-//! Only the last stage is divided. An output pulls the samples it reads from the stages before it, and these pull
-//! theirs, down to the source; nothing is stored, so what is needed twice is computed twice. The recursion runs over a
-//! run of neighbouring outputs at a time, and each tap of a stage pulls a run of its own, so that a call costs little
-//! for each sample while every sample is still computed as often as it is needed. Two things are not repeated, as
-//! neither is the work of a stage: a stage that reads the source reads it in place with its row kernel, and codes of a
-//! source that are read by a stencil are converted to values once for a run.
+//! Only the last stage is divided. An output pulls the samples it reads from the stages before it, and these pull theirs,
+//! down to the source. Nothing is stored, so a sample that is needed twice is computed twice. The recursion runs over a run
+//! of neighbouring outputs at a time, and each tap of a stage pulls a run of its own. So calls cost little for each sample.
+//! Two things that are not the work of a stage are not repeated. A stage that reads the source reads it in place with its
+//! row kernel, and codes of a source that a stencil reads are converted once for a run.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -36,7 +35,7 @@ use pull::{Frame, Pull};
 use run::{RUN, Run, sized};
 use step::Step;
 
-/// Outputs pulled at once where no tap is pulled by itself, so that only the results of a run need to stay in cache.
+/// Outputs pulled at once if no tap is pulled by itself. Only the results of a run have to stay in the cache then.
 const LONG_RUN: usize = 1024;
 
 /// The graph of a plane, prepared for pulling.
@@ -56,8 +55,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// What [`Mode::Store`] wrote of stage `node` last, row after row; more than the plane where the memory
-    /// was used for a larger one.
+    /// What [`Mode::Store`] wrote of stage `node` last, row after row. It is longer than the plane if the memory was used for
+    /// a larger one.
     pub fn stored(&self, node: usize) -> &[f32] {
         self.frames.get(node).map_or(&[], |frame| &frame.stored)
     }

@@ -21,7 +21,7 @@ pub enum Mode<'a> {
     Plain,
     /// Each is computed once and kept for every worker. [`Cache::clear`] must have cleared the bits for this unit.
     Cached(&'a Cache),
-    /// Each is also written to memory of the worker that nobody reads.
+    /// Each is also written to memory of the worker, which no stage reads.
     Store,
 }
 
@@ -114,7 +114,7 @@ impl Pull<'_> {
         }
     }
 
-    /// Computes a row with the stage's own kernel on the source as it lies, or says that this cannot be.
+    /// Computes a row with the stage's own kernel on the source in place. Returns `false` if that is not possible.
     fn in_place(&self, step: &Step, run: Run<'_>, work: &mut Work, out: &mut [f32]) -> bool {
         /// Inputs a stage may have here; none has more than two.
         const INPUTS: usize = 4;
@@ -136,7 +136,7 @@ impl Pull<'_> {
                 y1: y + 1,
             };
             let rect = step.stage.source(rect).clamp_to(step.input_size);
-            // Offsets far apart leave most of their box unread.
+            // Of a box of offsets far apart, most samples are not read.
             if rect.width() * rect.height() > 2 * n * offsets.len() {
                 return false;
             }
@@ -153,7 +153,7 @@ impl Pull<'_> {
         true
     }
 
-    /// The run of a port moved by an offset; beyond the plane the edge sample, pulled for each output that reads it.
+    /// The run of a port, shifted by an offset. Beyond the plane it is the edge sample, pulled for each output that reads it.
     #[allow(clippy::too_many_arguments)]
     fn shifted(
         &self,
@@ -252,7 +252,7 @@ impl Pull<'_> {
         let (out_x, out_y) = positions(run, xs, ys);
         stage.taps_run(self.simd, out_x, out_y, taps);
 
-        // Outputs without taps pull nothing: the others move together.
+        // Outputs without taps pull nothing. The others move to the front.
         let mut inside = n;
         if taps.x.iter().any(|&x| x < 0) {
             inside = taps.keep_inside(sized(places, n));

@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Stencil(Vec<(i32, i32)>),
     /// Four lists of computed positions.
     Resample,
-    /// Whatever its taps are.
+    /// Its taps, output by output.
     Taps,
 }
 

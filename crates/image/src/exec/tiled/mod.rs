@@ -50,7 +50,7 @@ pub struct Tiled {
 }
 
 impl Tiled {
-    /// Chooses a tile so that what a tile keeps fits in `private_cache` bytes.
+    /// Chooses a tile whose rings fit in `private_cache` bytes.
     pub fn new(nodes: Vec<FusedNode>, size: Size, private_cache: usize) -> Self {
         let tile = tile_size::choose(&nodes, size, private_cache);
         let scattered = scattered(&nodes);
@@ -126,8 +126,8 @@ impl Tiled {
         self.first(Rect { y0: tile.y1, ..job })
     }
 
-    /// What of codes `tile` reads for warps, where no hardware sees a pattern. Values are read by the warps themselves,
-    /// which know better what they are about to read.
+    /// The region of codes that `tile` reads for warps, for which no hardware prefetches. For values, warps prefetch
+    /// themselves, more precisely.
     fn reads(&self, source: &Source<'_>, tile: Rect, scratch: &mut Scratch) -> Rect {
         let rows = tile.width() == self.size.w as usize;
         if !self.scattered || rows || source.row_view().is_some() {

@@ -10,7 +10,7 @@ use crate::stage::RowContext;
 /// Samples of rows between pointwise stages that stay in the level-1 cache.
 const L1_SAMPLES: usize = 4096;
 
-/// A node with its inputs at hand.
+/// A node and its inputs.
 pub(super) struct Reader<'a> {
     node: &'a FusedNode,
     source: &'a Source<'a>,
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
             points[k].point().expect("pointwise").map(simd, from, to);
         };
         for (out, y) in out.chunks_mut(most).zip((y..).step_by(most)) {
-            // What lies in memory as values needs no copy before it is mapped.
+            // Values in memory are mapped without a copy.
             let lies = match (&self.node.op, &self.inputs[0]) {
                 (Op::Copy, Some(lines)) => Some(lines),
                 _ => None,
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The samples that a copying node gives from (x0, y) on, where they lie.
+    /// The samples that a copying node gives from (x0, y) on, in place.
     fn copied<'l>(node: &FusedNode, lines: &RowView<'l>, y: i32, x0: i32, n: usize) -> &'l [f32] {
         let from = (x0 + node.offset.0 - lines.rect().x0) as usize;
         &lines.row(y + node.offset.1)[from..from + n]

@@ -1,4 +1,4 @@
-//! The size of a tile, from region inference: least work that fits in cache.
+//! The size of a tile, by region inference: the least work that fits in the cache.
 
 use crate::exec::fuse::FusedNode;
 use crate::exec::regions::{
@@ -15,19 +15,19 @@ pub struct TileSize {
     pub columns: i32,
     /// Most rows of a tile; a job with fewer has lower tiles.
     pub rows: i32,
-    /// Vectorisable operations per output sample, what is computed twice included.
+    /// Vectorisable operations per output sample, including those that are repeated.
     pub ops: f64,
     /// Calls and region inference, in operations per output sample.
     pub overhead: f64,
     /// Bytes of rings that a tile keeps and reads.
     pub bytes: usize,
-    /// Bytes that its rings take, read or not: the box around what a warp reads is stored whole.
+    /// Bytes that its rings take. The bounding box of what a warp reads is stored whole.
     pub memory: usize,
 }
 
-/// Rows assumed where a tile is as high as its job.
+/// Rows assumed for a tile as high as its job.
 const JOB: i32 = 128;
-/// Largest level-1 cache counted on, so that the choice does not differ from machine to machine without need.
+/// Level-1 cache that is assumed, so that the choice does not differ from machine to machine without need.
 const L1_BYTES: usize = 32 << 10;
 
 /// Most bytes that the rings of a worker take, if a smaller tile can help it.
@@ -66,7 +66,7 @@ pub fn choose(nodes: &[FusedNode], size: Size, private_cache: usize) -> TileSize
     })
 }
 
-/// Slowdown from rings that leave the nearest cache, and then the private one.
+/// Slowdown from rings that exceed the level-1 cache, and then the private one.
 fn pressure(bytes: usize, private_cache: usize) -> f64 {
     let beyond = |limit: usize| (bytes as f64 / limit as f64 - 1.0).clamp(0.0, 4.0);
     1.0 + 0.02 * beyond(L1_BYTES / 2) + 1.0 * beyond(private_cache / 2)
@@ -74,7 +74,7 @@ fn pressure(bytes: usize, private_cache: usize) -> f64 {
 
 /// A call of a kernel on a row costs about 200 cycles; an operation, vectorised, about a quarter of one.
 const CALL: f64 = 800.0;
-/// Region inference of one node for a block of rows, and the same for what it reads of a strip.
+/// Operations of region inference of one node, for a block of rows or for a strip.
 const INFERENCE: f64 = 2400.0;
 
 /// Work and memory of a tile of this size, averaged over a few places in the plane.
