@@ -247,7 +247,7 @@ fn fuse_before(fused: &[FusedNode], inputs: &[Input], stage: &dyn Stage) -> Opti
         (Op::Copy, [point]) if last.inputs == [Input::Source] => point.point_op(),
         _ => return None,
     };
-    // A crop from the source's corner has no offset, yet hides samples that the stage must not see.
+    // A crop at the source's corner has no offset, but it hides samples that the stage must not read.
     let whole = last.offset == (0, 0) && last.size == last.input_size;
     (whole && inputs == [Input::Node(at)]).then(|| stage.fuse_before(op))?
 }

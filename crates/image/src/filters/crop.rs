@@ -1,4 +1,4 @@
-//! `crop`: a part of the frame, centred or named by its size and place, in luma samples.
+//! `crop`: a part of the frame, centred, or given by its size and position in luma samples.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::graph::plane::{PlaneGraph, Port};
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
-/// Sizes and offsets beyond this are no crop of any frame.
+/// Largest size and offset.
 const MOST: u32 = 65536;
 
 pub const ENTRY: Entry = Entry {
@@ -63,9 +63,9 @@ impl Crop {
         match *self {
             Crop::Part { size, x, y } => Kept { size, x, y },
             Crop::Fraction(fraction) => {
-                // A fraction is decimal: 0.29 of 100 is 29, though the nearest binary number gives a little less.
+                // Fractions are decimal: 0.29 of 100 is 29, though the nearest binary number gives a little less.
                 let share = |side: u32| (f64::from(side) * fraction + 1e-9).floor() as u32;
-                // Whole chroma samples before the middle is sought, which would be missed by what is cut off later.
+                // Rounded to whole chroma samples before centring; rounding afterwards would miss the centre.
                 let size = Size {
                     w: share(luma.w).min(luma.w) / cx * cx,
                     h: share(luma.h).min(luma.h) / cy * cy,
@@ -116,7 +116,7 @@ impl Filter for Crop {
     }
 
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        // `output_size` has refused what has no place.
+        // `output_size` has refused crops that do not fit.
         let (dx, dy) = self
             .kept(plane)
             .map_or((0, 0), |kept| (kept.x as i32, kept.y as i32));

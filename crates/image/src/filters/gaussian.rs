@@ -39,7 +39,7 @@ struct Gaussian {
 }
 
 impl Gaussian {
-    /// Weights from -radius to radius; each is rounded once, after they were made to add up to 1.
+    /// Weights from -radius to radius, normalised before they are rounded.
     fn weights(&self) -> Vec<f32> {
         let radius = (3.0 * self.sigma).ceil() as i32;
         let bell = |d: i32| (-0.5 * (f64::from(d) / self.sigma).powi(2)).exp();
@@ -71,9 +71,8 @@ impl GaussianStage {
     }
 }
 
-/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the row `temp`, with the edge
-/// samples repeated beyond the plane, which is `plane_width` wide. Gives the first `n + 2 * radius` samples of the row,
-/// the first at column x0 - radius.
+/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the row `temp`, and repeats the edge
+/// samples beyond the plane, which is `plane_width` wide. Returns `n + 2 * radius` samples from column x0 - radius on.
 fn padded<'t>(
     lines: &RowView<'_>,
     plane_width: i32,

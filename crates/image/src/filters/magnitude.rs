@@ -146,8 +146,8 @@ impl FuseAfter for Sobel {
     }
 }
 
-/// The length where it is above a threshold, else 0. Squares are compared, and where none of a register is above, which
-/// is most of a picture, no root is taken.
+/// The length if it is above a threshold, else 0. Squares are compared. If none of a register is above, as in most of a
+/// picture, no root is taken.
 #[derive(Clone, Copy, Debug)]
 struct SobelAbove {
     /// The largest square whose root is not above the threshold; below 0 if there is none.

@@ -27,7 +27,7 @@ mod triangle;
 mod undistort;
 mod warp;
 
-/// Every filter, in the order they are listed to users. A new filter is a file here and a line in this table.
+/// Every filter, in the order in which users see them. A new filter is a file here and a line in this table.
 pub const TABLE: &[Entry] = &[
     blur::ENTRY,
     gaussian::ENTRY,
@@ -44,7 +44,7 @@ pub const TABLE: &[Entry] = &[
     flip::ENTRY,
 ];
 
-/// What the graph parser and `evener filters` know of a filter.
+/// A filter as the graph parser and `evener filters` know it.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// Name in a graph.
@@ -53,31 +53,31 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// One line for a listing.
     pub about: &'static str,
-    /// Arguments in the order they take when unnamed.
+    /// Arguments, in the order of those without a name.
     pub args: &'static [Arg],
-    /// What becomes of chroma.
+    /// Which planes it is applied to.
     pub role: Role,
     /// Makes the filter from checked arguments.
     pub build: fn(&Args<'_>) -> Result<Box<dyn Filter>, ArgError>,
 }
 
-/// What becomes of chroma planes.
+/// Which planes a filter is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Works on every plane at its own size (geometry, smoothing).
+    /// Every plane at its own size (geometry, smoothing).
     EveryPlane,
-    /// Works on luma; chroma becomes 0.5 (edges, brightness).
+    /// Luma; chroma becomes 0.5 (edges, brightness).
     Luma,
 }
 
 /// A filter with its arguments, not yet bound to a plane.
 pub trait Filter: Send + Sync {
-    /// Size of the output for an input of `size` on a plane. `Err` says in one line why the arguments are impossible.
+    /// Size of the output on a plane. `Err` says in one line why the arguments do not fit.
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         Ok(plane.size)
     }
 
-    /// Adds the stages of this filter to the graph of a plane, reading `input`, giving `size` from
+    /// Adds the stages of this filter, which read `input`, to the graph of a plane. `size` is that of
     /// [`Filter::output_size`].
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port;
 }

@@ -1,8 +1,8 @@
-//! What every pointwise stage has in common.
+//! The common parts of pointwise stages.
 
 /// Makes `$stage` a pointwise [`Stage`](crate::stage::Stage) from the expression that maps one sample.
-/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the [`PointOp`](crate::kernels::pointwise::PointOp)
-/// where there is more to know.
+/// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the
+/// [`PointOp`](crate::kernels::pointwise::PointOp), if fusion knows it.
 macro_rules! point_stage {
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr) => {
         point_stage!($stage, $name, $weight, |$this, $v| $value, |_this| {

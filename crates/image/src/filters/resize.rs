@@ -1,4 +1,4 @@
-//! `resize`: another size, bilinear, pixel centres aligned: output x reads at (x + ½)·scale − ½. What shrinks is
+//! `resize`: another size, bilinear, pixel centres aligned: output x reads at (x + ½)·scale − ½. A side that shrinks is
 //! filtered: see [`shrink`](super::shrink).
 
 use super::shrink::{self, Direction};
@@ -50,7 +50,7 @@ impl Filter for Resize {
         if shrinks != (false, false) {
             let columns = (Direction::Horizontal, (from.w, size.w));
             let rows = (Direction::Vertical, (from.h, size.h));
-            // What shrinks comes first, so that the other has less to do; rows, which cost less, before columns.
+            // A side that shrinks comes first, so that the other stage has less to do; rows, which cost less, before columns.
             let order = if shrinks.1 {
                 [rows, columns]
             } else {

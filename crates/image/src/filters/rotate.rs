@@ -52,7 +52,7 @@ impl Filter for Rotate {
     }
 }
 
-/// Sine and cosine, exact at multiples of 90 degrees so that those turns move samples and blend none.
+/// Sine and cosine, exact at multiples of 90 degrees, so that those rotations move samples and blend none.
 fn sin_cos(degrees: f64) -> (f32, f32) {
     let turn = degrees.rem_euclid(360.0);
     match turn {

@@ -1,6 +1,6 @@
-//! A plane made smaller in one direction, as FFmpeg's bilinear scaler does it: each output is the mean of the samples
-//! around its place, weighed by a triangle that is as wide as the ratio of the sizes on either side. Where the plane
-//! becomes larger the triangle reaches the next sample, which is linear interpolation.
+//! Resampling of a plane in one direction, as FFmpeg's bilinear scaler does it. Each output is a mean of the samples around
+//! its position, weighted by a triangle that reaches as far on either side as the ratio of the sizes. If the plane becomes
+//! larger, the triangle reaches the next sample, which is linear interpolation.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::kernels::weighted_sum::{
 use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage};
 
-/// Which side of a plane changes.
+/// The side of a plane that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// The width: outputs read samples side by side.
+    /// The width: outputs read samples of one row.
     Horizontal,
-    /// The height: outputs read samples one below the other.
+    /// The height: outputs read samples of one column.
     Vertical,
 }
 
-/// Adds the stage that makes a side of `from` samples one of `to` samples, if that changes anything.
+/// Adds the stage that changes a side from `from` to `to` samples, if they differ.
 pub(super) fn push(
     direction: Direction,
     (from, to): (u32, u32),
@@ -138,7 +138,7 @@ impl Stage for Shrink {
     }
 
     fn weight(&self) -> f64 {
-        // Side by side, outputs do not lie in the lanes of a register.
+        // Horizontal outputs are computed one by one, not in the lanes of a register.
         let each = match self.direction {
             Direction::Horizontal => 4.0,
             Direction::Vertical => 1.0,

@@ -11,7 +11,7 @@ use crate::kernels::stencil::{self, Stencil3x3};
 use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage};
 
-/// A 3x3 kernel in its place, on a plane of `size`.
+/// A 3x3 kernel on a plane of `size`.
 #[derive(Debug)]
 pub(super) struct StencilStage<K> {
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct StencilStage<K> {
     pub weight: f64,
 }
 
-/// A 3x3 kernel that may take in the pointwise stage after it.
+/// A 3x3 kernel that may fuse the pointwise operation after it.
 pub(super) trait FuseAfter: Stencil3x3 {
     /// The stage that gives the same as this one followed by `op`.
     fn fuse_after(stage: &StencilStage<Self>, op: PointOp) -> Option<Arc<dyn Stage>> {

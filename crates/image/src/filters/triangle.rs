@@ -1,17 +1,17 @@
-//! The weights of a side of a plane that changes its length.
+//! The weights of a triangle filter, for a side of a plane that changes its length.
 
 use std::ops::Range;
 
 use crate::kernels::weighted_sum::Windows;
 
-/// Samples nearer to the end of a triangle than this have no weight: positions are not exact.
+/// Samples nearer to the end of a triangle than this have no weight, since positions are not exact.
 const NONE: f64 = 1e-9;
 
-/// Which samples each output reads, and with which weights: as many side by side for every output.
+/// The samples that each output reads and their weights. All outputs have the same number of consecutive samples.
 #[derive(Debug)]
 pub(super) struct Triangle {
     first: Vec<u32>,
-    /// Those of an output after those of the one before.
+    /// The weights of each output, one after the other.
     weights: Vec<f32>,
     taps: usize,
 }
@@ -29,7 +29,7 @@ impl Triangle {
             let high = (centre + reach - NONE).ceil() as i64 - 1;
             low..=high
         };
-        // Beyond the ends the sample there is repeated: it has the weights of all that are not there.
+        // The samples at the ends are repeated beyond them, so they have the weights of all positions there.
         let inside = |centre: f64| {
             let all = under(centre);
             (*all.start()).clamp(0, last)..=(*all.end()).clamp(0, last)
@@ -67,7 +67,7 @@ impl Triangle {
         self.taps
     }
 
-    /// The samples that outputs `out`, one at least, read: all from the first to the last of them.
+    /// The samples from the first to the last that outputs `out`, one at least, read.
     pub(super) fn reads(&self, out: Range<i32>) -> Range<i32> {
         let last = self.first.len() as i32 - 1;
         let first = |i: i32| self.first[i.clamp(0, last) as usize] as i32;

@@ -70,7 +70,7 @@ impl Radial {
         } else {
             0.0
         };
-        // Finite, so that the bounds can be computed; a scale that large leaves nothing but fill anyway.
+        // Finite, so that bounds can be computed. A scale that large gives only fill anyway.
         let weight = |v: f64| v.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32;
         Radial {
             centre: (centre.0 as f32, centre.1 as f32),
@@ -130,9 +130,9 @@ fn quadratic(c: [f64; 3], u: Interval) -> Interval {
 }
 
 impl Radial {
-    /// Source offsets along one axis of outputs at offsets `along` it and `across` it, all in distances of columns and
-    /// neither holding values of both signs. Exact where the map is monotonic, which it is wherever a lens does not
-    /// fold the image over.
+    /// Source offsets along one axis of outputs at offsets `along` it and `across` it, all in distances of columns. Neither
+    /// interval has values of both signs. The result is exact if the map is monotonic, as it is unless a lens folds the
+    /// image over.
     fn offsets(&self, along: Interval, across: Interval) -> Interval {
         let (a, b) = (f64::from(self.a), f64::from(self.b));
         let u = sum(square(along), square(across));

@@ -22,8 +22,8 @@ pub trait Bounded: Map {
     /// Intervals (x0, x1), (y0, y1) that hold the source positions of all outputs in `out`, which is not empty.
     fn bounds(&self, out: Rect) -> ((f64, f64), (f64, f64));
 
-    /// The interval of x among the source positions of outputs in `out` whose y lies in the interval `y`;
-    /// `None` where nothing narrower than `bounds` is known.
+    /// The interval of x among the source positions of outputs in `out` whose y is in the interval `y`. `None` if nothing
+    /// narrower than `bounds` is known.
     fn columns(&self, out: Rect, y: (f64, f64)) -> Option<(f64, f64)> {
         let _ = (out, y);
         None
@@ -38,9 +38,9 @@ pub struct Warp<M> {
     pub size: Size,
     pub edge: Edge,
     pub weight: f64,
-    /// What every sample goes through first.
+    /// The operation on every sample.
     pub before: Option<PointOp>,
-    /// What every output goes through last.
+    /// The operation on every output.
     pub after: Option<PointOp>,
 }
 
@@ -49,7 +49,7 @@ impl<M: Bounded + Clone + 'static> Warp<M> {
         Arc::new(self)
     }
 
-    /// Whether taps may have been moved to the rows before `end` from the plane's edge.
+    /// Whether the rows before `end` may have taps that were moved there from the plane's edge.
     fn at_edge(&self, end: i32) -> bool {
         end + 2 > self.size.h as i32
     }
@@ -223,7 +223,7 @@ impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
         })
     }
 
-    /// What follows must not ask for more than whether an output is above 0.
+    /// Only if all that counts afterwards is whether an output is above 0.
     fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool {
         let large = matches!(op, PointOp::Above(t) if t >= positive::LEAST);
         let asks = self.after == Some(PointOp::Step(0.0)) && self.before.is_none();
@@ -259,7 +259,7 @@ impl Map for Affine {
         )
     }
 
-    /// Rounding keeps the order of numbers.
+    /// Affine maps are monotonic, and rounding keeps the order of numbers.
     fn monotonic(&self) -> Option<(bool, bool)> {
         Some((self.x.0 >= 0.0, self.y.0 >= 0.0))
     }
@@ -280,7 +280,7 @@ impl Bounded for Affine {
         (axis(self.x, self.target.0), axis(self.y, self.target.1))
     }
 
-    /// The positions of a rectangle are a parallelogram; this is the extent of its intersection with a strip.
+    /// The positions of a rectangle form a parallelogram. This is the extent of its intersection with a strip.
     fn columns(&self, out: Rect, (top, bottom): (f64, f64)) -> Option<(f64, f64)> {
         let corner = |x: i32, y: i32| {
             let (dx, dy) = (

@@ -1,8 +1,8 @@
-//! Row kernels: a body written once, compiled for every SIMD level.
+//! Row kernels: a body written once and compiled for every SIMD level.
 //!
-//! Rust never reorders floating-point arithmetic, so a loop over independent elements gives the same bits however wide
-//! the compiler makes it: [`for_each_level!`](crate::for_each_level). Kernels whose loads a compiler does not find are
-//! written in registers of [`lanes`].
+//! Rust never reorders floating-point arithmetic, so a loop over independent elements gives the same bits at any vector
+//! width: [`for_each_level!`](crate::for_each_level). Kernels for which a compiler does not find the best loads are written
+//! in registers of [`lanes`].
 
 pub mod bilinear;
 pub mod convert;
@@ -45,8 +45,8 @@ macro_rules! for_each_level {
     };
 }
 
-/// Whether `simd` allows AVX2 kernels and the processor runs them; the second is asked again here so that no value of
-/// `simd` can make a kernel unsound.
+/// Whether `simd` allows AVX2 kernels and the processor runs them. The processor is asked here, so no value of `simd` can
+/// make a kernel unsound.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx2(simd: evener_runtime::Simd) -> bool {

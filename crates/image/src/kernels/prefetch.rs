@@ -1,8 +1,8 @@
-//! Asking for memory before it is needed.
+//! Prefetching.
 
 use evener_runtime::buffer::aligned::LINE;
 
-/// Asks for every cache line of `samples`, to be in the private cache soon. Only a hint.
+/// Prefetches every cache line of `samples` into the private cache. Only a hint.
 #[inline]
 pub fn lines<T>(samples: &[T]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
-//! 3x3 neighbourhoods, several rows at a time.
+//! 3x3 stencils, several rows at a time.
 //!
-//! Every input row is combined along the row once, in registers, and serves the three output rows around it. Bound:
-//! three loads and one store for a register of outputs, about as long as the arithmetic of a Sobel magnitude.
+//! Every input row is combined horizontally once, in registers, and serves the three output rows around it. Bound: three
+//! loads and one store for a register of outputs, about as long as the arithmetic of a Sobel magnitude.
 
 use std::fmt::Debug;
 
@@ -10,12 +10,12 @@ use crate::kernels::STRIP;
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::row_view::RowView;
 
-/// A function of a 3x3 neighbourhood: the samples of each row are combined, then what the three rows gave.
+/// A function of a 3x3 neighbourhood: the samples of each row are combined, then the results of the three rows.
 pub trait Stencil3x3: Copy + Debug + Send + Sync + 'static {
-    /// Of the left, middle and right samples of a row; mark it `#[inline(always)]`.
+    /// Combines the left, middle and right samples of a row; mark it `#[inline(always)]`.
     fn horizontal<S: Lanes>(self, s: S, left: S::V, middle: S::V, right: S::V) -> [S::V; 2];
 
-    /// Of what the upper, middle and lower rows gave; mark it `#[inline(always)]`.
+    /// Combines the results of the upper, middle and lower rows; mark it `#[inline(always)]`.
     fn vertical<S: Lanes>(
         self,
         s: S,
@@ -25,17 +25,17 @@ pub trait Stencil3x3: Copy + Debug + Send + Sync + 'static {
     ) -> S::V;
 }
 
-/// The definition: of nine samples, row after row.
+/// The definition, for nine samples, row after row.
 pub fn eval<K: Stencil3x3>(kernel: K, s: &[f32]) -> f32 {
     let row = |r: usize| kernel.horizontal(Scalar, s[3 * r], s[3 * r + 1], s[3 * r + 2]);
     kernel.vertical(Scalar, row(0), row(1), row(2))
 }
 
-/// Outputs (x0, y) and on, in a plane of `width` x `height`; rows of `out`, at most [`STRIP`], have one length. Beyond
+/// Outputs (x0, y) and on, in a plane of `width` x `height`. The rows of `out`, at most [`STRIP`], have one length. Beyond
 /// the plane the edge samples repeat.
 ///
 /// # Panics
-/// If `lines` lacks a sample that is read, or there are more rows.
+/// If `lines` lacks a sample that is read, or `out` has more rows.
 pub fn rows<K: Stencil3x3>(
     simd: evener_runtime::Simd,
     kernel: K,
@@ -71,8 +71,8 @@ struct Ends {
 }
 
 for_each_width! {
-    /// Outputs of input rows that are one sample longer on either side where the plane goes on, two rows more than
-    /// `out`.
+    /// Rows of outputs. `input` has two rows more than `out`. They are one sample longer on each side that is no end of the
+    /// plane.
     fn rows_of<K: Stencil3x3>(wide n, kernel: K, ends: Ends, input: &[&[f32]], out: &mut [&mut [f32]]) = rows_body;
 }
 
@@ -101,7 +101,7 @@ fn rows_body<S: Lanes, K: Stencil3x3>(
             break;
         }
         at = (at + S::N).min(last);
-        // Two registers side by side, for half the bookkeeping.
+        // Two registers at a time, for half the overhead.
         while at + 2 * S::N <= last {
             // SAFETY: as above; no end of the plane is in here.
             unsafe { strip::<S, K, 2>(s, kernel, input, before, at, (false, false), out) };
@@ -147,7 +147,7 @@ unsafe fn strip<S: Lanes, K: Stencil3x3, const U: usize>(
     }
 }
 
-/// What the kernel makes of a row around the samples at `here`.
+/// The horizontal part of the kernel for the samples at `here`.
 ///
 /// # Safety
 /// `N` samples are there, and one before and after unless it ends there, which `left` and `right` say.
@@ -175,7 +175,7 @@ unsafe fn combined<S: Lanes, K: Stencil3x3>(
     }
 }
 
-/// The nine taps of a 3x3 neighbourhood, row after row, one run of outputs after the other.
+/// Outputs from runs of taps: tap after tap, row after row, each for all outputs.
 pub fn eval_runs<K: Stencil3x3>(
     simd: evener_runtime::Simd,
     kernel: K,
@@ -214,7 +214,7 @@ fn runs_body<S: Lanes, K: Stencil3x3>(s: S, kernel: K, samples: &[f32], out: &mu
     }
 }
 
-/// What the kernel makes of a row whose taps lie `n` samples from each other.
+/// The horizontal part of the kernel for taps that are `n` samples apart.
 ///
 /// # Safety
 /// `N` samples at each of the three are inside one allocation.

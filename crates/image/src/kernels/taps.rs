@@ -1,7 +1,7 @@
-//! The taps of bilinear sampling for a run of outputs that need not lie beside each other.
+//! The taps of bilinear sampling for a run of outputs at any positions.
 //!
-//! [`bilinear::rows`](super::bilinear::rows) computes whole rows from stored samples. Here the four samples are
-//! somewhere else yet, so that positions and blending are two steps.
+//! [`bilinear::rows`](super::bilinear::rows) computes whole rows from stored samples. Here the samples have to be pulled
+//! first, so positions and blending are two steps.
 
 use super::bilinear::{Edge, Map, blend};
 use super::lanes::Scalar;
@@ -31,8 +31,7 @@ impl TapRun {
         self.fy.resize(n, 0.0);
     }
 
-    /// Moves the outputs that read something to the front, in order. Gives how many they are, and in `places`
-    /// where each was.
+    /// Moves the outputs that have taps to the front, in order. Returns their number, and in `places` where each was.
     ///
     /// # Panics
     /// If `places` is shorter than the run.
@@ -71,7 +70,7 @@ fn positions_body<M: Map>(
     let repeat = edge == Edge::Repeat;
     for i in 0..n {
         let (sx, sy) = map.at(Scalar, xs[i] as f32, ys[i] as f32);
-        // No short circuit: the loop shall have no branches.
+        // Without short circuits, so that the loop has no branches.
         let inside = (sx >= 0.0) & (sx <= right) & (sy >= 0.0) & (sy <= bottom);
         let (cx, cy) = (sx.max(0.0).min(right), sy.max(0.0).min(bottom));
         let (sx, sy) = if inside { (sx, sy) } else { (cx, cy) };

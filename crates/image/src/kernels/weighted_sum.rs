@@ -1,15 +1,15 @@
-//! Weighted sums of samples: what smoothing and shrinking are made of.
+//! Weighted sums of samples, for smoothing and shrinking.
 
 use crate::for_each_level;
 use crate::row_view::RowView;
 
 /// The samples that neighbouring outputs read, tap by tap.
 pub trait Taps {
-    /// Those of tap `k` for the outputs from `at` on.
+    /// The samples of tap `k` for the outputs from `at` on.
     fn tap(&self, k: usize, at: usize) -> &[f32];
 }
 
-/// Taps one below the other.
+/// Taps in one column.
 pub struct VerticalTaps<'a> {
     /// The samples.
     pub lines: RowView<'a>,
@@ -17,7 +17,7 @@ pub struct VerticalTaps<'a> {
     pub top: i32,
     /// The last row of the plane.
     pub bottom: i32,
-    /// Where in a row output 0 lies.
+    /// Position of output 0 in a row.
     pub first: usize,
 }
 
@@ -28,7 +28,7 @@ impl Taps for VerticalTaps<'_> {
     }
 }
 
-/// Taps side by side, tap 0 of output 0 first.
+/// Taps in one row, tap 0 of output 0 first.
 pub struct HorizontalTaps<'a>(pub &'a [f32]);
 
 impl Taps for HorizontalTaps<'_> {
@@ -38,7 +38,7 @@ impl Taps for HorizontalTaps<'_> {
     }
 }
 
-/// Taps one below the other, gathered: tap k of the outputs begins at `k * stride`.
+/// Taps that were gathered: tap k of the outputs begins at `k * stride`.
 pub struct GatheredTaps<'a> {
     /// The samples.
     pub samples: &'a [f32],
@@ -53,12 +53,12 @@ impl Taps for GatheredTaps<'_> {
     }
 }
 
-/// Outputs computed together, few enough that their sums stay in the first cache.
+/// Outputs computed together, so few that their sums stay in the level-1 cache.
 pub const RUN: usize = 512;
 
 #[inline(always)]
 fn weighted_sums_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
-    // Four taps at a time, so that a sum is loaded and stored once for four of them; the order is that of one by one.
+    // Four taps at a time, so that a sum is loaded and stored once for four of them. The order is the same as one by one.
     let (fours, rest) = weights.as_chunks::<4>();
     for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
         let n = run.len();
@@ -105,19 +105,19 @@ pub fn weighted_sum(weights: &[f32], samples: impl Iterator<Item = f32>) -> f32 
         .fold(0.0, |sum, (w, s)| w.mul_add(s, sum))
 }
 
-/// What each of neighbouring outputs weighs: as many samples side by side for each, from wherever it says.
+/// The windows of neighbouring outputs: a number of consecutive samples for each, and their weights.
 pub struct Windows<'a> {
-    /// Where in a row the samples of each output begin.
+    /// Position in a row of the first sample of each output.
     pub first: &'a [u32],
     /// The weights of each output, one after the other.
     pub weights: &'a [f32],
-    /// How many each output has.
+    /// Samples of each output.
     pub taps: usize,
 }
 
 #[inline(always)]
 fn window_sums_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
-    // What has a length that is known takes no loop and one test of where it ends.
+    // With a constant length there is no loop and one bounds check.
     match windows.taps {
         2 => fixed_window_sums::<2>(windows, samples, origin, out),
         3 => fixed_window_sums::<3>(windows, samples, origin, out),
@@ -156,9 +156,9 @@ fn fixed_window_sums<const TAPS: usize>(
 }
 
 for_each_level! {
-    /// Sum of weight times sample over the window of each output, in order; `samples` begins at place `origin` of the
-    /// row. Outputs are computed one by one, but many are under way at once. Bound: two loads a tap, which makes this
-    /// most of a plane's time: 1920x1080 to 960x540 takes 1.0 ms on one thread of a Xeon with AVX-512, and FFmpeg's
-    /// scaler, whose sums are of 16-bit integers, 0.4 ms.
+    /// Sum of weight times sample over the window of each output, in order. `samples` begins at position `origin` of the
+    /// row. Outputs are computed one by one, but many are in flight at once. Bound: two loads a tap, which is most of the
+    /// time of a plane. 1920x1080 to 960x540 takes 1.0 ms on one thread of a Xeon with AVX-512. FFmpeg's scaler, whose sums
+    /// are of 16-bit integers, takes 0.4 ms.
     pub fn window_sums(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) = window_sums_body;
 }

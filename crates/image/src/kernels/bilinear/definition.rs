@@ -1,17 +1,17 @@
-//! What bilinear sampling gives, whichever kernel computes it.
+//! The definition of bilinear sampling, which all kernels follow.
 
 use std::fmt::Debug;
 
 use crate::format::Size;
 use crate::kernels::lanes::Lanes;
 
-/// Where an output sample reads its source: positions in samples, pixel centres at integers.
+/// The source position of each output, in samples, with pixel centres at integers.
 pub trait Map: Debug + Send + Sync {
     /// Source positions of outputs (x, y). Mark it `#[inline(always)]`: it is compiled into every SIMD variant.
     fn at<S: Lanes>(&self, s: S, x: S::V, y: S::V) -> (S::V, S::V);
 
-    /// Whether the columns of positions never fall from one output of a row to the next, and whether the rows of them
-    /// do not; where one of them does, it never rises. `None` where they may do both.
+    /// Whether the columns of positions never fall from one output of a row to the next, and whether their rows never fall.
+    /// If one of them falls, it never rises. `None` if one may do both.
     fn monotonic(&self) -> Option<(bool, bool)> {
         None
     }
@@ -20,9 +20,9 @@ pub trait Map: Debug + Send + Sync {
 /// What lies outside the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Edge {
-    /// This value where the position is outside \[0, W-1\] x \[0, H-1\].
+    /// This value, if the position is outside \[0, W-1\] x \[0, H-1\].
     Fill(f32),
-    /// Positions are moved to the nearest inside.
+    /// The sample at the nearest position inside.
     Repeat,
 }
 
@@ -67,7 +67,7 @@ pub fn tap(sx: f32, sy: f32, plane: Size, edge: Edge) -> Option<Tap> {
     })
 }
 
-/// Between the four samples of a tap: along both rows, then between them.
+/// Blends the four samples of a tap: along both rows, then between the rows.
 #[inline(always)]
 pub fn blend(upper: [f32; 2], lower: [f32; 2], fx: f32, fy: f32) -> f32 {
     let u = fx.mul_add(upper[1] - upper[0], upper[0]);
@@ -75,17 +75,17 @@ pub fn blend(upper: [f32; 2], lower: [f32; 2], fx: f32, fy: f32) -> f32 {
     fy.mul_add(l - u, u)
 }
 
-/// A warp of a plane: each sample goes through `before`, then they are blended, then each output through `after`.
+/// A warp of a plane: `before` maps each sample, the samples are blended, and `after` maps each output.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling<'a, M, B, A> {
-    /// Where outputs read.
+    /// The source positions.
     pub map: &'a M,
     /// What lies outside.
     pub edge: Edge,
     /// Size of the plane.
     pub plane: Size,
-    /// Of every sample; fill does not go through it.
+    /// Maps every sample, but not fill.
     pub before: B,
-    /// Of every output.
+    /// Maps every output.
     pub after: A,
 }

@@ -1,8 +1,8 @@
 //! Bilinear sampling at computed positions: the kernel of every warp.
 //!
-//! Bound: per output sample one 64-bit load in each of two rows and one of the place where they lie: 24 loads for 8
-//! samples, 12 cycles on a core with two load ports, 8 on one with three; some 37 vector operations
-//! go with them, 13 cycles on three units. A gather would read each of the four taps by itself.
+//! Bound: per output sample one 64-bit load in each of two rows, and a load of their position. That is 24 loads for 8
+//! samples: 12 cycles on a core with two load ports, 8 on one with three. About 37 vector operations go with them, 13 cycles
+//! on three units. A gather would load each of the four taps by itself.
 
 pub mod batched;
 mod definition;
@@ -23,8 +23,8 @@ use crate::kernels::lanes::Scalar;
 use crate::kernels::pointwise::Pointwise;
 use crate::row_view::RowView;
 
-/// Rows y, y + 1 and on of outputs, all from column x0 on and of one length. `lines` covers every tap that is not fill,
-/// and nothing outside the plane.
+/// Rows y, y + 1 and on of outputs, all from column x0 on and of one length. `lines` covers every tap that is not fill, and
+/// no sample outside the plane.
 pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,

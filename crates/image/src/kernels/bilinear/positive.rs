@@ -1,15 +1,18 @@
 //! Where a blend of four samples is above 0.
 //!
-//! In exact arithmetic it is where one of them is that has a weight, however large they are; so a threshold before a
-//! warp and `binary` after it might as well be a step before it. Rounding keeps that but for two things: a product may
-//! be too small for any number above 0, and of a sum of very unequal terms only the larger may remain.
+//! In exact arithmetic it is above 0 if a sample with a weight is, however large the samples are. So a threshold before a
+//! warp and `binary` after it could be a step before it. Rounding keeps that, with two exceptions: a product may be too small
+//! for any number above 0, and of a sum of very unequal terms only the larger may remain.
 //!
-//! Along a row the weights are 1-f and f, the blend is a + f(b-a), rounded twice. For a, b up to 1.25, each 0 or at
-//! least [`LEAST`]: rounding keeps order, so b-a is not below -a, and f < 1 leaves at least a(1-f), of which no f near
-//! 1 makes less than 2⁻²⁴ a; f = 1 gives more than 0 if b is, since what b-a loses to rounding is less than b.
-//! a = 0 leaves fb. So it is above 0 as it should be if f is 0 or no less than `SMALL`. Between the two rows that
-//! are blended so, the same holds, but that one may be as small as f or 1-f makes it: where the lower one's weight is
-//! 1, what it has must not vanish beside the upper one, so no f may be so near 0 or 1 that it does.
+//! Along a row the weights are 1-f and f, and the blend is a + f(b-a), rounded twice. Let a and b be up to 1.25, each 0 or at
+//! least [`LEAST`].
+//! - If f < 1: rounding keeps order, so b-a is not below -a, and at least a(1-f) remains, which is not below 2⁻²⁴ a.
+//! - If f = 1: the blend is above 0 if b is, since what b-a loses to rounding is less than b.
+//! - If a = 0: the blend is fb.
+//!
+//! So the blend has the right sign if f is 0 or at least `SMALL`. The same holds between the two rows, but one of them may be
+//! as small as f or 1-f makes it. If the weight of the lower one is 1, it must not vanish in the sum with the upper one, so no
+//! f may be so near 0 or 1 that it would.
 
 use evener_runtime::Simd;
 
@@ -19,7 +22,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::lanes::Lanes;
 
-/// The least sample above 0 that [`keeps_positive`] speaks of; the largest is 1.25, more than any code means.
+/// The least sample above 0 for which [`keeps_positive`] holds. The largest is 1.25, more than any code means.
 pub const LEAST: f32 = 1.0 / 1024.0;
 
 /// Weights below this, but not 0, make products that may vanish.
@@ -28,7 +31,7 @@ const SMALL: f32 = 1e-15;
 /// Weights nearer to 0 or 1 than this, but neither, make sums where one term may vanish.
 const NEAR: f32 = 1.0 / 128.0;
 
-/// Whether of each output in `out` it is certain that it is above 0 as it would be with a 1 for every sample above 0.
+/// Whether every output in `out` is certain to be above 0 exactly if it would be with a 1 for every sample above 0.
 pub fn keeps_positive<M: Map>(simd: Simd, (map, edge, plane): (&M, Edge, Size), out: Rect) -> bool {
     let mut certain = true;
     look(simd, out.width(), map, edge, plane, out, &mut certain);

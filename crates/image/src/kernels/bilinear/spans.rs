@@ -1,4 +1,4 @@
-//! Which outputs of some rows are not fill.
+//! The outputs of some rows that are not fill.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -8,12 +8,11 @@ use crate::format::Size;
 use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Of `n` outputs from (x, y) on, and as many of each row after it, those that are not fill: `None` where nothing is
-/// known of the way that the map's positions go.
+/// The ranges of outputs that are not fill, among `n` outputs from (x, y) on and as many of each row after it. `None` if the
+/// map is not monotonic.
 ///
-/// Where it is, they lie side by side. Of the four conditions for a position to lie in the plane two hold from some
-/// output of a row on, two up to some output. A lane searches a row for how many outputs come before the former hold,
-/// and for how many the latter do.
+/// With a monotonic map these outputs are consecutive. Of the four conditions for a position to be in the plane, two hold
+/// from some output of a row on and two up to some output. A lane searches a row for both outputs.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn spans<M: Map>(
@@ -25,8 +24,8 @@ pub(super) fn spans<M: Map>(
 ) -> Option<[Range<usize>; STRIP]> {
     let (right, down) = map.monotonic()?;
     let y = s.count(y as f32);
-    // All bits of the lanes where the conditions that hold from some output on do so for the one before the `count`th,
-    // and of those where the ones that hold up to some output do.
+    // For the output before the `count`th: all bits of the lanes in which the conditions that hold from some output on are
+    // met, and of those in which the conditions that hold up to some output are met.
     let hold = |count: __m256i| {
         let i = _mm256_add_epi32(count, _mm256_set1_epi32(x - 1));
         let (sx, sy) = map.at(s, _mm256_cvtepi32_ps(i), y);

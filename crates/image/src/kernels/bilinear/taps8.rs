@@ -7,8 +7,8 @@ use super::definition::{Edge, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Outputs whose places are computed ahead of the sampling: enough for that to be in full flow, few enough for what
-/// some rows of them read to stay in the nearest cache.
+/// Outputs whose positions are computed before their samples: enough for both loops to run well, and few enough that what
+/// some rows of them read stays in the level-1 cache.
 pub(super) const RUN: usize = 128;
 
 /// The taps of eight outputs, as [`Tap`](super::definition::Tap) has them for one.
@@ -21,11 +21,11 @@ pub(super) struct Taps8 {
     pub(super) fx: __m256,
     /// Weights of the lower samples.
     pub(super) fy: __m256,
-    /// All bits of a lane where its output has taps, none where it is fill.
+    /// All bits of a lane if its output has taps, none if it is fill.
     pub(super) inside: __m256,
 }
 
-/// All bits of a lane where the position (sx, sy) lies in the plane, none where it does not or is no number.
+/// All bits of a lane if the position (sx, sy) is in the plane, none if it is not or is no number.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
@@ -38,7 +38,7 @@ fn inside(s: Avx2, plane: Size, (sx, sy): (__m256, __m256)) -> __m256 {
     _mm256_and_ps(within(sx, plane.w), within(sy, plane.h))
 }
 
-/// Of `n` outputs from (x, y) on, one to [`RUN`], those from the first to the last that are not fill.
+/// The range from the first to the last output that is not fill, among `n` outputs from (x, y) on, one to [`RUN`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn span<M: Map>(
@@ -63,9 +63,9 @@ pub(super) fn span<M: Map>(
 }
 
 impl Taps8 {
-    /// Of the source positions (sx, sy) in a plane, or `None` if all are fill. Columns and rows are those between the
-    /// least and the most, which have to hold all that are not fill; so nothing outside is read for those that are, nor
-    /// for positions that are no numbers.
+    /// The taps of the source positions (sx, sy) in a plane, or `None` if all are fill. Columns and rows are clamped to
+    /// ranges that hold all taps that are not fill. So nothing outside is read for fill and for positions that are no
+    /// numbers.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn new(
@@ -107,7 +107,7 @@ impl Taps8 {
         })
     }
 
-    /// Where the upper left samples lie, in samples from the one at `origin` where rows are `stride` apart.
+    /// Offsets of the upper left samples from the one at `origin`, if rows are `stride` apart.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn places(&self, origin: (i32, i32), stride: usize) -> [u32; 8] {

@@ -9,7 +9,7 @@ use crate::kernels::has_avx2;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::pointwise::Pointwise;
 
-/// `false` if the processor or `simd` does not allow it, or the rows are shorter than a register.
+/// Returns `false` if the processor or `simd` does not allow it, or the rows are shorter than a register.
 pub(super) fn interleave<P: Pointwise>(
     simd: Simd,
     rows: &[&[f32]; BATCH],
@@ -83,7 +83,7 @@ unsafe fn interleave_avx2<P: Pointwise>(
     }
 }
 
-/// Bytes that bits of samples are put into at once.
+/// Bytes of bits that are made at once.
 const BITS: usize = 32;
 
 /// # Safety

@@ -1,4 +1,4 @@
-//! Rows of several frames side by side: sample x of frame f lies at `x * BATCH + f`.
+//! Interleaved rows of several frames: sample x of frame f is at `x * BATCH + f`.
 //!
 //! What depends on the position alone is then the same for a whole register. A warp, which has to fetch four samples
 //! from anywhere for each output, fetches four registers for the outputs of all frames instead.
@@ -6,9 +6,9 @@
 //! Bound: for a register of outputs four loads and a store, and 24 shuffles for 64 samples each way between frames and
 //! lanes: 0.5 cycles a sample on a core with two load ports, against 1.5 of [`bilinear::rows`](super::bilinear::rows).
 //!
-//! Samples that a step has made 0 and 1 take a bit each, so those of all frames a byte. To make it takes an operation
-//! or two for eight samples, and to read it a load more, of the register that a table has for it; but the planes of
-//! eight frames take as many bytes as there are samples in one, and large ones, too, stay in a cache.
+//! Samples that a step has made 0 and 1 take a bit each, those of all frames a byte. Making the byte takes an operation or
+//! two for eight samples, and reading it one more load, of a register from a table. But the planes of eight frames take only
+//! a byte for each sample of one frame, so large ones stay in a cache, too.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -22,10 +22,10 @@ use super::BATCH;
 use super::lanes::Scalar;
 use super::pointwise::Pointwise;
 
-/// Puts a row of each frame, mapped, side by side.
+/// Maps and interleaves a row of each frame.
 ///
 /// # Panics
-/// If the rows differ in length, or `to` has not room for all.
+/// If the rows differ in length, or `to` does not have room for all.
 pub fn interleave<P: Pointwise>(simd: Simd, rows: &[&[f32]; BATCH], point: P, to: &mut [f32]) {
     let n = rows[0].len();
     assert!(rows.iter().all(|row| row.len() == n) && to.len() == n * BATCH);
@@ -41,7 +41,7 @@ pub fn interleave<P: Pointwise>(simd: Simd, rows: &[&[f32]; BATCH], point: P, to
     }
 }
 
-/// Puts a row of each frame side by side in bits: bit f of byte x says whether sample x of frame f is above `step`.
+/// Interleaves a row of each frame as bits: bit f of byte x says whether sample x of frame f is above `step`.
 ///
 /// # Panics
 /// If the rows differ in length from each other or from `to`.
@@ -58,10 +58,10 @@ pub fn interleave_bits(simd: Simd, rows: &[&[f32]; BATCH], step: f32, to: &mut [
     }
 }
 
-/// Takes rows that lie side by side apart.
+/// Splits an interleaved row into a row of each frame.
 ///
 /// # Panics
-/// If the rows differ in length, or `from` has not as many samples.
+/// If the rows differ in length, or `from` does not have as many samples.
 pub fn deinterleave(simd: Simd, from: &[f32], rows: &mut [&mut [f32]; BATCH]) {
     let n = rows[0].len();
     assert!(rows.iter().all(|row| row.len() == n) && from.len() == n * BATCH);

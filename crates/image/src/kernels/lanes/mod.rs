@@ -1,8 +1,8 @@
-//! Registers of f32 lanes: what a kernel is written in when the compiler's own vectors are not good enough.
+//! Registers of f32 lanes, for kernels that the compiler does not vectorise well.
 //!
-//! A kernel is a body generic over [`Lanes`]; [`for_each_width!`](crate::for_each_width) compiles it for every register
-//! width and calls the widest that the SIMD level allows. A value of an implementing type is the proof that the
-//! processor has the instructions, so that arithmetic is safe to call.
+//! A kernel is a body generic over [`Lanes`]. [`for_each_width!`](crate::for_each_width) compiles it for every register
+//! width and calls the widest that the SIMD level allows. A value of an implementing type proves that the processor has the
+//! instructions, so arithmetic is safe to call.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -80,7 +80,7 @@ mod tests {
         let mut out = [0.0; MOST];
         // SAFETY: longer than every register.
         unsafe { s.store(v, out.as_mut_ptr()) };
-        // Which NaN comes out is nobody's business.
+        // All NaNs count as equal.
         if out[at].is_nan() {
             f32::NAN.to_bits()
         } else {

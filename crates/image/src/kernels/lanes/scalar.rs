@@ -1,6 +1,6 @@
 use super::vector::Lanes;
 
-/// One lane, on every processor: what the others are held against.
+/// One lane, on every processor. The other widths are compared with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
 

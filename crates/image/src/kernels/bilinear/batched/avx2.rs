@@ -12,12 +12,12 @@ use crate::kernels::interleaved::transposed;
 use crate::kernels::lanes::{Avx2, Lanes};
 use crate::kernels::pointwise::{Pointwise, Same};
 
-/// Where registers of the samples of all frames come from.
+/// Loads of the samples of all frames.
 trait LoadBatch: Copy {
-    /// Those of a place. Mark it `#[inline(always)]`.
+    /// The samples at a position. Mark it `#[inline(always)]`.
     ///
     /// # Safety
-    /// The place is one of the block's.
+    /// The position is in the block.
     unsafe fn of(self, s: Avx2, place: usize) -> __m256;
 }
 
@@ -58,7 +58,7 @@ static BIT_VALUES: BitValues = {
     BitValues(values)
 };
 
-/// `false` where the processor or `simd` does not allow it, or the row or the block is too small.
+/// Returns `false` if the processor or `simd` does not allow it, or the row or the block is too small.
 pub(super) fn row<M: Map, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, Same, A>,
@@ -87,7 +87,7 @@ pub(super) fn row<M: Map, A: Pointwise>(
     true
 }
 
-/// Where eight outputs read.
+/// The taps of eight outputs.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Taps {
@@ -96,7 +96,7 @@ struct Taps {
     /// Weights of the right and lower samples.
     fx: [f32; BATCH],
     fy: [f32; BATCH],
-    /// A bit for each output that has taps; the others are fill.
+    /// A bit for each output, set if it has taps; the others are fill.
     inside: u32,
 }
 
@@ -140,8 +140,8 @@ impl Taps {
     }
 }
 
-/// Places of some outputs first, then their samples: what is read from memory by itself need not be taken out of a
-/// register, which has few ports for it.
+/// Computes the positions of some outputs first, then their samples. A position that is loaded from memory need not be
+/// extracted from a register, for which there are few ports.
 ///
 /// # Safety
 /// `from` has the samples of `block`, which has two rows and columns at least, or none. There are [`BATCH`] outputs or
@@ -159,7 +159,7 @@ unsafe fn run_by_run<M: Map, A: Pointwise, R: LoadBatch>(
     let mut taps = [Taps::NONE; RUN / BATCH];
     for start in (0..n).step_by(RUN) {
         let eights = (n - start).min(RUN).div_ceil(BATCH);
-        // The last ones may be some of those before.
+        // The last eight may overlap the ones before.
         let place = |eight: usize| (start + eight * BATCH).min(n - BATCH);
         for (eight, taps) in taps[..eights].iter_mut().enumerate() {
             *taps = Taps::new(s, sampling, block, (x + place(eight) as i32, y));

@@ -1,4 +1,4 @@
-//! Bilinear sampling of several frames that lie side by side: for each output position four loads serve all of them.
+//! Bilinear sampling of interleaved frames: for each output position four loads serve all frames.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -11,17 +11,17 @@ use crate::kernels::BATCH;
 use crate::kernels::lanes::Scalar;
 use crate::kernels::pointwise::{Pointwise, Same};
 
-/// Samples of several frames, side by side.
+/// Interleaved samples.
 #[derive(Clone, Copy, Debug)]
 pub enum Samples<'a> {
-    /// [`BATCH`] values for each place.
+    /// [`BATCH`] values for each position.
     Values(&'a [f32]),
-    /// A byte for each place, whose bits are the frames' samples: 0 or 1.
+    /// A byte for each position, whose bits are the frames' samples: 0 or 1.
     Bits(&'a [u8]),
 }
 
 impl Samples<'_> {
-    /// How many places there are.
+    /// The number of positions.
     fn places(&self) -> usize {
         match self {
             Samples::Values(values) => values.len() / BATCH,
@@ -38,7 +38,7 @@ impl Samples<'_> {
     }
 }
 
-/// A rectangle of a plane of several frames, side by side.
+/// A rectangle of an interleaved plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     samples: Samples<'a>,
@@ -47,10 +47,10 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Rows of `rect` one after the other, `stride` samples of a frame apart.
+    /// The contiguous rows of `rect`, `stride` samples of a frame apart.
     ///
     /// # Panics
-    /// If they do not all lie in `samples`, or `stride` is less than the width of `rect`.
+    /// If `samples` does not have all of them, or `stride` is less than the width of `rect`.
     pub fn new(samples: Samples<'a>, stride: usize, rect: Rect) -> Self {
         assert!(stride >= rect.width() && samples.places() >= rect.height() * stride);
         Block {
@@ -66,11 +66,11 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Where outputs go.
+/// The layout of outputs.
 pub enum Out<'a, 'b> {
-    /// Side by side.
+    /// An interleaved row.
     Interleaved(&'a mut [f32]),
-    /// Into a row of each frame, all of one length.
+    /// A row of each frame, all of one length.
     Planar(&'a mut [&'b mut [f32]; BATCH]),
 }
 
@@ -83,8 +83,8 @@ impl Out<'_, '_> {
     }
 }
 
-/// Outputs (x0, y) and on of every frame. `block` holds every tap that is not fill, and nothing outside the plane,
-/// which has at least 2 x 2 samples.
+/// Outputs (x0, y) and on of every frame. `block` holds every tap that is not fill, and no sample outside the plane, which
+/// has at least 2 x 2 samples.
 pub fn row<M: Map, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, Same, A>,

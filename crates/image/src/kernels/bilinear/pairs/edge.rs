@@ -1,4 +1,4 @@
-//! Outputs some of which are fill or read at the source's edge.
+//! Outputs of which some are fill or read at the edge of the source.
 
 use std::arch::x86_64::*;
 
@@ -10,8 +10,8 @@ use crate::kernels::bilinear::taps8::{Taps8, span};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
 
-/// At most a run of outputs from (x, y) on, and says whether they are all fill. `tried` is whether to sample all of
-/// them has been in vain, `sides` whether some of the first or the last may be fill.
+/// Computes at most a run of outputs from (x, y) on. Returns whether they are all fill. `tried` says that sampling all of
+/// them has failed, `sides` that some of the first or the last may be fill.
 #[cold]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
@@ -46,7 +46,7 @@ pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
     false
 }
 
-/// At most eight outputs from (x, y) on, from anywhere.
+/// Computes at most eight outputs from (x, y) on, with any positions.
 #[inline(always)]
 fn some<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
@@ -70,7 +70,7 @@ fn some<M: Map, B: Pointwise, A: Pointwise>(
     }
 }
 
-/// Outputs that read positions anywhere.
+/// Outputs with any positions.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn anywhere<M: Map, B: Pointwise, A: Pointwise>(

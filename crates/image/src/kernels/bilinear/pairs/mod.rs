@@ -1,7 +1,7 @@
-//! Bilinear sampling on x86-64: the two samples of a row are read as one number of 64 bits.
+//! Bilinear sampling on x86-64: the two samples of a row are loaded as one number of 64 bits.
 //!
-//! Places and weights of a run of outputs come first (`run.rs`), then their samples; what lies outside the source or at
-//! its edge goes its own way (`edge.rs`). A source that no private cache holds is asked for ahead (`prefetcher.rs`).
+//! Positions and weights of a run of outputs are computed first (`run.rs`), then their samples. Outputs outside the source
+//! or at its edge are computed apart (`edge.rs`). A source that no private cache holds is prefetched (`prefetcher.rs`).
 
 mod edge;
 mod prefetcher;
@@ -26,7 +26,7 @@ use crate::row_view::RowView;
 /// Samples of the largest ring that a worker keeps in its private cache.
 const NEAR: usize = 1 << 18;
 
-/// Rows, where the processor and the memory allow it; otherwise says that they were left.
+/// Computes rows. Returns `false` if the processor or the layout of the source does not allow it.
 pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     simd: Simd,
     sampling: &Sampling<'_, M, B, A>,
@@ -45,7 +45,7 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
     true
 }
 
-/// Rows go together, a run of each before the next run, since they read mostly the same samples.
+/// Computes a run of each row before the next run, since rows read mostly the same samples.
 #[target_feature(enable = "avx2,fma")]
 fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     s: Avx2,
@@ -72,7 +72,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
             longest = longest.max(span.len());
         }
         let (last, y_last) = (&spans[rows.len() - 1], y0 + rows.len() as i32 - 1);
-        // What comes after fill is mostly fill.
+        // Fill mostly follows fill.
         let mut all_fill = false;
         for first in (0..longest).step_by(RUN) {
             let next = last.start + first + RUN;
@@ -99,8 +99,8 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
     }
 }
 
-/// At least eight and at most a run of outputs from (x, y) on, if all their samples are in the view, and says so. The
-/// last eight may be some of those before.
+/// Computes at least eight and at most a run of outputs from (x, y) on. Returns `false` if some of their samples are not in
+/// the view. The last eight may overlap the ones before.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sampled<M: Map, B: Pointwise, A: Pointwise>(

@@ -1,4 +1,4 @@
-//! Asking for samples before they are needed.
+//! Prefetching of slanted reads.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use crate::kernels::bilinear::definition::Map;
 use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Outputs to a line of the source from which on hardware fetches lines in time.
+/// Outputs per row of the source from which on hardware prefetches in time.
 const FLAT: u32 = 11;
 
-/// Where a run of outputs reads, to be asked for while the one before it is computed: bit by bit, since few lines can
-/// be on their way at once.
+/// The positions of a run of outputs, which are prefetched while the run before it is computed. They are prefetched a few at
+/// a time, since few cache lines can be in flight at once.
 pub(super) struct Prefetcher {
     places: [u32; RUN],
-    /// Those that have not been asked for.
+    /// Positions that have not been prefetched.
     left: Range<usize>,
-    /// How many to ask for at once.
+    /// Positions to prefetch in a step.
     share: usize,
 }
 
@@ -31,8 +31,7 @@ impl Prefetcher {
         }
     }
 
-    /// Goes on to the outputs from (x, y) on, if they read so many lines of the source that no hardware sees them
-    /// coming.
+    /// Starts with the outputs from (x, y) on, if they read so many rows of the source that hardware does not prefetch them.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn run<M: Map>(
@@ -56,7 +55,7 @@ impl Prefetcher {
         };
         let (_, rows) = place(0, RUN as i32 / 8);
         let lines = _mm256_extract_epi32::<7>(rows) - _mm256_extract_epi32::<0>(rows);
-        // A sample of every line, not of every output.
+        // One sample of every row, not of every output.
         let step = match RUN as u32 / lines.unsigned_abs().max(1) {
             FLAT.. => {
                 self.left = 0..0;
@@ -79,7 +78,7 @@ impl Prefetcher {
         }
     }
 
-    /// Asks for some of them: for all while a strip of rows is computed.
+    /// Prefetches some positions; all of them after a strip of rows.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn step(&mut self, view: &SourceView<'_>) {

@@ -1,4 +1,4 @@
-//! Where a run of outputs reads.
+//! The positions of a run of outputs.
 
 use std::arch::x86_64::*;
 
@@ -7,10 +7,10 @@ use crate::kernels::bilinear::definition::Map;
 use crate::kernels::bilinear::taps8::RUN;
 use crate::kernels::lanes::{Avx2, Lanes};
 
-/// Where the outputs of a run read, eight by eight.
+/// The positions and weights of a run of outputs, eight by eight.
 #[repr(align(64))]
 pub(super) struct Run {
-    /// Where the upper left samples lie.
+    /// Offsets of the upper left samples.
     pub at: [i32; RUN],
     /// Weights of the right and lower samples.
     pub fx: [f32; RUN],
@@ -27,8 +27,8 @@ impl Run {
     }
 }
 
-/// Places and weights of the outputs (x, y) to (x + n, y), eight by eight, the last eight from x + n - 8 on, if each
-/// has its four samples in the view, and says so.
+/// Computes positions and weights of the outputs (x, y) to (x + n, y), eight by eight, the last eight from x + n - 8 on.
+/// Returns whether each has its four samples in the view.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn locate<M: Map>(
@@ -56,8 +56,8 @@ pub(super) fn locate<M: Map>(
     at_most(most.0, view.x) && at_most(most.1, view.y)
 }
 
-/// How far a position is beyond `first`: numbers from 0 on have the order of their bits, and what is below `first`,
-/// below 0 or no number comes after all that have a place.
+/// How far a position is beyond `first`, in the order of bits, which is that of numbers from 0 on. Positions below `first`,
+/// below 0 or that are no numbers come after all that are in the view.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn beyond(v: __m256, first: i32) -> __m256i {
@@ -68,7 +68,7 @@ fn bits(v: i32) -> i32 {
     (v as f32).to_bits() as i32
 }
 
-/// Whether positions that are so far beyond the first of some whole numbers are less than 1 beyond the last.
+/// Whether positions that are `beyond` the first of a range are less than 1 beyond the last.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn at_most(beyond: __m256i, (first, last): (i32, i32)) -> bool {
@@ -76,8 +76,8 @@ fn at_most(beyond: __m256i, (first, last): (i32, i32)) -> bool {
     _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(beyond, most), most)) == -1
 }
 
-/// Places and weights of eight outputs, which become those from `i` on of the run. Gives the most that a column and a
-/// row are beyond the first ones of the view among theirs and `most`.
+/// Computes positions and weights of eight outputs as those from `i` on of the run. Returns the maxima of `most` and of how
+/// far their columns and rows are beyond the first ones of the view.
 ///
 /// # Safety
 /// Eight from `i` on are in a run.
