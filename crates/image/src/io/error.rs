@@ -1,4 +1,4 @@
-//! What can go wrong with video input and output.
+//! Errors of video input and output.
 
 use std::io;
 
@@ -54,7 +54,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Whoever read the output went away (`EPIPE`), as `head` does: usually a reason to end quietly.
+    /// The reader of the output closed the pipe (`EPIPE`), as `head` does: usually a reason to end quietly.
     #[error("{name}: the reader closed the pipe after {frames} frames")]
     ClosedPipe {
         /// The output.
@@ -98,7 +98,7 @@ pub enum Error {
         /// Bytes it should have.
         wanted: u64,
     },
-    /// A frame was passed that is not of the stream's format.
+    /// A frame that is not of the stream's format.
     #[error("{name}: the stream is {stream}, but a frame is {frame}; all frames must be alike")]
     FrameFormat {
         /// The input or output.
@@ -108,7 +108,7 @@ pub enum Error {
         /// The frame's format.
         frame: Box<Format>,
     },
-    /// Floats are for computing, no file format here keeps them.
+    /// Frames of floats, which no file format here keeps.
     #[error("{name}: frames of 32-bit floats cannot be written; convert them to 8 or 10 bits")]
     FloatFrames {
         /// The output.
@@ -166,19 +166,19 @@ pub enum Error {
         program: String,
         /// Whole frames passed before it failed.
         frames: u64,
-        /// Its words, or its exit status where it said nothing.
+        /// Its messages, or its exit status if there are none.
         said: String,
     },
-    /// A file of which FFmpeg could decode only a part.
+    /// A file that FFmpeg could decode only in part.
     #[error("{name}: is cut or damaged: ffmpeg {}", of_damage(*frames, *expected, said))]
     Damaged {
         /// The input.
         name: String,
         /// Frames that were read.
         frames: u64,
-        /// Frames there should be, where that is known.
+        /// Frames there should be, if that is known.
         expected: Option<u64>,
-        /// FFmpeg's words.
+        /// FFmpeg's messages.
         said: String,
     },
     /// FFmpeg cannot write files with that extension.
@@ -188,12 +188,12 @@ pub enum Error {
     NoEncoder {
         /// The output.
         name: String,
-        /// FFmpeg's words.
+        /// FFmpeg's messages.
         said: String,
     },
 }
 
-/// How far a program came, if it began.
+/// The frames before a failure, as a part of a sentence.
 fn after(frames: u64) -> String {
     match frames {
         0 => String::new(),
@@ -218,7 +218,7 @@ fn of_damage(frames: u64, expected: Option<u64>, said: &str) -> String {
 }
 
 impl Error {
-    /// The error of a failed write: a closed pipe and a full disk are told from the rest.
+    /// The error of a failed write. A closed pipe and a full disk have their own.
     pub(crate) fn of_write(name: &str, frames: u64, bytes: u64, reason: io::Error) -> Error {
         use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
         let name = name.to_owned();

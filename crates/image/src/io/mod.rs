@@ -1,7 +1,7 @@
 //! Video input and output: y4m files and pipes, everything else through FFmpeg, synthetic scenes.
 //!
-//! [`open_input`] and [`create_output`] choose by text, as command lines do; the kinds can be used by themselves.
-//! Inputs fill a [`Frame`](crate::Frame) at a time, outputs write one; neither starts a thread.
+//! [`open_input`] and [`create_output`] choose by name, as command lines do. Each kind can also be used directly. Inputs
+//! fill one [`Frame`](crate::Frame) at a time, and outputs write one. Neither starts a thread.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `null:`: frames go nowhere, for timing everything but the output.
+//! `null:`: frames are dropped, for timing everything but the output.
 
 use crate::frame::Frame;
 
@@ -9,7 +9,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// A fresh one.
+    /// An output without frames so far.
     pub fn new() -> Self {
         Null::default()
     }

@@ -1,4 +1,4 @@
-//! Inputs and outputs by their text, as a command line gives them.
+//! Inputs and outputs by name, as a command line gives them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// Frames in the whole stream, where that is known; through FFmpeg a good guess.
+    /// Frames of the whole stream, if known; an estimate for FFmpeg.
     pub fn frames(&self) -> Option<u64> {
         match self {
             Input::Y4m(reader) => reader.frames(),
@@ -56,7 +56,7 @@ impl Input {
         }
     }
 
-    /// What messages call the input.
+    /// The name of the input in messages.
     pub fn name(&self) -> &str {
         match self {
             Input::Y4m(reader) => reader.name(),
@@ -65,7 +65,7 @@ impl Input {
         }
     }
 
-    /// What a file that FFmpeg reads holds beside the frames.
+    /// What a file holds besides the frames, if FFmpeg reads it.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Input::Ffmpeg(decoder, ..) => Some(decoder.origin()),
@@ -78,7 +78,7 @@ impl Input {
         self.source_file().id()
     }
 
-    /// It as the source of an output.
+    /// The input as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         match self {
             Input::Y4m(reader) => reader.source_file(),
@@ -145,7 +145,7 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
         ));
     }
     let input = InputFile::open(Path::new(text))?;
-    // What was read from a pipe could not be given to FFmpeg: those are y4m without a look.
+    // Bytes that were read from a pipe could not be given to FFmpeg, so a pipe is y4m.
     if has_y4m_name(Path::new(text)) || !input.is_file() || begins_like_y4m(&input.file) {
         return y4m::Reader::from_input(input).map(Input::Y4m);
     }
@@ -185,7 +185,7 @@ impl Output {
         }
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         match self {
             Output::Y4m(writer) => writer.name(),
@@ -194,7 +194,7 @@ impl Output {
         }
     }
 
-    /// What of `origin` an output of this kind cannot hold, each as a part of a sentence.
+    /// What of `origin` the output cannot hold, each as a part of a sentence.
     pub fn lost(&self, origin: Option<&Origin>) -> Vec<String> {
         match (self, origin) {
             (Output::Null(_), _) | (Output::Y4m(_), None) => Vec::new(),
@@ -245,7 +245,7 @@ impl Output {
     pub fn abort(self) {}
 }
 
-/// An output that can be made, as far as its name tells.
+/// An output whose name is valid.
 pub struct Planned {
     text: OsString,
     kind: OutputKind,
@@ -259,12 +259,12 @@ enum OutputKind {
     Ffmpeg(Kind),
 }
 
-/// Looks at the name of an output before an input is read: `-` is the standard output (y4m), `null:` drops frames; a
-/// file is written as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and
-/// `./null:` are files.
+/// Checks the name of an output before an input is read. `-` is the standard output (y4m), and `null:` drops frames. A file
+/// is written as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and `./null:` are
+/// files.
 ///
 /// # Errors
-/// No file of that name can be made.
+/// No file of that name can be created.
 pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
@@ -294,11 +294,11 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
 }
 
 impl Planned {
-    /// Creates the output for frames of `format`. `source` is the file being read, which may not be the output; `origin`
-    /// is what the frames come from, of which is kept what the output can hold.
+    /// Creates the output for frames of `format`. `source` is the file being read, which may not be the output. The output
+    /// keeps what it can hold of `origin`, from which the frames come.
     ///
-    /// A new file is not more readable than its source. It is not waited for until it is on the disk: a video is large,
-    /// and can be made again from what it was made from.
+    /// A new file is not more readable than its source. It is not synced to the disk: a video is large and can be made again
+    /// from its source.
     ///
     /// # Errors
     /// The output is its source or cannot be created.

@@ -1,7 +1,7 @@
 //! `testsrc:`: a synthetic moving scene, the same on every machine.
 //!
-//! A view pans over a scene larger than the frame, with edges, gradients, texture and noise, and a window onto another
-//! part of it moves across. Both are copies of rows of a scene drawn once, so that the source is as fast as memory.
+//! A view pans over a scene larger than the frame, with edges, gradients, texture and noise. A window onto another part of
+//! the scene moves across it. Both are copies of rows of a scene that is drawn once, so the source is as fast as memory.
 
 use std::collections::TryReserveError;
 
@@ -102,7 +102,7 @@ impl TestSource {
         }
     }
 
-    /// Draws the scene, which the first [`TestSource::read`] does otherwise.
+    /// Draws the scene; otherwise the first [`TestSource::read`] does.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -184,7 +184,7 @@ impl TestSource {
             }
             let rows = plane.chunks_exact_mut(row).skip(y(at.1)).take(y(window.1));
             for (r, out) in rows.enumerate() {
-                // The window shows the lower right corner of the scene, which the view leaves alone for the most part.
+                // The window shows the lower right corner of the scene, of which the view shows little.
                 let from = (y(h - window.1) + r) * scene.stride + x((w - window.0) / 2 * 2);
                 out[x(at.0)..][..length].copy_from_slice(&scene.bytes[from..from + length]);
             }
@@ -220,7 +220,7 @@ impl Plane {
     }
 }
 
-/// A sample of the scene at luma coordinates, in 12 bits; whole numbers only, so that it is the same everywhere.
+/// A sample of the scene at luma coordinates, in 12 bits. Integer arithmetic makes it the same on every machine.
 fn point(plane: usize, x: u32, y: u32, format: &Format) -> u32 {
     const DISC: u32 = 160;
     let (cell, dx, dy) = (
@@ -263,13 +263,13 @@ fn hash(x: u32, y: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// Goes from 0 up to `top` and back, one a step.
+/// A triangle wave: from 0 up to `top` and back, by 1 a step.
 fn swing(step: u64, top: u32) -> u64 {
     let top = u64::from(top);
     top - (step % (2 * top)).abs_diff(top)
 }
 
-/// The same over a way that may be short, in even positions.
+/// The same in even numbers, for a `top` that may be small.
 fn swing_over(step: u64, top: u64) -> u64 {
     match u32::try_from(top / 2) {
         Ok(half @ 1..) => 2 * swing(step, half),

@@ -1,4 +1,4 @@
-//! Why a session ended early, in the words of video.
+//! Errors of sessions.
 
 use evener_runtime::stream::{BoxError, StreamError};
 
@@ -32,7 +32,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for can never work, whatever the files hold.
+    /// Whether the request can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
             Error::Io(error) => matches!(error, io::Error::TestSource { .. }),
@@ -42,7 +42,7 @@ impl Error {
         }
     }
 
-    /// Whether all that happened is that the reader of the output went away, as `head` does.
+    /// Whether the only failure is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         let closed = |error: &io::Error| matches!(error, io::Error::ClosedPipe { .. });
         match self {
@@ -62,7 +62,7 @@ impl Error {
 }
 
 fn of_stream(error: &StreamError) -> String {
-    // What files say names the file and the frame already.
+    // Errors of files name the file and the frame already.
     let named = |what: String, cause: &BoxError| match cause.is::<io::Error>() {
         true => cause.to_string(),
         false => format!("{what} failed: {cause}"),

@@ -1,4 +1,4 @@
-//! What is known about a session before it runs, for people.
+//! What is known about a session before it runs.
 
 use std::fmt;
 
@@ -104,14 +104,14 @@ fn area(rect: Rect) -> String {
     format!("{}x{}", rect.width(), rect.height())
 }
 
-/// A tile in the middle of a plane and what region inference finds that it needs.
+/// A tile in the middle of a plane and what it needs, by region inference.
 struct TileSummary {
     tile: Rect,
-    /// What fused stages before the last compute for it.
+    /// The regions that fused stages before the last compute for it.
     between: Vec<(String, Rect)>,
-    /// What is read of the source.
+    /// The region that is read of the source.
     read: Rect,
-    /// Operations for a sample of output, as a multiple of those when every stage runs over its whole plane.
+    /// Operations relative to those of every stage over its whole plane.
     work: f64,
 }
 

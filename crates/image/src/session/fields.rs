@@ -1,11 +1,11 @@
-//! Whether a graph keeps the two fields of interlaced frames apart.
+//! Whether a graph keeps the two fields of interlaced frames separate.
 
 use crate::format::Timing;
 use crate::geometry::Rect;
 use crate::graph::Bound;
 use crate::graph::plane::Node;
 
-/// What becomes of interlaced frames whose fields `bound` mixes, as a part of a sentence; `None` where it does not.
+/// The note that `bound` mixes the fields of interlaced frames, as a part of a sentence; `None` if it does not.
 pub(super) fn mixed_by(timing: &Timing, bound: &Bound) -> Option<String> {
     if !['t', 'b', 'm'].contains(&timing.interlace) {
         return None;

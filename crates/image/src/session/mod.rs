@@ -1,4 +1,4 @@
-//! A filter run from one named input to one named output: what a command line asks for.
+//! A filter run from one named input to one named output, as for a command line.
 //!
 //! ```no_run
 //! use evener_image::graph::{Graph, Planes};
@@ -33,7 +33,7 @@ pub use explain::Explanation;
 
 /// An input, a graph and an output that fit together, ready to run.
 ///
-/// Dropped before it has run it leaves no output behind.
+/// If it is dropped before it has run, it leaves no output.
 pub struct Session {
     graph: Graph,
     bound: Bound,
@@ -43,7 +43,7 @@ pub struct Session {
     notes: Vec<String>,
 }
 
-/// What becomes of the sound of a file, where both ends go through FFmpeg.
+/// Whether the audio of a file is kept, if both input and output go through FFmpeg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audio {
     /// It is copied.
@@ -52,14 +52,14 @@ pub enum Audio {
     Omitted,
 }
 
-/// What can be chosen about a run; everything has a default.
+/// Options of a run; all have defaults.
 #[derive(Default)]
 pub struct Options<'a> {
     /// Which plan.
     pub plan: Choice,
     /// Pins the number of workers.
     pub workers: Option<u32>,
-    /// The input cannot wait: frames that come too fast are dropped, the oldest first.
+    /// The input cannot wait: if computing is too slow, the oldest frames are dropped.
     pub live: bool,
     /// Whether the frames before a failure are kept.
     pub keep_partial: bool,
@@ -67,7 +67,7 @@ pub struct Options<'a> {
     pub cancel: CancelToken,
     /// Called now and then with how far the run is.
     pub on_progress: Option<OnProgress<'a>>,
-    /// Makes a kernel panic on this frame, so that a test can see what becomes of that. Debug builds only.
+    /// Makes a kernel panic on this frame, for tests. Debug builds only.
     #[cfg(debug_assertions)]
     pub panic_at: Option<u64>,
 }
@@ -79,8 +79,8 @@ impl Session {
     /// An input that is a pipe is waited for.
     ///
     /// # Errors
-    /// The output cannot be written, which is known before anything is read as far as its name tells, the input cannot
-    /// be read, or the graph does not fit its frames.
+    /// The output cannot be written, the input cannot be read, or the graph does not fit its frames. The name of the output
+    /// is checked before anything is read.
     pub fn open(
         graph: &Graph,
         planes: Planes,
@@ -122,12 +122,12 @@ impl Session {
         })
     }
 
-    /// What of the input the output will not have, each as a part of a sentence about the input.
+    /// What the output loses of the input, each as a part of a sentence about the input.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What is read.
+    /// The input.
     pub fn input(&self) -> &Input {
         &self.input
     }
@@ -147,7 +147,7 @@ impl Session {
     /// Runs until the input ends, or is cancelled.
     ///
     /// # Errors
-    /// There is no memory for the frames, or what could not be read, computed or written, by number of the frame.
+    /// There is no memory for the frames, or a frame could not be read, computed or written.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
         check_memory(&self.bound)?;
         let Session {
@@ -172,7 +172,7 @@ impl Session {
 /// Frames that a stream has at most on either side, unless it has many workers.
 const IN_FLIGHT: usize = 5;
 
-/// Makes sure of memory for all frames of a stream, since running out of it later ends the process.
+/// Checks that there is memory for all frames of a stream, since running out of it later ends the process.
 fn check_memory(bound: &Bound) -> Result<(), Error> {
     let (input, output) = (bound.input.frame_bytes(), bound.output.frame_bytes());
     let bytes = IN_FLIGHT * (input + output);

@@ -1,4 +1,4 @@
-//! Makes a kernel panic on a chosen frame, for tests of what becomes of that. Not in release builds.
+//! Makes a kernel panic on a chosen frame, for tests. Not in release builds.
 
 use evener_runtime::stream::{Sink, Source};
 use evener_runtime::{Part, Service, Shape, Structure};
@@ -7,7 +7,7 @@ use crate::exec::service::{FilterService, Scratch};
 use crate::frame::Frame;
 use crate::io::{Error, Input, Output};
 
-/// A frame that knows its number.
+/// A frame with its number.
 pub struct Numbered {
     frame: Frame,
     number: u64,
@@ -25,7 +25,7 @@ pub struct PanicAt {
     frame: u64,
 }
 
-/// Has `service` panic on frame `frame` of `input`, counted from 0.
+/// Makes `service` panic on frame `frame` of `input`, counted from 0.
 pub fn wrap(input: Input, service: FilterService, frame: u64) -> (Counted, PanicAt) {
     (Counted { input, next: 0 }, PanicAt { service, frame })
 }

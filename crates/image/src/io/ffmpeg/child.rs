@@ -1,4 +1,4 @@
-//! Programs that run, known so that none outlives a process that ends without dropping what owns them.
+//! Child processes, all of which can be killed when this process ends without dropping their owners.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-/// Programs that were started and not reaped: as long as this is locked, their numbers are theirs.
+/// Children that were started and not reaped. While this is locked, their process ids are not reused.
 fn children() -> MutexGuard<'static, Vec<Pid>> {
     static ALL: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills the programs of all inputs and outputs: for a process that ends without dropping them. Whoever starts one
-/// afterwards, or waits for the end of one, waits for the end of the process.
+/// Kills the programs of all inputs and outputs, for a process that ends without dropping them. Threads that start or reap
+/// one afterwards block until the process ends.
 pub fn kill_programs() {
     let all = children();
     for &pid in all.iter() {
@@ -30,7 +30,7 @@ pub(super) struct ManagedChild {
 
 impl ManagedChild {
     pub(super) fn start(command: &mut Command) -> io::Result<ManagedChild> {
-        // In one step for whoever kills all.
+        // The lock makes starting and registering one step for `kill_programs`.
         let mut all = children();
         let child = command.spawn()?;
         all.push(Pid::from_child(&child));
@@ -44,7 +44,7 @@ impl ManagedChild {
     pub(super) fn wait(&mut self) -> io::Result<ExitStatus> {
         let pid = Pid::from_child(&self.child);
         if !self.reaped {
-            // Its number stays its own until it is no longer known.
+            // Its process id is not reused until it is removed from the list.
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
             let mut all = children();
@@ -58,7 +58,7 @@ impl ManagedChild {
 
 impl Drop for ManagedChild {
     fn drop(&mut self) {
-        // Both fail harmlessly for a child that was waited for.
+        // Both fail without harm for a child that was reaped.
         let _ = self.child.kill();
         let _ = self.wait();
     }

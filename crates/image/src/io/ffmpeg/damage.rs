@@ -1,23 +1,23 @@
-//! Whether what was decoded is all there was: `ffmpeg` reads a cut or damaged file as far as it can and succeeds.
+//! Detection of cut or damaged files, which `ffmpeg` reads as far as it can with success.
 
 use crate::io::ffmpeg::log_line::{Level, LogLine, summary};
 use crate::io::ffmpeg::probe::{Probed, Stream, seconds};
 
-/// What a whole file has.
+/// What is expected of a whole file.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     /// The name of its format, which is what its demuxer calls itself.
     demuxer: String,
     /// The number of the stream that is decoded.
     stream: u32,
-    /// Frames, where the file tells and is to be believed.
+    /// Frames, if the file says so reliably.
     frames: Option<u64>,
-    /// The same where it is not quite, as for a progress bar.
+    /// An estimate of the frames, as for a progress bar.
     guess: Option<u64>,
 }
 
 impl Expected {
-    /// `rate` is how many frames a second are written of it.
+    /// `rate` is the frames a second that FFmpeg writes of the file.
     pub(super) fn of(probed: &Probed, rate: f64) -> Expected {
         let Some(video) = probed.video() else {
             return Expected::default();
@@ -52,15 +52,15 @@ impl Expected {
         }
     }
 
-    /// Frames to expect, as well as is known.
+    /// Frames to expect; may be an estimate.
     pub(super) fn frames(&self) -> Option<u64> {
         self.frames.or(self.guess)
     }
 
-    /// Why `frames` frames are not all there was, or not as they were: what was `said`, and the number there should be.
+    /// FFmpeg's messages and the expected number of frames, if `frames` frames are not all of them or not whole.
     pub(super) fn missing(&self, frames: u64, said: &[LogLine]) -> Option<(String, Option<u64>)> {
         let begun = said.iter().position(|l| l.text.starts_with("Output #0"));
-        // Before the first frame is complained of what was recorded from the middle of a broadcast, too.
+        // Complaints before the first frame are common for recordings that begin in the middle of a broadcast.
         let said = &said[begun.map_or(0, |at| at + 1)..];
         let errors = said.iter().any(|l| l.level == Level::Error);
         let short = self.frames.is_some_and(|expected| {
@@ -74,8 +74,8 @@ impl Expected {
         })
     }
 
-    /// Whether a line means that something is missing. Decoders complain of much that does no harm, as a reference that
-    /// an encoder did not need: what counts is that a frame could not be decoded, or the file not be read.
+    /// Whether a line means that something is missing. Decoders complain of much that does no harm, such as a reference that
+    /// the encoder did not use. What counts is a frame that could not be decoded, or a file that could not be read.
     fn tells_of_damage(&self, line: &LogLine) -> bool {
         let says = |words: &str| line.text.contains(words);
         let of_stream = |words: &str| says(&format!("{words}{}", self.stream));
@@ -96,7 +96,7 @@ impl Expected {
     }
 }
 
-/// The average rate of a stream, if `rate` is another one: by more than containers round, and by frames that are
+/// The average rate of a stream, if it differs from `rate` by more than containers round and by so much that frames are
 /// repeated or left out.
 pub(super) fn variable_rate(video: &Stream, rate: f64) -> Option<f64> {
     let average = video.average_rate()?;
@@ -107,7 +107,7 @@ pub(super) fn variable_rate(video: &Stream, rate: f64) -> Option<f64> {
     (apart > rate * 0.01 && frames > 1.5).then_some(average)
 }
 
-/// Frames that FFmpeg repeated and left out, to make the rate constant, by its last report.
+/// Frames that FFmpeg repeated and left out to make the rate constant, according to its last report.
 pub(super) fn rate_conversion(said: &[LogLine]) -> Option<(u64, u64)> {
     let report = said.iter().rfind(|line| line.text.starts_with("frame="))?;
     let number = |key: &str| {

@@ -16,17 +16,17 @@ use crate::io::ffmpeg::process::Process;
 use crate::io::ffmpeg::tools::{FileArgument, Tools, split_args};
 use crate::io::y4m::{self, HeaderError};
 
-/// Reads any file FFmpeg can decode: `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
+/// Reads any file that FFmpeg can decode. `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
 ///
-/// Frames come in the supported format closest to the file's own, at a constant rate. (10 bits with subsampled chroma
-/// and an odd width come as 4:4:4.) RGB is converted to what players take YUV of its height for: BT.709 from 720 rows
-/// on, BT.601 below, in limited range.
+/// Frames have the supported format closest to the file's own, and a constant rate. (10 bits with subsampled chroma and an
+/// odd width become 4:4:4.) RGB is converted to the YUV that players assume for its height: BT.709 from 720 rows on, BT.601
+/// below, in limited range.
 pub struct Decoder {
     process: Process,
     reader: y4m::Reader<ChildStdout>,
     expected: Expected,
     origin: Origin,
-    /// It is known, and told, that the file's own rate is not constant.
+    /// The file's own rate is not constant, which a note says already.
     varies: bool,
     read: u64,
     ended: bool,
@@ -36,7 +36,7 @@ impl Decoder {
     /// Starts decoding the first video stream of a file or an address.
     ///
     /// # Errors
-    /// `ffmpeg` is not installed, or cannot read the input, with its words.
+    /// `ffmpeg` is not installed, or cannot read the input, with its messages.
     pub fn open(tools: &Tools, input: impl AsRef<OsStr>) -> Result<Decoder, Error> {
         let input = input.as_ref();
         let name = one_line(&input.to_string_lossy());
@@ -47,8 +47,8 @@ impl Decoder {
         let (mut process, mut reader) = start(tools, &origin, &probed, pixels)?;
         let format = reader.format();
         if has_half_a_column(format) {
-            // FFmpeg's y4m writer rounds the chroma width of these down to half a sample; without subsampling it is
-            // right. Known only now, because FFmpeg turns pictures upright.
+            // FFmpeg's y4m writer rounds the chroma width of these down to half a sample, so they are read without
+            // subsampling. The width is known only now, because FFmpeg turns pictures upright.
             (process, reader) = start(tools, &origin, &probed, "yuv444p10le")?;
         }
         let rate = reader.timing().rate;
@@ -61,7 +61,7 @@ impl Decoder {
                 short(rate),
             ));
         }
-        // What FFmpeg says of the frames it writes is right even where it has converted them.
+        // A range in FFmpeg's own header comes first, since it holds after conversions, too.
         let tag = probed
             .video()
             .and_then(|video| range(&video.pix_fmt, &video.color_range));
@@ -89,18 +89,17 @@ impl Decoder {
         self.reader.timing()
     }
 
-    /// Frames to expect, where the file tells how many or how long it is. Good for progress; it may be a few more or
-    /// less.
+    /// Frames to expect, if the file says how many or how long it is. An estimate for progress, which may be off by a few.
     pub fn frames(&self) -> Option<u64> {
         self.expected.frames()
     }
 
-    /// What the file holds beside the frames.
+    /// What the file holds besides the frames.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// What messages call the input.
+    /// The name of the input in messages.
     pub fn name(&self) -> &str {
         self.reader.name()
     }
@@ -108,7 +107,7 @@ impl Decoder {
     /// Reads the next frame; `false` at the end of the stream, and after an error.
     ///
     /// # Errors
-    /// `frame` is not of [`Decoder::format`], FFmpeg failed, or the file was cut or damaged, with FFmpeg's words.
+    /// `frame` is not of [`Decoder::format`], FFmpeg failed, or the file is cut or damaged, with FFmpeg's messages.
     pub fn read(&mut self, frame: &mut Frame) -> Result<bool, Error> {
         if self.ended {
             return Ok(false);
@@ -133,7 +132,7 @@ impl Decoder {
                     });
                 }
                 self.process.warn(&said);
-                // Some containers tell of a constant rate what is none.
+                // Some containers claim a constant rate that is not constant.
                 if let Some((repeated, left_out)) = rate_conversion(&said).filter(|_| !self.varies)
                 {
                     tracing::warn!(
@@ -179,10 +178,10 @@ fn start(
     let name = &origin.name;
     let file = FileArgument::of(name, &origin.file)?;
     let video = probed.video();
-    // Level `info` says when the output begins: what was said before is about how the file begins.
+    // Level `info` shows where the output begins: messages before that are about the beginning of the file.
     let mut arguments = split_args("-v level+info -hide_banner -nostats -nostdin");
     if origin.start_offset != 0.0 {
-        // Or else the first frame would be repeated from the start of the file on.
+        // Otherwise the first frame would be repeated from the start of the file on.
         arguments.extend(split_args(&format!(
             "-itsoffset {:.6}",
             -origin.start_offset

@@ -17,11 +17,11 @@ use crate::io::ffmpeg::process::Process;
 use crate::io::ffmpeg::tools::{Tools, file_argument, split_args};
 use crate::io::y4m;
 
-/// Writes any file FFmpeg can encode, codec and container chosen by FFmpeg from the extension: `ffmpeg` encodes in a
-/// process of its own, which is killed when this is dropped.
+/// Writes any file that FFmpeg can encode. FFmpeg chooses codec and container by the extension. `ffmpeg` encodes in a process
+/// of its own, which is killed when this is dropped.
 ///
-/// Frame rate, aspect, range and interlacing are kept, and of the [`Origin`] of the frames all that the file can hold.
-/// The file appears under its name with [`Encoder::finish`]; an encoder that is dropped or aborted leaves none.
+/// Frame rate, aspect, range and interlacing are kept, and all of the [`Origin`] of the frames that the file can hold. The
+/// file appears under its name with [`Encoder::finish`]. An encoder that is dropped or aborted leaves no file.
 pub struct Encoder {
     // Dropped in this order: a killed program cannot write to the file that is then removed.
     process: Process,
@@ -43,12 +43,12 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Starts encoding frames of `format` into the file `path`, which if new is not more readable than its `source`.
-    /// `origin` is what the frames were read from.
+    /// Starts encoding frames of `format` into the file `path`. A new file is not more readable than its `source`. `origin`
+    /// is what the frames were read from.
     ///
     /// # Errors
-    /// FFmpeg can make no file of that name, the file cannot be created there, `ffmpeg` is not installed, or frames are
-    /// of floats.
+    /// FFmpeg cannot write a file of that name, the file cannot be created there, `ffmpeg` is not installed, or frames are of
+    /// floats.
     pub fn create(
         tools: &Tools,
         path: impl AsRef<Path>,
@@ -122,7 +122,7 @@ impl Encoder {
         })
     }
 
-    /// What of the origin the file cannot hold, as far as is known before it is finished, each as a part of a sentence.
+    /// What of the origin the file cannot hold, as far as known before it is finished, each as a part of a sentence.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -132,7 +132,7 @@ impl Encoder {
         self.frames
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -140,7 +140,7 @@ impl Encoder {
     /// Passes a frame to FFmpeg.
     ///
     /// # Errors
-    /// The frame is not of the stream's format, or FFmpeg failed, with its words. FFmpeg encodes behind: its failure
+    /// The frame is not of the stream's format, or FFmpeg failed, with its messages. FFmpeg encodes later, so its failure
     /// shows a few frames later, or in [`Encoder::finish`].
     pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
         if self.kind == Kind::Picture && self.frames == 1 {
@@ -196,7 +196,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Puts what goes with the video into a second file; `None` where there is nothing.
+    /// Joins the video and the other streams in a second file; `None` if there are no other streams.
     fn join(&self) -> Result<Option<Staged>, Error> {
         let Some(origin) = self.origin.as_ref().filter(|origin| has_others(origin)) else {
             return Ok(None);
@@ -225,7 +225,7 @@ impl Encoder {
     pub fn abort(self) {}
 }
 
-/// Whether a second pass is needed for what goes with the video.
+/// Whether other streams or chapters need a second pass.
 fn has_others(origin: &Origin) -> bool {
     !origin.streams.is_empty() || origin.has_chapters
 }

@@ -1,4 +1,4 @@
-//! What an output is by its extension, known before anything is read.
+//! The kind of an output by its extension.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Mpeg2,
     /// Colours, but no interlacing.
     Tagged,
-    /// The frames, and nothing of what they mean.
+    /// The frames alone.
     Plain,
     /// One picture.
     Picture,
@@ -42,15 +42,15 @@ const PICTURES: [&str; 25] = [
     "pfm", "pgm", "png", "ppm", "qoi", "ras", "sgi", "tga", "tif", "tiff", "xbm", "xwd",
 ];
 
-/// Extensions of lists, whose parts FFmpeg writes to files of their own.
+/// Extensions of playlists, whose parts FFmpeg writes to files of their own.
 const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
 
 impl Kind {
-    /// What a file of that name will be.
+    /// The kind of a file of that name.
     ///
     /// # Errors
-    /// The name has no extension, FFmpeg knows no format by it or has no encoder for it, the name stands for a list of
-    /// files, or FFmpeg is not installed.
+    /// The name has no extension, FFmpeg has no format or no encoder for it, it stands for a playlist, or FFmpeg is not
+    /// installed.
     pub(crate) fn of(tools: &Tools, path: &Path) -> Result<Kind, Error> {
         let name = one_line(&path.to_string_lossy());
         let unfit = |reason| {
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Encodes a black frame, which shows whether FFmpeg knows the extension.
+/// Encodes a black frame to find out whether FFmpeg knows the extension.
 fn try_out(tools: &Tools, path: &Path, name: &str) -> Result<(), Error> {
     let create = |reason| FileError::Create {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What a program said, for the message when it fails.
+//! The messages of a program, for errors and warnings.
 
 use std::fs::File;
 use std::io;
@@ -7,15 +7,15 @@ use std::process::Stdio;
 
 use super::log_line::LogLine;
 
-/// What a child process says on its standard error, kept in an unnamed file: the child never waits for somebody to
-/// read it, and no thread is needed.
+/// The standard error of a child process, kept in an unnamed file. The child never blocks on it, and no thread has to read
+/// it.
 pub(crate) struct Log {
     file: File,
-    /// Bytes at the front that are given back to the system already.
+    /// Bytes at the front that were freed already.
     dropped: u64,
 }
 
-/// What is kept of a log that grows and grows.
+/// Bytes that are kept of a long log.
 const LOG_KEPT: u64 = 1 << 20;
 
 impl Log {
@@ -31,8 +31,8 @@ impl Log {
         Ok(self.file.try_clone()?.into())
     }
 
-    /// Gives the front of a long log back, so that a child that complains about every frame of a long stream fills
-    /// nothing. Cheap: one `fstat` while the log is short.
+    /// Frees the front of a long log, which a child that complains about every frame would fill without end. It costs one
+    /// `fstat` while the log is short.
     #[cfg_attr(not(target_os = "linux"), allow(clippy::unused_self))]
     pub(crate) fn trim(&mut self) {
         let length = self.file.metadata().map_or(0, |m| m.len());
@@ -48,16 +48,16 @@ impl Log {
         }
     }
 
-    /// Its lines, of a long one those at the end.
+    /// Its lines; those at the end of a long log.
     pub(super) fn lines(&self) -> Vec<LogLine> {
         let length = self.file.metadata().map_or(0, |m| m.len());
         let from = self.dropped.max(length.saturating_sub(LOG_KEPT));
         let mut bytes = vec![0; length.saturating_sub(from) as usize];
-        // What cannot be read shortens a message; the child, which shares the position, is not disturbed.
+        // A failed read only shortens a message. `read_at` does not move the position, which the child shares.
         let got = self.file.read_at(&mut bytes, from).unwrap_or(0);
         let text = String::from_utf8_lossy(&bytes[..got]);
         let whole = match text.split_once('\n') {
-            // The window began inside a line; keep that only if there is nothing else.
+            // The first line is cut; it is kept only if there is no other.
             Some((_, rest)) if from > 0 && !rest.trim().is_empty() => rest,
             _ => &text,
         };

@@ -1,4 +1,4 @@
-//! What FFmpeg's programs say, in words for people: without pointers and without names of temporary files.
+//! Lines of FFmpeg's logs, as messages show them: without pointers.
 
 use evener_files::one_line;
 
@@ -7,7 +7,7 @@ use evener_files::one_line;
 pub(super) enum Level {
     Info,
     Warning,
-    /// A line that does not say, as from a library or another program.
+    /// A line without a level, as from a library or another program.
     Unknown,
     Error,
 }
@@ -16,13 +16,13 @@ pub(super) enum Level {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LogLine {
     pub(super) level: Level,
-    /// What speaks: a demuxer, a codec, a filter; empty for the program.
+    /// The demuxer, codec or filter that wrote it; empty for the program.
     pub(super) component: String,
     pub(super) text: String,
 }
 
 impl LogLine {
-    /// Reads a line; `None` for what says nothing to anybody.
+    /// Parses a line; `None` if it has no information.
     pub(super) fn read(line: &str) -> Option<LogLine> {
         let mut level = Level::Unknown;
         let mut component = String::new();
@@ -53,7 +53,7 @@ impl LogLine {
         })
     }
 
-    /// For a message.
+    /// The text for a message.
     pub(super) fn shown(&self) -> String {
         match self.component.as_str() {
             "" | "NULL" => self.text.clone(),
@@ -72,8 +72,7 @@ fn without_pointers(text: &str) -> String {
     kept + rest
 }
 
-/// Lines that say the worst of what is there, at most about 400 characters: the first, which often is the cause, and
-/// the last two.
+/// Lines of the highest level, at most 400 characters: the first one, which often is the cause, and the last two.
 pub(super) fn summary<'a>(lines: impl IntoIterator<Item = &'a LogLine>) -> String {
     let lines: Vec<&LogLine> = lines.into_iter().collect();
     let worst = lines.iter().map(|l| l.level).max();

@@ -1,4 +1,4 @@
-//! Every other format, through the `ffmpeg` program: y4m over pipes, one process an input or output.
+//! All other formats, through the program `ffmpeg`: y4m over pipes, with a process for each input and output.
 
 mod child;
 mod damage;

@@ -1,4 +1,4 @@
-//! The other streams of a file put beside video that was made from it.
+//! Joining filtered video and the other streams of its source.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -10,22 +10,22 @@ use crate::io::ffmpeg::origin::{Origin, OtherStream, StreamKind};
 use crate::io::ffmpeg::process::Process;
 use crate::io::ffmpeg::tools::{FileArgument, Tools, file_argument, split_args};
 
-/// Puts encoded video and what goes with it into one file, without encoding anything again.
+/// Joins encoded video and other streams in one file, without encoding again.
 pub(super) struct Mux<'a> {
     pub(super) tools: &'a Tools,
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub(super) name: &'a str,
     pub(super) origin: &'a Origin,
     /// The encoded video.
     pub(super) video: &'a Path,
     /// Where the result goes; its extension chooses the format.
     pub(super) target: &'a Path,
-    /// Where the video ends, if it ends before that it was made from: the other streams end there too.
+    /// The length of the video, if it is shorter than its source: the other streams end there, too.
     pub(super) seconds: Option<f64>,
 }
 
 impl Mux<'_> {
-    /// Writes the target with as many of the streams as its format can hold, and says which are left out and why.
+    /// Writes the target with the streams that its format can hold. Returns which are left out and why.
     ///
     /// # Errors
     /// FFmpeg failed, though the format can hold what it was given.
@@ -39,7 +39,7 @@ impl Mux<'_> {
             Ok(said) => return self.done(&said, left_out),
             Err(error) => error,
         };
-        // Which ones it was is asked one by one: a format that refuses one does so before it reads anything.
+        // Each stream is tried by itself. A format that refuses one does so before it reads anything.
         let asked = fit.len();
         fit.retain(|stream| {
             let refused = self.try_alone(stream).err();
@@ -52,7 +52,7 @@ impl Mux<'_> {
                 Err(error) => error,
             };
         }
-        // Or the format holds one of a kind.
+        // The format may hold one stream of a kind only.
         let asked = fit.len();
         let mut kinds = Vec::new();
         fit.retain(|stream| {
@@ -72,7 +72,7 @@ impl Mux<'_> {
 
     fn done(&self, said: &[LogLine], left_out: Vec<String>) -> Result<Vec<String>, Error> {
         let words = summary(said);
-        // That a file is cut was told when its video ended early.
+        // If the video ended early, that was reported already.
         if !words.is_empty() && self.seconds.is_none() {
             tracing::warn!("{}: {}: {words}", self.name, self.tools.ffmpeg.display());
         }
@@ -102,8 +102,8 @@ impl Mux<'_> {
         extension.to_string_lossy().to_ascii_lowercase()
     }
 
-    /// Whether readers would find the stream: MPEG's transport streams take everything, and name little of it; a cover
-    /// would be one more video to most.
+    /// Whether readers would recognise the stream. MPEG transport streams take everything but label little of it, and most
+    /// readers would take a cover for another video.
     fn is_understood(&self, stream: &OtherStream) -> bool {
         let extension = self.extension();
         let transport = ["ts", "mts", "m2ts"].contains(&extension.as_str());
@@ -119,7 +119,7 @@ impl Mux<'_> {
         }
     }
 
-    /// Begins a file with that stream alone; FFmpeg's words if that fails.
+    /// Begins a file with that stream alone. Returns FFmpeg's messages if that fails.
     fn try_alone(&self, stream: &OtherStream) -> Result<(), String> {
         let started = || -> Result<(), Error> {
             let file = FileArgument::of(self.name, &self.origin.file)?;

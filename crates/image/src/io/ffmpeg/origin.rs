@@ -1,4 +1,4 @@
-//! What a file holds beside the frames of its video, so that a file made from them can have it too.
+//! What a file holds besides the frames of its video, to be kept in outputs.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,13 @@ use crate::io::ffmpeg::pixels::{has_alpha, is_rgb, too_deep};
 use crate::io::ffmpeg::probe::{Probed, SideData, Stream, meaningful, seconds};
 use crate::io::ffmpeg::tools::is_address;
 
-/// What a file that FFmpeg reads holds beside the frames: other streams, titles and chapters, the colours that codes
-/// stand for. [`create_output`](crate::io::create_output) keeps of it what the output can hold.
+/// What a file that FFmpeg reads holds besides the frames: other streams, titles, chapters and colour tags.
+/// [`create_output`](crate::io::create_output) keeps what the output can hold.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The file as it was named.
     pub(super) file: OsString,
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) name: String,
     pub(super) colour: Colour,
     /// Parameters of x264 for how the picture was mastered.
@@ -30,13 +30,13 @@ pub struct Origin {
     pub(super) has_chapters: bool,
     /// Seconds from the start of the file to the first frame.
     pub(super) start_offset: f64,
-    /// What is lost by decoding, whatever the output can hold.
+    /// What decoding loses, each as a part of a sentence.
     pub(super) lost: Vec<String>,
     /// Whether the video was read to its end.
     read_to_end: Arc<AtomicBool>,
 }
 
-/// Tags that say what colours codes stand for, by FFmpeg's names.
+/// Colour tags, by FFmpeg's names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Colour {
     pub(super) space: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Colour {
     pub(super) siting: Option<String>,
 }
 
-/// A stream that is not the video.
+/// A stream other than the video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OtherStream {
     pub(super) index: u32,
@@ -73,7 +73,7 @@ impl StreamKind {
     }
 }
 
-/// Tags that are about the file they stand in.
+/// Tags that describe the file itself.
 const OWN_TAGS: [&str; 6] = [
     "encoder",
     "major_brand",
@@ -83,7 +83,7 @@ const OWN_TAGS: [&str; 6] = [
     "creation_time",
 ];
 
-/// Side data that is kept, goes with the stream it describes, or says nothing of the picture.
+/// Side data that is kept, that belongs to the stream, or that is not about the picture.
 const UNDERSTOOD: [&str; 7] = [
     MASTERING,
     LIGHT,
@@ -158,24 +158,24 @@ impl Origin {
         self
     }
 
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is lost of it whatever the output is, each as a part of a sentence.
+    /// What any output loses, each as a part of a sentence.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
 
-    /// The streams that an output of frames alone leaves out, as `sound, subtitles`; empty if there are none.
+    /// The kinds of the other streams, such as `sound, subtitles`; empty if there are none.
     pub fn other_streams(&self) -> String {
         let mut names: Vec<&str> = self.streams.iter().map(|s| s.kind.name()).collect();
         names.dedup();
         names.join(", ")
     }
 
-    /// The colour tags that readers would not take for granted, by FFmpeg's names.
+    /// The colour tags that readers do not assume, by FFmpeg's names.
     pub(crate) fn unusual_colour(&self, height: u32) -> String {
         let usual = ["bt709", "smpte170m", "bt470bg"];
         let words = [
@@ -201,7 +201,7 @@ impl Origin {
     }
 }
 
-/// Streams to copy; what is not copied is lost.
+/// The streams to copy. Adds the others to `lost`.
 fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<OtherStream> {
     let mut copied = Vec::new();
     let mut left_out = Vec::new();
@@ -233,10 +233,10 @@ fn others(probed: &Probed, video: &Stream, lost: &mut Vec<String>) -> Vec<OtherS
     copied
 }
 
-/// Rows from which players take video without tags for BT.709.
+/// Rows from which on players assume BT.709 for video without tags.
 const HD: u32 = 720;
 
-/// The matrix that turns RGB of this height into what players take it for.
+/// The matrix for RGB of this height, which is the one that players assume.
 pub(super) fn matrix_for(height: u32) -> &'static str {
     if height >= HD { "bt709" } else { "smpte170m" }
 }

@@ -1,4 +1,4 @@
-//! Names of pixel formats: what of them frames can keep.
+//! FFmpeg's names of pixel formats, and what frames keep of them.
 
 use crate::format::ColourRange;
 
@@ -60,7 +60,7 @@ pub(super) fn closest(name: &str) -> Option<&'static str> {
     None
 }
 
-/// The range of the codes of a pixel format with the tag `pc` or `tv`, unless they are RGB, which is converted.
+/// The range of a pixel format with the tag `pc` or `tv`; `None` for RGB, which is converted.
 pub(super) fn range(name: &str, tag: &str) -> Option<ColourRange> {
     match tag {
         _ if name.starts_with("yuvj") => Some(ColourRange::Full),
@@ -84,7 +84,7 @@ pub(super) fn has_alpha(name: &str) -> bool {
     ])
 }
 
-/// Bits of a sample, where they are more than the 10 of the deepest frames: `32` for floats of any size.
+/// Bits of a sample, if they are more than the 10 of the deepest frames; 32 for floats of any size.
 pub(super) fn too_deep(name: &str) -> Option<u32> {
     let has = |parts: &[&str]| parts.iter().any(|p| name.contains(p));
     let bits = if has(&["f16", "f32"]) {

@@ -1,4 +1,4 @@
-//! What a file holds, as FFmpeg tells.
+//! What a file holds, according to FFmpeg.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,18 +12,18 @@ use crate::io::ffmpeg::pixels::closest;
 use crate::io::ffmpeg::process::output;
 use crate::io::ffmpeg::tools::{FileArgument, Tools};
 
-/// What `ffprobe` tells of a file; empty where there is no `ffprobe`, but for the pixel format.
+/// The answer of `ffprobe` about a file. Without `ffprobe` only the pixel format is known.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Probed {
     pub(super) streams: Vec<Stream>,
     pub(super) format: Container,
     pub(super) chapters: Vec<serde_json::Value>,
-    /// Asked for only where it may hold what streams do not tell.
+    /// Asked for only if it may have side data that streams do not have.
     frames: Vec<FirstFrame>,
 }
 
-/// A stream of a file. Numbers are kept as the text they come as.
+/// A stream of a file. Numbers are text, as in the answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Stream {
@@ -65,7 +65,7 @@ struct FirstFrame {
 }
 
 impl Stream {
-    /// A picture of the file, as the cover of an album, and not its video.
+    /// Whether it is a picture of the file, such as the cover of an album, and not its video.
     pub(super) fn is_attached(&self) -> bool {
         let is = |what| self.disposition.get(what).is_some_and(|&n| n != 0);
         is("attached_pic") || is("timed_thumbnails")
@@ -78,7 +78,7 @@ impl Stream {
         (rate.is_finite() && rate > 0.0).then_some(rate)
     }
 
-    /// Its length in seconds, by itself or by what Matroska notes, which is where it ends.
+    /// Its length in seconds, from the duration or from Matroska's tag, which is the time of its end.
     pub(super) fn seconds(&self) -> Option<f64> {
         seconds(&self.duration).or_else(|| {
             let mut tags = self.tags.iter();
@@ -95,7 +95,7 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     text.parse().ok().filter(|n: &f64| n.is_finite())
 }
 
-/// A word of FFmpeg's, where it says something.
+/// A value of FFmpeg's, unless it means unknown.
 pub(super) fn meaningful(word: &str) -> Option<&str> {
     let plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     let says_nothing = ["", "unknown", "unspecified", "reserved"].contains(&word);
@@ -129,7 +129,7 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
         let name = name.to_owned();
         return Err(FileError::Unfit { name, reason }.into());
     };
-    // How the picture was mastered may be written into its frames alone.
+    // Mastering metadata may be in the frames alone.
     if ["smpte2084", "arib-std-b67"].contains(&video.color_transfer.as_str()) {
         let index = video.index.to_string();
         let first = [
@@ -185,7 +185,7 @@ fn ask(tools: &Tools, name: &str, input: &OsStr, what: &[&str]) -> Result<Option
         .map_err(|error| failed(format!("its answer cannot be understood: {error}")))
 }
 
-/// Asks `ffmpeg`, which tells people and not programs.
+/// Asks `ffmpeg`, whose answer is a text for people.
 fn describe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, Error> {
     let file = FileArgument::of(name, input)?;
     // Without an output this fails by design, after it has described the input.

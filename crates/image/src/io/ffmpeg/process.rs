@@ -1,4 +1,4 @@
-//! A program of FFmpeg while it runs.
+//! Running programs of FFmpeg.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use super::log::Log;
 use super::log_line::{Level, LogLine, summary};
 use crate::io::error::Error;
 
-/// A command that keeps the terminal's signals to evener: after Ctrl-C evener ends the stream, and with it the program.
+/// A command whose process gets no signals of the terminal. After Ctrl-C evener ends the stream, and with it the program.
 fn command(program: &Path, arguments: &[&OsStr]) -> Command {
     let mut command = Command::new(program);
     command
@@ -23,7 +23,7 @@ fn command(program: &Path, arguments: &[&OsStr]) -> Command {
     command
 }
 
-/// Runs a program to its end with its standard output and what it said kept; `None` if it is not installed.
+/// Runs a program to its end. Returns its output and its messages, or `None` if it is not installed.
 pub(super) fn output(
     name: &str,
     program: &Path,
@@ -67,7 +67,7 @@ pub(super) fn not_started(name: &str, program: &Path, reason: io::Error) -> Erro
     }
 }
 
-/// A running program and what it says. Killed and reaped when dropped.
+/// A running program and its messages. Killed and reaped when dropped.
 pub(super) struct Process {
     pub(super) running: ManagedChild,
     log: Log,
@@ -78,7 +78,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `program` with what `pipes` says about its standard input and output. Errors name `name`.
+    /// Starts `program` with `pipes` as its standard input and output. Errors name `name`.
     pub(super) fn start(
         name: &str,
         program: &Path,
@@ -112,13 +112,13 @@ impl Process {
         self.running.child.stdout.take()
     }
 
-    /// Says that what it calls `file` is what messages call by its name.
+    /// Sets the path of a temporary file, which messages replace by the name of the output.
     pub(super) fn hide(&mut self, file: &Path) {
         self.temporary = Some(file.to_string_lossy().into_owned());
     }
 
-    /// Waits for the end of the program, whose pipes must be closed or drained; an error unless it succeeded. What it
-    /// said all the same.
+    /// Waits for the end of the program, whose pipes must be closed or drained. Returns its messages, or an error unless it
+    /// succeeded.
     pub(super) fn wait(&mut self, frames: u64) -> Result<Vec<LogLine>, Error> {
         match self.running.wait() {
             Ok(status) if status.success() => Ok(self.lines()),
@@ -134,7 +134,7 @@ impl Process {
         }
     }
 
-    /// Logs what a program that succeeded had to complain about as a warning.
+    /// Logs the errors of a program that succeeded as a warning.
     pub(super) fn warn(&self, said: &[LogLine]) {
         if said.iter().any(|line| line.level == Level::Error) {
             tracing::warn!("{}: {}: {}", self.name, self.program, summary(said));
@@ -156,7 +156,7 @@ impl Process {
         }
     }
 
-    /// What it said so far.
+    /// Its messages so far.
     pub(super) fn lines(&self) -> Vec<LogLine> {
         let mut lines = self.log.lines();
         if let Some(temporary) = &self.temporary {
@@ -170,7 +170,7 @@ impl Process {
         lines
     }
 
-    /// Gives back room in the log; call it now and then.
+    /// Frees room of a long log; call it now and then.
     pub(super) fn trim_log(&mut self) {
         self.log.trim();
     }

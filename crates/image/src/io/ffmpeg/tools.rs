@@ -12,9 +12,9 @@ use crate::io::error::Error;
 /// The programs that decode and encode.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// `ffmpeg`, looked for in `PATH` unless it has a slash.
+    /// `ffmpeg`, searched for in `PATH` unless it has a slash.
     pub ffmpeg: PathBuf,
-    /// `ffprobe`; does not need to be there.
+    /// `ffprobe`; it need not be installed.
     pub ffprobe: PathBuf,
 }
 
@@ -27,14 +27,14 @@ impl Default for Tools {
     }
 }
 
-/// A file to read, as FFmpeg takes it literally.
+/// A file to read, whose name FFmpeg takes literally.
 pub(super) struct FileArgument {
     pub(super) argument: OsString,
     pub(super) stdin: Stdio,
 }
 
 impl FileArgument {
-    /// A name with a `%` may be a pattern to FFmpeg, and it would read other files: such a file is passed open.
+    /// FFmpeg may take a name with a `%` for a pattern and read other files, so such a file is passed open.
     pub(super) fn of(name: &str, input: &OsStr) -> Result<FileArgument, Error> {
         if !input.as_encoded_bytes().contains(&b'%') || is_address(input) {
             return Ok(FileArgument {
@@ -53,8 +53,8 @@ impl FileArgument {
     }
 }
 
-/// A file name as FFmpeg takes it: without the prefix, a leading `-` is an option and `a:b` a protocol. Addresses
-/// (`rtsp://…`) stay as they are.
+/// A file name with the prefix `file:`. Without it, FFmpeg takes a leading `-` for an option and `a:b` for a protocol.
+/// Addresses (`rtsp://…`) stay as they are.
 pub(super) fn file_argument(name: &OsStr) -> OsString {
     if is_address(name) {
         return name.to_owned();
@@ -64,7 +64,7 @@ pub(super) fn file_argument(name: &OsStr) -> OsString {
     argument
 }
 
-/// Arguments without white space in them.
+/// The arguments in a text, separated by white space.
 pub(super) fn split_args(text: &str) -> Vec<OsString> {
     text.split_whitespace().map(OsString::from).collect()
 }

@@ -13,7 +13,7 @@ pub const MAX_SIDE: u32 = 65536;
 /// Largest frame in bytes: 4 GiB.
 pub const MAX_FRAME_BYTES: u64 = 1 << 32;
 
-/// What every frame begins with; most have no parameters, so that a newline follows.
+/// The beginning of every frame. Most frames have no parameters, so a newline follows.
 pub(super) const FRAME: &[u8] = b"FRAME";
 
 const MAGIC: &[u8] = b"YUV4MPEG2";
@@ -59,7 +59,7 @@ pub enum HeaderError {
     /// A chroma layout or depth that is not supported.
     #[error("frames of C{0} are not supported, convert them to one of: {SUPPORTED}")]
     Chroma(String),
-    /// Frames that are interlaced or not one by one.
+    /// Frames of which some are interlaced.
     #[error(
         "frames of mixed interlacing (Im) are not supported; make it again from its source, \
          for example: ffmpeg -i SOURCE -vf yadif -f yuv4mpegpipe -strict -1 -"
@@ -75,13 +75,12 @@ pub enum HeaderError {
 impl Header {
     /// Reads a header line, given without its newline.
     ///
-    /// Tags: `W` and `H` (needed), `F` (25:1 if absent or unknown), `I` (`?` if absent), `A` (none if absent or
-    /// unknown), `C` (`420jpeg` if absent), `X` comments, of which `XCOLORRANGE` is kept (full for mono and limited for
-    /// the others if absent, as FFmpeg takes it) and `XYSCSS`, an older way to name the layout, counts where `C` is
-    /// absent.
+    /// Tags: `W` and `H` (required), `F` (25:1 if absent or unknown), `I` (`?` if absent), `A` (none if absent or unknown),
+    /// `C` (`420jpeg` if absent) and `X` comments. Of these `XCOLORRANGE` is the range; if absent it is full for mono and
+    /// limited for others, as FFmpeg assumes. `XYSCSS`, an older tag for the layout, counts if `C` is absent.
     ///
     /// # Errors
-    /// Everything else is refused: see [`HeaderError`]. No input panics.
+    /// All other tags and values are refused: see [`HeaderError`]. No input panics.
     pub fn parse(line: &[u8]) -> Result<Header, HeaderError> {
         let tags = match line.strip_prefix(MAGIC) {
             Some(tags) if tags.is_empty() || tags[0] == b' ' => tags,
@@ -97,7 +96,7 @@ impl Header {
         found.header()
     }
 
-    /// The header line with its newline; `None` for frames of floats, which y4m has no name for.
+    /// The header line with its newline; `None` for frames of floats, for which y4m has no name.
     pub fn line(&self) -> Option<String> {
         let Header { format, timing } = self;
         let layout = match (format.chroma, format.depth) {
@@ -238,7 +237,7 @@ impl Tags {
         let (Some(w), Some(h)) = (side(width), side(height)) else {
             return Err(HeaderError::TooLarge(width, height));
         };
-        // At most 2^32 samples of 4 bytes in each of 3 planes: no overflow in 64 bits.
+        // At most 2^32 samples of 4 bytes in each of 3 planes, so 64 bits do not overflow.
         let (sx, sy) = chroma.subsampling();
         let chroma_planes = chroma.planes() as u64 - 1;
         let samples =

@@ -16,9 +16,8 @@ const PLAIN_LINE: usize = FRAME.len() + 1;
 
 /// Reads a y4m stream from a file, a pipe or memory.
 ///
-/// One `readv` a frame fills all planes and the line that begins the next frame; nothing is copied twice. Planes that
-/// nobody wants are skipped over where the input is a file.
-/// Samples of 10 bits pass as they are: a damaged file can hold codes above 1023.
+/// One `readv` a frame fills all planes and the line that begins the next frame, and nothing is copied twice. In a file,
+/// unwanted planes are skipped. Samples of 10 bits are not checked: a damaged file can hold codes above 1023.
 pub struct Reader<R> {
     input: R,
     name: String,
@@ -33,9 +32,9 @@ pub struct Reader<R> {
     buffer: LineBuffer,
     ended: bool,
     planes_wanted: usize,
-    /// Tells at the end whether a file changed meanwhile.
+    /// Warns at the end if a file changed meanwhile.
     watch: Option<Watch>,
-    /// Moves the input, where it is a file, by so many bytes.
+    /// Moves an input that is a file by a number of bytes.
     seek: Option<fn(&mut R, i64) -> io::Result<u64>>,
 }
 
@@ -48,7 +47,7 @@ impl Reader<File> {
         Reader::from_input(InputFile::open(path.as_ref())?)
     }
 
-    /// Reads an open file or pipe from where it stands.
+    /// Reads an open file or pipe from its current position.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -67,7 +66,7 @@ impl Reader<File> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads from anything. `name` is what messages call it.
+    /// Reads from any reader. `name` is its name in messages.
     ///
     /// # Errors
     /// The header cannot be read or used.
@@ -85,7 +84,7 @@ impl<R: Read> Reader<R> {
             }
             match buffer.fill(&mut input, MAX_LINE) {
                 Ok(0) => {
-                    // Text that is no y4m header at all had better be called that than cut short.
+                    // Text that is no y4m header at all is called that, not cut short.
                     let held = buffer.held();
                     let reason = match Header::parse(held) {
                         Err(HeaderError::Magic) if held.len() >= 10 => HeaderError::Magic,
@@ -144,23 +143,23 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Frames in the whole stream, known for files whose length fits a number of plain frames.
+    /// Frames of the whole stream, known for files whose length is that of a number of frames without parameters.
     pub fn frames(&self) -> Option<u64> {
         self.frames
     }
 
-    /// What messages call the input.
+    /// The name of the input in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// It as the source of an output.
+    /// The input as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         self.source
     }
 
-    /// Says that only the first `planes` planes of the frames to come are looked at. What the others hold is undefined
-    /// then; that a stream is cut short within them is noticed all the same.
+    /// Declares that only the first `planes` planes of later frames are used. The content of the others is undefined then. A
+    /// stream that is cut short within them is still an error.
     pub fn want_planes(&mut self, planes: usize) {
         self.planes_wanted = planes.min(self.format.planes());
     }
@@ -204,7 +203,7 @@ impl<R: Read> Reader<R> {
     /// Counts frames from the bytes behind the header.
     fn count_frames(&mut self, rest: u64) -> Result<(), Error> {
         let wanted = (PLAIN_LINE + self.format.frame_bytes()) as u64;
-        // A buffer for a frame that the file has no room for would be the header's lie come true.
+        // Otherwise a wrong header could ask for buffers much larger than the file.
         if rest > 0 && rest < wanted {
             let name = self.name.clone();
             return Err(Error::Truncated {
@@ -218,7 +217,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Consumes a `FRAME` line; its length, or `None` where the stream ends instead.
+    /// Consumes a `FRAME` line. Returns its length, or `None` at the end of the stream.
     fn frame_line(&mut self) -> Result<Option<usize>, Error> {
         let mut wanted = PLAIN_LINE;
         let length = loop {
@@ -237,7 +236,7 @@ impl<R: Read> Reader<R> {
                 return Err(self.no_frame_line());
             }
             if held.len() >= wanted {
-                // Parameters: what is read beyond them is copied, so keep it short.
+                // Parameters. Bytes that are read beyond them are copied, so few are read.
                 wanted = (held.len() + 32).min(MAX_LINE);
             }
             match self.buffer.fill(&mut self.input, wanted) {
@@ -252,8 +251,8 @@ impl<R: Read> Reader<R> {
         Ok(Some(length))
     }
 
-    /// Fills the planes that are wanted, first from what was read ahead, then from the input; and reads the next plain
-    /// `FRAME` line ahead where it comes along.
+    /// Fills the wanted planes, first from the line buffer, then from the input. The next `FRAME` line without parameters is
+    /// read ahead with them.
     fn planes(&mut self, frame: &mut Frame, line: usize) -> Result<(), Error> {
         let bytes = self.format.frame_bytes();
         let held = self.buffer.held().len().min(bytes);
@@ -292,7 +291,8 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Reads into `slices` until `wanted` bytes of the frame are there, of which `got` are; how many are there then.
+    /// Reads into `slices` until there are `wanted` bytes of the frame, `got` of which are there already. Returns how many
+    /// there are then.
     fn fill(
         &mut self,
         mut slices: &mut [IoSliceMut],
@@ -337,7 +337,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Bytes of the planes at the end of a frame that nobody wants.
+    /// Bytes of the unwanted planes at the end of a frame.
     fn unwanted(&self) -> usize {
         let planes = self.planes_wanted..self.format.planes();
         let samples: usize = planes.map(|p| self.format.plane_size(p).area()).sum();
@@ -362,7 +362,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A failure behind the `got`th byte of a frame.
+    /// A failure after `got` bytes of a frame.
     fn failed_at(&mut self, got: usize, reason: io::Error) -> Error {
         self.byte += got as u64;
         self.failed(reason)
@@ -406,7 +406,7 @@ impl LineBuffer {
         }
     }
 
-    /// Holds `bytes`, where nothing was held.
+    /// Holds `bytes`, if nothing is held.
     fn put(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             debug_assert!(self.held().is_empty());
@@ -415,7 +415,7 @@ impl LineBuffer {
         }
     }
 
-    /// One read, until at most `total` bytes are held; how many came, 0 at the end of the input.
+    /// Reads once, until at most `total` bytes are held. Returns the number of bytes read, 0 at the end of the input.
     fn fill(&mut self, input: &mut impl Read, total: usize) -> io::Result<usize> {
         let held = self.end - self.start;
         if self.start + total > MAX_LINE {
@@ -429,7 +429,7 @@ impl LineBuffer {
     }
 }
 
-/// One read that no signal interrupted; how many bytes came, 0 at the end of the input.
+/// Reads once, again if a signal interrupted it. Returns the number of bytes read, 0 at the end of the input.
 fn read_some(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(to) {

@@ -14,15 +14,15 @@ const PLAIN_LINE: &[u8] = b"FRAME\n";
 
 /// Writes a y4m stream to a file, a pipe or memory.
 ///
-/// A file appears under its name with [`Writer::finish`]; a writer that is dropped or aborted leaves none.
-/// Nothing is buffered: after [`Writer::write`] the whole frame is with the system.
+/// A file appears under its name with [`Writer::finish`]. A writer that is dropped or aborted leaves no file. Nothing is
+/// buffered: after [`Writer::write`] the operating system has the whole frame.
 pub struct Writer<W: Write> {
     out: W,
     name: String,
     timing: Option<Timing>,
     format: Option<Format>,
     begun: bool,
-    /// A write failed, so that part of a header or frame may lie behind the good bytes.
+    /// A write failed, so a part of a header or frame may follow the good bytes.
     broken: bool,
     /// Whole frames written.
     frames: u64,
@@ -54,7 +54,7 @@ impl Writer<OutputFile> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to anything. `name` is what messages call it.
+    /// Writes to any writer. `name` is its name in messages.
     pub fn new(out: W, name: impl Into<String>) -> Self {
         Writer {
             out,
@@ -69,21 +69,21 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Sets what the header says beside the format; progressive at 25 frames a second otherwise.
+    /// Sets the timing; progressive at 25 frames a second otherwise.
     #[must_use]
     pub fn with_timing(mut self, timing: &Timing) -> Self {
         self.timing = Some(*timing);
         self
     }
 
-    /// Sets the format, which is otherwise that of the first frame. Then a stream without frames has a header too.
+    /// Sets the format, which is otherwise that of the first frame. Then a stream without frames has a header, too.
     #[must_use]
     pub fn with_format(mut self, format: &Format) -> Self {
         self.format = Some(*format);
         self
     }
 
-    /// Sets what was not set before the first frame: the format, and what the header says beside it.
+    /// Sets the format and the timing if they are not set yet.
     pub fn describe(&mut self, format: &Format, timing: Option<&Timing>) {
         self.format.get_or_insert(*format);
         self.timing = self.timing.or(timing.copied());
@@ -94,7 +94,7 @@ impl<W: Write> Writer<W> {
         self.format.as_ref()
     }
 
-    /// What the header says beside the format.
+    /// The timing in the header.
     pub fn timing(&self) -> Timing {
         self.timing.unwrap_or_default()
     }
@@ -104,27 +104,27 @@ impl<W: Write> Writer<W> {
         self.frames
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is written to.
+    /// The writer below.
     pub fn get_ref(&self) -> &W {
         &self.out
     }
 
-    /// Gives back what is written to.
+    /// Returns the writer below.
     pub fn into_inner(self) -> W {
         self.out
     }
 
-    /// Writes a frame, before the first one the header.
+    /// Writes a frame, and the header before the first one.
     ///
     /// # Errors
-    /// The frame is of floats or not of the stream's format; the reader of a pipe is gone ([`Error::ClosedPipe`]);
-    /// the disk is full ([`Error::NoSpace`]); the system fails otherwise. Nothing can be written after a failure of
-    /// the system, but [`Writer::finish`] keeps the whole frames.
+    /// The frame is of floats or not of the stream's format; the reader of a pipe is gone ([`Error::ClosedPipe`]); the disk
+    /// is full ([`Error::NoSpace`]); another system error. After a system error nothing can be written, but
+    /// [`Writer::finish`] keeps the whole frames.
     pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
         let format = *self.format.get_or_insert(*frame.format());
         if format != *frame.format() {
@@ -185,8 +185,8 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Target> Writer<W> {
-    /// Ends the stream and gives a file its name, also after a failed [`Writer::write`]: with the whole frames then.
-    /// A second call does nothing.
+    /// Ends the stream and gives a file its name. After a failed [`Writer::write`] the file has the whole frames. A second
+    /// call does nothing.
     ///
     /// # Errors
     /// There was no frame and no format is set, or the file cannot be put in place.
