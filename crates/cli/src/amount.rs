@@ -4,7 +4,7 @@ use std::fmt;
 
 use evener_runtime::quantity::{Figures, Size, counted};
 
-/// How much was done, or is to do.
+/// An amount of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     Frames(u64),
@@ -12,10 +12,10 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// `120 of 300 frames`, or without `all` as `Display`.
+    /// `120 of 300 frames`; without `all` the same as `Display`.
     pub fn of(self, all: Option<Amount>) -> String {
         match (self, all) {
-            // Containers count frames wrongly now and then.
+            // Some containers have a wrong number of frames.
             (Amount::Frames(done), Some(Amount::Frames(all))) if done <= all => {
                 format!("{done} of {}", counted(all, "frames"))
             }
@@ -24,14 +24,14 @@ impl Amount {
         }
     }
 
-    /// The number, of whatever it is.
+    /// The number of frames or bytes.
     pub fn number(self) -> u64 {
         match self {
             Amount::Frames(n) | Amount::Bytes(n) => n,
         }
     }
 
-    /// So many of the same a second.
+    /// A rate in the unit of this amount.
     pub fn rate(self, per_second: f64) -> String {
         match self {
             Amount::Frames(_) => format!("{} fps", Figures(per_second)),

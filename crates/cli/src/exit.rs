@@ -9,24 +9,24 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::progress;
 use crate::terminal::restore;
 
-/// What the parent of the process sees.
+/// The exit status for the parent process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// An exit status.
     Exit(u8),
-    /// A signal ended it: to shells and scripts, which stop then, the same as if nothing had caught it.
+    /// Ended by a signal. Shells and scripts stop then, as if the signal had not been caught.
     Signal(i32),
 }
 
-/// A command did what was asked.
+/// Success.
 pub const DONE: Status = Status::Exit(0);
 
 impl Status {
-    /// Ends the process. Neither a program it started, an unfinished file nor a progress bar stays, and the terminal is as
-    /// it was.
+    /// Ends the process. Kills the programs it started, removes unfinished files and the progress bar, and restores the
+    /// terminal.
     pub fn end(self) -> ! {
         progress::leave();
-        // A thread that was left inside a read still owns the program it reads from.
+        // A thread that is blocked in a read still owns the program from which it reads.
         kill_programs();
         remove_unfinished();
         restore();

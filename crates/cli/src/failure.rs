@@ -1,4 +1,4 @@
-//! What ends a command early, and with which exit status.
+//! Failures of commands, and their exit status.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use signal_hook::consts::SIGPIPE;
 
 pub use crate::exit::{DONE, Status};
 
-/// How a command ended: with which status, or why it failed.
+/// The status of a command, or why it failed.
 pub type Ended = Result<Status, Failure>;
 
-/// One line for the user and how the process ends.
+/// A line for the user and the exit status.
 #[derive(Debug)]
 pub struct Failure {
-    /// Empty where there is nothing to say.
+    /// Empty if nothing is printed.
     message: String,
-    /// How the process ends.
+    /// The exit status.
     pub status: Status,
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         }
     }
 
-    /// Something went wrong on the way.
+    /// A run that failed.
     pub fn running(message: impl fmt::Display) -> Failure {
         Failure {
             message: message.to_string(),
@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// The reader of the output went away, as `head` does: not a word, and the end that other programs come to.
+    /// The reader of the output closed the pipe, as `head` does. As for other programs: no message, and SIGPIPE.
     pub fn closed_pipe() -> Failure {
         Failure {
             message: String::new(),
@@ -43,7 +43,7 @@ impl Failure {
         }
     }
 
-    /// Whether there is something to say.
+    /// Whether there is a message.
     pub fn has_message(&self) -> bool {
         !self.message.is_empty()
     }
@@ -63,7 +63,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// On one line, whatever went into the message.
+    /// One line, even if the message has several.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = self.message.lines().map(str::trim);
         f.write_str(lines.next().unwrap_or_default())?;
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Errors of sessions, which say whether it was the command line that was wrong, or that the reader of the output went away.
+/// Errors of sessions, which tell a wrong command line and a closed pipe from other failures.
 macro_rules! of_sessions {
     ($($error:ty),+ $(,)?) => {$(
         impl From<$error> for Failure {

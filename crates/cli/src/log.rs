@@ -15,7 +15,7 @@ use crate::stderr::{is_quiet, print_err};
 
 const VARIABLE: &str = "EVENER_LOG";
 
-/// Logs what `verbose` says, which is how often `-v` was given, or else what the environment says.
+/// Starts logging at the level of `verbose`, the number of `-v` flags, or else of the environment.
 pub fn start(verbose: u8) -> Result<(), Failure> {
     let level = match (verbose, std::env::var(VARIABLE)) {
         (0, Ok(text)) if !text.is_empty() => text.parse().map_err(|_| {
@@ -38,7 +38,7 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         .with_writer(|| Lines)
         .event_format(Plain)
         .finish();
-    // Fails only where somebody logs already.
+    // Fails only if there is a logger already.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }
@@ -72,7 +72,7 @@ where
     }
 }
 
-/// Writes each event where it does not run into the progress bar.
+/// Writes each event without disturbing the progress bar.
 struct Lines;
 
 impl Write for Lines {

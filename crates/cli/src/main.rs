@@ -1,8 +1,8 @@
 //! The `evener` command line: each subcommand reads its arguments, calls one service and prints what it did.
 //!
-//! Exit status: 0 done, 1 something failed, 2 a command line that cannot work. A signal that ends a run ends the process,
-//! too, once all is in order, which shells call 128 + N. Where a reader closes the pipe we write to, as `head` does, that
-//! is SIGPIPE, without a word.
+//! Exit status: 0 done, 1 failed, 2 a command line that cannot work. A signal that ends a run ends the process, too, once
+//! outputs are in order; shells show 128 + N. If the reader of a pipe closes it, as `head` does, the process ends by SIGPIPE
+//! without a message.
 #![forbid(unsafe_code)]
 
 mod amount;
@@ -61,7 +61,7 @@ struct Cli {
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
 
-    /// Say nothing beside results, warnings and errors
+    /// Print only results, warnings and errors
     #[arg(short, long, global = true, display_order = 101)]
     quiet: bool,
 }
@@ -71,7 +71,7 @@ const NOT_QUIET: [&str; 2] = ["verbose", "explain"];
 
 impl Cli {
     fn command_for_all() -> clap::Command {
-        // `-5` is a wrong number where one is wanted, and no unknown flag.
+        // `-5` is a wrong number where a number is expected, not an unknown flag.
         fn with_negative_numbers(command: clap::Command) -> clap::Command {
             let negative = |arg: clap::Arg| match arg.get_action().takes_values() {
                 true => arg.allow_negative_numbers(true),
@@ -124,7 +124,7 @@ fn run() -> Ended {
             return Ok(DONE);
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Where that cannot be told, the status tells.
+            // If printing fails, the exit status remains.
             let _ = error.print();
             return Ok(Status::Exit(2));
         }

@@ -1,4 +1,4 @@
-//! What commands print, and the files they write beside the video.
+//! What commands print, and the files they write besides their output.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Sees to it that there is a standard output: for commands that print only after a while.
+/// Checks that there is a standard output, for commands that print only after a while.
 pub fn can_print() -> Result<(), Failure> {
     Ok(OutputFile::printed().map(drop)?)
 }
@@ -31,7 +31,7 @@ pub fn print_each(texts: impl Iterator<Item = String>) -> Result<(), Failure> {
     })
 }
 
-/// A line that nobody is to see twice, as it is: no copy of it stays in a buffer.
+/// A secret line. No copy of it stays in a buffer.
 pub fn print_secret(line: &[u8]) -> Result<(), Failure> {
     let mut stdout = OutputFile::printed()?;
     stdout
@@ -44,7 +44,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     printed(|out| json(out, value))
 }
 
-/// Whatever `write` writes to the standard output, by what it is given or by std's own.
+/// Passes the standard output to `write`, which may also print through `std`.
 pub fn printed(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut stdout = OutputFile::printed()?;
     let written = buffered(&mut stdout, write).and_then(|()| io::stdout().flush());
@@ -57,7 +57,7 @@ fn buffered(
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let written = write(&mut out).and_then(|()| out.flush());
-    // What could not be written is not tried again.
+    // Dropping the buffer would try again to write what failed.
     let _ = out.into_parts();
     written
 }
@@ -79,8 +79,8 @@ pub fn is_stdout(name: &OsStr) -> bool {
     name == "-" || name == "/dev/stdout"
 }
 
-/// A file for a report or a trace, or the standard output. Created before the work, so that a name that cannot be is
-/// known at once; it has its name only once it is whole.
+/// A file for a report or a trace, or the standard output. It is created before the work, so that a bad name fails at once.
+/// The file gets its name when it is complete.
 pub struct SideOutput {
     file: OutputFile,
     is_stdout: bool,
@@ -118,7 +118,7 @@ impl SideOutput {
     }
 }
 
-/// The identity of the file of that name, if there is one; `-` is what the standard output was led into.
+/// The identity of the file of that name, if there is one; `-` is the file to which the standard output is redirected.
 pub fn file_id(name: &OsStr) -> Option<FileId> {
     match is_stdout(name) {
         true => OutputFile::printed().ok()?.id(),
@@ -150,7 +150,7 @@ pub fn check_distinct(
     Ok(())
 }
 
-/// Refuses files that the standard output was led into, for a command that prints there in any case.
+/// Refuses files to which the standard output is redirected, for a command that always prints there.
 pub fn check_not_stdout(sides: &[(&str, Option<&OsStr>)]) -> Result<(), Failure> {
     let Some(id) = file_id("-".as_ref()) else {
         return Ok(());
@@ -176,11 +176,11 @@ fn is_same(a: &OsStr, b: &OsStr) -> bool {
         || (!is_stdout(a) && place(a).is_some_and(|at| place(b) == Some(at)))
 }
 
-/// Where a file is or will be.
+/// The path of a file that exists or will be created.
 fn place(name: &OsStr) -> Option<PathBuf> {
     let path = Path::new(name);
     if let Ok(found) = fs::canonicalize(path) {
-        // Devices may well be written to twice.
+        // Two outputs may go to the same device.
         return found.is_file().then_some(found);
     }
     let directory = match path.parent()? {

@@ -1,7 +1,6 @@
-//! Panics: none reaches a user as a backtrace.
+//! Panics become errors of one line.
 //!
-//! The runtime catches what kernels, sources and sinks throw and makes errors of it; whatever else is thrown on the
-//! main thread ends here, in one line.
+//! The runtime makes errors of panics in kernels, sources and sinks. All other panics of the main thread are caught here.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -9,11 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use crate::failure::Failure;
 
 thread_local! {
-    /// The latest panic of this thread and where it was.
+    /// The latest panic of this thread, with its location.
     static LATEST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has panics logged and not printed.
+/// Logs panics instead of printing them.
 pub fn keep_quiet() {
     set_hook(Box::new(|info| {
         let text = info.payload_as_str().unwrap_or("a panic without a text");
@@ -22,12 +21,12 @@ pub fn keep_quiet() {
             None => text.to_owned(),
         };
         tracing::debug!("panic: {text}");
-        // A thread that is ending has no place for it any more.
+        // Fails on a thread that is ending.
         let _ = LATEST.try_with(|latest| latest.replace(Some(text)));
     }));
 }
 
-/// Calls `f`; a panic of it is a failure.
+/// Calls `f` and makes a failure of a panic.
 pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         let text = LATEST.take().unwrap_or_default();

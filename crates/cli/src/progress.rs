@@ -1,4 +1,4 @@
-//! The progress bar: what is done, how fast, and the time left, on a terminal only.
+//! The progress bar: amount done, rate and time left. Only on a terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::{OnceLock, mpsc};
@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::amount::Amount;
 use crate::stderr::is_quiet;
 
-/// The bar of this process, for those who print beside it.
+/// The bar of this process, which lines on the terminal have to suspend.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 /// Steps of a bar that shows the share of all work.
@@ -30,8 +30,8 @@ pub fn without_bar(print: impl FnOnce()) {
     }
 }
 
-/// Takes the bar off the terminal before the process ends in the middle of its work. A terminal that takes nothing, as
-/// after Ctrl-S, is not waited for.
+/// Removes the bar before the process ends in the middle of its work. A terminal that is blocked, as after Ctrl-S, is not
+/// waited for.
 pub fn leave() {
     let Some(bar) = BAR.get() else {
         return;
@@ -48,16 +48,16 @@ pub fn leave() {
     }
 }
 
-/// What a bar is of.
+/// What a bar shows.
 #[derive(Clone, Copy, Debug)]
 pub enum BarKind {
     /// Frames, and how many there are.
     Frames(Option<u64>),
     /// Bytes, and how many there are.
     Bytes(Option<u64>),
-    /// Work that can only be told as a share of all.
+    /// The share of all work.
     Work,
-    /// Lines that a service makes.
+    /// Status lines of a service.
     Lines,
 }
 
@@ -98,7 +98,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// `None` where the standard error is no terminal that can draw one, or `--quiet` is set.
+    /// `None` if the standard error is no terminal that can draw a bar, or `--quiet` is set.
     pub fn start(kind: BarKind) -> Option<Bar> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || is_quiet() || !io::stderr().is_terminal() {
@@ -120,14 +120,14 @@ impl Bar {
         Some(Bar { bar, kind, before })
     }
 
-    /// What a stream calls with its progress.
+    /// The callback of a stream for its progress.
     pub fn updater(&self) -> impl FnMut(&Progress) + Send + use<> {
         let mut update = self.share_updater();
         move |progress| update(progress, None)
     }
 
-    /// What a stream calls whose units differ in size: with its progress, and with the share of all work that is done,
-    /// by earlier runs too, and of what was left for this one.
+    /// The callback of a stream whose units differ in size. It takes the progress, the share of all work that is done,
+    /// including earlier runs, and the share of what was left for this run.
     pub fn share_updater(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
         let &Bar { bar, kind, before } = self;
         let mut rate = Rate::default();
@@ -159,7 +159,7 @@ impl Bar {
                 (None, done) => done.map_or(0, Amount::number),
             };
             if bar.length().is_some_and(|length| length < position) {
-                // Containers count frames wrongly now and then.
+                // Some containers have a wrong number of frames.
                 bar.set_length(position);
             }
             bar.set_position(position);
@@ -167,7 +167,7 @@ impl Bar {
         }
     }
 
-    /// What shows anything that is a line of parts with commas between them.
+    /// A callback that shows a line of parts separated by commas.
     pub fn line_updater<T: std::fmt::Display>(&self) -> impl FnMut(&T) + Send + use<T> {
         let &Bar { bar, before, .. } = self;
         move |line| {
@@ -179,7 +179,7 @@ impl Bar {
 }
 
 impl Drop for Bar {
-    /// Takes the bar off the terminal.
+    /// Removes the bar.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -189,12 +189,12 @@ fn columns() -> usize {
     usize::from(Term::stderr().size().1)
 }
 
-/// Columns for the text. Some are left for the ^C that a terminal shows: a line that wraps cannot be cleared.
+/// Columns for the text. Some are left free for the ^C that a terminal shows, since a line that wraps cannot be cleared.
 fn room(before: usize) -> usize {
     columns().saturating_sub(before + 4)
 }
 
-/// As many of the parts as there is room for, or of the first as many words.
+/// As many of the parts as fit, or as many words of the first part.
 fn fitted(parts: &[String], room: usize) -> String {
     let fits = |text: &String| text.chars().count() <= room;
     let all = (1..=parts.len()).rev().map(|n| parts[..n].join(", "));
@@ -203,7 +203,7 @@ fn fitted(parts: &[String], room: usize) -> String {
     all.chain(some).find(fits).unwrap_or_default()
 }
 
-/// A rate that can be read while it changes.
+/// A smoothed rate.
 #[derive(Default)]
 struct Rate {
     last: (f64, u64),

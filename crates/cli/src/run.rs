@@ -1,4 +1,4 @@
-//! What all commands that run a stream have in common: their flags, the runtime, and what is told at the end.
+//! The common parts of commands that run a stream: flags, the runtime, and what is printed at the end.
 
 use std::ffi::{OsStr, OsString};
 
@@ -14,7 +14,7 @@ use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 use crate::structures;
 
-/// How a stream is run, and what is told of it.
+/// How a stream runs, and what is reported about it.
 #[derive(clap::Args)]
 pub struct StreamArgs {
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
@@ -29,7 +29,7 @@ pub struct StreamArgs {
     #[arg(long, default_value = "none", value_parser = placement())]
     pub affinity: Placement,
 
-    /// Tell what is computed, and which plans were tried and why
+    /// Print what is computed, and which plans were tried and why
     #[arg(long)]
     pub explain: bool,
 
@@ -62,8 +62,7 @@ impl StreamArgs {
         check_distinct(input, Some(output), &sides)
     }
 
-    /// Makes the runtime, and the files that will hold report and trace. From now on the first signal ends the stream,
-    /// not the process.
+    /// Makes the runtime, and the files for report and trace. From now on the first signal ends the stream, not the process.
     pub fn start(&self, signals: &Signals) -> Result<StartedRun, Failure> {
         let json = self.json.as_deref().map(SideOutput::create).transpose()?;
         let trace = self.trace.as_deref().map(SideOutput::create).transpose()?;
@@ -91,24 +90,24 @@ impl StreamArgs {
     }
 }
 
-/// A stream that can run.
+/// The runtime of a stream and the files for its report and trace.
 pub struct StartedRun {
     json: Option<SideOutput>,
     trace: Option<SideOutput>,
     recorder: Trace,
-    /// What it runs on.
+    /// The runtime.
     pub runtime: Runtime,
     explain: bool,
 }
 
 impl StartedRun {
-    /// Whether the standard output is taken by the report.
+    /// Whether the report goes to the standard output.
     pub fn prints_json(&self) -> bool {
         self.json.as_ref().is_some_and(SideOutput::is_stdout)
     }
 
-    /// Writes what the stream did, and tells it in `lines`. `complete` says what is well even if that fails, unless it
-    /// was cancelled.
+    /// Writes report and trace and prints `lines`. If that fails, the error adds `complete`, which says what is complete,
+    /// unless the run was cancelled.
     pub fn done(
         self,
         report: &Report,
@@ -119,7 +118,7 @@ impl StartedRun {
         self.done_with(report, report, lines, signals, complete)
     }
 
-    /// The same with `json` for programs in place of the report.
+    /// The same with `json` as the report.
     pub fn done_with(
         self,
         report: &Report,

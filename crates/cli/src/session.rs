@@ -1,4 +1,4 @@
-//! What commands that run a session have in common, from opening it to how it ends.
+//! The common parts of commands that run a session.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -20,23 +20,23 @@ use crate::signals::Signals;
 use crate::stderr::print_err;
 use crate::summary::{Output, done, interrupted};
 
-/// A session that can be run.
+/// A session of a service.
 pub trait RunSession: Sized {
-    /// What it comes to.
+    /// Its result.
     type Outcome;
-    /// Why it did not run to its end.
+    /// Why it failed.
     type Error: Into<Failure>;
 
-    /// Bytes of the job, where their number is known.
+    /// Bytes of all work, if their number is known.
     fn bytes(&self) -> Option<u64>;
 
-    /// The identity of what is read, where it is a file that could be overwritten.
+    /// The identity of the input, if it is a file that could be overwritten.
     fn input_id(&self) -> Option<FileId>;
 
     fn run(self, runtime: &Runtime, options: RunOptions<'_>) -> Result<Self::Outcome, Self::Error>;
 }
 
-/// What a run came to: the report, what was done where it is more than bytes written, and a line with more of it.
+/// The result of a run: its report, what was done if that is more than bytes written, and a line of details.
 pub struct RunOutcome {
     pub report: Report,
     pub what: Option<String>,
@@ -53,8 +53,8 @@ impl From<Report> for RunOutcome {
     }
 }
 
-/// Opens a session that writes `output`, runs it and tells what it did, which `came` makes of its outcome.
-/// `complete` says what is well even if no report can be written.
+/// Opens a session that writes `output`, runs it and prints what it did, as `came` describes its outcome. `complete` says
+/// what is complete even if no report can be written.
 pub fn convert<J: RunSession + Display>(
     args: &StreamArgs,
     output: &OsStr,

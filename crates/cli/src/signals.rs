@@ -1,6 +1,6 @@
-//! Ctrl-C and its kin: the first ends the stream with all it has done so far, the second ends the process.
+//! Ctrl-C and similar signals: the first one ends the stream and keeps its output so far, the second one ends the process.
 //!
-//! The first ends the process, too, where the stream cannot end: while it writes to a reader that does not read.
+//! The first one ends the process, too, if the stream cannot end because the reader of its output does not read.
 
 use std::io;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use signal_hook::iterator::Signals as SignalIterator;
 use crate::failure::{DONE, Failure, Status};
 use crate::ignored::is_ignored;
 
-/// Between two looks after the first signal.
+/// Time between two polls after the first signal.
 const POLL_EVERY: Duration = Duration::from_millis(50);
-/// Looks after which a write that was under way at all of them is not waited for any longer.
+/// Polls after which a write that blocks at all of them is not waited for any longer.
 const STALLED_POLLS: u32 = 10;
 
-/// Signals from here to the end of the process.
+/// Handling of signals until the end of the process.
 pub struct Signals {
     shared: Arc<Shared>,
 }
@@ -29,20 +29,20 @@ pub struct Signals {
 #[derive(Default)]
 struct Shared {
     token: CancelToken,
-    /// A stream runs, which the token can end.
+    /// Whether a stream runs, which the token can end.
     streaming: AtomicBool,
-    /// The first signal; 0 before.
+    /// The first signal, or 0.
     first: AtomicI32,
 }
 
 impl Signals {
-    /// Takes signals over. Until [`Signals::streaming`] they end the process at once.
+    /// Installs handlers. Until [`Signals::streaming`] signals end the process at once.
     pub fn take() -> Result<Signals, Failure> {
         let failed = |error: io::Error| Failure::running(format!("cannot take signals: {error}"));
         let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-        // One that is ignored from the start, as by nohup or by a shell in the background, stays so.
+        // A signal that the parent had ignored, such as nohup or a shell in the background, stays ignored.
         let ends = ends.into_iter().filter(|&signal| !is_ignored(signal));
-        // A file that grows beyond a limit is an error of writing and no reason to die.
+        // A file that exceeds its limit is an error of writing, so the signal must not end the process.
         let signals = SignalIterator::new(ends.chain([SIGXFSZ])).map_err(failed)?;
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
@@ -53,7 +53,7 @@ impl Signals {
         Ok(Signals { shared })
     }
 
-    /// What ends the stream.
+    /// The token that ends the stream.
     pub fn token(&self) -> CancelToken {
         self.shared.token.clone()
     }
@@ -63,12 +63,12 @@ impl Signals {
         self.shared.streaming.store(true, Ordering::SeqCst);
     }
 
-    /// The signal the process is to end by, if there was one.
+    /// The status for the first signal, if there was one.
     pub fn status(&self) -> Option<Status> {
         self.shared.first().map(Status::Signal)
     }
 
-    /// How a server ends in which nothing went wrong: SIGTERM is how those who started it end it.
+    /// The status of a server without failures. SIGTERM is the usual way to end it, so it counts as success.
     pub fn served(&self) -> Status {
         match self.shared.first() {
             Some(SIGTERM) | None => DONE,
@@ -76,7 +76,7 @@ impl Signals {
         }
     }
 
-    /// How a run ends that failed: what a signal asks for goes before.
+    /// A failure with the status of the signal, if there was one.
     pub fn failed(&self, error: impl Into<Failure>) -> Failure {
         let failure = error.into();
         match self.status() {
@@ -91,7 +91,7 @@ impl Shared {
         Some(self.first.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
     }
 
-    /// Takes signals until the process ends.
+    /// Handles signals until the process ends.
     fn watch(&self, mut signals: SignalIterator) {
         for signal in signals.forever() {
             self.on_signal(signal);

@@ -1,4 +1,4 @@
-//! The structures that can be named, and the commands that run in them.
+//! The structures that `--plan` can name, and the commands that run in them.
 
 use evener_runtime::{Choice, Structure};
 
@@ -28,7 +28,7 @@ pub fn commands_with(structure: &Structure) -> Vec<&'static str> {
     with.map(|(command, _)| *command).collect()
 }
 
-/// A value of `--plan`. A structure of another service passes: what is run says which it has.
+/// A value of `--plan`. Structures of all services are accepted here; the service itself refuses those that it lacks.
 pub fn plan(text: &str) -> Result<Choice, String> {
     let choice = text.parse::<Choice>();
     choice

@@ -1,4 +1,4 @@
-//! The sentences that runs end with, for all commands: what was done, how long it took, and only then how it ran.
+//! The line that a run ends with, for all commands: what was done, how long it took, and then how it ran.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,19 +11,19 @@ use evener_runtime::quantity::{Figures, Seconds, Size, counted};
 use crate::amount::Amount;
 use crate::output::{file_id, is_stdout};
 
-/// Seconds below which a rate is that of starting and ending.
+/// Runs shorter than this many seconds have no rate: it would be that of starting and ending.
 const RATE: f64 = 0.01;
-/// Seconds below which it does not matter how a stream ran.
+/// Runs shorter than this many seconds do not say how they ran.
 const HOW: f64 = 0.1;
 
-/// An output by its name, as it was before the run.
+/// An output by name, and the file that was there before the run.
 pub struct Output<'a> {
     name: &'a OsStr,
     before: Option<FileId>,
 }
 
 impl<'a> Output<'a> {
-    /// Remembers what is there now.
+    /// Remembers the file that is there now.
     pub fn named(name: &'a OsStr) -> Output<'a> {
         let before = file_id(name);
         Output { name, before }
@@ -41,14 +41,14 @@ impl<'a> Output<'a> {
         now.is_some() && now != self.before
     }
 
-    /// Whether it is written where it is, as a named pipe or a device.
+    /// Whether it is written in place, like a named pipe or a device.
     fn is_in_place(&self) -> bool {
         fs::metadata(self.name).is_ok_and(|found| !found.is_file())
     }
 }
 
-/// Of a run that came to its end: `disk.sealed: 1.02 GiB in 0.7 s, 1.5 GiB/s, on 2 workers`. `subject` is what it is
-/// said of, `what` what was done to it, and `amount` what the rate is of.
+/// The line of a complete run: `disk.sealed: 1.02 GiB in 0.7 s, 1.5 GiB/s, on 2 workers`. `subject` is the output, `what` is
+/// what was done, and `amount` is that of the rate.
 pub fn done(subject: Option<&str>, what: &str, amount: Amount, report: &Report) -> String {
     let mut line = subject.map_or(String::new(), |name| format!("{name}: "));
     line.push_str(what);
@@ -62,7 +62,7 @@ pub fn done(subject: Option<&str>, what: &str, amount: Amount, report: &Report) 
     line + &on_workers(report)
 }
 
-/// `, on 2 workers`, where that says something.
+/// `, on 2 workers`, for runs that could have more than one and took a while.
 fn on_workers(report: &Report) -> String {
     match report.plan {
         Some(plan) if report.workers > 1 && report.wall_s >= HOW => {
@@ -72,7 +72,7 @@ fn on_workers(report: &Report) -> String {
     }
 }
 
-/// Of a run that was ended early, after `done` of `all`: what became of the output.
+/// The line of a run that was interrupted after `done` of `all`: what the output has.
 pub fn interrupted(output: &Output<'_>, done: Amount, all: Option<Amount>) -> String {
     let far = done.of(all);
     match (output.name(), done) {
@@ -90,7 +90,7 @@ pub fn interrupted(output: &Output<'_>, done: Amount, all: Option<Amount>) -> St
     }
 }
 
-/// What packing did, and a line with the rest of what there is to know.
+/// What packing did, and a line of details.
 pub fn packed(packed: &Packed) -> (String, String) {
     let (size, into) = (Size(packed.size), Size(packed.packed_size));
     let mut rest = format!("{} of {} blocks zero", packed.zero_blocks, packed.blocks);
@@ -100,7 +100,7 @@ pub fn packed(packed: &Packed) -> (String, String) {
     (format!("{size} packed into {into}"), rest)
 }
 
-/// Of an image that was looked at, or of which `bytes` of `all` were.
+/// The line of a verified image, or of one of which `bytes` of `all` were verified.
 pub fn checked(name: &str, bytes: Amount, all: Amount, report: &Report) -> String {
     match report.cancelled {
         true => format!("interrupted: {} of {name} checked", bytes.of(Some(all))),
@@ -108,7 +108,7 @@ pub fn checked(name: &str, bytes: Amount, all: Amount, report: &Report) -> Strin
     }
 }
 
-/// Of a count of boards that came to its end. `resumed` is what earlier runs had done of it, from 0 to 1.
+/// The line of a complete count of boards. `resumed` is the share that earlier runs had done.
 pub fn counted_board(n: u32, resumed: f64, report: &Report) -> String {
     let what = match resumed {
         0.0 => "counted".to_owned(),
@@ -122,16 +122,17 @@ pub fn counted_board(n: u32, resumed: f64, report: &Report) -> String {
     format!("N = {n}: {what}{time}{}", on_workers(report))
 }
 
-/// Of a count that was ended early, with `share` of the board done: what is kept, and how to go on with the same `flags`.
+/// The line of a count that was interrupted with `share` of the board done: what is kept, and how to resume with the same
+/// `flags`.
 pub fn interrupted_board(n: u32, share: f64, flags: &str, checkpoint: Option<&OsStr>) -> String {
     let percent = 100.0 * share;
     let begin = format!("interrupted: N = {n} is {percent:.1} % done");
     match checkpoint {
         Some(file) => format!(
-            "{begin} and kept; to go on: evener queens {n}{flags} --checkpoint {}",
+            "{begin} and kept; to resume: evener queens {n}{flags} --checkpoint {}",
             one_line(&file.to_string_lossy())
         ),
-        None => format!("{begin} and not kept; with --checkpoint FILE a run can be gone on with"),
+        None => format!("{begin} and not kept; with --checkpoint FILE a run can be resumed"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Questions on the terminal whose answers it does not show.
+//! Questions on the terminal whose answers are not echoed.
 //!
-//! Only the echo is turned off: Ctrl-C, Ctrl-\ and Ctrl-Z are signals as ever. What ends the process calls
-//! [`restore`] before; a process that is stopped shows the terminal as it was meanwhile, since it is the shell's then.
+//! Only the echo is turned off: Ctrl-C, Ctrl-\ and Ctrl-Z still send signals. The end of the process calls [`restore`]. While
+//! the process is stopped the terminal is as it was before, since the shell uses it then.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ use zeroize::Zeroizing;
 
 use crate::ignored::is_ignored;
 
-/// Bytes that a terminal takes as a line, at most.
+/// Most bytes of a line of a terminal.
 const LINE: usize = 4096;
 
-/// The terminal of this process, which does not show what is typed. It does again when this is dropped.
+/// The terminal of this process without echo. The echo is restored when this is dropped.
 pub struct Terminal(File);
 
-/// A terminal that does not show what is typed.
+/// A terminal without echo.
 struct Hidden {
     terminal: File,
     before: Termios,
@@ -40,7 +40,7 @@ impl Terminal {
     /// Opens the terminal and turns its echo off.
     ///
     /// # Errors
-    /// The process has none, or it does not do as it is told.
+    /// The process has no terminal, or the terminal does not support it.
     pub fn open() -> io::Result<Terminal> {
         let terminal = File::options().read(true).write(true).open("/dev/tty")?;
         let own = terminal.try_clone()?;
@@ -60,10 +60,10 @@ impl Terminal {
         Ok(Terminal(own))
     }
 
-    /// The line that is typed when asked for.
+    /// Asks for a line.
     ///
     /// # Errors
-    /// The terminal is gone, or its end of file was typed.
+    /// The terminal is gone, or an end of file was typed.
     pub fn ask(&self, question: &str) -> io::Result<Zeroizing<Vec<u8>>> {
         if let Some(hidden) = &mut *hidden_terminal() {
             question.clone_into(&mut hidden.question);
@@ -89,7 +89,7 @@ impl Hidden {
     fn hide(&self) -> io::Result<()> {
         let mut modes = self.before.clone();
         modes.local_modes -= LocalModes::ECHO;
-        // What ends lines and what makes signals, whatever a program before has left; and that a line has ended is seen.
+        // Line editing and signals, in case a program before has turned them off; and the end of a line is echoed.
         modes.local_modes |= LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHONL;
         Ok(tcsetattr(&self.terminal, OptionalActions::Now, &modes)?)
     }
@@ -99,7 +99,7 @@ impl Hidden {
     }
 }
 
-/// The terminal shows again what is typed, in a new line: for a process that ends without dropping it.
+/// Restores the echo and starts a new line, for a process that ends without dropping the terminal.
 pub fn restore() {
     if let Some(hidden) = hidden_terminal().take() {
         hidden.show();
@@ -114,7 +114,7 @@ fn on_signal(signal: i32) {
                 hidden.show();
                 let _ = (&hidden.terminal).write_all(b"\n");
             }
-            // Returns when the process goes on.
+            // Returns when the process continues.
             let _ = emulate_default_handler(SIGTSTP);
         }
         _ => {

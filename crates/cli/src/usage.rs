@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in one line, and hints that work.
+//! Errors of command lines, in one line, with hints that work.
 
 use std::env;
 
@@ -8,11 +8,11 @@ use clap::{Command, CommandFactory};
 use crate::Cli;
 use crate::failure::Failure;
 
-/// Arguments whose values no message repeats, or may be given one by mistake.
+/// Arguments whose values no message repeats, since they are secret or a secret may be given to them by mistake.
 const SECRET: [&str; 3] = ["--key", "--iv", "--passphrase"];
 
 impl From<clap::Error> for Failure {
-    /// What clap says in several lines, without its repetition of the usage.
+    /// Clap's error without the usage, in one line.
     fn from(mut error: clap::Error) -> Failure {
         let argument = error.get(ContextKind::InvalidArg);
         let argument = argument.map(ContextValue::to_string).unwrap_or_default();
@@ -20,7 +20,7 @@ impl From<clap::Error> for Failure {
             let nothing = ContextValue::String("...".to_owned());
             error.insert(ContextKind::InvalidValue, nothing);
         }
-        // `-- -f` is no way to give `-f` to a flag, nor to the filters.
+        // Clap suggests `-- -f`, which passes `-f` neither to a flag nor to filters.
         error.remove(ContextKind::Suggested);
         let hint = match error.kind() {
             ErrorKind::UnknownArgument => of_argument(&mut error),
@@ -56,7 +56,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-/// Names an unknown argument as it was given, and says how a value is given that looks like one.
+/// Names an unknown argument as it was given, and explains how to give a value that looks like a flag.
 fn of_argument(error: &mut clap::Error) -> Option<String> {
     let invalid = text(error, ContextKind::InvalidArg)?;
     if let Some(similar) = text(error, ContextKind::SuggestedArg)
@@ -72,7 +72,7 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let given = args[at].clone();
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
-    // The value of an unknown flag may be a secret.
+    // The value of an unknown flag may be secret.
     let flag = given
         .strip_prefix("--")
         .and_then(|_| given.split('=').next());
@@ -81,7 +81,7 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     hint
 }
 
-/// What `given` was meant to be, if it is a value: of the flag `before`, if that takes one.
+/// How to write `given`, if it was meant as a value, of the flag `before` if that takes one.
 fn hint(given: &str, before: Option<&str>) -> Option<String> {
     if !given.starts_with('-') {
         return None;
@@ -98,7 +98,7 @@ fn hint(given: &str, before: Option<&str>) -> Option<String> {
     }
 }
 
-/// Whether `invalid` is what is unknown of the argument `arg`, which may be several short flags in one.
+/// Whether `invalid` is the unknown part of the argument `arg`, which may be several short flags in one.
 fn is_of(arg: &str, invalid: &str) -> bool {
     let short = invalid
         .strip_prefix('-')
@@ -114,7 +114,7 @@ fn is_of(arg: &str, invalid: &str) -> bool {
     }
 }
 
-/// Whether two flags or commands may be meant for one another.
+/// Whether one flag or command may be a misspelling of the other.
 fn is_close(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim_start_matches('-'), b.trim_start_matches('-'));
     let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
@@ -137,7 +137,7 @@ fn takes_value(flag: &str) -> bool {
     of(&Cli::command(), flag)
 }
 
-/// Where a command is that was looked for elsewhere.
+/// The path of a command that was given in the wrong place.
 fn of_command(error: &mut clap::Error) -> Option<String> {
     let invalid = text(error, ContextKind::InvalidSubcommand)?;
     if invalid == "bench" && cfg!(not(feature = "bench")) {

@@ -64,7 +64,7 @@ struct FiltersArgs {
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
 
-    /// A frame of one's own: the first of what `evener filter` takes as INPUT; otherwise a made one
+    /// Use the first frame of an input of `evener filter`; otherwise a generated one
     #[arg(short, long, value_name = "INPUT", conflicts_with = "size")]
     input: Option<OsString>,
 
@@ -76,7 +76,7 @@ struct FiltersArgs {
     #[arg(long, value_delimiter = ',', value_parser = plans, default_value = "auto")]
     plan: Vec<Plans>,
 
-    /// Numbers of workers; otherwise one for each cpu, and one alone beside them for --plan all
+    /// Numbers of workers; otherwise one for each cpu, and for --plan all also 1
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
@@ -124,7 +124,7 @@ fn plans(text: &str) -> Result<Plans, String> {
     }
 }
 
-/// Time what handing out a job costs, beside rayon and crossbeam-channel
+/// Time what handing out a job costs, compared with rayon and crossbeam-channel
 #[derive(clap::Args)]
 struct DispatchArgs {
     /// Workers, the thread that waits included; otherwise one for each cpu
@@ -179,7 +179,7 @@ fn filters(args: FiltersArgs) -> Ended {
     results.write(&table(&report), &report, || report::html(&report))
 }
 
-/// Tells what is measured next, at a terminal or where it was asked for.
+/// Reports what is measured next, on a terminal or in the log.
 fn progress() -> impl FnMut(&str) {
     let watched = io::stderr().is_terminal();
     move |what| match watched {

@@ -27,7 +27,7 @@ Examples:
 Inputs:
   FILE.y4m, or - for y4m on the standard input
   any file or address that ffmpeg can read, if ffmpeg is installed
-  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene; of limited range, mono of full range
+  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene of limited range (mono: full range)
 
 Outputs:
   FILE.y4m, or - for y4m on the standard output
@@ -35,10 +35,10 @@ Outputs:
   copied from an input file that ffmpeg reads, as far as the output can hold them
   null:, nothing
 
-A file appears when it is complete, a new one not more readable than the input; a run that fails
+A file appears when it is complete. A new one is not more readable than the input. A run that fails
 leaves none, unless --keep-partial.
-Ctrl-C ends the stream after the frame in work and keeps the frames so far; a second one ends evener at
-once and leaves no file, and so does the first where the reader of a pipe does not read.
+Ctrl-C ends the stream after the current frame and keeps the frames so far. A second one ends evener at
+once and leaves no file. So does the first one if the reader of a pipe does not read.
 See also: evener filters, evener plans.")]
 pub struct Args {
     /// Filters joined by commas, each as NAME or NAME=VALUE:NAME=VALUE…
@@ -141,8 +141,7 @@ fn failure(error: session::Error, keep_partial: bool, output: &Output<'_>) -> Fa
     }
 }
 
-/// The frame on which a kernel is to panic, for tests of what becomes of that: `EVENER_TEST_PANIC=frame:N`, in debug
-/// builds only.
+/// The frame on which a kernel panics, for tests: `EVENER_TEST_PANIC=frame:N`, in debug builds only.
 #[cfg(debug_assertions)]
 fn panic_at() -> Result<Option<u64>, Failure> {
     const VARIABLE: &str = "EVENER_TEST_PANIC";

@@ -13,8 +13,8 @@ use crate::output::print;
 #[command(after_help = "\
 Filters are joined by commas. Arguments follow an equals sign and are joined by colons, in the order shown or by name:
   rotate=6    rotate=degrees=6    threshold=0.3:below    crop=w=640:h=360
-Values go from 0, black, to 1, white: of 8 bits the codes 16 to 235 in limited range, 0 to 255 in full range.
-What the input says of its range counts; y4m that does not say is limited, mono full.
+Values go from 0 (black) to 1 (white). Of 8 bits these are the codes 16 to 235 in limited range, 0 to 255 in full range.
+The input says which range it has. For y4m that does not, limited range is assumed, and full range for mono.
 
 Examples:
   evener filters

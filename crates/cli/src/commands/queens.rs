@@ -23,22 +23,22 @@ use crate::summary;
 Examples:
   evener queens 18
   evener queens 18 --fundamental --json result.json
-  evener queens 21 --checkpoint 21.txt        # and the same again after whatever ended it
+  evener queens 21 --checkpoint 21.txt        # the same command resumes it
   evener queens 8 --show 3
   evener queens 24 --svg board.svg
 
-Each row more takes 7 to 9 times as long. Units are ranges of starts: queens in the outermost rows and columns, one for each
-class under rotation and reflection, and beyond 19 rows the queens of a row or two more.
+Each row more takes 7 to 9 times as long. Units are ranges of starts: queens in the outermost rows and columns, one start
+for each class under rotation and reflection, and beyond 19 rows the queens of one or two more rows.
 
-A checkpoint is a text with the solutions of every range that is finished. It is replaced as a whole every few seconds, at
-the end and on Ctrl-C. The same command goes on from it, under any plan and number of workers; it stays when all is done.
-Whatever ends a run, what is lost is the time since it was written. A second run on it is refused.")]
+A checkpoint is a text with the solutions of every finished range. It is replaced as a whole every few seconds, at the end
+and on Ctrl-C. The same command resumes from it, under any plan and number of workers. It stays when the count is complete.
+A run that is ended in any way loses only the time since the last checkpoint. A second run on the same file is refused.")]
 pub struct Args {
     /// Rows of the board, 0 to 30
     #[arg(value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST)))]
     n: u32,
 
-    /// Tell how many solutions there are that no rotation or reflection makes of one another, too
+    /// Print the number of solutions that differ under rotation and reflection, too
     #[arg(long)]
     fundamental: bool,
 
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = COUNT_ONLY)]
     svg: Option<OsString>,
 
-    /// Keep what is finished in a file, and go on from there
+    /// Keep finished work in a file, and resume from it
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<OsString>,
 
@@ -62,7 +62,7 @@ pub struct Args {
     stream: StreamArgs,
 }
 
-/// What only a count has.
+/// Flags that only a count has.
 const COUNT_ONLY: [&str; 5] = ["fundamental", "checkpoint", "json", "trace", "explain"];
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -72,11 +72,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "not a number of seconds from 0 to 86400".into())
 }
 
-/// What programs read.
+/// The JSON of a count.
 #[derive(Serialize)]
 struct Counted<'a> {
     n: u32,
-    /// Ways to place the queens; nothing if the run was interrupted.
+    /// The number of solutions; none if the run was interrupted.
     total: Option<u128>,
     fundamental: Option<u128>,
     /// Of this run.
@@ -194,7 +194,7 @@ fn count(
     outcome.map_err(|error| signals.failed(error))
 }
 
-/// The run goes on, and so it is told when it happens: what is lost if the run is ended grows from then on.
+/// Printed at once, since the run goes on and may lose ever more work from then on.
 fn checkpoint_warning(problem: &evener_files::Error) -> String {
     format!("evener: warning: a checkpoint was not written, which will be tried again: {problem}")
 }
@@ -207,7 +207,7 @@ fn sentence(n: u32, total: u128, fundamental_count: Option<u128>) -> String {
 }
 
 fn show(args: &Args) -> Ended {
-    // The first board of a large one takes its time, and an unfinished picture must not stay.
+    // The first solution of a large board takes a while, and an unfinished picture must not stay.
     let _ended = Signals::take()?;
     let mut boards = board::solutions(args.n).map_err(Failure::request)?;
     let svg = args.svg.as_deref().map(SideOutput::create).transpose()?;

@@ -198,7 +198,7 @@ fn the_street_is_encoded() {
     );
 }
 
-/// Whether a program still runs; one that nobody has reaped does not.
+/// Whether a program still runs; a zombie does not.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| &rest[..1]);

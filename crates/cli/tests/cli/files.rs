@@ -103,7 +103,7 @@ fn what_is_made_from_a_private_file_is_private() {
             "image unpack packed out".to_owned(),
             format!("encrypt -k key {source} -o open"),
         ] {
-            // The umask of whoever runs this takes nothing from what is compared.
+            // The umask of the user does not change what is compared.
             let mut shell = Command::new("sh");
             let evener = folder.evener(line.split(' '));
             shell.args(["-c", "umask 022; exec \"$@\"", "sh"]);

@@ -134,7 +134,7 @@ impl Done {
         self
     }
 
-    /// Checks that it ended without a word since nobody read on.
+    /// Checks that it ended without a message because its reader was gone.
     #[track_caller]
     pub fn lost_its_reader(&self) -> &Done {
         assert_eq!((self.signal, self.stderr.as_str()), (Some(13), ""));

@@ -37,7 +37,7 @@ pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
         .stderr(Stdio::from(slave))
         .spawn()
         .unwrap();
-    // The command holds our copy of the terminal, whose end is only seen when nobody has it.
+    // The command holds our copy of the terminal, which ends only when all copies are closed.
     drop(command);
     let mut seen = Vec::new();
     let mut chunk = [0; 4096];

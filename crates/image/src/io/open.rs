@@ -87,8 +87,8 @@ impl Input {
         }
     }
 
-    /// Says that only the first `planes` planes of the frames to come are looked at: see
-    /// [`Reader::want_planes`](y4m::Reader::want_planes). OtherStream kinds of input fill all of them.
+    /// Declares that only the first `planes` planes of later frames are used: see
+    /// [`Reader::want_planes`](y4m::Reader::want_planes). Other kinds of input fill all planes.
     pub fn want_planes(&mut self, planes: usize) {
         if let Input::Y4m(reader) = self {
             reader.want_planes(planes);

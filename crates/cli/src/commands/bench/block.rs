@@ -20,10 +20,10 @@ Examples:
   evener bench block
   evener bench block disk.img.zst disk.img.evb --rounds 9 --json run.json")]
 pub struct Args {
-    /// Images of any format; otherwise made ones
+    /// Images of any format; otherwise generated ones
     images: Vec<PathBuf>,
 
-    /// Numbers of workers beside one; otherwise up to one for each cpu
+    /// Numbers of workers, in addition to 1; otherwise up to one for each cpu
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     blocks: Vec<u64>,
 
-    /// Numbers of workers beside one; otherwise one for each cpu
+    /// Numbers of workers, in addition to 1; otherwise one for each cpu
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 

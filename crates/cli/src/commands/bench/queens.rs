@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16", value_parser = clap::value_parser!(u32).range(0..=LARGEST as i64))]
     n: Vec<u32>,
 
-    /// Numbers of workers beside one; otherwise one for each cpu
+    /// Numbers of workers, in addition to 1; otherwise one for each cpu
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 

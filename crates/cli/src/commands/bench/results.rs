@@ -1,4 +1,4 @@
-//! Where the results of a measurement go.
+//! Output of the results of a measurement.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,7 +8,7 @@ use crate::failure::{DONE, Ended, Failure};
 use crate::output::{SideOutput, can_print, check_distinct, print};
 use crate::signals::Signals;
 
-/// How often everything is measured, and where the figures go.
+/// Rounds of a measurement, and the file for its figures.
 #[derive(clap::Args)]
 pub struct Measured {
     /// Times everything is measured
@@ -20,11 +20,11 @@ pub struct Measured {
     pub json: Option<OsString>,
 }
 
-/// The files that were asked for, made before anything is measured.
+/// The files for the results, created before anything is measured.
 pub struct Results {
     json: Option<SideOutput>,
     page: Option<SideOutput>,
-    /// Whoever ends the measurement leaves no unfinished file.
+    /// A signal leaves no unfinished file.
     _signals: Signals,
 }
 

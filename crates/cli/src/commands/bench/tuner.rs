@@ -14,19 +14,19 @@ use super::{failure, progress, size};
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{print, print_json};
 
-/// Time plan auto beside plans that were known beforehand, and what the runtime costs
+/// Time plan auto, compared with fixed plans, and what the runtime costs
 #[derive(clap::Args)]
 #[command(after_help = "\
 Parts:
-  auto         whole streams without remembered plans, learning included, without_bar the best fixed plan
-  disturbance  epochs until plan auto is well again after another process came or went
+  auto         whole streams, with learning and the making of buffers, and the best fixed plan
+  disturbance  epochs until plan auto recovers after another process came or went
   bad-arm      time lost on a structure many times slower than the best
-  overhead     a stream under one plan without_bar a loop written by hand
+  overhead     a stream under one plan and a loop written by hand
   memory       memory of a process beyond the frames in flight
 
 Fixed plans are every structure with every dispatch flavour, in the default grain, on all workers
 (disturbance: on 1 and on all). Those far slower than the best are left out after a few frames.
-What is compared takes turns in each round; figures are medians over rounds.
+What is compared takes turns in each round. Figures are medians over rounds.
 
 Examples:
   evener bench tuner
@@ -74,7 +74,7 @@ pub struct CpuHogArgs {
     seconds: u64,
 }
 
-/// Filter test frames and tell the memory it took
+/// Filter test frames and print the memory it took
 #[derive(clap::Args)]
 pub struct ResidentArgs {
     #[arg(long)]

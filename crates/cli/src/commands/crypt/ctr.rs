@@ -17,9 +17,9 @@ Examples:
   evener ctr --key $KEY --iv $IV disk.img -o disk.img.ctr
   evener ctr --key $KEY --iv $IV --at 1048576 part -o part.ctr      a part that lies 1 MiB into the stream
 
-Encrypting and decrypting are the same. The result is not protected from changes, and two texts
-under one key and counter betray each other: for anything but exchange with other programs use
-`evener encrypt`.")]
+Encrypting and decrypting are the same. Changes of the result are not detected, and two texts under
+one key and counter reveal each other. Use it only to exchange data with other programs; otherwise
+use `evener encrypt`.")]
 pub struct Args {
     /// The key in hexadecimal: 32, 48 or 64 digits for AES-128, AES-192 or AES-256
     #[arg(long, value_name = "HEX")]
@@ -43,9 +43,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Ended {
     if io::stderr().is_terminal() {
-        note(
-            "evener: note: counter mode does not show whether anybody changed the data; evener encrypt does",
-        );
+        note("evener: note: counter mode does not detect changes of the data; evener encrypt does");
     }
     super::run(&args.files, &args.stream, |input, output| {
         let session = counter(input, output, (args.key.bytes(), args.iv.bytes()), args.at);

@@ -13,14 +13,13 @@ Examples:
   evener decrypt -p photos.tar.sealed | tar x
   evener decrypt -k key --range 0-512 disk.img.sealed | file -
 
-Nothing is written that was not verified. A file appears when all of it was; a pipe gets the text
-as it is verified, so that whoever reads it learns only at the end, by the exit status, whether
-the rest was whole.")]
+Only verified text is written. A file appears when all of it is verified. A pipe gets the text as it
+is verified, so its reader learns only at the end, by the exit status, whether all of it was whole.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
 
-    /// Only the bytes from FROM up to but without TO, counted from 0; FROM- for all from there on
+    /// Only the bytes from FROM up to, but not including, TO, counted from 0; FROM- for all from there on
     #[arg(long, value_name = "FROM-TO")]
     range: Option<Range>,
 }

@@ -14,11 +14,11 @@ Examples:
   tar c photos | evener encrypt -p -o photos.tar.sealed
   evener decrypt -k key backup.tar.sealed -o backup.tar
 
-The format is that of c2sp.org/chunked-encryption, Cobblestone-256 (AES-256-GCM): whoever holds
-the key sees whether a byte was changed, moved, cut off or added, and can decrypt any part without
-the rest. With -k the file is just that, and other implementations read it; with -p a header in
-front says how Argon2id makes the key.
-A file appears when it is complete and on the disk; a run that fails or is interrupted leaves none.")]
+The format is that of c2sp.org/chunked-encryption, Cobblestone-256 (AES-256-GCM). With the key, any
+byte that was changed, moved, cut off or added is detected, and any part can be decrypted without
+the rest. With -k the file has just that format, and other implementations read it. With -p a header
+in front says how Argon2id makes the key.
+A file appears when it is complete and on the disk. A run that fails or is interrupted leaves none.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,

@@ -15,10 +15,10 @@ Examples:
   evener keygen -o backup.key
   evener encrypt -k backup.key backup.tar -o backup.tar.sealed
 
-The key is one line of 64 hexadecimal digits. The file is new and only its owner may read it;
-whoever has it can decrypt all that was encrypted with it, and without it nobody can.")]
+The key is one line of 64 hexadecimal digits. The file is new, and only its owner may read it. The
+key decrypts all that was encrypted with it, and without the key that data is lost.")]
 pub struct Args {
-    /// The file to make; - or nothing prints the key
+    /// The file to create; - or nothing prints the key
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -21,13 +21,13 @@ use crate::session::{RunOutcome, RunSession, convert};
 use files::Files;
 use secret::SecretArgs;
 
-/// What encrypting and decrypting a file take alike.
+/// The common arguments of encrypting and decrypting a file.
 #[derive(clap::Args)]
 pub struct SealedArgs {
     #[command(flatten)]
     secret: SecretArgs,
 
-    /// A text that is not in the file: whoever decrypts has to give the same as whoever encrypted
+    /// A text that is not in the file; decrypting needs the same text as encrypting
     #[arg(
         long,
         value_name = "TEXT",

@@ -1,4 +1,4 @@
-//! Keys and passphrases from where a user keeps them.
+//! Keys and passphrases from files and from the terminal.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::run::StreamArgs;
 use crate::stderr::print_err;
 use crate::terminal::Terminal;
 
-/// Where the key or the passphrase comes from; never from the command line itself, which others can see.
+/// The source of the key or the passphrase: never the command line itself, which others can see.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
@@ -33,7 +33,7 @@ pub struct SecretArgs {
 }
 
 impl SecretArgs {
-    /// Refuses to write over the key or the passphrase, which may be the only one.
+    /// Refuses to overwrite the key or the passphrase.
     pub fn check_distinct(&self, files: &Files, stream: &StreamArgs) -> Result<(), Failure> {
         let path = self.key.as_ref().or(self.passphrase_file.as_ref());
         let Some(id) = path.and_then(|path| file_id(path.as_os_str())) else {

@@ -15,9 +15,9 @@ Examples:
   evener image info disk.img.zst
   evener image info --json disk.qcow2
 
-Nothing is decoded. The root is the hash of the whole image: it is the same for the same bytes in
-blocks of the same size, whatever the codec. Of an overlay it says over which image it was written
-and how much of it.")]
+No block is decoded. The root is the hash of the whole image. It is the same for the same bytes in
+blocks of the same size, with every codec. For an overlay, the image below and the amount written are
+shown.")]
 pub struct Args {
     /// The image
     image: OsString,

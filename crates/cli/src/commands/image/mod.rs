@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Ended {
     }
 }
 
-/// What is well even if no report can be written.
+/// What is complete even if no report can be written.
 const COMPLETE: &str = "the image itself is complete";
 
 /// The values of `--format`.

@@ -25,13 +25,13 @@ Examples:
 
 With zstd the result is in zstd's seekable format, which any zstd unpacks; with the other codecs in
 evener's own container, evb. Both hold a hash of every block. Holes and zero blocks take no room.
-The same image gives the same file, whatever the plan. It appears when it is complete and on the
-disk, a new one not more readable than IN; a run that fails or is interrupted leaves none, and so
-does one whose input changes meanwhile.
+The same image gives the same file under every plan. It appears when it is complete and on the disk.
+A new one is not more readable than IN. A run that fails or is interrupted, or whose input changes
+meanwhile, leaves none.
 
-What is no image of a format that is read is a raw one. What looks like another, such as VMDK or
-gzip, is named in a warning, unless --format raw is given; a pipe that brings an image of another
-format is refused.")]
+A file in no known image format is taken as a raw image. If it looks like another format, such as
+VMDK or gzip, a warning says so unless --format raw is given. A pipe with an image of another format
+is refused.")]
 pub struct Args {
     /// What to pack: an image of any format that is read, or - for a raw one through a pipe; a file as standard input
     /// is read as if it were named
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, default_value = "zstd", value_parser = codec())]
     codec: &'static Codec,
 
-    /// How hard the codec tries; zstd has -7 to 22, 3 unless given
+    /// Compression level; zstd has -7 to 22, 3 unless given
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     level: Option<i32>,
 

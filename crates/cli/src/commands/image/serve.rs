@@ -27,23 +27,24 @@ Examples:
   qemu-img info 'nbd+unix:///?socket=/run/disk.sock'
   evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G --metrics 127.0.0.1:9100
 
-Blocks are decoded when they are asked for, by all workers, and kept; one that several clients ask
-for is decoded once. There is no encryption and no password: on a network others use, listen at
-127.0.0.1 or at a Unix socket. Ctrl-C ends it, and SIGTERM with exit status 0.
+Blocks are decoded on request, by all workers, and kept. A block that several clients request is
+decoded once. There is no encryption and no password: on a shared network, listen at 127.0.0.1 or at
+a Unix socket. Ctrl-C ends it, and so does SIGTERM, with exit status 0.
 
   evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.overlay
 
-With --overlay clients may write: the image stays as it is, and the file, which takes as much room
-as was written, is found again by the next server of the same image. What was answered survives a
-kill -9 of the server, what was flushed a power cut. Without it the image is read only.
+With --overlay clients may write. The image stays as it is. The file takes as much room as was
+written, and the next server of the same image uses it again. A write that was answered survives a
+kill -9 of the server; one that was flushed survives a power cut. Without --overlay the image is
+read only.
 
   evener image serve disk.img.zst --ublk
   mount -o ro /dev/ublkb0 /mnt
   evener image serve disk.img.zst --ublk --recover 0
 
-As a disk it takes Linux 6.5 or later, root, and `modprobe ublk_drv`. A line says which disk it is;
-Ctrl-C removes it, so unmount it before. If the server is killed, those who read wait until another
-is started with --recover and the number of the disk, and notice nothing.")]
+A disk needs Linux 6.5 or later, root, and `modprobe ublk_drv`. A line says which disk it is. Ctrl-C
+removes it, so unmount it before. If the server is killed, readers wait until another one is started
+with --recover and the number of the disk, and see no error.")]
 pub struct Args {
     /// The image
     image: OsString,
@@ -71,20 +72,20 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = bytes)]
     cache: u64,
 
-    /// Bytes to decode ahead of a client that reads on and on: auto, off or a number
+    /// Bytes to decode ahead of a client that reads sequentially: auto, off or a number
     #[arg(long, value_name = "BYTES", default_value = "auto")]
     readahead: ReadAhead,
 
-    /// How blocks are decoded that are needed at once: auto, which measures, or
-    /// sequential[/DISPATCH[/BLOCKS]], so many blocks to a job
+    /// How to decode the blocks of a request: auto, which measures, or
+    /// sequential[/DISPATCH[/BLOCKS]], with the number of blocks of a job
     #[arg(long, value_name = "PLAN", default_value = "auto", value_parser = structures::plan)]
     plan: Choice,
 
-    /// Say at the end by which plans blocks were decoded, and why
+    /// Print at the end by which plans blocks were decoded, and why
     #[arg(long)]
     explain: bool,
 
-    /// Tell metrics to Prometheus over HTTP at HOST:PORT
+    /// Serve metrics for Prometheus over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 

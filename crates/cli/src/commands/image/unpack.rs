@@ -17,9 +17,9 @@ Examples:
   evener image unpack disk.img.zst disk.img
   evener image unpack disk.qcow2 - | sha256sum
 
-Every block is compared with its hash or checksum before it is written; the first bad one ends it.
-A file has holes where the image is zero, and appears when it is complete and on the disk, if the
-image did not change meanwhile; a new one is not more readable than the image.")]
+Every block is compared with its hash or checksum before it is written. The first bad one ends the
+run. A file has holes where the image is zero. It appears when it is complete and on the disk, if the
+image did not change meanwhile. A new one is not more readable than the image.")]
 pub struct Args {
     /// The image
     image: OsString,

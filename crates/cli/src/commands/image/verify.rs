@@ -24,10 +24,10 @@ Examples:
   evener image verify disk.img.zst
   evener image verify --json disk.evb
 
-Bad blocks are listed, and then the exit status is 1. What evener packed has a BLAKE3 hash of every
-block and one over all of them; of other formats their own checksums are compared, and of those
-without any it is only seen that every block can be decoded. Of a qcow2 image that which only
-writers need, such as its reference counts, is looked at too.")]
+Bad blocks are listed, and the exit status is 1 then. Images that evener packed have a BLAKE3 hash of
+every block and one over all of them. For other formats their own checksums are compared. For those
+without checksums, verifying shows only that every block can be decoded. Of a qcow2 image the parts
+that only writers need, such as reference counts, are checked, too.")]
 pub struct Args {
     /// The image
     image: OsString,

@@ -211,7 +211,7 @@ fn a_process_that_is_stopped_gives_the_terminal_back_meanwhile() {
     seat.becomes_usual(false);
     seat.types("correct horse\n");
     seat.shows("again: ");
-    // The second time as well, and with a signal that nobody can catch, after which a shell has the terminal as it likes.
+    // The second time as well, and with a signal that cannot be caught, after which a shell sets the terminal itself.
     send(&seat.child, Signal::STOP);
     until(|| seat.is_stopped());
     send(&seat.child, Signal::CONT);

@@ -107,7 +107,7 @@ fn a_terminal_is_told_that_nothing_is_authenticated() {
     let line = format!("ctr --key {KEY} --iv {IV} -o out");
     let seen = on_terminal(&line, "dumb", 120);
     assert!(
-        seen.starts_with("evener: note: counter mode does not show whether anybody changed"),
+        seen.starts_with("evener: note: counter mode does not detect changes"),
         "{seen}"
     );
     let folder = Folder::new();

@@ -167,7 +167,7 @@ fn in_session(folder: &Folder, terminal: bool, line: &str) -> Option<Command> {
 }
 
 #[test]
-fn without_a_terminal_nobody_is_asked() {
+fn without_a_terminal_there_is_no_question() {
     let folder = sealed(b"text");
     for line in ["encrypt -p plain -o out", "decrypt -p sealed -o out"] {
         let Some(mut command) = in_session(&folder, false, line) else {

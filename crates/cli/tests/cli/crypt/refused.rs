@@ -67,7 +67,7 @@ fn one_bit_anywhere() {
                 .into_iter()
                 .flat_map(|at| [at, at + CHUNK - 1, at + CHUNK, at + SEALED - 1]),
         )
-        // And some that nobody chose.
+        // And some that are not chosen by hand.
         .chain((1..8).map(|i| i * 0x9E37_79B9 % end));
     for (i, at) in places.enumerate() {
         let mut file = case.sealed.clone();

@@ -10,7 +10,7 @@ use crate::run::{Done, Folder};
 /// Names of the standard input as a file.
 const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// A folder with a key and a passphrase that nobody else may read.
+/// A folder with a key and a passphrase that no other user may read.
 fn secrets() -> Folder {
     let folder = keyed();
     let words = folder.file("words", "correct horse\n");

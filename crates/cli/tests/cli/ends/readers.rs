@@ -111,7 +111,7 @@ fn programs_end_with_evener() {
     done.lost_its_reader();
     let pid = fs::read_to_string(folder.path("pid")).unwrap();
     let begin = Instant::now();
-    // A program that nobody has reaped yet has no command line any more.
+    // A zombie has no command line any more.
     while fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty()) {
         assert!(begin.elapsed() < Duration::from_secs(5), "it runs on");
         thread::sleep(Duration::from_millis(2));

@@ -15,7 +15,7 @@ use crate::signals::{ended, is_ignored, send, wait_for_output};
 /// How long one may take after a signal. It is a second; this machine may be doing other things.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Waits until nothing more comes into a pipe that nobody reads.
+/// Waits until nothing more comes into a pipe without a reader.
 pub fn wait_until_full(pipe: impl AsFd) {
     let begin = Instant::now();
     let (mut held, mut since) = (0, Instant::now());

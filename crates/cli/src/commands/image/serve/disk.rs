@@ -7,7 +7,7 @@ use crate::failure::Ended;
 use crate::signals::Signals;
 use crate::stderr::print_err;
 
-/// What can be chosen for a disk.
+/// Options of a disk.
 #[derive(clap::Args)]
 pub struct Choices {
     /// Queues of the disk, with a thread each; otherwise one for each worker, 4 at most
@@ -25,7 +25,7 @@ pub struct Choices {
 }
 
 pub fn run(args: &super::Args) -> Ended {
-    // Before any thread is started: those that decode are in the disk's way as well.
+    // Before any thread is started, since it holds for threads that decode, too.
     serves_a_disk();
     let signals = Signals::take()?;
     let runtime = super::runtime(args)?;
