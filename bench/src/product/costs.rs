@@ -1,7 +1,7 @@
 //! The cost of each pass of the ciphers, from which predictions follow.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use evener_crypt::product::{Block, Cipher, PASSES, Product};
@@ -10,6 +10,7 @@ use evener_runtime::{Batch, Dispatch, Pool, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::lock::lock;
 use crate::stats::median_of;
 
 /// Blocks of one measurement, so many that reading the clock does not count.
@@ -130,15 +131,11 @@ pub(super) fn measure(
                 own.push(once(product, simd, &mut blocks));
             }
             std::hint::black_box(&blocks);
-            all.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(own);
+            lock(&all).extend(own);
         }
     });
     ran.map_err(|e| Error::Runtime(e.to_string()))?;
-    Ok(Costs::mean(
-        &all.into_inner().unwrap_or_else(PoisonError::into_inner),
-    ))
+    Ok(Costs::mean(&lock(&all)))
 }
 
 fn once(product: &Product, simd: Simd, blocks: &mut [Block]) -> Costs {

@@ -2,7 +2,7 @@
 
 use evener_runtime::structure::FARM;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use evener_crypt::bulk::UnitOut;
@@ -10,6 +10,7 @@ use evener_crypt::product::{Batch, Block, BlockSource};
 use evener_runtime::{Part, Service, Sink, Source};
 
 use crate::error::Error;
+use crate::lock::lock;
 
 /// When a stream began and ended, by the clock and in processor time of the whole process.
 #[derive(Default)]
@@ -135,7 +136,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for Collect {
     fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
         let bytes = unit.bytes();
         let (blocks, _) = bytes[..unit.len()].as_chunks();
-        let mut all = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.blocks);
         all.extend_from_slice(blocks);
         if all.len() == self.room {
             self.clock.end.get_or_init(now);

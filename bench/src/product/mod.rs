@@ -13,7 +13,7 @@ mod tables;
 
 use evener_crypt::product::PIPELINE;
 use evener_runtime::structure::FARM;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{
@@ -23,6 +23,7 @@ use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, 
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::lock::lock;
 use crate::stats::{distinct, median_of, paired_ratio, rotated};
 use crate::workers;
 pub use costs::Costs;
@@ -269,7 +270,7 @@ impl Stream {
 
     /// A source of the blocks, and an empty sink.
     fn endpoints(&self, clock: &Arc<StreamClock>) -> (TimedSource, Collect) {
-        self.lock().clear();
+        lock(&self.collected).clear();
         let source = TimedSource {
             inner: BlockSource::new(Arc::clone(&self.blocks), self.unit as usize),
             clock: Arc::clone(clock),
@@ -280,12 +281,6 @@ impl Stream {
             clock: Arc::clone(clock),
         };
         (source, sink)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Block>> {
-        self.collected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Seconds that a system should take, by the costs of passes and of both ends. A smaller last unit is not predicted.
@@ -374,7 +369,7 @@ impl Bench<'_> {
             .workers(Some(result.workers))
             .into(sink)
             .map_err(|e| failed(result, e))?;
-        if *stream.lock() != stream.encrypted {
+        if *lock(&stream.collected) != stream.encrypted {
             return Err(failed(result, "its output is wrong"));
         }
         let (seconds, processor) = clock

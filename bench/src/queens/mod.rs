@@ -10,7 +10,7 @@
 mod tables;
 
 use evener_runtime::structure::FARM;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use evener_queens::{Found, Jobs, Options as RunOptions, Searcher, Session, Split};
@@ -19,6 +19,7 @@ use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::lock::lock;
 use crate::stats::{distinct, median_of, rotated};
 use crate::workers;
 
@@ -203,21 +204,20 @@ impl Bench<'_> {
         // A job takes longer than a lock by far.
         let idle: Mutex<Vec<Searcher>> = Mutex::new(Vec::new());
         let all = Mutex::new(Found::default());
-        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
         let ran = self.runtime.pool().run(&batch, &|_, items| {
-            let searcher = lock().pop();
+            let searcher = lock(&idle).pop();
             let mut searcher = searcher.unwrap_or_else(|| Searcher::new(self.simd));
             for job in items {
                 let found = jobs.search(&mut searcher, job as usize);
-                *all.lock().unwrap_or_else(PoisonError::into_inner) += found;
+                *lock(&all) += found;
             }
-            lock().push(searcher);
+            lock(&idle).push(searcher);
         });
         let seconds = begin.elapsed().as_secs_f64();
         ran.map_err(failed)?;
-        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((seconds, all.solutions))
+        let solutions = lock(&all).solutions;
+        Ok((seconds, solutions))
     }
 
     /// The same by the service itself.

@@ -4,11 +4,13 @@
 //! of reading a frame depends on which pages it got. Short streams that make their own frames would differ by that alone.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use evener_image::Frame;
 use evener_image::exec::service::FilterService;
 use evener_runtime::Service;
+
+use crate::lock::lock;
 
 /// The frames that all short streams of a subject read and write.
 #[derive(Clone)]
@@ -71,7 +73,7 @@ impl FramePool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }
 

@@ -237,7 +237,7 @@ fn what_is_done_is_kept_on_ctrl_c() {
         panic!("{lines:?}")
     };
     assert!(line.starts_with("interrupted: N = 16 is ") && line.contains(" % done and kept"));
-    assert!(line.ends_with("to go on: evener queens 16 --checkpoint c.txt"));
+    assert!(line.ends_with("to resume: evener queens 16 --checkpoint c.txt"));
     assert_eq!(folder.names(), ["c.txt"]);
     let done = folder.line("queens 16 --checkpoint c.txt --json r.json");
     assert_eq!(done.succeeded().text(), SIXTEEN);
