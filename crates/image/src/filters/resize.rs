@@ -1,5 +1,5 @@
 //! `resize`: another size, bilinear, pixel centres aligned: output x reads at (x + ½)·scale − ½. A side that shrinks is
-//! filtered: see [`shrink`](super::shrink).
+//! filtered: see [`shrink`].
 
 use super::shrink::{self, Direction};
 use super::warp::{Affine, Warp};
