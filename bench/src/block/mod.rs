@@ -380,7 +380,7 @@ fn read(
 ) -> Result<f64, Error> {
     let mut done = Ok(());
     let took = micros(|| {
-        let found = store.look(request.clone(), READ, window);
+        let found = store.look_up(request.clone(), READ, window);
         done = found.and_then(|_| store.fill(pool, window));
     });
     window.clear();

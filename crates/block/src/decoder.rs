@@ -1,10 +1,10 @@
-//! What one thread needs to decode blocks.
+//! What a thread needs to decode blocks.
 
 use crate::codec::{Codec, CodecError, Decode, TABLE};
 use crate::error::Fault;
 
-/// What one thread needs to decode blocks: contexts of codecs and room for packed bytes, kept from block to block, so
-/// that nothing is allocated for one.
+/// What a thread needs to decode blocks: the contexts of codecs and buffers. They are kept, so that nothing is allocated
+/// for a block.
 pub struct Decoder {
     codecs: [Option<Box<dyn Decode>>; TABLE.len()],
     pub(crate) packed: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Nothing is allocated before it is needed.
+    /// A decoder that has allocated nothing yet.
     pub fn new() -> Decoder {
         Decoder {
             codecs: [const { None }; TABLE.len()],
@@ -24,7 +24,7 @@ impl Decoder {
     /// Decodes `packed` with `codec` into all of `plain`.
     ///
     /// # Errors
-    /// It is not what the codec made of so many bytes.
+    /// `packed` does not decode to so many bytes.
     pub fn decode(
         &mut self,
         codec: &'static Codec,
@@ -32,25 +32,26 @@ impl Decoder {
         plain: &mut [u8],
     ) -> Result<(), Fault> {
         let decode = self.codecs[usize::from(codec.id)].get_or_insert_with(codec.decoder);
-        told(codec, decode.decode(packed, plain))
+        codec_fault(codec, decode.decode(packed, plain))
     }
 
-    /// Decodes `packed` with `codec` until `plain` is full, which is to be all of it where the codec has no front.
+    /// Decodes `packed` with `codec` until `plain` is full. If the codec cannot decode prefixes, `plain` must take the
+    /// whole block.
     ///
     /// # Errors
-    /// It is not what the codec made of so many bytes or more.
-    pub fn decode_front(
+    /// `packed` does not decode to so many bytes or more.
+    pub fn decode_prefix(
         &mut self,
         codec: &'static Codec,
         packed: &[u8],
         plain: &mut [u8],
     ) -> Result<(), Fault> {
         let decode = self.codecs[usize::from(codec.id)].get_or_insert_with(codec.decoder);
-        told(codec, decode.front(packed, plain))
+        codec_fault(codec, decode.decode_prefix(packed, plain))
     }
 }
 
-fn told(codec: &Codec, done: Result<(), CodecError>) -> Result<(), Fault> {
+fn codec_fault(codec: &Codec, done: Result<(), CodecError>) -> Result<(), Fault> {
     done.map_err(|error| Fault::Codec {
         codec: codec.name,
         error,

@@ -1,4 +1,4 @@
-//! What can be wrong with an image.
+//! Errors of images.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use evener_files::Change;
 
 use crate::codec::CodecError;
 
-/// An image that cannot be used. Every message is one line that says what, where and what to do.
+/// An image cannot be used. Every message is one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file under the image cannot be opened, read or written.
     #[error(transparent)]
     File(#[from] evener_files::Error),
-    /// An image of a known format that uses something this crate does not read.
+    /// It uses a feature of its format that is not supported.
     #[error("{name}: this {format} image {what}")]
     Unsupported {
         /// The image.
         name: String,
         /// Its format.
         format: &'static str,
-        /// What is not read, and what to do instead.
+        /// What is not supported, and what to do instead.
         what: String,
     },
-    /// Header or index contradict themselves or the file.
+    /// Its header or index is invalid.
     #[error("{name}: damaged {format} image: {what}; get the file again")]
     Damaged {
         /// The image.
@@ -33,7 +33,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// The file ends before what its header or index says is in it.
+    /// The file ends too early.
     #[error(
         "{name}: this {format} image is cut short: {what}; copy or download it again, to its end"
     )]
@@ -42,39 +42,39 @@ pub enum Error {
         name: String,
         /// Its format.
         format: &'static str,
-        /// What is not there.
+        /// What is missing.
         what: String,
     },
-    /// The file is not what it was when it was opened: what was read of it may be of two states.
+    /// The file changed after it was opened, so what was read may mix two states of it.
     #[error("{name}: {change}; try again when nothing writes to it")]
     Changed {
         /// The image.
         name: String,
-        /// What became of it.
+        /// How it changed.
         change: Change,
     },
-    /// What comes through a pipe is no raw image, and any other is read at any place.
+    /// A pipe delivers an image that is not raw. Such images are read at any offset, which a pipe cannot do.
     #[error(
         "{name}: looks like {format}, and only a raw image can come through a pipe; name its file, or say --format raw \
          if these bytes are meant"
     )]
     Piped {
-        /// What messages call the pipe.
+        /// The pipe.
         name: String,
         /// What it looks like.
         format: String,
     },
-    /// A block cannot be decoded, or is not what was packed.
+    /// A block cannot be decoded, or its checksum differs.
     #[error("{name}: the block at byte {at} {fault}; get the file again")]
     Block {
         /// The image.
         name: String,
-        /// Where the block begins in the image that is packed.
+        /// Where the block begins in the image.
         at: u64,
         /// What is wrong.
         fault: Fault,
     },
-    /// A place beyond the end of the image.
+    /// The bytes lie beyond the end of the image.
     #[error("{name}: bytes {from} to {to} were asked for and the image has {size}")]
     Beyond {
         /// The image.
@@ -98,16 +98,16 @@ pub enum Fault {
         /// What the codec found.
         error: CodecError,
     },
-    /// Its bytes would lie behind the end of the file.
+    /// Its bytes lie beyond the end of the file.
     Cut,
-    /// It has not the checksum or hash that was stored.
+    /// Its checksum or hash differs from the stored one.
     Sum {
-        /// Of which kind.
+        /// The kind of checksum.
         kind: &'static str,
     },
     /// It is longer or shorter than the index of the file says.
     Length,
-    /// It is marked as zero and is not.
+    /// It is marked as zero, but is not.
     NotZero,
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Fault {
 }
 
 impl Error {
-    /// Whether all that happened is that the reader of the output went away, as `head` does.
+    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::File(evener_files::Error::ClosedPipe { .. }))
     }

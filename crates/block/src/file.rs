@@ -1,4 +1,4 @@
-//! The file under an image.
+//! The file of an image.
 
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
@@ -9,7 +9,7 @@ use evener_files::{Change, InputFile, SourceFile, Watch};
 
 use crate::error::Error;
 
-/// A file or block device that is read at any place, from any thread, without a lock.
+/// A file or block device. Any thread can read it at any offset, without a lock.
 #[derive(Debug)]
 pub struct ImageFile {
     file: File,
@@ -46,7 +46,7 @@ impl ImageFile {
                 "is no file: an image is read at any place; unpack the pipe into a file first";
             return Err(evener_files::Error::Unfit { name, reason }.into());
         }
-        // Of a block device the metadata have no size.
+        // The metadata of a block device have no size.
         let size = file
             .seek(SeekFrom::End(0))
             .map_err(|e| unreadable(&name, e))?;
@@ -66,26 +66,26 @@ impl ImageFile {
         &self.name
     }
 
-    /// Bytes it had when it was opened.
+    /// Its size when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes of it that are in no hole, about.
+    /// About how many bytes of it are in no hole.
     pub fn allocated(&self) -> u64 {
         self.allocated.unwrap_or(self.size).min(self.size)
     }
 
-    /// It as the source of an output.
+    /// The file as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         self.source
     }
 
-    /// Fills `room` from byte `at` on and says how many bytes there were before the end that the file had when it was
+    /// Fills `room` from byte `at` on, and returns how many bytes there were before the end that the file had when it was
     /// opened.
     ///
     /// # Errors
-    /// The system cannot read, or the file has become shorter: bytes that were there are never taken for zero.
+    /// The system cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
     pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
         let mut got = 0;
         while got < room.len() {
@@ -112,7 +112,7 @@ impl ImageFile {
         }
     }
 
-    /// Bytes that it has now.
+    /// Its current size.
     fn length(&self) -> Option<u64> {
         let found = self.file.metadata().ok()?;
         found.is_file().then_some(found.len())
@@ -123,11 +123,11 @@ impl ImageFile {
         Error::Changed { name, change }
     }
 
-    /// Whether it is what it was when it was opened, as its size and the time of its last write tell. Of a device they
-    /// tell nothing.
+    /// Checks by its size and the time of its last write that the file did not change after it was opened. Changes of a
+    /// device are not noticed.
     ///
     /// # Errors
-    /// It is something else.
+    /// It changed.
     pub fn unchanged(&self) -> Result<(), Error> {
         match self.watch.as_ref().and_then(Watch::change) {
             Some(change) => Err(self.changed(change)),
@@ -135,7 +135,7 @@ impl ImageFile {
         }
     }
 
-    /// `len` bytes from byte `at` on, or what of them the file had when it was opened. Never more memory than that.
+    /// `len` bytes from byte `at` on, or fewer if the file had fewer when it was opened. It allocates no more.
     ///
     /// # Errors
     /// The system cannot read, or the file has become shorter.
@@ -147,9 +147,9 @@ impl ImageFile {
         Ok(bytes)
     }
 
-    /// The first byte from `at` on that is in no hole: `at` itself where the system does not tell. That a hole begins
-    /// is not asked for, as some file systems look at every page before it. Bytes that the file had and has not any more
-    /// are in no hole.
+    /// The first byte from `at` on that is in no hole; `at` itself where the system cannot tell. Where the next hole
+    /// begins is not asked for, since some file systems look at every page before it. Bytes that the file has lost since
+    /// it was opened count as being in no hole.
     pub fn data_from(&self, at: u64) -> u64 {
         #[cfg(target_os = "linux")]
         {

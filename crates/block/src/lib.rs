@@ -1,7 +1,7 @@
 //! Compressed disk images: written, read at any place, checked and unpacked, on all workers of the evener runtime.
 //!
-//! Two containers are written, whose layouts are in `FORMAT.md`: zstd's seekable format, which any zstd unpacks, and
-//! `evb` for codecs that have no such format. Others are read as well; [`Image::open`] tells them apart.
+//! Two containers are written: zstd's seekable format, which any zstd unpacks, and `evb` for codecs that have no such
+//! format. `FORMAT.md` describes them. Other formats are read as well; [`Image::open`] recognises them.
 //!
 //! ```no_run
 //! use evener_block::{Decoder, Image};
@@ -15,31 +15,32 @@
 //!
 //! | file | what it is for |
 //! | --- | --- |
-//! | `image.rs` | an image that is open: geometry, blocks, extents |
-//! | `read.rs` | its bytes: read, decoded, compared |
-//! | `merged.rs` | an image together with an overlay |
-//! | `file.rs` | the file under it, read from any thread |
+//! | `image.rs` | an open image: size, blocks, extents |
+//! | `block.rs` | blocks: where their bytes come from and what they are compared with |
+//! | `read.rs` | reading, decoding and checking the bytes of an image |
+//! | `merged.rs` | an image merged with its overlay |
+//! | `file.rs` | the file of an image |
 //! | `codec/` | one file per codec, one line each in `mod.rs` |
 //! | `format/` | one file per format, one line each in `mod.rs` |
-//! | `index.rs` | where blocks lie, for the formats that list them |
-//! | `tree.rs` | hashes of blocks and their root |
+//! | `hash.rs` | hashes of blocks and their root |
 //! | `pack/` | an image into a container |
 //! | `check/` | an image verified or unpacked |
 //! | `overlay/` | what was written to an image that is served |
-//! | `serve/` | decoded blocks kept for a server, read-ahead, what is counted |
+//! | `serve/` | what servers share: decoded blocks, read-ahead, counters |
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
 //! | `units.rs` | what packing and decoding have in common |
 //! | `session/` | what the command line asks for |
 
+mod block;
 pub mod check;
 pub mod codec;
 mod decoder;
 mod error;
 mod file;
 pub mod format;
+mod hash;
 mod image;
-mod index;
 mod merged;
 pub mod nbd;
 pub mod overlay;
@@ -47,20 +48,20 @@ pub mod pack;
 mod read;
 pub mod serve;
 pub mod session;
-mod tree;
 pub mod ublk;
 mod units;
 mod zero;
 
+pub use block::{Block, Check, Extent, PackedSum, Place};
 pub use decoder::Decoder;
 pub use error::{Error, Fault};
 pub use file::ImageFile;
-pub use image::{Block, Check, Extent, Image, PackedSum, Place};
+pub use hash::{Hash, Root};
+pub use image::Image;
 pub use merged::Merged;
-pub use tree::{Hash, Root};
 pub use units::STRUCTURES;
 
 /// The smallest block that is written or taken from an index of blocks of one size, in bytes.
 pub const MIN_BLOCK: u32 = 512;
-/// The largest block that is written or read, in bytes. An index that says more is not believed.
+/// The largest block that is written or read, in bytes. An index with a larger one is refused.
 pub const MAX_BLOCK: u32 = 4 << 20;

@@ -1,16 +1,17 @@
-//! An image together with what was written over it.
+//! An image merged with its overlay.
 
 use std::fmt;
 use std::sync::Arc;
 
 use evener_files::SourceFile;
 
+use crate::block::Extent;
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Extent, Image};
+use crate::image::Image;
 use crate::overlay::Overlay;
 
-/// An image, and perhaps an overlay of it: read from whichever has the bytes.
+/// An image and perhaps an overlay, read as one: bytes come from the overlay where it has them.
 #[derive(Clone, Debug)]
 pub struct Merged {
     image: Arc<Image>,
@@ -29,12 +30,12 @@ impl Merged {
         &self.image
     }
 
-    /// What was written over it.
+    /// The overlay.
     pub fn overlay(&self) -> Option<&Overlay> {
         self.overlay.as_deref()
     }
 
-    /// Both as the source of an output.
+    /// Both files as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         let image = self.image.file().source_file();
         match &self.overlay {
@@ -43,7 +44,7 @@ impl Merged {
         }
     }
 
-    /// Whether byte `at` is in the overlay, and up to where it is the same, `end` at most.
+    /// Whether byte `at` is in the overlay, and where the run of such bytes ends, at most at `end`.
     pub fn run(&self, at: u64, end: u64) -> (bool, u64) {
         match &self.overlay {
             Some(overlay) => overlay.run(at, end),
@@ -51,7 +52,7 @@ impl Merged {
         }
     }
 
-    /// The run of bytes from `at` on that take room, or do not, up to byte `end` at most.
+    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most.
     ///
     /// # Errors
     /// There is no byte `at`.
@@ -62,7 +63,7 @@ impl Merged {
     /// Reads bytes from byte `at` on into all of `room`.
     ///
     /// # Errors
-    /// Those that are not in the overlay are not to be had from the image, or the overlay cannot be read.
+    /// The overlay cannot be read, or the image cannot where the overlay has no bytes.
     pub fn read_at(&self, decoder: &mut Decoder, at: u64, room: &mut [u8]) -> Result<(), Error> {
         let end = at + room.len() as u64;
         if self.run(at, end) == (false, end) {
@@ -70,12 +71,13 @@ impl Merged {
         }
         self.image.inside(at, room.len() as u64)?;
         let all = (at, end);
-        // Blocks that have several runs are decoded once. Where one is damaged what lies over it may be well.
-        if let Some((from, to)) = self.under(all)
+        // One read decodes a block with several runs once. If it fails, the runs are read one by one, since what is
+        // damaged may be overwritten.
+        if let Some((from, to)) = self.base_range(all)
             && let part = &mut room[(from - at) as usize..(to - at) as usize]
             && self.image.read_at(decoder, from, part).is_err()
         {
-            self.runs(all, |over, from, to| match over {
+            self.runs(all, |overwritten, from, to| match overwritten {
                 true => Ok(()),
                 false => {
                     let part = &mut room[(from - at) as usize..(to - at) as usize];
@@ -86,39 +88,42 @@ impl Merged {
         self.patch(at, room)
     }
 
-    /// Puts what was written over bytes of the image into `room`, which has those from byte `at` on.
+    /// Copies the bytes of the overlay over `room`, which holds the bytes of the image from byte `at` on.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The overlay cannot be read.
     pub fn patch(&self, at: u64, room: &mut [u8]) -> Result<(), Error> {
         let Some(overlay) = &self.overlay else {
             return Ok(());
         };
-        self.runs((at, at + room.len() as u64), |over, from, to| match over {
-            false => Ok(()),
-            true => {
-                let part = &mut room[(from - at) as usize..(to - at) as usize];
-                overlay.read(from, part).map_err(|reason| {
-                    let name = overlay.name().to_owned();
-                    let byte = from;
-                    evener_files::Error::Read { name, byte, reason }.into()
-                })
-            }
-        })
+        self.runs(
+            (at, at + room.len() as u64),
+            |overwritten, from, to| match overwritten {
+                false => Ok(()),
+                true => {
+                    let part = &mut room[(from - at) as usize..(to - at) as usize];
+                    overlay.read(from, part).map_err(|reason| {
+                        let name = overlay.name().to_owned();
+                        let byte = from;
+                        evener_files::Error::Read { name, byte, reason }.into()
+                    })
+                }
+            },
+        )
     }
 
-    /// From the first byte that is not in the overlay to behind the last.
-    fn under(&self, (at, end): (u64, u64)) -> Option<(u64, u64)> {
-        let mut under: Option<(u64, u64)> = None;
+    /// The shortest range with all bytes that are not in the overlay.
+    fn base_range(&self, (at, end): (u64, u64)) -> Option<(u64, u64)> {
+        let mut range: Option<(u64, u64)> = None;
         let mut from = at;
         while from < end {
-            let (over, to) = self.run(from, end);
-            if !over {
-                under = Some((under.map_or(from, |(first, _)| first), to));
+            let (overwritten, to) = self.run(from, end);
+            if !overwritten {
+                range = Some((range.map_or(from, |(first, _)| first), to));
             }
             from = to;
         }
-        under
+        range
     }
 
     fn runs(
@@ -128,8 +133,8 @@ impl Merged {
     ) -> Result<(), Error> {
         let mut from = at;
         while from < end {
-            let (over, to) = self.run(from, end);
-            each(over, from, to)?;
+            let (overwritten, to) = self.run(from, end);
+            each(overwritten, from, to)?;
             from = to;
         }
         Ok(())
@@ -137,7 +142,7 @@ impl Merged {
 }
 
 impl fmt::Display for Merged {
-    /// What is read, in a few words.
+    /// The format, the size and the overlay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -152,9 +157,9 @@ impl fmt::Display for Merged {
     }
 }
 
-/// The run of bytes from `at` on that take room, or do not, up to byte `end` at most. Bytes that take room may be zero.
-/// It ends after `blocks` blocks of the image, and takes off those that were looked at; a run in the overlay counts as
-/// one. It looks at one in any case.
+/// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes that take
+/// space may be zero. The run ends after `blocks` blocks of the image, and `blocks` is reduced by those that were looked
+/// at, at least one; a run in the overlay counts as one.
 ///
 /// # Errors
 /// There is no byte `at`.

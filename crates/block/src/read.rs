@@ -1,23 +1,23 @@
-//! Bytes of an image that is open: read, decoded, compared.
+//! Reading, decoding and checking the bytes of an image.
 
 use twox_hash::XxHash64;
 
+use crate::block::{Access, Block, Check, PackedSum, Place};
 use crate::codec::{self, Codec, CodecError};
 use crate::decoder::Decoder;
 use crate::error::{Error, Fault};
+use crate::format::index::most_packed;
 use crate::format::seekable::{SKIPPABLE, skippable};
-use crate::image::{Access, Block, Check, Image, PackedSum, Place};
-use crate::index::most_packed;
-use crate::tree::{Hash, packed_sum};
+use crate::hash::{Hash, packed_sum};
+use crate::image::Image;
 use crate::zero::is_zero;
 
 impl Image {
-    /// Decodes a block of this image into all of `plain`, which has its length, and compares every checksum that lies
-    /// within its packed bytes, and that of the packed bytes.
+    /// Decodes a block of this image into `plain`, which has its length. The checksums within the packed bytes and over
+    /// them are compared.
     ///
     /// # Errors
-    /// The file cannot be read, or the block cannot be decoded. That it is what was packed is not checked here beyond that;
-    /// see [`Image::check`].
+    /// The file cannot be read, or the block cannot be decoded. Other checksums are compared by [`Image::check`].
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -27,16 +27,16 @@ impl Image {
         block: &Block,
         plain: &mut [u8],
     ) -> Result<(), Error> {
-        whole(block, plain);
+        check_length(block, plain);
         match block.place {
             Place::Zero { .. } => plain.fill(0),
-            Place::Plain { offset } => {
+            Place::Stored { offset } => {
                 if self.file().read(offset, plain)? < plain.len() {
-                    return Err(self.wrong(block.start, Fault::Cut));
+                    return Err(self.block_error(block.start, Fault::Cut));
                 }
             }
             Place::Packed { codec, .. } => {
-                self.fetched(decoder, block, |decoder, packed| {
+                self.with_packed(decoder, block, |decoder, packed| {
                     decode(decoder, codec, block, packed, plain)
                 })?;
             }
@@ -44,26 +44,25 @@ impl Image {
         Ok(())
     }
 
-    /// Reads the packed bytes of a block into all of `packed`, for whoever decodes them elsewhere. There are none of a
-    /// block that is zero.
+    /// Reads the packed bytes of a block into `packed`, to be decoded elsewhere. A zero block may have none.
     ///
     /// # Errors
-    /// The file cannot be read, or ends before them.
+    /// The file cannot be read, or ends within them.
     pub fn fetch(&self, block: &Block, packed: &mut Vec<u8>) -> Result<(), Error> {
         let (offset, len) = match block.place {
             Place::Zero { packed } => packed.unwrap_or((0, 0)),
-            Place::Plain { offset } => (offset, block.len as u32),
+            Place::Stored { offset } => (offset, block.len as u32),
             Place::Packed { offset, packed, .. } => (offset, packed),
         };
         packed.resize(len as usize, 0);
         match self.file().read(offset, packed)? < packed.len() {
-            true => Err(self.wrong(block.start, Fault::Cut)),
+            true => Err(self.block_error(block.start, Fault::Cut)),
             false => Ok(()),
         }
     }
 
-    /// Does something with the packed bytes of a block, once their sum was compared.
-    fn fetched(
+    /// Reads the packed bytes of a block, compares their checksum and calls `with` with them.
+    fn with_packed(
         &self,
         decoder: &mut Decoder,
         block: &Block,
@@ -71,23 +70,23 @@ impl Image {
     ) -> Result<(), Error> {
         let mut packed = std::mem::take(&mut decoder.packed);
         let done = self.fetch(block, &mut packed).and_then(|()| {
-            let done = compare(block, &packed).and_then(|()| with(decoder, &packed));
-            done.map_err(|fault| self.wrong(block.start, fault))
+            let done = compare_packed(block, &packed).and_then(|()| with(decoder, &packed));
+            done.map_err(|fault| self.block_error(block.start, fault))
         });
         decoder.packed = packed;
         done
     }
 
-    /// Whether the bytes of a block are what was packed, as far as that can be told.
+    /// Compares the bytes of a block with what is stored to check them.
     ///
     /// # Errors
-    /// They are not, or the file cannot be read.
+    /// They differ, or the file cannot be read.
     pub fn check(&self, block: &Block, plain: &[u8]) -> Result<(), Error> {
         let fits = match block.check {
             Check::Nothing | Check::Inside(_) => return Ok(()),
             Check::Zero => match is_zero(plain) {
                 true => return Ok(()),
-                false => return Err(self.wrong(block.start, Fault::NotZero)),
+                false => return Err(self.block_error(block.start, Fault::NotZero)),
             },
             Check::Xxh64(sum) => XxHash64::oneshot(0, plain) as u32 == sum,
             Check::Leaf(number) => {
@@ -101,7 +100,7 @@ impl Image {
         };
         match fits {
             true => Ok(()),
-            false => Err(self.wrong(
+            false => Err(self.block_error(
                 block.start,
                 Fault::Sum {
                     kind: block.check.name(),
@@ -110,7 +109,7 @@ impl Image {
         }
     }
 
-    pub(crate) fn wrong(&self, at: u64, fault: Fault) -> Error {
+    pub(crate) fn block_error(&self, at: u64, fault: Fault) -> Error {
         let name = self.file().name().to_owned();
         match fault {
             Fault::Codec {
@@ -127,10 +126,10 @@ impl Image {
         }
     }
 
-    /// Whether a [block that has no bytes](Image::empty) holds nothing.
+    /// Checks that a [block that has no bytes](Image::empty) decodes to none.
     ///
     /// # Errors
-    /// The file cannot be read, or it holds something.
+    /// It does not, or the file cannot be read.
     pub fn check_empty(&self, decoder: &mut Decoder, block: &Block) -> Result<(), Error> {
         if let Place::Packed {
             offset,
@@ -139,27 +138,27 @@ impl Image {
             ..
         } = block.place
         {
-            // What zstd skips may be as long as a file, and what else is empty is short.
+            // A skippable frame of zstd may be as long as a file. Other empty blocks are short.
             let front = self.file().bytes(offset, SKIPPABLE as u64)?;
             if *codec == codec::ZSTD && skippable(&front) == Some(packed) {
                 let cut = self.file().size().saturating_sub(offset) < packed.into();
                 return match cut {
-                    true => Err(self.wrong(block.start, Fault::Cut)),
+                    true => Err(self.block_error(block.start, Fault::Cut)),
                     false => Ok(()),
                 };
             }
             if u64::from(packed) > most_packed(0) {
                 let (codec, error) = (codec.name, CodecError::TooLong);
-                return Err(self.wrong(block.start, Fault::Codec { codec, error }));
+                return Err(self.block_error(block.start, Fault::Codec { codec, error }));
             }
         }
         self.read_block(decoder, block, &mut [])
     }
 
-    /// As [`Image::read_block`], and sees to it that the bytes are what was packed, by the cheapest sum there is.
+    /// As [`Image::read_block`], and checks the bytes by the cheapest checksum there is.
     ///
     /// # Errors
-    /// As there, or they are something else.
+    /// As there, or the checksum differs.
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -169,12 +168,12 @@ impl Image {
         block: &Block,
         plain: &mut [u8],
     ) -> Result<(), Error> {
-        whole(block, plain);
+        check_length(block, plain);
         if let Place::Packed { codec, sum, .. } = block.place {
-            self.fetched(decoder, block, |decoder, packed| {
-                decode(decoder, quickest(codec, sum), block, packed, plain)
+            self.with_packed(decoder, block, |decoder, packed| {
+                decode(decoder, unchecked(codec, sum), block, packed, plain)
             })?;
-            // Images of our own have a sum beside the hashes, of the packed bytes or within them.
+            // Images that evener packed have a checksum of the packed bytes beside the hashes.
             let ours = matches!(block.check, Check::Leaf(_));
             if ours && (sum.is_some() || codec.checked.is_some()) {
                 return Ok(());
@@ -185,11 +184,11 @@ impl Image {
         self.check(block, plain)
     }
 
-    /// Decodes the packed bytes of a block as [`Image::read_whole`] does, for whoever has them already. Only a block
-    /// that is packed has any. Where that is all there is, what comes out is still to be [checked](Image::check).
+    /// Decodes packed bytes that were [fetched](Image::fetch), as [`Image::read_whole`] does. A block that is not packed
+    /// is left alone. The result has to be [checked](Image::check) where the packed bytes have no checksum.
     ///
     /// # Errors
-    /// They have another sum, or cannot be decoded.
+    /// The checksum differs, or they cannot be decoded.
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -203,15 +202,15 @@ impl Image {
         let Place::Packed { codec, sum, .. } = block.place else {
             return Ok(());
         };
-        whole(block, plain);
-        let done = compare(block, packed)
-            .and_then(|()| decode(decoder, quickest(codec, sum), block, packed, plain));
-        done.map_err(|fault| self.wrong(block.start, fault))
+        check_length(block, plain);
+        let done = compare_packed(block, packed)
+            .and_then(|()| decode(decoder, unchecked(codec, sum), block, packed, plain));
+        done.map_err(|fault| self.block_error(block.start, fault))
     }
 
-    /// Whether [`Image::read_front`] reads the first bytes of a block without decoding the rest, and sees to it that
-    /// they are what was packed as well as [`Image::read_whole`] does.
-    pub fn has_front(&self, block: &Block) -> bool {
+    /// Whether [`Image::read_prefix`] reads the first bytes of a block without decoding the rest, and checks them as well
+    /// as [`Image::read_whole`] does.
+    pub fn has_prefix(&self, block: &Block) -> bool {
         let Place::Packed {
             codec, plain, sum, ..
         } = block.place
@@ -223,40 +222,39 @@ impl Image {
             Check::Leaf(_) => sum.is_some() || codec.checked.is_some(),
             Check::Zero | Check::Xxh64(_) => false,
         };
-        alone && quickest(codec, sum).front && u64::from(plain) == block.len
+        alone && unchecked(codec, sum).prefix && u64::from(plain) == block.len
     }
 
-    /// Reads the first bytes of a block that [has a front](Image::has_front) into all of `front`, or those of any
-    /// block.
+    /// Reads the first bytes of a block that [can be decoded in part](Image::has_prefix), or all bytes of any block.
     ///
     /// # Errors
     /// As [`Image::read_whole`].
     ///
     /// # Panics
-    /// If the block is shorter, or is longer and has no front.
-    pub fn read_front(
+    /// If the block is shorter, or is longer and cannot be decoded in part.
+    pub fn read_prefix(
         &self,
         decoder: &mut Decoder,
         block: &Block,
-        front: &mut [u8],
+        prefix: &mut [u8],
     ) -> Result<(), Error> {
         match block.place {
             Place::Packed { codec, sum, .. }
-                if (front.len() as u64) < block.len && self.has_front(block) =>
+                if (prefix.len() as u64) < block.len && self.has_prefix(block) =>
             {
-                self.fetched(decoder, block, |decoder, packed| {
-                    decoder.decode_front(quickest(codec, sum), packed, front)
+                self.with_packed(decoder, block, |decoder, packed| {
+                    decoder.decode_prefix(unchecked(codec, sum), packed, prefix)
                 })
             }
-            _ => self.read_whole(decoder, block, front),
+            _ => self.read_whole(decoder, block, prefix),
         }
     }
 
-    /// Reads bytes of the image from byte `at` on into all of `room`. Blocks of which only a part is wanted are decoded
-    /// whole, each time: a cache is for whoever serves.
+    /// Reads bytes of the image from byte `at` on into `room`. A block of which only a part is wanted is decoded whole,
+    /// each time; servers have a cache for that.
     ///
     /// # Errors
-    /// The bytes are not all in the image, or not to be had, or not what was packed.
+    /// The bytes are not all in the image, cannot be read, or a checksum differs.
     pub fn read_at(
         &self,
         decoder: &mut Decoder,
@@ -273,13 +271,13 @@ impl Image {
                 Access::Zero => now.fill(0),
                 Access::File(offset) => {
                     if self.file().read(offset + skip, now)? < take {
-                        return Err(self.wrong(block.start, Fault::Cut));
+                        return Err(self.block_error(block.start, Fault::Cut));
                     }
                 }
-                Access::Whole if take as u64 == block.len => {
+                Access::Decode if take as u64 == block.len => {
                     self.read_whole(decoder, &block, now)?;
                 }
-                Access::Whole => {
+                Access::Decode => {
                     let mut plain = std::mem::take(&mut decoder.plain);
                     plain.resize(block.len as usize, 0);
                     let done = self.read_whole(decoder, &block, &mut plain);
@@ -297,27 +295,28 @@ impl Image {
     }
 }
 
-fn whole(block: &Block, plain: &[u8]) {
+fn check_length(block: &Block, plain: &[u8]) {
     let (len, at) = (plain.len() as u64, block.start);
     assert_eq!(len, block.len, "bytes for the block at {at}");
 }
 
-/// What decodes packed bytes of `codec` that were compared with their sum, if there is one.
-fn quickest(codec: &'static Codec, sum: Option<PackedSum>) -> &'static Codec {
+/// The codec that decodes packed bytes whose checksum `sum` was compared: one that compares no other checksum, if there
+/// is one.
+fn unchecked(codec: &'static Codec, sum: Option<PackedSum>) -> &'static Codec {
     match (sum, codec.bare) {
         (Some(_), Some(bare)) => bare,
         _ => codec,
     }
 }
 
-/// Whether the packed bytes of a block are those that the image says.
-fn compare(block: &Block, packed: &[u8]) -> Result<(), Fault> {
+/// Compares the packed bytes of a block with their checksum.
+fn compare_packed(block: &Block, packed: &[u8]) -> Result<(), Fault> {
     let Place::Packed { sum: Some(sum), .. } = block.place else {
         return Ok(());
     };
     match sum {
         PackedSum::Xxh3(sum) if packed_sum(packed) != sum => Err(Fault::Sum { kind: "XXH3" }),
-        // Where it has no length, decoding says why.
+        // If there are no lengths, decoding says why.
         PackedSum::Padding(padding) => match codec::xz::lengths(packed) {
             Ok(lengths) if lengths.padding() != u64::from(padding) => Err(Fault::Length),
             _ => Ok(()),
@@ -326,7 +325,7 @@ fn compare(block: &Block, packed: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// Decodes the packed bytes of a block, of which the image may have only the front.
+/// Decodes the packed bytes of a block. The block may be longer than its part in the image.
 fn decode(
     decoder: &mut Decoder,
     codec: &'static Codec,

@@ -1,13 +1,14 @@
-//! What packing and decoding have in common: how many blocks a unit has, how it is run, and why one failed.
+//! What packing and decoding share: how many blocks a unit has, how it is run, and the first error.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use evener_files::unpoisoned;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Shape, Structure, Work};
 
 use crate::error::Error;
 
-/// Blocks of up to `block` bytes in a unit: about a MiB, and some even of large ones.
+/// How many blocks of up to `block` bytes a unit has: about a MiB, but several even of large ones.
 pub(crate) fn unit_blocks(block: u32) -> usize {
     ((1 << 20) / block.max(1) as usize).clamp(4, 256)
 }
@@ -15,10 +16,10 @@ pub(crate) fn unit_blocks(block: u32) -> usize {
 /// The structures that images are packed and unpacked in.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
-/// Operations on an element that decoding a byte takes, about.
+/// About how many operations decoding a byte takes.
 pub(crate) const DECODING: f64 = 30.0;
 
-/// The work on so many bytes that take so many operations each.
+/// The work on `bytes` bytes at `ops` operations a byte.
 pub(crate) fn work(bytes: f64, ops: f64) -> Work {
     Work {
         ops: ops * bytes,
@@ -37,24 +38,24 @@ pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
         .to_vec()
 }
 
-/// Why the first block that failed did so, for whoever ran the stream: the stream itself knows only text.
+/// The error of the first block that failed. A stream keeps only its text.
 #[derive(Clone, Default)]
-pub(crate) struct Trouble(Arc<Mutex<Option<(u64, Error)>>>);
+pub(crate) struct FirstError(Arc<Mutex<Option<(u64, Error)>>>);
 
-impl Trouble {
-    /// Keeps why the block at `at` failed, unless one before it did, and says it.
-    pub(crate) fn tell(&self, at: u64, error: Error) -> String {
+impl FirstError {
+    /// Keeps the error of the block at `at`, unless an earlier block failed, and returns its text.
+    pub(crate) fn record(&self, at: u64, error: Error) -> String {
         let text = error.to_string();
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = unpoisoned(self.0.lock());
         if first.as_ref().is_none_or(|(before, _)| at < *before) {
             *first = Some((at, error));
         }
         text
     }
 
-    /// What is kept.
+    /// The error.
     pub(crate) fn take(&self) -> Option<Error> {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = unpoisoned(self.0.lock());
         first.take().map(|(_, error)| error)
     }
 }

@@ -1,6 +1,6 @@
 //! Whether bytes are all zero.
 
-/// Compared at a time: long enough for wide registers, short enough that most blocks are told apart by the first.
+/// Bytes that are compared at a time: enough for wide registers, and few enough that most blocks need only one step.
 const STEP: usize = 128;
 
 /// Whether `bytes` are all zero.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use evener_files::{FileId, OutputFile, STDOUT, SourceFile, Target, plain};
+use evener_files::{FileId, OutputFile, STDOUT, SourceFile, Target, error_text};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ fn buffered(
 fn cannot_write(name: &str, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::closed_pipe(),
-        _ => Failure::running(format!("{name}: cannot write: {}", plain(error))),
+        _ => Failure::running(format!("{name}: cannot write: {}", error_text(error))),
     }
 }
 

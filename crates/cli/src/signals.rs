@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use evener_files::Patience;
+use evener_files::StallDetector;
 use evener_runtime::CancelToken;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as SignalIterator;
@@ -99,12 +99,12 @@ impl Shared {
                 break;
             }
         }
-        let mut patience = Patience::default();
+        let mut detector = StallDetector::default();
         loop {
             thread::sleep(POLL_EVERY);
             signals.pending().for_each(|signal| self.on_signal(signal));
             if let Some(signal) = self.first()
-                && patience.look() >= STALLED_POLLS
+                && detector.check() >= STALLED_POLLS
             {
                 Status::Signal(signal).end();
             }

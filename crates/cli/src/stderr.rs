@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evener_files::waiting;
+use evener_files::blocking_call;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -19,7 +19,7 @@ pub fn is_quiet() -> bool {
 
 /// Prints a line. If that fails there is no place left to report it.
 pub fn print_err(line: &str) {
-    let _ = waiting(|| writeln!(io::stderr().lock(), "{line}"));
+    let _ = blocking_call(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Prints a line unless `--quiet` is set.

@@ -12,7 +12,7 @@ pub enum Error {
     /// An input does not exist or may not be read.
     #[error(
         "{name}: cannot open for reading: {}{}",
-        plain(reason),
+        error_text(reason),
         to_read(reason)
     )]
     Open {
@@ -22,7 +22,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// An output cannot be created where it was asked for.
-    #[error("{name}: cannot create: {}{}", plain(reason), to_create(reason))]
+    #[error("{name}: cannot create: {}{}", error_text(reason), to_create(reason))]
     Create {
         /// The output, or the directory it would be in.
         name: String,
@@ -30,7 +30,10 @@ pub enum Error {
         reason: io::Error,
     },
     /// The output was made but could not be given its name.
-    #[error("{name}: cannot put the finished file in place: {}", plain(reason))]
+    #[error(
+        "{name}: cannot put the finished file in place: {}",
+        error_text(reason)
+    )]
     Commit {
         /// The output.
         name: String,
@@ -38,7 +41,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// Reading failed in the middle.
-    #[error("{name}: cannot read at byte {byte}: {}", plain(reason))]
+    #[error("{name}: cannot read at byte {byte}: {}", error_text(reason))]
     Read {
         /// The input.
         name: String,
@@ -48,7 +51,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// Writing failed in the middle.
-    #[error("{name}: cannot write at byte {byte}: {}", plain(reason))]
+    #[error("{name}: cannot write at byte {byte}: {}", error_text(reason))]
     Write {
         /// The output.
         name: String,
@@ -60,7 +63,7 @@ pub enum Error {
     /// The disk, the quota or the file system's largest file is full.
     #[error(
         "{name}: {} after {bytes} bytes; free some space or write elsewhere",
-        plain(reason)
+        error_text(reason)
     )]
     NoSpace {
         /// The output.
@@ -149,7 +152,7 @@ fn to_create(reason: &io::Error) -> &'static str {
 }
 
 /// The system's reason without the error number that std appends.
-pub fn plain(reason: &io::Error) -> String {
+pub fn error_text(reason: &io::Error) -> String {
     let text = reason.to_string();
     match text.rfind(" (os error ") {
         Some(end) => one_line(&text[..end]),

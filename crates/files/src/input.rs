@@ -35,7 +35,7 @@ impl InputFile {
     }
 
     /// What an input's text leads to, without opening it; nothing if that cannot be said.
-    pub fn look(text: &OsStr) -> Option<Metadata> {
+    pub fn metadata_of(text: &OsStr) -> Option<Metadata> {
         match text.to_str() {
             Some("-" | "/dev/stdin") => standard::input().ok()?.metadata().ok(),
             _ => std::fs::metadata(text).ok(),

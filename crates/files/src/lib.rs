@@ -4,28 +4,30 @@
 //! standard input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a
 //! thread.
 
+mod destination;
 mod error;
 mod input;
 mod lock;
 mod output;
-mod part;
-mod patience;
-mod place;
+mod part_file;
 mod source_file;
 mod staged;
+mod stall;
 mod standard;
+mod sync;
 mod system;
 mod watch;
 
-pub use error::{Error, one_line, plain};
+pub use destination::Destination;
+pub use error::{Error, error_text, one_line};
 pub use input::InputFile;
-pub use lock::{is_called, lock, lock_shared};
+pub use lock::{is_at_path, try_lock, try_lock_shared};
 pub use output::{OutputFile, Target};
-pub use part::remove_unfinished;
-pub use patience::{Patience, waiting};
-pub use place::Place;
+pub use part_file::remove_unfinished;
 pub use source_file::SourceFile;
 pub use staged::Staged;
+pub use stall::{StallDetector, blocking_call};
+pub use sync::unpoisoned;
 pub use system::{FileId, read_ahead, widen_pipe};
 pub use watch::{Change, Watch};
 

@@ -14,19 +14,19 @@ use rustix::io::Errno;
 ///
 /// # Errors
 /// The file system knows no locks.
-pub fn lock(file: &File) -> io::Result<bool> {
-    try_lock(file, FlockOperation::NonBlockingLockExclusive)
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    flock_now(file, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// The same, shared with others that only read it.
 ///
 /// # Errors
-/// As for [`lock`].
-pub fn lock_shared(file: &File) -> io::Result<bool> {
-    try_lock(file, FlockOperation::NonBlockingLockShared)
+/// As for [`try_lock`].
+pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+    flock_now(file, FlockOperation::NonBlockingLockShared)
 }
 
-fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
+fn flock_now(file: &File, how: FlockOperation) -> io::Result<bool> {
     match flock(file, how) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
@@ -35,7 +35,7 @@ fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
 }
 
 /// Whether an open file is the one of that name: another may have been given it since the file was opened.
-pub fn is_called(file: &File, name: &Path) -> bool {
+pub fn is_at_path(file: &File, name: &Path) -> bool {
     let same = |a: fs::Metadata, b: fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     match (file.metadata(), fs::symlink_metadata(name)) {
         (Ok(open), Ok(named)) => same(open, named),

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use crate::destination::Destination;
 use crate::error::{Error, one_line};
-use crate::patience::waiting;
-use crate::place::Place;
 use crate::source_file::SourceFile;
 use crate::staged::Staged;
+use crate::stall::blocking_call;
 use crate::system::{self, FileId};
 use crate::{STDOUT, standard};
 
@@ -74,14 +74,14 @@ impl OutputFile {
             name: name.clone(),
             reason,
         };
-        match Place::of(path).map_err(create)? {
-            Place::InPlace => {
+        match Destination::of(path).map_err(create)? {
+            Destination::InPlace => {
                 let file = File::options().write(true).truncate(true).open(path);
                 let file = file.map_err(create)?;
                 system::widen_pipe(&file);
                 Ok(OutputFile::of(file, None, name))
             }
-            Place::File { path, old } => {
+            Destination::File { path, old } => {
                 let (staged, file) = Staged::create(&path, source.mode(), old.as_ref())?;
                 Ok(OutputFile::of(file, Some(staged), name))
             }
@@ -154,14 +154,14 @@ impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.keeps {
             true => self.file.write(bytes),
-            false => waiting(|| self.file.write(bytes)),
+            false => blocking_call(|| self.file.write(bytes)),
         }
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match self.keeps {
             true => self.file.write_vectored(slices),
-            false => waiting(|| self.file.write_vectored(slices)),
+            false => blocking_call(|| self.file.write_vectored(slices)),
         }
     }
 

@@ -10,8 +10,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::{Error, one_line};
-use crate::lock::lock;
-use crate::part::Part;
+use crate::lock::try_lock;
+use crate::part_file::PartFile;
 
 /// Rights until a file is given those of the one it replaces.
 const PRIVATE: u32 = 0o600;
@@ -24,7 +24,7 @@ const PRIVATE: u32 = 0o600;
 pub struct Staged {
     path: PathBuf,
     file: File,
-    part: Option<Part>,
+    part: Option<PartFile>,
     /// Owner, group and rights of the file it replaces.
     like: Option<(u32, u32, u32)>,
     durable: bool,
@@ -52,12 +52,12 @@ impl Staged {
     /// # Errors
     /// As [`Staged::create`].
     pub fn named(path: &Path, mode: u32, old: Option<&Metadata>) -> Result<Staged, Error> {
-        let made = Part::create(path, old.map_or(mode, |_| PRIVATE));
+        let made = PartFile::create(path, old.map_or(mode, |_| PRIVATE));
         let (part, file) = made.map_err(|reason| cannot_create(path, reason))?;
         Ok(Staged::of(path, file, Some(part), old))
     }
 
-    fn of(path: &Path, file: File, part: Option<Part>, old: Option<&Metadata>) -> Staged {
+    fn of(path: &Path, file: File, part: Option<PartFile>, old: Option<&Metadata>) -> Staged {
         Staged {
             path: path.to_owned(),
             file,
@@ -78,7 +78,7 @@ impl Staged {
 
     /// Where a [named](Staged::named) file is until [`Staged::commit`].
     pub fn temporary(&self) -> Option<&Path> {
-        self.part.as_ref().map(Part::path)
+        self.part.as_ref().map(PartFile::path)
     }
 
     /// Gives the file its name, over the old file of that name. A second call does nothing.
@@ -124,10 +124,10 @@ impl Staged {
 
     #[cfg(target_os = "linux")]
     fn link(&mut self, replace: bool) -> io::Result<()> {
-        match crate::part::link(&self.file, &self.path) {
+        match crate::part_file::link(&self.file, &self.path) {
             // A link replaces nothing, and a name does: for that moment it has one.
             Err(error) if replace && error.kind() == ErrorKind::AlreadyExists => {
-                let part = Part::link(&self.path, &self.file)?;
+                let part = PartFile::link(&self.path, &self.file)?;
                 self.rename(part, replace)
             }
             linked => linked,
@@ -139,7 +139,7 @@ impl Staged {
         Err(ErrorKind::Unsupported.into())
     }
 
-    fn rename(&mut self, part: Part, replace: bool) -> io::Result<()> {
+    fn rename(&mut self, part: PartFile, replace: bool) -> io::Result<()> {
         let (from, to) = (part.path(), &*self.path);
         match replace {
             true => fs::rename(from, to)?,
@@ -149,7 +149,7 @@ impl Staged {
                 renamed => renamed?,
             },
         }
-        part.given_up();
+        part.keep();
         Ok(())
     }
 }
@@ -161,8 +161,8 @@ fn unnamed(directory: &Path, mode: u32) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
     // Without this name it could not be given another.
-    fs::symlink_metadata(crate::part::descriptor(&file)).ok()?;
-    let _ = lock(&file);
+    fs::symlink_metadata(crate::part_file::descriptor(&file)).ok()?;
+    let _ = try_lock(&file);
     Some(file)
 }
 

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use evener_files::{Error as FileError, Place, SourceFile, Staged, is_called, lock, one_line};
+use evener_files::{
+    Destination, Error as FileError, SourceFile, Staged, is_at_path, one_line, try_lock,
+};
 
 use crate::checkpoint::{Checkpoint, ParseError};
 use crate::session::SessionError;
@@ -36,9 +38,9 @@ impl CheckpointFile {
             name: name.clone(),
             reason,
         };
-        let path = match Place::of(path).map_err(create)? {
-            Place::File { path, .. } => path,
-            Place::InPlace => {
+        let path = match Destination::of(path).map_err(create)? {
+            Destination::File { path, .. } => path,
+            Destination::InPlace => {
                 let reason =
                     "is no regular file, and a checkpoint is replaced as a whole; name another";
                 return Err(FileError::Unfit { name, reason }.into());
@@ -61,7 +63,7 @@ impl CheckpointFile {
         if self
             .held
             .as_ref()
-            .is_some_and(|held| !is_called(held, &self.path))
+            .is_some_and(|held| !is_at_path(held, &self.path))
         {
             self.held = hold(&self.path, &self.name)?;
         }
@@ -112,11 +114,11 @@ fn hold(path: &Path, name: &str) -> Result<Option<File>, FileError> {
             }
         };
         // Where files cannot be locked it is the user who sees to that.
-        if matches!(lock(&file), Ok(false)) {
+        if matches!(try_lock(&file), Ok(false)) {
             return Err(busy(name));
         }
         // Otherwise another run has put a new one in its place since it was opened.
-        if is_called(&file, path) {
+        if is_at_path(&file, path) {
             return Ok(Some(file));
         }
     }

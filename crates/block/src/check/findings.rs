@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// A block that is not what was packed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bad {
+pub struct BadBlock {
     /// Where it begins in the image.
     pub at: u64,
     /// Bytes of it.
@@ -32,12 +32,12 @@ pub enum Kind {
     Unreadable,
 }
 
-impl Bad {
+impl BadBlock {
     /// A block of `len` bytes at byte `at`, by the error that reading it gave.
     ///
     /// # Errors
     /// That error, if it is not about this block alone.
-    pub(super) fn of(error: Error, at: u64, len: u64) -> Result<Bad, Error> {
+    pub(super) fn of(error: Error, at: u64, len: u64) -> Result<BadBlock, Error> {
         let (kind, what) = match error {
             Error::Block { fault, .. } => (Kind::Damaged, fault.to_string()),
             Error::Damaged { what, .. } | Error::Cut { what, .. } => {
@@ -47,12 +47,12 @@ impl Bad {
                 (Kind::Unsupported, format!("is not read: the image {what}"))
             }
             Error::File(evener_files::Error::Read { reason, .. }) => {
-                let reason = evener_files::plain(&reason);
+                let reason = evener_files::error_text(&reason);
                 (Kind::Unreadable, format!("cannot be read: {reason}"))
             }
             other => return Err(other),
         };
-        Ok(Bad {
+        Ok(BadBlock {
             at,
             len,
             what,
@@ -71,7 +71,7 @@ pub struct Findings(Arc<Mutex<Found>>);
 #[derive(Default)]
 struct Found {
     /// By where they begin and their length: some have none.
-    bad: BTreeMap<(u64, u64), Bad>,
+    bad: BTreeMap<(u64, u64), BadBlock>,
     bad_count: u64,
     /// Blocks by what they were compared with.
     checked: BTreeMap<&'static str, u64>,
@@ -86,7 +86,7 @@ impl Findings {
         *self.lock().checked.entry(check).or_default() += 1;
     }
 
-    pub(super) fn bad(&self, bad: Bad) {
+    pub(super) fn bad(&self, bad: BadBlock) {
         let mut found = self.lock();
         found.bad_count += 1;
         found.bad.insert((bad.at, bad.len), bad);
@@ -97,7 +97,7 @@ impl Findings {
     }
 
     /// Bad blocks in order, at most ten thousand, and how many there are in all.
-    pub fn bad_blocks(&self) -> (Vec<Bad>, u64) {
+    pub fn bad_blocks(&self) -> (Vec<BadBlock>, u64) {
         let found = self.lock();
         (found.bad.values().cloned().collect(), found.bad_count)
     }

@@ -14,7 +14,7 @@ mod sink;
 mod source;
 mod unit;
 
-pub use findings::{Bad, Findings, Kind};
+pub use findings::{BadBlock, Findings, Kind};
 pub use service::{Decode, Purpose};
 pub use sink::{CheckSink, UnpackSink};
 pub use source::BlockSource;

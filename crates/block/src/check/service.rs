@@ -2,13 +2,13 @@
 
 use evener_runtime::{Part, Service, Shape};
 
-use super::findings::{Bad, Findings};
+use super::findings::{BadBlock, Findings};
 use super::unit::{Piece, UnitIn, UnitOut};
+use crate::block::{Block, Place};
 use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::image::{Block, Place};
 use crate::merged::Merged;
-use crate::units::{DECODING, Trouble, shapes, unit_blocks};
+use crate::units::{DECODING, FirstError, shapes, unit_blocks};
 
 /// What blocks are decoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Decode {
     merged: Merged,
     purpose: Purpose,
     findings: Findings,
-    trouble: Trouble,
+    first_error: FirstError,
 }
 
 /// What a worker keeps.
@@ -40,7 +40,7 @@ impl Decode {
             merged,
             purpose,
             findings: Findings::default(),
-            trouble: Trouble::default(),
+            first_error: FirstError::default(),
         }
     }
 
@@ -50,8 +50,8 @@ impl Decode {
     }
 
     /// Where a failure will be found.
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.trouble.clone()
+    pub(crate) fn first_error(&self) -> FirstError {
+        self.first_error.clone()
     }
 
     fn decode(&self, decoder: &mut Decoder, block: &Block, plain: &mut [u8]) -> Result<(), Error> {
@@ -87,7 +87,9 @@ impl Decode {
         match self.decode(&mut scratch.decoder, &block, &mut scratch.plain[..len]) {
             Ok(()) if len == 0 => {}
             Ok(()) => self.findings.good(block.check.name()),
-            Err(error) => self.findings.bad(Bad::of(error, block.start, block.len)?),
+            Err(error) => self
+                .findings
+                .bad(BadBlock::of(error, block.start, block.len)?),
         }
         Ok(())
     }
@@ -180,7 +182,7 @@ impl Service for Decode {
         for item in part.of(input.blocks.len()) {
             let block = &input.blocks[item];
             self.one(item, block, output, scratch)
-                .map_err(|error| self.trouble.tell(block.start, error))?;
+                .map_err(|error| self.first_error.record(block.start, error))?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use evener_runtime::{Service, Source};
 
-use super::findings::{Bad, Findings};
+use super::findings::{BadBlock, Findings};
 use super::unit::UnitIn;
+use crate::block::{Block, Check, Place};
 use crate::error::Error;
-use crate::image::{Block, Check, Place};
 use crate::merged::Merged;
 use crate::units::unit_blocks;
 
@@ -76,7 +76,7 @@ impl BlockSource {
                 let Some(findings) = &self.findings else {
                     return Err(error);
                 };
-                findings.bad(Bad::of(error, at, after - at)?);
+                findings.bad(BadBlock::of(error, at, after - at)?);
                 self.at = after;
                 return Ok(None);
             }

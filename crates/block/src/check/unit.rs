@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evener_runtime::buffer::{Rows, RowsRef};
 
-use crate::image::Block;
+use crate::block::Block;
 
 /// A unit as it is read: which blocks.
 #[derive(Default)]

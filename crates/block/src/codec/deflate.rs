@@ -12,7 +12,7 @@ pub static ZLIB: Codec = Codec {
     levels: None,
     checked: Some("Adler-32"),
     bare: None,
-    front: false,
+    prefix: false,
     weight: 150.0,
     encoder: None,
     decoder: || {
@@ -31,7 +31,7 @@ pub static DEFLATE: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: false,
+    prefix: false,
     weight: 150.0,
     encoder: None,
     decoder: || {

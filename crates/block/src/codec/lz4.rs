@@ -3,7 +3,7 @@
 use lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use twox_hash::XxHash3_64;
 
-use super::lz4_front::front;
+use super::lz4_prefix::decode_prefix;
 use super::{Codec, CodecError, Decode, Encode, Levels, exact};
 
 /// From 3 on the encoder looks for the best matches; below it takes the first.
@@ -22,7 +22,7 @@ pub static LZ4: Codec = Codec {
     levels: Some(LEVELS),
     checked: Some("XXH3"),
     bare: None,
-    front: true,
+    prefix: true,
     weight: 60.0,
     encoder: Some(|level| Box::new(Encoder { level })),
     decoder: || Box::new(Summed),
@@ -36,7 +36,7 @@ pub static BARE: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: true,
+    prefix: true,
     weight: 60.0,
     encoder: None,
     decoder: || Box::new(Bare),
@@ -74,8 +74,8 @@ impl Decode for Summed {
         Bare.decode(compared(packed)?, plain)
     }
 
-    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        front(compared(packed)?, plain)
+    fn decode_prefix(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        decode_prefix(compared(packed)?, plain)
     }
 }
 
@@ -97,8 +97,8 @@ impl Decode for Bare {
         exact(done.map_err(|_| CodecError::Invalid)?, wanted)
     }
 
-    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        front(packed, plain)
+    fn decode_prefix(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+        decode_prefix(packed, plain)
     }
 }
 
@@ -141,22 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn the_front_of_a_block_is_that_of_the_whole() {
+    fn the_prefix_of_a_block_is_that_of_the_whole() {
         let plain = plain();
         let packed = lz4_flex::block::compress(&plain);
         for len in (0..200).chain((0..=plain.len()).rev().step_by(509)) {
             let mut out = vec![0xee; len + 16];
-            front(&packed, &mut out[..len]).unwrap();
+            decode_prefix(&packed, &mut out[..len]).unwrap();
             assert!(out[..len] == plain[..len], "{len}");
             assert_eq!(out[len..], [0xee; 16], "{len}");
         }
-        let long = front(&packed, &mut vec![0; plain.len() + 1]);
+        let long = decode_prefix(&packed, &mut vec![0; plain.len() + 1]);
         assert_eq!(long, Err(CodecError::TooShort));
-        assert!(front(&packed[..packed.len() / 2], &mut vec![0; plain.len()]).is_err());
+        assert!(decode_prefix(&packed[..packed.len() / 2], &mut vec![0; plain.len()]).is_err());
     }
 
     #[test]
-    fn a_damaged_front_is_an_error_or_other_bytes() {
+    fn a_damaged_prefix_is_an_error_or_other_bytes() {
         let plain = &plain()[..3000];
         let mut packed = lz4_flex::block::compress(plain);
         let mut state = 1u32;
@@ -166,7 +166,7 @@ mod tests {
             let before = std::mem::replace(&mut packed[at], state as u8);
             let len = (state >> 16) as usize % 4000;
             let mut out = vec![0xee; len + 16];
-            let _ = front(&packed, &mut out[..len]);
+            let _ = decode_prefix(&packed, &mut out[..len]);
             assert_eq!(out[len..], [0xee; 16]);
             packed[at] = before;
         }
@@ -182,7 +182,7 @@ mod tests {
             room[bit / 8] ^= 1 << (bit % 8);
             let decoded = Summed.decode(&room[..len], &mut out);
             assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
-            let decoded = Summed.front(&room[..len], &mut out[..10]);
+            let decoded = Summed.decode_prefix(&room[..len], &mut out[..10]);
             assert_eq!(decoded, Err(CodecError::Invalid), "{bit}");
             room[bit / 8] ^= 1 << (bit % 8);
         }

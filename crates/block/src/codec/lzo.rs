@@ -13,7 +13,7 @@ pub static LZO: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: false,
+    prefix: false,
     weight: 400.0,
     encoder: Some(|_| Box::new(Encoder(Dict::new()))),
     decoder: || Box::new(Decoder),

@@ -10,7 +10,7 @@ pub static NONE: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: false,
+    prefix: false,
     weight: 1.0,
     encoder: Some(|_| Box::new(Copy)),
     decoder: || Box::new(Copy),

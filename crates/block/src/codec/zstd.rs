@@ -19,7 +19,7 @@ pub static ZSTD: Codec = Codec {
     levels: Some(LEVELS),
     checked: Some("XXH64"),
     bare: Some(&BARE),
-    front: false,
+    prefix: false,
     weight: 120.0,
     encoder: Some(|level| Box::new(Encoder::new(level))),
     decoder: || Box::new(Frame(DCtx::create())),
@@ -33,7 +33,7 @@ pub static BARE: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: true,
+    prefix: true,
     weight: 120.0,
     encoder: None,
     decoder: || Box::new(Frame(bare())),
@@ -47,13 +47,13 @@ pub static FIRST: Codec = Codec {
     levels: None,
     checked: None,
     bare: None,
-    front: false,
+    prefix: false,
     weight: 120.0,
     encoder: None,
     decoder: || Box::new(First(Frame(DCtx::create()))),
 };
 
-/// Packed bytes after which zstd begins a block of its own, about, so that the front of a frame can be had without the
+/// Packed bytes after which zstd begins a block of its own, about, so that the prefix of a frame can be had without the
 /// rest. Those blocks share their tables: the frame hardly grows, decoding takes little longer and encoding a tenth or
 /// so, and the first half of a block of 64 KiB takes less than three quarters of the time of all. Longer pieces save
 /// less; blocks with tables of their own ([`CParameter::MaxBlockSize`]) take longer to decode.
@@ -86,7 +86,7 @@ impl Encode for Encoder {
 
 struct Frame(DCtx<'static>);
 
-/// Compares no checksum, and takes no more memory for a front than for a block.
+/// Compares no checksum, and takes no more memory for a prefix than for a block.
 fn bare() -> DCtx<'static> {
     let mut context = DCtx::create();
     for parameter in [
@@ -106,7 +106,7 @@ impl Decode for Frame {
         exact(done.map_err(failed)?, wanted)
     }
 
-    fn front(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+    fn decode_prefix(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         let wanted = plain.len();
         self.0.reset(ResetDirective::SessionOnly).map_err(failed)?;
         let mut input = InBuffer::around(packed);
@@ -168,39 +168,39 @@ mod tests {
     }
 
     #[test]
-    fn the_front_of_a_frame_is_that_of_the_whole() {
+    fn the_prefix_of_a_frame_is_that_of_the_whole() {
         let plain = plain();
         for level in LEVELS.min..=LEVELS.max {
             let packed = packed(level, &plain);
             let mut frame = Frame(bare());
             for len in (0..9).chain((0..=plain.len()).rev().step_by(4111)) {
                 let mut out = vec![0xee; len + 16];
-                frame.front(&packed, &mut out[..len]).unwrap();
+                frame.decode_prefix(&packed, &mut out[..len]).unwrap();
                 assert!(out[..len] == plain[..len], "{level} {len}");
                 assert_eq!(out[len..], [0xee; 16], "{level} {len}");
             }
-            // A front that was left half-way is no matter.
+            // A prefix that was left half-way is no matter.
             let mut out = vec![0; plain.len()];
             frame.decode(&packed, &mut out).unwrap();
             assert!(out == plain, "{level}");
-            let long = frame.front(&packed, &mut vec![0; plain.len() + 1]);
+            let long = frame.decode_prefix(&packed, &mut vec![0; plain.len() + 1]);
             assert_eq!(long, Err(CodecError::TooShort), "{level}");
         }
     }
 
     #[test]
-    fn a_front_needs_only_the_front_of_the_packed_bytes() {
+    fn a_prefix_needs_only_the_prefix_of_the_packed_bytes() {
         let plain = plain();
         let packed = packed(3, &plain);
         assert!(packed.len() > 5 * PIECE as usize, "{}", packed.len());
         let mut out = vec![0; 4096];
         let mut frame = Frame(bare());
-        let front = &packed[..2 * PIECE as usize];
-        frame.front(front, &mut out).unwrap();
+        let prefix = &packed[..2 * PIECE as usize];
+        frame.decode_prefix(prefix, &mut out).unwrap();
         assert!(out == plain[..4096]);
         let mut out = vec![0; plain.len()];
         assert_eq!(
-            frame.front(front, &mut out),
+            frame.decode_prefix(prefix, &mut out),
             Err(CodecError::TooShort),
             "it is cut"
         );
@@ -226,13 +226,13 @@ mod tests {
             [0x28, 0xb5, 0x2f, 0xfd, 0, window, 0x21, 0, 0, 1, 2, 3, 4]
         };
         let mut out = [0; 3];
-        let mut front = |log| Frame(bare()).front(&frame(log), &mut out);
-        assert_eq!(front(22), Ok(()));
-        assert_eq!(front(23), Err(CodecError::Invalid));
+        let mut prefix = |log| Frame(bare()).decode_prefix(&frame(log), &mut out);
+        assert_eq!(prefix(22), Ok(()));
+        assert_eq!(prefix(23), Err(CodecError::Invalid));
     }
 
     #[test]
-    fn a_damaged_front_is_an_error_or_other_bytes() {
+    fn a_damaged_prefix_is_an_error_or_other_bytes() {
         let plain = &plain()[..20_000];
         let mut packed = packed(3, plain);
         let mut frame = Frame(bare());
@@ -246,12 +246,12 @@ mod tests {
             let before = std::mem::replace(&mut packed[at], (state >> 3) as u8);
             let len = (state >> 16) as usize % 24_000;
             let mut out = vec![0xee; len + 16];
-            let _ = frame.front(&packed, &mut out[..len]);
+            let _ = frame.decode_prefix(&packed, &mut out[..len]);
             assert_eq!(out[len..], [0xee; 16]);
             packed[at] = before;
         }
         let mut out = vec![0; 100];
-        frame.front(&packed, &mut out).unwrap();
+        frame.decode_prefix(&packed, &mut out).unwrap();
         assert!(out == plain[..100]);
     }
 }

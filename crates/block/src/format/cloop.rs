@@ -9,7 +9,7 @@ use super::{Format, MAX_BLOCKS, Opened, Refused};
 use crate::codec::{self, Codec};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums};
+use crate::format::index::{Index, Sums};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// CLOOP images.

@@ -10,8 +10,8 @@ use super::{Ends, Format, Leaves, Opened, Refused};
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums};
-use crate::tree::Hash;
+use crate::format::index::{Index, Sums};
+use crate::hash::Hash;
 
 /// `evb` images.
 pub static EVB: Format = Format {

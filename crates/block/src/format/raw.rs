@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Format, Layout, Opened};
+use crate::block::{Block, Check, Place};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::image::{Block, Check, Place};
 
 /// Raw images.
 pub static RAW: Format = Format {
@@ -49,7 +49,7 @@ impl Layout for Raw {
             false => Block {
                 start,
                 len: end - start,
-                place: Place::Plain { offset: start },
+                place: Place::Stored { offset: start },
                 check: Check::Nothing,
             },
         })

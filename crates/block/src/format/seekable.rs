@@ -14,8 +14,8 @@ use crate::MAX_BLOCK;
 use crate::codec::ZSTD;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums, most_packed};
-use crate::tree::Hash;
+use crate::format::index::{Index, Sums, most_packed};
+use crate::hash::Hash;
 
 /// Images in zstd's seekable format.
 pub static SEEKABLE: Format = Format {

@@ -4,7 +4,7 @@ use libdeflater::crc32;
 
 use super::Refused;
 use super::fields::Fields;
-use crate::tree::Hash;
+use crate::hash::Hash;
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// Bytes of the record.

@@ -12,7 +12,7 @@ use crate::codec::xz::{is_read, records};
 use crate::codec::{self, Codec, CodecError};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::index::{Index, Sums};
+use crate::format::index::{Index, Sums};
 
 /// xz files of several blocks.
 pub static XZ: Format = Format {

@@ -49,13 +49,13 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// What clients on this machine call it, wherever they are started: of every address one that they can connect to.
+    /// A URI by which clients on this machine can connect, from any current folder.
     pub fn uri(&self) -> String {
         match self {
             Address::Unix(path) => {
-                // Without a current folder the path is all that is known.
+                // Without a current folder the path stays relative.
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                let path = escaped(path.as_os_str().as_bytes());
+                let path = percent_encoded(path.as_os_str().as_bytes());
                 format!("nbd+unix:///?socket={path}")
             }
             Address::Tcp(rest) => match rest.parse::<SocketAddr>() {
@@ -65,7 +65,7 @@ impl Address {
                         IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
                         IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
                     }
-                    // Of an address with a zone the sign before that.
+                    // The sign before the zone of an IPv6 address.
                     format!("nbd://{}", address.to_string().replace('%', "%25"))
                 }
                 Err(_) => format!("nbd://{rest}"),
@@ -74,8 +74,8 @@ impl Address {
     }
 }
 
-/// Bytes as they stand in a URI, and between the quotes of a shell.
-fn escaped(bytes: &[u8]) -> String {
+/// Bytes as they are written in a URI, which can stand between quotes of a shell.
+fn percent_encoded(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut all, &byte| {
         match byte {
             b'/' | b'-' | b'.' | b'_' | b'~' => all.push(byte.into()),
@@ -86,7 +86,7 @@ fn escaped(bytes: &[u8]) -> String {
     })
 }
 
-/// Something that clients can connect to.
+/// A listening socket.
 #[derive(Debug)]
 pub enum Listener {
     /// A Unix domain socket and its file.
@@ -95,7 +95,7 @@ pub enum Listener {
     Tcp(TcpListener),
 }
 
-/// The file of a socket, removed at the end if it is still the same.
+/// The file of a socket. It is removed when this is dropped, if it is still the same.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
@@ -103,15 +103,14 @@ pub struct SocketFile {
 }
 
 impl Listener {
-    /// Listens at an address. A socket file that nobody listens at is replaced; anything else in its place is left
-    /// alone.
+    /// Listens at an address. A socket file that no process listens at is replaced; any other file stays.
     ///
     /// # Errors
     /// There is something in its place, or the system refuses it.
     pub fn bind(address: &Address) -> io::Result<Listener> {
         let listener = match address {
             Address::Unix(path) => {
-                make_room(path)?;
+                remove_stale_socket(path)?;
                 let unix = UnixListener::bind(path)?;
                 let id = identity(path);
                 let file = SocketFile {
@@ -125,7 +124,7 @@ impl Listener {
                 Listener::Tcp(TcpListener::bind(&found[..])?)
             }
         };
-        // Whoever has called may be gone when it is accepted.
+        // The client may be gone when it is accepted, and then `accept` must not block.
         match &listener {
             Listener::Unix(unix, _) => unix.set_nonblocking(true)?,
             Listener::Tcp(tcp) => tcp.set_nonblocking(true)?,
@@ -133,7 +132,7 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Where it is, with the port that the system chose.
+    /// Its address, with the port that the system chose.
     pub fn address(&self) -> Address {
         match self {
             Listener::Unix(_, file) => Address::Unix(file.path.clone()),
@@ -174,8 +173,8 @@ impl AsFd for Listener {
     }
 }
 
-/// Removes a socket that nobody listens at.
-fn make_room(path: &Path) -> io::Result<()> {
+/// Removes a socket that no process listens at.
+fn remove_stale_socket(path: &Path) -> io::Result<()> {
     let refuse = |kind, what: &str| Err(io::Error::new(kind, what));
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -214,9 +213,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_leads_there_from_any_folder() {
+    fn a_uri_does_not_depend_on_the_current_folder() {
         let here = std::env::current_dir().unwrap();
-        let here = escaped(here.as_os_str().as_bytes());
+        let here = percent_encoded(here.as_os_str().as_bytes());
         for (address, uri) in [
             ("unix:/run/a.sock", "nbd+unix:///?socket=/run/a.sock"),
             (

@@ -1,73 +1,77 @@
-//! A client after the negotiation: its threads, and who of them reads.
+//! A client after the negotiation, and the threads that serve it.
 //!
-//! One thread of a connection at a time has its *turn*: it reads requests and answers those that need no decoding. When
-//! one does, and another request is there already, it passes the turn on, so that both are worked on at once and
-//! replies come in whatever order they are ready. Before what may take long, such as a flush, it passes the turn on in
-//! any case. A client that waits for each reply is served by one thread otherwise, which nothing wakes but the client,
-//! and workers help with what it asks for. A thread that has the turn and no request reads ahead. Where requests come
-//! soon after replies it spins before it parks ([`SpinWait`]). Small replies wait while the next request is in memory
-//! already, so that many go out with one call of the system.
+//! At most one thread of a connection reads requests at a time: the one that holds [`ReadSide`]. It answers requests
+//! that need no decoding itself. If one has to be decoded and the next request is already there, it hands reading over
+//! to another thread, so that both are worked on at once and replies are sent in whatever order they are ready. Before a
+//! request that may take long, such as a flush, it hands reading over in any case.
+//!
+//! So a client that waits for each reply is served by one thread, which only the client wakes, and the workers help to
+//! decode what it requests. While no request is there, the reading thread reads ahead. If requests come soon after
+//! replies, it spins before it parks ([`SpinWait`]). A small reply is held back while the next request is already in memory, so
+//! that many replies are sent with one system call.
 
 use std::io;
 use std::net::Shutdown;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use evener_files::unpoisoned;
 use evener_runtime::{IoThreads, Pool, Runtime, SpinWait};
 
-use super::guests::Guest;
-use super::handshake::{Agreed, Export};
+use super::clients::Client;
+use super::handshake::{Export, Negotiated};
 use super::input::Input;
 use super::payload::Payload;
 use super::reply::Reply;
-use super::request::{Job, Request};
+use super::request::{Action, Request};
 use super::stream::Stream;
-use super::transmission::{Answer, WINDOW};
-use crate::serve::{Ahead, Bad, Counter, Site, Window};
+use super::transmission::{Responder, WINDOW};
+use crate::serve::{Counter, ReadAheadTracker, ReadFailure, ServeContext, Window};
 
-/// What the threads of connections are called.
+/// The name of the threads of connections.
 pub const THREAD: &str = "evener-nbd";
-/// Most threads of one connection.
+/// The most threads of one connection.
 const MAX_THREADS: usize = 8;
 
-/// A client.
+/// A client, and what its threads share.
 pub struct Connection<'a> {
-    site: &'a Site,
+    context: &'a ServeContext,
     pool: &'a Pool,
-    guest: Guest<'a>,
+    client: Client<'a>,
     export: Export,
-    agreed: Agreed,
-    turn: Mutex<Turn<'a>>,
+    negotiated: Negotiated,
+    read_side: Mutex<ReadSide<'a>>,
     /// Held while a reply is sent.
     output: Mutex<()>,
     threads: AtomicUsize,
-    /// Threads that wait for the turn.
+    /// Threads that wait for `read_side`.
     idle: AtomicUsize,
 }
 
-/// What the one thread that reads has.
-struct Turn<'a> {
+/// What the reading thread uses.
+struct ReadSide<'a> {
     input: Input,
     spin_wait: SpinWait<'a>,
-    ahead: Ahead,
+    read_ahead: ReadAheadTracker,
     ended: bool,
 }
 
-/// What a thread needs for a request, kept from one to the next.
+/// What a thread needs for a request. It is kept from one request to the next.
 #[derive(Default)]
-struct Desk {
+struct RequestScratch {
     window: Window,
     reply: Reply,
     payload: Payload,
 }
 
 /// A request under way.
-struct Begun<'a> {
+struct ActiveRequest<'a> {
     request: Request,
-    job: Job,
+    action: Action,
     /// Where its first window ends.
-    looked: Result<u64, Bad>,
+    looked_up: Result<u64, ReadFailure>,
     since: Instant,
     _in_flight: InFlight<'a>,
 }
@@ -89,92 +93,126 @@ impl Drop for InFlight<'_> {
 }
 
 impl<'a> Connection<'a> {
-    /// A client with whom all is agreed.
+    /// A client with which everything is negotiated.
     pub fn new(
-        (site, runtime): (&'a Site, &'a Runtime),
-        guest: Guest<'a>,
+        (context, runtime): (&'a ServeContext, &'a Runtime),
+        client: Client<'a>,
         input: Input,
-        (export, agreed): (Export, Agreed),
+        (export, negotiated): (Export, Negotiated),
     ) -> Arc<Connection<'a>> {
         Arc::new(Connection {
-            turn: Mutex::new(Turn {
+            read_side: Mutex::new(ReadSide {
                 input,
                 spin_wait: runtime.spin_wait(),
-                ahead: Ahead::new(site.ahead),
+                read_ahead: ReadAheadTracker::new(context.read_ahead),
                 ended: false,
             }),
-            site,
+            context,
             pool: runtime.pool(),
-            guest,
+            client,
             export,
-            agreed,
+            negotiated,
             output: Mutex::new(()),
             threads: AtomicUsize::new(1),
             idle: AtomicUsize::new(0),
         })
     }
 
-    /// Serves until the client is gone, as one of its threads.
-    pub fn work<'scope>(self: Arc<Self>, threads: IoThreads<'scope, '_>)
+    /// Serves the client until it is gone, as one of its threads.
+    pub fn run<'scope>(self: Arc<Self>, threads: IoThreads<'scope, '_>)
     where
         'a: 'scope,
     {
-        let _watch = Watch(self.guest.stream());
-        let mut desk = Desk::default();
+        let _guard = ShutdownOnPanic(self.client.stream());
+        let mut scratch = RequestScratch::default();
         loop {
             self.idle.fetch_add(1, Ordering::Relaxed);
-            let mut turn = lock(&self.turn);
+            let read_side = unpoisoned(self.read_side.lock());
             self.idle.fetch_sub(1, Ordering::Relaxed);
-            loop {
-                if turn.ended {
-                    return;
-                }
-                let Some(mut begun) = self.next(&mut turn, &mut desk) else {
-                    turn.ended = true;
-                    let _ = self.send(&mut desk);
-                    // Replies under way are still sent, and then the last thread closes the connection.
-                    return;
-                };
-                let long = begun.job.is_long();
-                let cold = match begun.job {
-                    _ if long => true,
-                    Job::Read { .. } => desk.window.is_cold(),
-                    Job::Write { .. } => self.site.store.needs_rest(&desk.payload.place()),
-                    Job::Nothing | Job::Refuse(..) => false,
-                    _ => true,
-                };
-                if cold && !desk.reply.is_empty() {
-                    // Nobody is to wait for its blocks because this client reads no replies.
-                    desk.window.clear();
-                    if self.send(&mut desk).is_err() {
-                        turn.ended = true;
-                        self.guest.stream().shutdown(Shutdown::Both);
-                        return;
-                    }
-                    begun.looked = self.look(&begun.job, &mut desk.window);
-                }
-                if long || cold && turn.input.is_ready() {
-                    drop(turn);
-                    self.pass_on(threads);
-                    if self.answer(begun, &mut desk, false).is_err() {
-                        // Whoever has the turn finds the connection at its end.
-                        self.guest.stream().shutdown(Shutdown::Both);
-                        return;
-                    }
-                    break;
-                }
-                let more = turn.input.has(Request::LEN);
-                if self.answer(begun, &mut desk, more).is_err() {
-                    turn.ended = true;
-                    self.guest.stream().shutdown(Shutdown::Both);
-                    return;
-                }
+            if self
+                .read_requests(read_side, &mut scratch, threads)
+                .is_break()
+            {
+                return;
             }
         }
     }
 
-    /// Sees to it that some thread takes the turn.
-    fn pass_on<'scope>(self: &Arc<Self>, threads: IoThreads<'scope, '_>)
+    /// Reads requests and answers them, until this thread has handed reading over and has answered its last one.
+    /// `Break`: the connection ends.
+    fn read_requests<'scope>(
+        self: &Arc<Self>,
+        mut read_side: MutexGuard<'_, ReadSide<'a>>,
+        scratch: &mut RequestScratch,
+        threads: IoThreads<'scope, '_>,
+    ) -> ControlFlow<()>
+    where
+        'a: 'scope,
+    {
+        while !read_side.ended {
+            let Some(mut active) = self.next(&mut read_side, scratch) else {
+                read_side.ended = true;
+                // Replies under way are still sent, and then the last thread closes the connection.
+                let _ = self.send(scratch);
+                break;
+            };
+            let long = active.action.is_long();
+            let may_wait = long || self.may_wait(&active.action, scratch);
+            if may_wait && self.send_held_replies(&mut active, scratch).is_err() {
+                self.end(&mut read_side);
+                break;
+            }
+            if long || may_wait && read_side.input.is_ready() {
+                drop(read_side);
+                self.hand_over_reading(threads);
+                if self.answer(active, scratch, false).is_err() {
+                    // The reading thread finds the connection at its end.
+                    self.client.stream().shutdown(Shutdown::Both);
+                    return ControlFlow::Break(());
+                }
+                return ControlFlow::Continue(());
+            }
+            let more = read_side.input.has(Request::LEN);
+            if self.answer(active, scratch, more).is_err() {
+                self.end(&mut read_side);
+            }
+        }
+        ControlFlow::Break(())
+    }
+
+    fn end(&self, read_side: &mut ReadSide) {
+        read_side.ended = true;
+        self.client.stream().shutdown(Shutdown::Both);
+    }
+
+    /// Whether an action that is not long waits for blocks to be decoded or for the file.
+    fn may_wait(&self, action: &Action, scratch: &RequestScratch) -> bool {
+        match action {
+            Action::Read { .. } => scratch.window.has_pending(),
+            Action::Write { .. } => self.context.store.needs_base(&scratch.payload.place()),
+            Action::Nothing | Action::Refuse(..) => false,
+            _ => true,
+        }
+    }
+
+    /// Sends replies that are held back. Until this client has read them, no other thread may wait for the blocks of
+    /// the window, so they are released and looked up again.
+    fn send_held_replies(
+        &self,
+        active: &mut ActiveRequest<'_>,
+        scratch: &mut RequestScratch,
+    ) -> io::Result<()> {
+        if scratch.reply.is_empty() {
+            return Ok(());
+        }
+        scratch.window.clear();
+        self.send(scratch)?;
+        active.looked_up = self.look_up(&active.action, &mut scratch.window);
+        Ok(())
+    }
+
+    /// Makes sure that another thread reads: one that waits, or a new one.
+    fn hand_over_reading<'scope>(self: &Arc<Self>, threads: IoThreads<'scope, '_>)
     where
         'a: 'scope,
     {
@@ -190,131 +228,152 @@ impl<'a> Connection<'a> {
             return;
         }
         let other = Arc::clone(self);
-        // Without it this thread takes the turn again when it has answered.
-        if threads.start(THREAD, move || other.work(threads)).is_err() {
+        // If it cannot be started, this thread reads again when it has answered.
+        if threads.start(THREAD, move || other.run(threads)).is_err() {
             self.threads.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// The next request, with its first window looked up. `None`: there will be none.
-    fn next(&self, turn: &mut Turn<'a>, desk: &mut Desk) -> Option<Begun<'a>> {
-        let site: &'a Site = self.site;
-        let store = &site.store;
-        let size = store.image().size();
-        let step = u64::from(store.image().block_size()) * self.pool.workers() as u64;
-        if !turn.input.has(Request::LEN) {
-            self.send(desk).ok()?;
+    fn next(
+        &self,
+        read_side: &mut ReadSide<'a>,
+        scratch: &mut RequestScratch,
+    ) -> Option<ActiveRequest<'a>> {
+        if !read_side.input.has(Request::LEN) {
+            self.send(scratch).ok()?;
         }
-        while let Some(bytes) = turn.ahead.step(step, size)
-            && !turn.input.is_ready()
-        {
-            store.prefetch(self.pool, bytes.clone(), &mut desk.window);
-            turn.ahead.took(&bytes);
-        }
-        let waits = !turn.input.has(Request::LEN);
-        if waits {
-            let others = || store.rounds().busy() > 0;
-            turn.spin_wait.begin(|| turn.input.is_ready(), others);
-        }
-        let request = Request::read(&mut turn.input).ok().flatten()?;
-        if waits {
-            turn.spin_wait.end();
-        }
+        self.read_ahead(read_side, scratch);
+        let context: &'a ServeContext = self.context;
+        let store = &context.store;
+        let request = self.read_request(read_side)?;
         let since = Instant::now();
         let metrics = store.metrics();
         let in_flight = InFlight::new(&metrics.in_flight);
         metrics.requests[request.kind()].add(1);
-        let job = request.job(&self.export, &self.agreed);
-        self.take_payload(&request, &job, turn, desk).ok()?;
-        if let Job::Read { bytes, .. } = &job {
-            turn.ahead.note(bytes);
+        let action = request.action(&self.export, &self.negotiated);
+        self.receive_payload(&request, &action, read_side, scratch)
+            .ok()?;
+        if let Action::Read { bytes, .. } = &action {
+            read_side.read_ahead.record(bytes);
         }
-        let looked = self.look(&job, &mut desk.window);
-        Some(Begun {
+        let looked_up = self.look_up(&action, &mut scratch.window);
+        Some(ActiveRequest {
             request,
-            job,
-            looked,
+            action,
+            looked_up,
             since,
             _in_flight: in_flight,
         })
     }
 
-    /// Looks the first window of a request up, where it reads.
-    fn look(&self, job: &Job, window: &mut Window) -> Result<u64, Bad> {
-        match job {
-            Job::Read { bytes, .. } => self.site.store.look(bytes.clone(), WINDOW, window),
+    /// Reads ahead until a request is there.
+    fn read_ahead(&self, read_side: &mut ReadSide, scratch: &mut RequestScratch) {
+        let store = &self.context.store;
+        let size = store.image().size();
+        let step = u64::from(store.image().block_size()) * self.pool.workers() as u64;
+        while let Some(bytes) = read_side.read_ahead.next_step(step, size)
+            && !read_side.input.is_ready()
+        {
+            store.prefetch(self.pool, bytes.clone(), &mut scratch.window);
+            read_side.read_ahead.advance(&bytes);
+        }
+    }
+
+    /// Waits for a request and reads it.
+    fn read_request(&self, read_side: &mut ReadSide) -> Option<Request> {
+        let ReadSide { input, spin_wait, .. } = read_side;
+        let waits = !input.has(Request::LEN);
+        if waits {
+            let others = || self.context.store.rounds().busy() > 0;
+            spin_wait.begin(|| input.is_ready(), others);
+        }
+        let request = Request::read(input).ok().flatten()?;
+        if waits {
+            spin_wait.end();
+        }
+        Some(request)
+    }
+
+    /// Looks up the first window of a request that reads.
+    fn look_up(&self, action: &Action, window: &mut Window) -> Result<u64, ReadFailure> {
+        let store = &self.context.store;
+        match action {
+            Action::Read { bytes, .. } => store.look_up(bytes.clone(), WINDOW, window),
             _ => Ok(0),
         }
     }
 
-    /// Reads what comes behind a request, and writes what of it need not be kept.
-    fn take_payload(
+    /// Reads the payload of a request and writes all of it but the last part.
+    fn receive_payload(
         &self,
         request: &Request,
-        job: &Job,
-        turn: &mut Turn,
-        desk: &mut Desk,
+        action: &Action,
+        read_side: &mut ReadSide,
+        scratch: &mut RequestScratch,
     ) -> io::Result<()> {
         let len = request.payload();
         if len == 0 {
             return Ok(());
         }
-        if !turn.input.has(len as usize) {
-            self.send(desk)?;
+        if !read_side.input.has(len as usize) {
+            self.send(scratch)?;
         }
-        let Desk {
+        let RequestScratch {
             window, payload, ..
-        } = desk;
-        let store = &self.site.store;
-        match job {
-            Job::Write { bytes, .. } => payload.take(&mut turn.input, bytes, |at, part| {
+        } = scratch;
+        let (store, input) = (&self.context.store, &mut read_side.input);
+        match action {
+            Action::Write { bytes, .. } => payload.receive(input, bytes, |at, part| {
                 store.write(self.pool, at, part, window)
             }),
-            _ => turn.input.skip(len),
+            _ => input.skip(len),
         }
     }
 
-    /// Sends replies that have waited for others.
-    fn send(&self, desk: &mut Desk) -> io::Result<()> {
-        if desk.reply.is_empty() {
+    /// Sends replies that were held back.
+    fn send(&self, scratch: &mut RequestScratch) -> io::Result<()> {
+        if scratch.reply.is_empty() {
             return Ok(());
         }
-        let _output = lock(&self.output);
-        desk.reply.send(self.guest.stream(), &[])
+        let _output = unpoisoned(self.output.lock());
+        scratch.reply.send(self.client.stream(), &[])
     }
 
-    fn answer(&self, begun: Begun<'_>, desk: &mut Desk, more: bool) -> io::Result<()> {
-        let answer = Answer {
-            site: self.site,
+    /// Does what a request asks for and replies. `more`: the next request is in memory already.
+    fn answer(
+        &self,
+        active: ActiveRequest<'_>,
+        scratch: &mut RequestScratch,
+        more: bool,
+    ) -> io::Result<()> {
+        let responder = Responder {
+            context: self.context,
             pool: self.pool,
-            stream: self.guest.stream(),
+            stream: self.client.stream(),
             output: &self.output,
-            agreed: &self.agreed,
-            cookie: begun.request.cookie,
-            window: &mut desk.window,
-            reply: &mut desk.reply,
-            payload: &mut desk.payload,
+            negotiated: &self.negotiated,
+            cookie: active.request.cookie,
+            window: &mut scratch.window,
+            reply: &mut scratch.reply,
+            payload: &mut scratch.payload,
             more,
         };
-        let done = answer.give(begun.job, begun.looked);
-        desk.window.clear();
-        let metrics = self.site.store.metrics();
-        metrics.latency.record(begun.since.elapsed());
+        let done = responder.handle(active.action, active.looked_up);
+        scratch.window.clear();
+        let metrics = self.context.store.metrics();
+        metrics.latency.record(active.since.elapsed());
         done
     }
 }
 
-/// Ends the connection if a thread of it panics: the client would wait for its reply for ever.
-struct Watch<'a>(&'a Stream);
+/// Ends the connection if a thread of it panics. Otherwise the client would wait for its reply for ever.
+struct ShutdownOnPanic<'a>(&'a Stream);
 
-impl Drop for Watch<'_> {
+impl Drop for ShutdownOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.shutdown(Shutdown::Both);
         }
     }
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

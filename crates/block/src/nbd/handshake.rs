@@ -8,11 +8,11 @@ use super::proto::*;
 use super::stream::Stream;
 use crate::serve::Store;
 
-/// Longer data of an option are passed over and refused. Names have at most 4096 bytes.
+/// An option with longer data is refused. Names have at most 4096 bytes.
 const MAX_OPTION: u32 = 64 << 10;
-/// Longer still, and the connection ends: no client means it.
+/// If the data are longer than this, the connection ends.
 const MAX_SKIP: u32 = MAX_PAYLOAD;
-/// Options of a client before it has to begin.
+/// The most options of a client.
 const MAX_OPTIONS: u32 = 1024;
 
 /// What is served.
@@ -20,15 +20,15 @@ const MAX_OPTIONS: u32 = 1024;
 pub struct Export {
     /// Its bytes.
     pub size: u64,
-    /// Bytes that are best asked for at once.
+    /// The best size of a request.
     pub block: u32,
     /// It can be written.
     pub writable: bool,
 }
 
-/// What was agreed on.
+/// What was negotiated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct Negotiated {
     /// Replies are structured.
     pub structured: bool,
     /// `base:allocation` may be asked for.
@@ -36,33 +36,33 @@ pub struct Agreed {
 }
 
 impl Export {
-    /// What clients are told of a store.
+    /// The export of a store.
     pub fn of(store: &Store) -> Export {
         let image = store.image();
         let block = image.block_size();
         Export {
             size: image.size(),
-            // The protocol wants a power of two, of 512 at least.
+            // The protocol demands a power of two, of 512 at least.
             block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
             writable: store.overlay().is_some(),
         }
     }
 
-    fn transmission_flags(&self, agreed: &Agreed) -> u16 {
+    fn transmission_flags(&self, negotiated: &Negotiated) -> u16 {
         let writes = match self.writable {
             true => SEND_FUA | SEND_TRIM | SEND_WRITE_ZEROES | SEND_FAST_ZERO,
             false => READ_ONLY,
         };
-        // A flush is for what all connections have written.
+        // CAN_MULTI_CONN holds since a flush covers what all connections have written.
         let always = HAS_FLAGS | SEND_FLUSH | CAN_MULTI_CONN | SEND_CACHE | writes;
-        match agreed.structured {
+        match negotiated.structured {
             true => always | SEND_DF,
             false => always,
         }
     }
 }
 
-/// Greets a client and answers its options. `None`: it has had enough, or sent what no client sends.
+/// Greets a client and answers its options. `None`: it aborted, or broke the protocol.
 ///
 /// # Errors
 /// The connection ended in the middle.
@@ -70,7 +70,7 @@ pub fn negotiate(
     stream: &Stream,
     input: &mut Input,
     export: &Export,
-) -> io::Result<Option<Agreed>> {
+) -> io::Result<Option<Negotiated>> {
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(NBDMAGIC.to_be_bytes());
     greeting.extend(IHAVEOPT.to_be_bytes());
@@ -82,10 +82,10 @@ pub fn negotiate(
     if flags & !known != 0 {
         return Ok(None);
     }
-    let mut talk = Talk {
+    let mut negotiation = Negotiation {
         stream,
         export,
-        agreed: Agreed::default(),
+        negotiated: Negotiated::default(),
         no_zeroes: flags & u32::from(FLAG_NO_ZEROES) != 0,
     };
     for _ in 0..MAX_OPTIONS {
@@ -94,16 +94,16 @@ pub fn negotiate(
         }
         let (option, len) = (input.u32()?, input.u32()?);
         if len > MAX_OPTION {
-            // EXPORT_NAME cannot be answered with an error.
+            // The protocol has no error reply to EXPORT_NAME.
             if len > MAX_SKIP || option == OPT_EXPORT_NAME {
                 return Ok(None);
             }
             input.skip(len.into())?;
-            talk.reply(option, REP_ERR_TOO_BIG, b"too long")?;
+            negotiation.reply(option, REP_ERR_TOO_BIG, b"too long")?;
             continue;
         }
         let data = input.bytes(len)?;
-        if let ControlFlow::Break(end) = talk.option(option, &data)? {
+        if let ControlFlow::Break(end) = negotiation.option(option, &data)? {
             return Ok(end);
         }
     }
@@ -111,16 +111,16 @@ pub fn negotiate(
 }
 
 /// A negotiation under way.
-struct Talk<'a> {
+struct Negotiation<'a> {
     stream: &'a Stream,
     export: &'a Export,
-    agreed: Agreed,
+    negotiated: Negotiated,
     no_zeroes: bool,
 }
 
-type Next = ControlFlow<Option<Agreed>>;
+type Next = ControlFlow<Option<Negotiated>>;
 
-impl Talk<'_> {
+impl Negotiation<'_> {
     fn option(&mut self, option: u32, data: &[u8]) -> io::Result<Next> {
         match option {
             OPT_EXPORT_NAME => return self.export_name(data),
@@ -135,7 +135,7 @@ impl Talk<'_> {
                 self.reply(option, REP_ACK, b"")?;
             }
             OPT_STRUCTURED_REPLY if data.is_empty() => {
-                self.agreed.structured = true;
+                self.negotiated.structured = true;
                 self.reply(option, REP_ACK, b"")?;
             }
             OPT_LIST | OPT_STRUCTURED_REPLY => {
@@ -147,20 +147,24 @@ impl Talk<'_> {
         Ok(Next::Continue(()))
     }
 
-    /// The oldest way to begin, which has no way to say no.
+    /// The oldest way to begin. It cannot be refused but by ending the connection.
     fn export_name(&mut self, name: &[u8]) -> io::Result<Next> {
         if !name.is_empty() {
             return Ok(Next::Break(None));
         }
         let mut reply = Vec::with_capacity(134);
         reply.extend(self.export.size.to_be_bytes());
-        reply.extend(self.export.transmission_flags(&self.agreed).to_be_bytes());
+        reply.extend(
+            self.export
+                .transmission_flags(&self.negotiated)
+                .to_be_bytes(),
+        );
         if !self.no_zeroes {
             reply.extend([0; 124]);
         }
         let mut out = self.stream;
         out.write_all(&reply)?;
-        Ok(Next::Break(Some(self.agreed)))
+        Ok(Next::Break(Some(self.negotiated)))
     }
 
     fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Next> {
@@ -179,7 +183,11 @@ impl Talk<'_> {
         }
         let mut export = INFO_EXPORT.to_be_bytes().to_vec();
         export.extend(self.export.size.to_be_bytes());
-        export.extend(self.export.transmission_flags(&self.agreed).to_be_bytes());
+        export.extend(
+            self.export
+                .transmission_flags(&self.negotiated)
+                .to_be_bytes(),
+        );
         self.reply(option, REP_INFO, &export)?;
         let mut sizes = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
         for size in [1, self.export.block, MAX_PAYLOAD] {
@@ -188,7 +196,7 @@ impl Talk<'_> {
         self.reply(option, REP_INFO, &sizes)?;
         self.reply(option, REP_ACK, b"")?;
         Ok(match option {
-            OPT_GO => Next::Break(Some(self.agreed)),
+            OPT_GO => Next::Break(Some(self.negotiated)),
             _ => Next::Continue(()),
         })
     }
@@ -196,9 +204,9 @@ impl Talk<'_> {
     fn meta_context(&mut self, option: u32, data: &[u8]) -> io::Result<()> {
         let sets = option == OPT_SET_META_CONTEXT;
         if sets {
-            self.agreed.allocation = false;
+            self.negotiated.allocation = false;
         }
-        if !self.agreed.structured {
+        if !self.negotiated.structured {
             return self.reply(option, REP_ERR_INVALID, b"needs structured replies");
         }
         let mut fields = Fields(data);
@@ -208,7 +216,7 @@ impl Talk<'_> {
             for _ in 0..queries {
                 matched |= match fields.string()? {
                     b"base:allocation" => true,
-                    // All of a namespace can be listed, and not set.
+                    // A namespace can be listed, but not set.
                     b"base:" => !sets,
                     _ => false,
                 };
@@ -222,8 +230,8 @@ impl Talk<'_> {
             return self.unknown(option);
         }
         if matched {
-            self.agreed.allocation |= sets;
-            // In a list the number means nothing.
+            self.negotiated.allocation |= sets;
+            // In a list the id is reserved.
             let id = if sets { BASE_ALLOCATION_ID } else { 0 };
             let mut context = id.to_be_bytes().to_vec();
             context.extend(BASE_ALLOCATION.as_bytes());

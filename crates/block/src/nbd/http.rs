@@ -1,22 +1,22 @@
-//! As much of HTTP as whoever collects metrics needs.
+//! As much of HTTP as a collector of metrics needs.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use super::stream::Stream;
 
-/// Longer requests are not read to their end.
+/// Longer requests are not read to the end.
 const MAX_HEAD: usize = 4096;
-/// How long a request may take to come, or an answer to go.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a client may take to send a request, or to receive the answer.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Answers one request, with `text` if metrics were asked for.
+/// Answers one request, with `text` if it is for metrics.
 ///
 /// # Errors
 /// The client is gone or too slow.
 pub fn answer(stream: &Stream, text: impl FnOnce() -> String) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let end = Instant::now() + PATIENCE;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    let end = Instant::now() + TIMEOUT;
     let mut head = [0; MAX_HEAD];
     let mut got = 0;
     let is_end = |head: &[u8]| head.windows(4).any(|end| end == b"\r\n\r\n");
@@ -38,7 +38,7 @@ pub fn answer(stream: &Stream, text: impl FnOnce() -> String) -> io::Result<()> 
     let mut words = line.unwrap_or_default().split(|&byte| byte == b' ');
     let (status, body) = match (words.next(), words.next()) {
         (Some(b"GET"), Some(b"/" | b"/metrics")) => ("200 OK", text()),
-        (Some(b"GET"), _) => ("404 Not Found", "see /metrics\n".to_owned()),
+        (Some(b"GET"), _) => ("404 Not Lookup", "see /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "GET only\n".to_owned()),
     };
     let reply = format!(

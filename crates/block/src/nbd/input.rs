@@ -1,16 +1,16 @@
-//! What a client sends, number by number.
+//! Reading what a client sends.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use super::stream::Stream;
 
-/// Many requests of a client that does not wait for replies come with one read.
+/// Large enough to read many requests at once from a client that does not wait for replies.
 const BUFFER: usize = 16 << 10;
 
-struct Half(Arc<Stream>);
+struct ReadHalf(Arc<Stream>);
 
-impl Read for Half {
+impl Read for ReadHalf {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         (&*self.0).read(room)
     }
@@ -18,27 +18,27 @@ impl Read for Half {
 
 /// The reading side of a connection.
 pub struct Input {
-    reader: BufReader<Half>,
+    reader: BufReader<ReadHalf>,
 }
 
 impl Input {
     pub fn new(stream: &Arc<Stream>) -> Input {
         Input {
-            reader: BufReader::with_capacity(BUFFER, Half(Arc::clone(stream))),
+            reader: BufReader::with_capacity(BUFFER, ReadHalf(Arc::clone(stream))),
         }
     }
 
-    /// Whether some byte is there, or the client is gone.
+    /// Whether a byte can be read, or the client is gone.
     pub fn is_ready(&self) -> bool {
         !self.reader.buffer().is_empty() || self.reader.get_ref().0.is_ready()
     }
 
-    /// Whether so many bytes are here, so that reading them waits for nobody.
+    /// Whether so many bytes are in memory, so that reading them does not block.
     pub fn has(&self, bytes: usize) -> bool {
         self.reader.buffer().len() >= bytes
     }
 
-    /// Whether the client has ended the connection and every byte before is read. Waits for the next byte otherwise.
+    /// Waits for the next byte. `true`: there is none, since the client has ended the connection.
     pub fn is_at_end(&mut self) -> io::Result<bool> {
         loop {
             match self.reader.fill_buf() {
@@ -63,7 +63,7 @@ impl Input {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    /// So many bytes, which the caller has found not to be too many.
+    /// So many bytes. The caller limits their number.
     pub fn bytes(&mut self, len: u32) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; len as usize];
         self.reader.read_exact(&mut bytes)?;
@@ -75,7 +75,7 @@ impl Input {
         self.reader.read_exact(room)
     }
 
-    /// Passes over bytes.
+    /// Discards bytes.
     pub fn skip(&mut self, len: u64) -> io::Result<()> {
         match io::copy(&mut (&mut self.reader).take(len), &mut io::sink())? == len {
             true => Ok(()),
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// The data of an option, taken apart from the front.
+/// Reads the fields of an option, one after the other.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
         Some(u32::from_be_bytes(*number))
     }
 
-    /// A length in 32 bits and as many bytes.
+    /// A string: its length in 32 bits, then its bytes.
     pub fn string(&mut self) -> Option<&'a [u8]> {
         let len = self.u32()?;
         let (string, rest) = self.0.split_at_checked(len as usize)?;

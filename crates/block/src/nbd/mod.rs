@@ -1,21 +1,21 @@
-//! A server of the NBD protocol: fixed newstyle, structured replies, `base:allocation`; read only but for images with
-//! an overlay.
+//! A server of the NBD protocol: fixed newstyle, structured replies, `base:allocation`. Images are read only, unless
+//! they have an overlay.
 //!
 //! | file | what it is for |
 //! | --- | --- |
-//! | `server.rs` | who is listened for, and what becomes of them |
+//! | `server.rs` | accepting clients |
 //! | `address.rs`, `stream.rs` | sockets of either kind |
-//! | `guests.rs` | who is connected |
-//! | `handshake.rs` | options |
-//! | `connection.rs` | the threads of a client, and who of them reads |
+//! | `clients.rs` | the connected clients |
+//! | `handshake.rs` | the negotiation |
+//! | `connection.rs` | the threads of a client, of which one reads |
 //! | `input.rs`, `request.rs`, `payload.rs`, `reply.rs` | what is received and sent |
 //! | `transmission.rs` | what each command does |
 //! | `http.rs` | metrics |
-//! | `proto.rs` | the numbers |
+//! | `proto.rs` | the numbers of the protocol |
 
 mod address;
+mod clients;
 mod connection;
-mod guests;
 mod handshake;
 mod http;
 mod input;

@@ -1,35 +1,35 @@
-//! What comes behind a request to write, part by part.
+//! The payload of a request to write, part by part.
 
 use std::io;
 use std::ops::Range;
 
 use super::input::Input;
-use crate::overlay::{Fault, GRANULE};
+use crate::overlay::{GRANULE, WriteError};
 
 /// Bytes of it in memory at a time.
 const PART: u64 = 256 << 10;
-/// So many bytes are kept for the next request.
-const KEPT: usize = 64 << 10;
+/// A larger buffer is not kept for the next request.
+const MAX_KEPT: usize = 64 << 10;
 
-/// The last part of what is to be written, when the others are.
+/// The last part of a payload, after the others were written.
 #[derive(Debug, Default)]
 pub struct Payload {
     at: u64,
     bytes: Vec<u8>,
-    failed: Option<Fault>,
+    failed: Option<WriteError>,
 }
 
 impl Payload {
-    /// Reads all of it, which is for `bytes` of the image. `write` gets every part but the last, each with its place,
-    /// until it fails. Parts end where granules do, so a client that goes in the middle leaves whole granules.
+    /// Reads the payload for `bytes` of the image. `write` gets every part but the last, with its place in the image,
+    /// until it fails. Parts end where granules do, so a client that disconnects in between leaves whole granules.
     ///
     /// # Errors
     /// The connection ended before.
-    pub fn take(
+    pub fn receive(
         &mut self,
         input: &mut Input,
         bytes: &Range<u64>,
-        mut write: impl FnMut(u64, &[u8]) -> Result<(), Fault>,
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), WriteError>,
     ) -> io::Result<()> {
         self.failed = None;
         self.at = bytes.start;
@@ -40,8 +40,8 @@ impl Payload {
             if end == bytes.end {
                 return Ok(());
             }
-            if let Err(fault) = write(self.at, &self.bytes) {
-                self.failed = Some(fault);
+            if let Err(error) = write(self.at, &self.bytes) {
+                self.failed = Some(error);
                 return input.skip(bytes.end - end);
             }
             self.at = end;
@@ -53,19 +53,19 @@ impl Payload {
         self.at..self.at + self.bytes.len() as u64
     }
 
-    /// Has the last part written, if those before were.
+    /// Writes the last part, if those before were written.
     ///
     /// # Errors
     /// One of them could not be.
     pub fn finish(
         &mut self,
-        write: impl FnOnce(u64, &[u8]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        write: impl FnOnce(u64, &[u8]) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         let done = match self.failed.take() {
-            Some(fault) => Err(fault),
+            Some(error) => Err(error),
             None => write(self.at, &self.bytes),
         };
-        if self.bytes.capacity() > KEPT {
+        if self.bytes.capacity() > MAX_KEPT {
             self.bytes = Vec::new();
         }
         done

@@ -1,4 +1,4 @@
-//! Replies, sent from where their bytes lie.
+//! Replies. Large pieces are sent from where they lie in memory.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -7,22 +7,22 @@ use super::proto::*;
 use super::stream::Stream;
 use crate::serve::Piece;
 
-/// What zeros are sent from where they have to be sent.
+/// What zeros are sent from.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
-/// So few bytes are copied, so that several replies can go to the system in one call.
-const COPIED: u64 = 8 << 10;
-/// Bytes of replies that may wait for others.
-const WAITING: usize = 64 << 10;
+/// Up to so many bytes are copied, so that several replies can be sent with one system call.
+const MAX_COPIED: u64 = 8 << 10;
+/// Bytes of replies that may be held back.
+const MAX_HELD: usize = 64 << 10;
 
-/// Replies that are put together, until they are sent. Kept, so that it need not grow again.
+/// Replies that are not sent yet. Its memory is kept from one to the next.
 #[derive(Debug, Default)]
 pub struct Reply {
     heads: Vec<u8>,
-    parts: Vec<Part>,
+    parts: Vec<Segment>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum Segment {
     /// A range of the heads.
     Head(Range<usize>),
     /// A piece, by number.
@@ -40,9 +40,9 @@ impl Reply {
         self.parts.is_empty()
     }
 
-    /// Whether what there is could wait for more: it needs no pieces, and is not much.
-    pub fn can_wait(&self) -> bool {
-        self.heads.len() < WAITING && matches!(self.parts[..], [Part::Head(_)])
+    /// Whether it can be held back: it refers to no pieces, and is short.
+    pub fn can_be_held(&self) -> bool {
+        self.heads.len() < MAX_HELD && matches!(self.parts[..], [Segment::Head(_)])
     }
 
     fn head(&mut self, bytes: &[u8]) {
@@ -50,8 +50,8 @@ impl Reply {
         self.heads.extend(bytes);
         let to = self.heads.len();
         match self.parts.last_mut() {
-            Some(Part::Head(range)) if range.end == from => range.end = to,
-            _ => self.parts.push(Part::Head(from..to)),
+            Some(Segment::Head(range)) if range.end == from => range.end = to,
+            _ => self.parts.push(Segment::Head(from..to)),
         }
     }
 
@@ -70,12 +70,12 @@ impl Reply {
         self.head(&length.to_be_bytes());
     }
 
-    /// The whole of a structured reply that says all is well.
+    /// A structured reply without content.
     pub fn none(&mut self, cookie: u64) {
         self.chunk(cookie, true, REPLY_TYPE_NONE, 0);
     }
 
-    /// The end of a structured reply that says what went wrong, and where if it is known.
+    /// The last chunk of a structured reply that failed: why, and where if that is known.
     pub fn error(&mut self, cookie: u64, error: u32, why: &str, at: Option<u64>) {
         let (kind, more) = match at {
             Some(_) => (REPLY_TYPE_ERROR_OFFSET, 8),
@@ -105,20 +105,20 @@ impl Reply {
         }
     }
 
-    /// Pieces as they are, zeros too.
-    pub fn plain(&mut self, pieces: &[Piece]) {
+    /// The bytes of pieces, zeros too.
+    pub fn data(&mut self, pieces: &[Piece]) {
         self.pieces(pieces, 0..pieces.len());
     }
 
     fn pieces(&mut self, pieces: &[Piece], which: Range<usize>) {
-        if pieces[which.clone()].iter().map(Piece::len).sum::<u64>() > COPIED {
-            self.parts.extend(which.map(Part::Piece));
+        if pieces[which.clone()].iter().map(Piece::len).sum::<u64>() > MAX_COPIED {
+            self.parts.extend(which.map(Segment::Piece));
             return;
         }
         for piece in &pieces[which] {
             match piece {
                 Piece::Zero(len) => self.head(&ZEROS[..*len as usize]),
-                Piece::Data(plain, range) => self.head(&plain.bytes()[range.clone()]),
+                Piece::Data(block, range) => self.head(&block.bytes()[range.clone()]),
             }
         }
     }
@@ -128,10 +128,10 @@ impl Reply {
         let length = pieces.iter().map(Piece::len).sum::<u64>();
         self.chunk(cookie, true, REPLY_TYPE_OFFSET_DATA, 8 + length as u32);
         self.head(&at.to_be_bytes());
-        self.plain(pieces);
+        self.data(pieces);
     }
 
-    /// Pieces from byte `at` on in as few chunks as there are runs of data and of zeros.
+    /// Pieces from byte `at` on, a chunk for each run of data or of zeros.
     pub fn chunks(&mut self, cookie: u64, mut at: u64, pieces: &[Piece], done: bool) {
         let is_zero = |piece: &Piece| matches!(piece, Piece::Zero(_));
         let mut first = 0;
@@ -153,15 +153,15 @@ impl Reply {
         }
     }
 
-    /// Sends all there is, the last of it with the pieces it was made of, and begins anew.
+    /// Sends all, and clears it. `pieces` are those that the last reply was made of.
     pub fn send(&mut self, stream: &Stream, pieces: &[Piece]) -> io::Result<()> {
         let mut slices = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
             match part {
-                Part::Head(range) => slices.push(IoSlice::new(&self.heads[range.clone()])),
-                Part::Piece(number) => match &pieces[*number] {
-                    Piece::Data(plain, range) => {
-                        slices.push(IoSlice::new(&plain.bytes()[range.clone()]));
+                Segment::Head(range) => slices.push(IoSlice::new(&self.heads[range.clone()])),
+                Segment::Piece(number) => match &pieces[*number] {
+                    Piece::Data(block, range) => {
+                        slices.push(IoSlice::new(&block.bytes()[range.clone()]));
                     }
                     Piece::Zero(len) => {
                         let (whole, rest) = (len / ZEROS.len() as u64, len % ZEROS.len() as u64);

@@ -1,14 +1,14 @@
-//! A request, and what of it can be told wrong at once.
+//! A request, and the check whether it can be carried out.
 
 use std::io;
 use std::ops::Range;
 
-use super::handshake::{Agreed, Export};
+use super::handshake::{Export, Negotiated};
 use super::input::Input;
 use super::proto::*;
 use crate::serve::COMMANDS;
 
-/// A request as it came.
+/// A request as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub flags: u16,
@@ -18,58 +18,60 @@ pub struct Request {
     pub length: u32,
 }
 
-/// What is to be done.
+/// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// To send bytes, in one piece if they may not be divided.
+pub enum Action {
+    /// To send bytes, `whole` in one chunk.
     Read { bytes: Range<u64>, whole: bool },
-    /// To tell which bytes are zero, one run only if only one is wanted.
+    /// To tell which bytes are zero, of one run or of several.
     BlockStatus { bytes: Range<u64>, one: bool },
-    /// To decode bytes for later.
+    /// To decode bytes for later requests.
     Cache(Range<u64>),
-    /// To write what comes behind the request, so that it is durable if `fua` says so.
+    /// To write the payload; with `fua` it is durable before the reply.
     Write { bytes: Range<u64>, fua: bool },
-    /// To make bytes zero, that take `room`, if it is `fast`.
+    /// To make bytes zero: `allocate` leaves no holes, `fast` fails rather than write zeros.
     Zero {
         bytes: Range<u64>,
-        room: bool,
+        allocate: bool,
         fast: bool,
         fua: bool,
     },
-    /// To give the room of bytes back.
+    /// To free the space of bytes.
     Trim { bytes: Range<u64>, fua: bool },
     /// To make durable what was written.
     Flush,
-    /// To say that all is well.
+    /// To reply that all is well.
     Nothing,
     /// To refuse, with an error number and why.
     Refuse(u32, &'static str),
 }
 
-/// Zeros and trims of so many bytes may take long.
-const MANY: u64 = 1 << 20;
+/// Zeros and trims of more bytes may take long.
+const LONG: u64 = 1 << 20;
 
-impl Job {
-    /// Whether it may take so long that requests which come meanwhile should not wait for it: it syncs, or has no bound
-    /// in what it decodes or writes.
+impl Action {
+    /// Whether it may take so long that the next requests should not wait for it: it syncs, or what it decodes or
+    /// writes has no bound.
     pub fn is_long(&self) -> bool {
         match self {
-            Job::Flush | Job::Cache(_) => true,
-            Job::Write { fua, .. } => *fua,
-            Job::Zero { bytes, fua, .. } | Job::Trim { bytes, fua } => {
-                *fua || bytes.end - bytes.start > MANY
+            Action::Flush | Action::Cache(_) => true,
+            Action::Write { fua, .. } => *fua,
+            Action::Zero { bytes, fua, .. } | Action::Trim { bytes, fua } => {
+                *fua || bytes.end - bytes.start > LONG
             }
-            Job::Read { .. } | Job::BlockStatus { .. } | Job::Nothing | Job::Refuse(..) => false,
+            Action::Read { .. }
+            | Action::BlockStatus { .. }
+            | Action::Nothing
+            | Action::Refuse(..) => false,
         }
     }
 }
 
 impl Request {
-    /// Bytes of one, those to be written apart.
+    /// Bytes of a request without its payload.
     pub const LEN: usize = 28;
 
-    /// The next request, without what comes behind it. `None`: the client has ended the connection, or what it sends is
-    /// none.
+    /// Reads the next request without its payload. `None`: the client has ended the connection, or sent something else.
     ///
     /// # Errors
     /// The connection ended in the middle of one.
@@ -93,13 +95,13 @@ impl Request {
         };
         match request.command {
             CMD_DISC => Ok(None),
-            // Where the next request begins could not be found.
+            // Where the next request begins would be unknown.
             CMD_WRITE if request.length > MAX_PAYLOAD => Ok(None),
             _ => Ok(Some(request)),
         }
     }
 
-    /// Bytes that come behind it.
+    /// Bytes of its payload.
     pub fn payload(&self) -> u64 {
         match self.command {
             CMD_WRITE => self.length.into(),
@@ -107,64 +109,64 @@ impl Request {
         }
     }
 
-    /// What is to be done about it.
-    pub fn job(&self, export: &Export, agreed: &Agreed) -> Job {
+    /// What it asks for.
+    pub fn action(&self, export: &Export, negotiated: &Negotiated) -> Action {
         let writes = matches!(self.command, CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES);
         if writes && !export.writable {
-            return Job::Refuse(EPERM, "the image is read only");
+            return Action::Refuse(EPERM, "the image is read only");
         }
         let own = match self.command {
-            CMD_READ if agreed.structured => CMD_FLAG_DF,
+            CMD_READ if negotiated.structured => CMD_FLAG_DF,
             CMD_BLOCK_STATUS => CMD_FLAG_REQ_ONE,
             CMD_WRITE_ZEROES => CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO,
             _ => 0,
         };
-        // Once it was agreed on, any command may have it.
+        // Once it was offered, any command may have it.
         let all = if export.writable { CMD_FLAG_FUA } else { 0 };
         if self.flags & !(own | all) != 0 {
-            return Job::Refuse(EINVAL, "flags that this command does not have");
+            return Action::Refuse(EINVAL, "flags that this command does not have");
         }
         match self.command {
-            CMD_FLUSH if export.writable => return Job::Flush,
-            CMD_FLUSH => return Job::Nothing,
+            CMD_FLUSH if export.writable => return Action::Flush,
+            CMD_FLUSH => return Action::Nothing,
             CMD_READ | CMD_CACHE | CMD_BLOCK_STATUS | CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES => {}
-            _ => return Job::Refuse(EINVAL, "no such command"),
+            _ => return Action::Refuse(EINVAL, "no such command"),
         }
         let end = self.offset.checked_add(self.length.into());
         let Some(end) = end.filter(|&end| end <= export.size && end > self.offset) else {
             return match self.command {
                 CMD_WRITE | CMD_WRITE_ZEROES if self.length > 0 => {
-                    Job::Refuse(ENOSPC, "bytes behind the end")
+                    Action::Refuse(ENOSPC, "bytes behind the end")
                 }
-                _ => Job::Refuse(EINVAL, "no bytes, or bytes behind the end"),
+                _ => Action::Refuse(EINVAL, "no bytes, or bytes behind the end"),
             };
         };
         let bytes = self.offset..end;
         let fua = self.flags & CMD_FLAG_FUA != 0;
         match self.command {
-            CMD_WRITE => Job::Write { bytes, fua },
-            CMD_TRIM => Job::Trim { bytes, fua },
-            CMD_WRITE_ZEROES => Job::Zero {
+            CMD_WRITE => Action::Write { bytes, fua },
+            CMD_TRIM => Action::Trim { bytes, fua },
+            CMD_WRITE_ZEROES => Action::Zero {
                 bytes,
-                room: self.flags & CMD_FLAG_NO_HOLE != 0,
+                allocate: self.flags & CMD_FLAG_NO_HOLE != 0,
                 fast: self.flags & CMD_FLAG_FAST_ZERO != 0,
                 fua,
             },
             CMD_READ if self.length > MAX_PAYLOAD => {
-                Job::Refuse(EINVAL, "more than 32 MiB at once")
+                Action::Refuse(EINVAL, "more than 32 MiB at once")
             }
-            CMD_READ => Job::Read {
+            CMD_READ => Action::Read {
                 bytes,
                 whole: self.flags & CMD_FLAG_DF != 0,
             },
-            CMD_BLOCK_STATUS if !agreed.allocation => {
-                Job::Refuse(EINVAL, "base:allocation was not negotiated")
+            CMD_BLOCK_STATUS if !negotiated.allocation => {
+                Action::Refuse(EINVAL, "base:allocation was not negotiated")
             }
-            CMD_BLOCK_STATUS => Job::BlockStatus {
+            CMD_BLOCK_STATUS => Action::BlockStatus {
                 bytes,
                 one: self.flags & CMD_FLAG_REQ_ONE != 0,
             },
-            _ => Job::Cache(bytes),
+            _ => Action::Cache(bytes),
         }
     }
 
@@ -194,7 +196,7 @@ mod tests {
             block: 4096,
             writable: true,
         };
-        let job = |command, flags, length| {
+        let action = |command, flags, length| {
             let request = Request {
                 flags,
                 command,
@@ -202,7 +204,7 @@ mod tests {
                 offset: 0,
                 length,
             };
-            request.job(&export, &Agreed::default())
+            request.action(&export, &Negotiated::default())
         };
         for (command, flags, length, long) in [
             (CMD_READ, 0, MAX_PAYLOAD, false),
@@ -218,8 +220,8 @@ mod tests {
             (CMD_WRITE_ZEROES, CMD_FLAG_FUA, 4096, true),
             (CMD_FLUSH, CMD_FLAG_NO_HOLE, 0, false),
         ] {
-            let job = job(command, flags, length);
-            assert_eq!(job.is_long(), long, "{job:?}");
+            let action = action(command, flags, length);
+            assert_eq!(action.is_long(), long, "{action:?}");
         }
     }
 }

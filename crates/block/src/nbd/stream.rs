@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Bytes a socket should take before a write waits for the client. The system gives less where it is told to.
+/// Bytes that a socket should buffer before a write blocks. The system may give less.
 const SEND_BUFFER: usize = 2 << 20;
 
-/// A connection. Shared ones are read and written at once.
+/// A connection. It can be read and written at the same time.
 #[derive(Debug)]
 pub enum Stream {
     /// Over a Unix domain socket.
@@ -21,8 +21,8 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Sets up a new connection. What the system refuses only costs time.
-    pub fn tune(&self) {
+    /// Sets options of a new connection. Without them it is only slower.
+    pub fn configure(&self) {
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(self, SEND_BUFFER);
         if let Stream::Tcp(tcp) = self {
             let _ = tcp.set_nodelay(true);
@@ -37,7 +37,7 @@ impl Stream {
         matches!(poll(&mut fds, Some(&now)), Ok(1..))
     }
 
-    /// Ends one direction or both, for all who use it.
+    /// Ends one direction or both, for all threads that use it.
     pub fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Stream::Unix(unix) => unix.shutdown(how),
@@ -67,7 +67,7 @@ impl Stream {
         }
     }
 
-    /// Writes all of `slices`, which are used up.
+    /// Writes all of `slices`.
     ///
     /// # Errors
     /// The client is gone.

@@ -1,14 +1,14 @@
-//! The image under an overlay, and what tells it from others.
+//! The image under an overlay, and how it is identified.
 
 use evener_files::SourceFile;
 
 use crate::error::Error;
+use crate::hash::Hash;
 use crate::image::Image;
-use crate::tree::Hash;
 
-/// What the identity is derived under, so that it is the hash of nothing else.
+/// The context that the identity is derived with, so that no other hash is equal to it.
 const CONTEXT: &str = "evener 2026-11 image under an overlay, version 1";
-/// Bytes at the front that are compared: what says where partitions lie, and the front of the first.
+/// Bytes at the beginning that are hashed: the partition table, and the beginning of the first partition.
 const HEAD: u64 = 2 << 20;
 /// Bytes at the end.
 const TAIL: u64 = 64 << 10;
@@ -16,7 +16,7 @@ const TAIL: u64 = 64 << 10;
 const SAMPLES: u64 = 256;
 const SAMPLE: u64 = 4096;
 
-/// An image that an overlay can lie over.
+/// An image under an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// What it is called.
@@ -32,8 +32,8 @@ pub struct Base {
 }
 
 impl Base {
-    /// An image that is open. One that has a root is that root, in whatever container. Of others the front, the end and
-    /// 256 samples of the file are compared, which tells a mistake and proves nothing.
+    /// Identifies an open image. An image with a root is identified by it, in whatever container. Otherwise the
+    /// beginning, the end and 256 samples of the file are hashed, which detects mistakes but proves nothing.
     ///
     /// # Errors
     /// The file cannot be read.

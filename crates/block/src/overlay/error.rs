@@ -1,20 +1,20 @@
-//! What can be wrong with an overlay, and with a write into one.
+//! Errors of overlays, and of writes to them.
 
 use std::io;
 
-use evener_files::plain;
+use evener_files::error_text;
 
-/// An overlay that cannot be used. Every message is one line that says what, where and what to do.
+/// An overlay cannot be used. Every message is one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file that holds something else.
+    /// The file holds something else.
     #[error("{name}: is no overlay; name another file, or one that does not exist yet")]
     Other {
         /// The file.
         name: String,
     },
-    /// It was made by another evener.
+    /// It has another version.
     #[error(
         "{name}: is an overlay of version {version} and version 1 is read; use the evener that made it"
     )]
@@ -24,7 +24,7 @@ pub enum Error {
         /// Its version.
         version: u32,
     },
-    /// It contradicts itself.
+    /// It is damaged.
     #[error(
         "{name}: damaged overlay: {what}; take a copy of it, or name a file that does not exist yet"
     )]
@@ -48,7 +48,7 @@ pub enum Error {
         /// The image that was named.
         image: String,
     },
-    /// A server has it, or it is being packed or unpacked.
+    /// It is in use by a server, or is being packed or unpacked.
     #[error("{name}: in use by another evener; end that one, or name another file")]
     Locked {
         /// The overlay.
@@ -60,7 +60,7 @@ pub enum Error {
         /// The file.
         name: String,
     },
-    /// The image is larger than any overlay.
+    /// The image is larger than an overlay can be.
     #[error("{name}: an overlay has up to 128 TiB, and the image {size} bytes; leave it out")]
     TooLarge {
         /// The overlay.
@@ -68,15 +68,15 @@ pub enum Error {
         /// Bytes of the image.
         size: u64,
     },
-    /// It cannot be created where it is to be.
+    /// It cannot be created.
     #[error(transparent)]
     Create(#[from] evener_files::Error),
-    /// The system refuses something.
-    #[error("{name}: cannot {what}: {}", plain(reason))]
+    /// A system call failed.
+    #[error("{name}: cannot {what}: {}", error_text(reason))]
     File {
         /// The overlay.
         name: String,
-        /// To do what.
+        /// What it should do.
         what: &'static str,
         /// What the system said.
         reason: io::Error,
@@ -85,29 +85,29 @@ pub enum Error {
 
 /// Why something was not written.
 #[derive(Debug)]
-pub enum Fault {
-    /// The rest of a granule is not to be had from the image.
+pub enum WriteError {
+    /// The rest of a granule cannot be read from the image.
     Base {
-        /// The first byte that is not.
+        /// The first byte that cannot be read.
         at: u64,
     },
     /// The overlay cannot be written.
     File(io::Error),
-    /// It would take as long as writing, which was not wanted.
+    /// Zeros would have to be written, which the request excludes.
     Slow,
 }
 
-impl Fault {
-    /// Whether there is no room for it.
+impl WriteError {
+    /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let full = [FileTooLarge, QuotaExceeded, StorageFull];
-        matches!(self, Fault::File(error) if full.contains(&error.kind()))
+        matches!(self, WriteError::File(error) if full.contains(&error.kind()))
     }
 }
 
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Fault {
-        Fault::File(error)
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> WriteError {
+        WriteError::File(error)
     }
 }

@@ -1,23 +1,23 @@
-//! The first page of an overlay, and where its parts lie.
+//! The first page of an overlay, and where the parts of the file lie.
 
 use super::base::Base;
 use super::error::Error;
-use crate::tree::Hash;
+use crate::hash::Hash;
 
-/// Bytes that are in the overlay or not as a whole.
+/// Bytes of a granule, which is in the overlay as a whole or not at all.
 pub const GRANULE: u64 = 4096;
 /// Bytes of a page of a map.
 pub const PAGE: u64 = 4096;
-/// Most bytes of an image.
+/// The most bytes of an image.
 pub const MAX_SIZE: u64 = 128 << 40;
-/// What an overlay begins with.
+/// The magic number of an overlay.
 pub const MAGIC: [u8; 8] = *b"\x89EVNOVER";
-/// Where the boot is noted in which the first map was written.
+/// Where the boot stands in which the first map was written.
 pub const BOOT_AT: u64 = PAGE;
 
 const VERSION: u32 = 1;
 const MAPS_AT: u64 = 2 * PAGE;
-/// The data begin at a multiple of this, so that larger blocks of a file system can be holes too.
+/// The data begin at a multiple of this, so that larger blocks of a file system can be holes.
 const ALIGN: u64 = 64 << 10;
 const MAX_NAME: usize = 1024;
 const SUM_AT: usize = PAGE as usize - Hash::LEN;
@@ -27,18 +27,18 @@ const SUM_AT: usize = PAGE as usize - Hash::LEN;
 pub struct Layout {
     /// Bytes of the image.
     pub size: u64,
-    /// The map that is right while the machine runs.
+    /// The map that is valid until the machine stops.
     pub written: u64,
-    /// The map that is right after a power cut.
+    /// The map that is valid after a power cut.
     pub durable: u64,
     /// Pages of each.
     pub pages: u64,
-    /// Byte 0 of the image.
+    /// Where byte 0 of the image lies.
     pub data: u64,
 }
 
 impl Layout {
-    /// For an image of so many bytes. `None`: too many.
+    /// The layout for an image of `size` bytes; `None` if these are too many.
     pub fn of(size: u64) -> Option<Layout> {
         if size > MAX_SIZE {
             return None;
@@ -54,7 +54,7 @@ impl Layout {
         })
     }
 
-    /// Granules of the image, the last perhaps in part.
+    /// Granules of the image. The last one may be shorter.
     pub fn granules(&self) -> u64 {
         self.size.div_ceil(GRANULE)
     }
@@ -65,10 +65,10 @@ impl Layout {
     }
 }
 
-/// What an overlay says of itself.
+/// The header of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the image was called.
+    /// The name of the image.
     pub name: String,
     /// Its format.
     pub format: String,
@@ -79,7 +79,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of an overlay of that image.
+    /// The header of an overlay of that image.
     pub fn of(base: &Base) -> Header {
         let mut name = base.name.clone();
         name.truncate(name.floor_char_boundary(MAX_NAME));
@@ -91,7 +91,7 @@ impl Header {
         }
     }
 
-    /// The page.
+    /// The page to write.
     pub fn encode(&self) -> Vec<u8> {
         let mut page = Vec::with_capacity(PAGE as usize);
         page.extend(MAGIC);
@@ -112,7 +112,7 @@ impl Header {
     /// Reads the page of an overlay called `name`.
     ///
     /// # Errors
-    /// It is none, of another version, or damaged.
+    /// It is no overlay, of another version, or damaged.
     pub fn decode(name: &str, page: &[u8]) -> Result<Header, Error> {
         let name = || name.to_owned();
         let damaged = |what| Error::Damaged { name: name(), what };
@@ -132,11 +132,11 @@ impl Header {
             return Err(damaged("its header has another checksum"));
         }
         let header = fields.header();
-        header.ok_or_else(|| damaged("its header says what cannot be"))
+        header.ok_or_else(|| damaged("its header is invalid"))
     }
 }
 
-/// The header taken apart from the front.
+/// Reads the fields of a header, one after the other.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_header_can_be_read() {
         let page = header().encode();
         assert_eq!(page.len() as u64, PAGE);
         assert_eq!(Header::decode("o", &page).unwrap(), header());

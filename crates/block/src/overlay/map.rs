@@ -1,28 +1,30 @@
-//! Which granules are in the overlay: two maps in the file, and the first of them in memory.
+//! Which granules are in the overlay: two maps in the file, of which the first is also in memory.
 //!
-//! Bits are only ever set, by whoever has written the granule before. A page of a map is in memory once it has a bit.
+//! A bit is set after its granule was written, and never cleared. A page of a map is in memory once it has a bit.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
+
+use evener_files::unpoisoned;
 
 use super::header::{Layout, PAGE};
-use super::medium::Medium;
+use super::storage::Storage;
 
-/// Granules that a page tells of.
+/// Granules of a page.
 const PER_PAGE: u64 = 8 * PAGE;
 const WORDS: usize = (PAGE / 8) as usize;
 
-/// Which of the two maps is right.
+/// Which of the two maps to trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Believed {
-    /// The one that is written first.
-    First,
-    /// The durable one, and the first is left as it is.
-    Second,
-    /// The durable one, which is copied to the first.
-    SecondIntoFirst,
+pub enum TrustedMap {
+    /// The one that is written with each granule.
+    Written,
+    /// The durable one. The other one stays as it is.
+    Durable,
+    /// The durable one, which is copied over the other one.
+    DurableIntoWritten,
 }
 
 /// The maps of an overlay.
@@ -31,7 +33,7 @@ pub struct Map {
     pages: Box<[OnceLock<Box<Page>>]>,
     /// Granules that are in the overlay.
     count: AtomicU64,
-    /// Pages that differ in the durable map.
+    /// Pages that the durable map lacks.
     dirty: Mutex<Vec<u64>>,
 }
 
@@ -40,16 +42,16 @@ struct Page {
     state: Mutex<State>,
 }
 
-/// Held while bits of a page are set.
+/// RangeGuard while bits of a page are set.
 #[derive(Default)]
 struct State {
     dirty: bool,
-    /// The durable map has room for the page, so that no flush can find the disk full.
-    placed: bool,
+    /// The durable map has space for the page, so that no flush can find the disk full.
+    allocated: bool,
 }
 
-/// A page as it was, and its number.
-pub type Copied = (u64, [u8; PAGE as usize]);
+/// The number of a page, and a copy of it.
+pub type PageCopy = (u64, [u8; PAGE as usize]);
 
 impl Page {
     fn empty() -> Box<Page> {
@@ -72,8 +74,8 @@ impl Map {
     /// The map of an overlay.
     ///
     /// # Errors
-    /// The maps cannot be read, or the first not be written where it is to be.
-    pub fn load(medium: &dyn Medium, layout: Layout, believed: Believed) -> io::Result<Map> {
+    /// The maps cannot be read, or the first one cannot be written.
+    pub fn load(storage: &dyn Storage, layout: Layout, trusted: TrustedMap) -> io::Result<Map> {
         let map = Map {
             layout,
             pages: (0..layout.pages).map(|_| OnceLock::new()).collect(),
@@ -81,27 +83,27 @@ impl Map {
             dirty: Mutex::default(),
         };
         let mut number = 0;
-        while let Some(found) = next_page(medium, &layout, number) {
-            map.load_page(medium, found, believed)?;
+        while let Some(found) = next_page(storage, &layout, number) {
+            map.load_page(storage, found, trusted)?;
             number = found + 1;
         }
         Ok(map)
     }
 
-    /// How many granules one of the maps in a medium has: the first if `written` says so.
+    /// How many granules a map in a storage has: the first map, or the durable one.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn count_in(medium: &dyn Medium, layout: Layout, written: bool) -> io::Result<u64> {
+    pub fn count_in(storage: &dyn Storage, layout: Layout, written: bool) -> io::Result<u64> {
         let map = if written {
             layout.written
         } else {
             layout.durable
         };
         let (mut number, mut count) = (0, 0);
-        while let Some(found) = next_page(medium, &layout, number) {
+        while let Some(found) = next_page(storage, &layout, number) {
             let mut bytes = [0; PAGE as usize];
-            medium.read(map + found * PAGE, &mut bytes)?;
+            storage.read(map + found * PAGE, &mut bytes)?;
             count += bytes
                 .iter()
                 .map(|byte| u64::from(byte.count_ones()))
@@ -111,42 +113,42 @@ impl Map {
         Ok(count)
     }
 
-    fn load_page(&self, medium: &dyn Medium, number: u64, believed: Believed) -> io::Result<()> {
+    fn load_page(&self, storage: &dyn Storage, number: u64, trusted: TrustedMap) -> io::Result<()> {
         let (mut written, mut durable) = ([0; PAGE as usize], [0; PAGE as usize]);
         let at = self.layout.written + number * PAGE;
-        medium.read(at, &mut written)?;
-        medium.read(self.layout.durable + number * PAGE, &mut durable)?;
-        if believed != Believed::First && written != durable {
+        storage.read(at, &mut written)?;
+        storage.read(self.layout.durable + number * PAGE, &mut durable)?;
+        if trusted != TrustedMap::Written && written != durable {
             written = durable;
-            if believed == Believed::SecondIntoFirst {
-                medium.write(at, &mut [IoSlice::new(&written)])?;
+            if trusted == TrustedMap::DurableIntoWritten {
+                storage.write(at, &mut [IoSlice::new(&written)])?;
             }
         }
         if written == [0; PAGE as usize] {
             return Ok(());
         }
         let page = self.pages[number as usize].get_or_init(Page::empty);
-        let mut state = lock(&page.state);
+        let mut state = unpoisoned(page.state.lock());
         let (words, _) = written.as_chunks();
         for (at, (word, bytes)) in page.words.iter().zip(words).enumerate() {
             let first = number * PER_PAGE + at as u64 * 64;
-            // There are none behind the end of the image.
+            // The image has no granules beyond its end.
             let there = self.layout.granules().saturating_sub(first);
             let bits = u64::from_le_bytes(*bytes) & mask(0..there.min(64));
             word.store(bits, Ordering::Relaxed);
             self.count
                 .fetch_add(bits.count_ones().into(), Ordering::Relaxed);
         }
-        // That was done before the first of its bits was written. Once more could undo a flush.
-        state.placed = true;
+        // This was done before the first bit of the page was written. Doing it again could undo a flush.
+        state.allocated = true;
         if written != durable {
             state.dirty = true;
-            lock(&self.dirty).push(number);
+            unpoisoned(self.dirty.lock()).push(number);
         }
         Ok(())
     }
 
-    /// Whether granule `from` is in the overlay, and up to which it is the same, `end` at most.
+    /// Whether granule `from` is in the overlay, and where the run of such granules ends, at most at `end`.
     pub fn run(&self, from: u64, end: u64) -> (bool, u64) {
         let mut at = from;
         let mut is = None;
@@ -177,24 +179,24 @@ impl Map {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Puts granules that were written into the first map, and then into memory.
+    /// Sets the bits of granules that were written, in the first map and then in memory.
     ///
     /// # Errors
-    /// The map cannot be written: some of them are not in it.
-    pub fn mark(&self, medium: &dyn Medium, granules: Range<u64>) -> io::Result<()> {
+    /// The map cannot be written. The bits of some granules are not set.
+    pub fn mark(&self, storage: &dyn Storage, granules: Range<u64>) -> io::Result<()> {
         let mut at = granules.start;
         while at < granules.end {
             let number = at / PER_PAGE;
             let end = granules.end.min((number + 1) * PER_PAGE);
-            self.mark_page(medium, number, at % PER_PAGE..end - number * PER_PAGE)?;
+            self.mark_page(storage, number, at % PER_PAGE..end - number * PER_PAGE)?;
             at = end;
         }
         Ok(())
     }
 
-    fn mark_page(&self, medium: &dyn Medium, number: u64, bits: Range<u64>) -> io::Result<()> {
+    fn mark_page(&self, storage: &dyn Storage, number: u64, bits: Range<u64>) -> io::Result<()> {
         let page = self.pages[number as usize].get_or_init(Page::empty);
-        let mut state = lock(&page.state);
+        let mut state = unpoisoned(page.state.lock());
         let words = bits.start / 64..bits.end.div_ceil(64);
         let mut bytes = [0; PAGE as usize];
         let mut more = 0;
@@ -209,67 +211,67 @@ impl Map {
         if more == 0 {
             return Ok(());
         }
-        if !state.placed {
+        if !state.allocated {
             let zeros = [0; PAGE as usize];
             let at = self.layout.durable + number * PAGE;
-            medium.write(at, &mut [IoSlice::new(&zeros)])?;
-            state.placed = true;
+            storage.write(at, &mut [IoSlice::new(&zeros)])?;
+            state.allocated = true;
         }
         let bytes = &bytes[..8 * (words.end - words.start) as usize];
         let at = self.layout.written + number * PAGE + 8 * words.start;
-        medium.write(at, &mut [IoSlice::new(bytes)])?;
+        storage.write(at, &mut [IoSlice::new(bytes)])?;
         for (at, bytes) in words.zip(bytes.as_chunks().0) {
             page.words[at as usize].store(u64::from_le_bytes(*bytes), Ordering::Release);
         }
         self.count.fetch_add(more.into(), Ordering::Relaxed);
         if !std::mem::replace(&mut state.dirty, true) {
-            lock(&self.dirty).push(number);
+            unpoisoned(self.dirty.lock()).push(number);
         }
         Ok(())
     }
 
-    /// The pages that differ in the durable map, as they are now. From now on they count as the same.
-    pub fn copy_dirty(&self) -> Vec<Copied> {
-        let dirty = std::mem::take(&mut *lock(&self.dirty));
+    /// Copies of the pages that the durable map lacks, which are no longer marked as dirty.
+    pub fn take_dirty(&self) -> Vec<PageCopy> {
+        let dirty = std::mem::take(&mut *unpoisoned(self.dirty.lock()));
         let copy = |number: u64| {
             let page = self.pages[number as usize].get_or_init(Page::empty);
-            lock(&page.state).dirty = false;
+            unpoisoned(page.state.lock()).dirty = false;
             (number, page.bytes())
         };
         dirty.into_iter().map(copy).collect()
     }
 
-    /// Writes pages into the durable map. All granules in them have to be durable.
+    /// Writes pages into the durable map. All granules of them have to be durable.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn settle(&self, medium: &dyn Medium, pages: &[Copied]) -> io::Result<()> {
+    pub fn write_durable(&self, storage: &dyn Storage, pages: &[PageCopy]) -> io::Result<()> {
         pages.iter().try_for_each(|(number, bytes)| {
             let at = self.layout.durable + number * PAGE;
-            medium.write(at, &mut [IoSlice::new(bytes)])
+            storage.write(at, &mut [IoSlice::new(bytes)])
         })
     }
 
-    /// Pages may differ in the durable map after all.
-    pub fn unsettle(&self, pages: &[Copied]) {
+    /// Marks pages as dirty again.
+    pub fn mark_dirty(&self, pages: &[PageCopy]) {
         for (number, _) in pages {
             let page = self.pages[*number as usize].get_or_init(Page::empty);
-            let mut state = lock(&page.state);
+            let mut state = unpoisoned(page.state.lock());
             if !std::mem::replace(&mut state.dirty, true) {
-                lock(&self.dirty).push(*number);
+                unpoisoned(self.dirty.lock()).push(*number);
             }
         }
     }
 }
 
-/// The first page from `number` on that is not a hole in both maps.
-fn next_page(medium: &dyn Medium, layout: &Layout, number: u64) -> Option<u64> {
+/// The first page from `number` on that is a hole in neither map.
+fn next_page(storage: &dyn Storage, layout: &Layout, number: u64) -> Option<u64> {
     if number >= layout.pages {
         return None;
     }
     let first = |map: u64| {
         let at = map + number * PAGE;
-        let data = match medium.hole(at, map + layout.pages * PAGE) {
+        let data = match storage.hole(at, map + layout.pages * PAGE) {
             (true, data) => data,
             (false, _) => at,
         };
@@ -279,12 +281,8 @@ fn next_page(medium: &dyn Medium, layout: &Layout, number: u64) -> Option<u64> {
     (page < layout.pages).then_some(page)
 }
 
-/// A word in which these bits are set.
+/// A word with these bits set.
 fn mask(bits: Range<u64>) -> u64 {
     let below = |bit: u64| u64::MAX.checked_shr(64 - bit as u32).unwrap_or(0);
     below(bits.end) & !below(bits.start)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

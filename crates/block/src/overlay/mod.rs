@@ -1,29 +1,30 @@
-//! What was written to an image that is served, in a sparse file beside it.
+//! What was written to an image that is served: a sparse file beside it.
 //!
-//! A *granule* of 4 KiB is in the overlay or it is not: then its bytes are those of the image. `FORMAT.md` says what
-//! the file looks like. What was written into a page of the system outlives the process, what was flushed outlives a
-//! power cut; so there are two maps, of which the second is only ever told of granules that have reached the disk.
+//! A *granule* of 4 KiB is in the overlay as a whole, or not at all; then its bytes are those of the image. `FORMAT.md`
+//! describes the file. What was written survives the end of the process, since it is in the page cache, but only what
+//! was flushed survives a power cut. So there are two maps of granules. The second has only those that have reached the
+//! disk.
 //!
 //! | file | what it is for |
 //! | --- | --- |
-//! | `open.rs` | made, found, locked |
-//! | `header.rs` | its first page, and where its parts lie |
-//! | `base.rs` | what tells an image from others |
-//! | `map.rs` | which granules are in it |
-//! | `write.rs` | bytes written, zeros, what is no longer needed |
+//! | `open.rs` | creating, finding and locking overlays |
+//! | `header.rs` | the first page, and where the parts of the file lie |
+//! | `base.rs` | the image under an overlay, and how it is identified |
+//! | `map.rs` | which granules are in the overlay |
+//! | `write.rs` | writes, zeros and trims |
 //! | `ranges.rs` | who works on which granules |
-//! | `syncs.rs` | many flushes at once |
-//! | `medium.rs` | what is asked of the file |
-//! | `error.rs` | what can be wrong |
+//! | `commits.rs` | many flushes at once |
+//! | `storage.rs` | what is asked of the file |
+//! | `error.rs` | errors |
 
 mod base;
 mod error;
+mod group_commit;
 mod header;
 mod map;
-mod medium;
 mod open;
-mod ranges;
-mod syncs;
+mod range_lock;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -35,66 +36,65 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use evener_files::SourceFile;
 
 pub use base::Base;
-pub use error::{Error, Fault};
+pub use error::{Error, WriteError};
 pub use header::{GRANULE, MAX_SIZE};
-pub use open::{About, is_overlay};
-pub use write::Rest;
+pub use open::{OverlaySummary, is_overlay};
+pub use write::ReadBase;
 
+use group_commit::GroupCommit;
 use header::{BOOT_AT, Layout};
-use map::{Believed, Map};
-use medium::Medium;
-use ranges::Ranges;
-use syncs::Syncs;
+use map::{Map, TrustedMap};
+use range_lock::RangeLock;
+use storage::Storage;
 
-/// What a machine calls the time from one start to the next.
-type Boot = [u8; 16];
+/// The identity of a boot of the machine.
+type BootId = [u8; 16];
 
-/// An overlay that is open, and nobody else's. All of it works from any number of threads at once.
+/// An open and locked overlay. Any number of threads can use it at once.
 pub struct Overlay {
     name: String,
     source: SourceFile,
     layout: Layout,
-    medium: Box<dyn Medium>,
+    storage: Box<dyn Storage>,
     map: Map,
-    ranges: Ranges,
-    syncs: Syncs,
-    /// The system could not write something, and forgets what: nothing is sure to be durable any more.
+    ranges: RangeLock,
+    commits: GroupCommit,
+    /// The system lost something that was written and does not say what. So no flush can succeed any more.
     lost: AtomicBool,
-    /// Holes can be made, as far as is known.
+    /// The storage has holes, as far as is known.
     holes: AtomicBool,
 }
 
 impl Overlay {
-    /// The overlay in a medium that has a header, to be written too if `writes` says so. `boot` is the machine's, if it
-    /// tells.
+    /// The overlay in a storage that has a header. `boot` is the current boot, if it is known.
     fn on(
-        medium: Box<dyn Medium>,
+        storage: Box<dyn Storage>,
         name: String,
         layout: Layout,
-        boot: Option<Boot>,
+        boot: Option<BootId>,
         writes: bool,
     ) -> io::Result<Overlay> {
-        let mut noted = Boot::default();
-        medium.read(BOOT_AT, &mut noted)?;
+        let mut noted = BootId::default();
+        storage.read(BOOT_AT, &mut noted)?;
         let same = boot == Some(noted);
-        let believed = match (same, writes) {
-            (true, _) => Believed::First,
-            (false, true) => Believed::SecondIntoFirst,
-            (false, false) => Believed::Second,
+        let trusted = match (same, writes) {
+            (true, _) => TrustedMap::Written,
+            (false, true) => TrustedMap::DurableIntoWritten,
+            (false, false) => TrustedMap::Durable,
         };
-        let map = Map::load(&*medium, layout, believed)?;
+        let map = Map::load(&*storage, layout, trusted)?;
         if !same && writes {
             let boot = boot.unwrap_or_default();
-            medium.write(BOOT_AT, &mut [IoSlice::new(&boot)])?;
+            storage.write(BOOT_AT, &mut [IoSlice::new(&boot)])?;
         }
         Ok(Overlay {
             name,
             source: SourceFile::default(),
             layout,
-            medium,
+            storage,
             map,
-            ranges: Ranges::default(),
-            syncs: Syncs::default(),
+            ranges: RangeLock::default(),
+            commits: GroupCommit::default(),
             lost: AtomicBool::new(false),
             holes: AtomicBool::new(true),
         })
@@ -105,7 +105,7 @@ impl Overlay {
         &self.name
     }
 
-    /// Its file as the source of an output, where it is only read.
+    /// Its file as a source of an output. It is set only where the overlay is read only.
     pub fn source_file(&self) -> SourceFile {
         self.source
     }
@@ -115,51 +115,51 @@ impl Overlay {
         (self.map.count() * GRANULE).min(self.layout.size)
     }
 
-    /// Whether byte `at` of the image is in it, and up to where it is the same, `end` at most.
+    /// Whether byte `at` of the image is in it, and where the run of such bytes ends, at most at `end`.
     pub fn run(&self, at: u64, end: u64) -> (bool, u64) {
         let (there, granule) = self.map.run(at / GRANULE, end.div_ceil(GRANULE));
         (there, (granule * GRANULE).min(end))
     }
 
-    /// Bytes of the image that are in it, from byte `at` on.
+    /// Reads bytes that are in it, from byte `at` of the image on.
     ///
     /// # Errors
     /// They cannot be read.
     pub fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
-        self.medium.read(self.layout.data + at, room)
+        self.storage.read(self.layout.data + at, room)
     }
 
-    /// Whether bytes that are in it take no room, and up to where it is the same, `end` at most.
+    /// Whether byte `at`, which is in it, lies in a hole of the file, and where the hole or the data ends, at most at
+    /// `end`.
     pub fn hole(&self, at: u64, end: u64) -> (bool, u64) {
         let data = self.layout.data;
-        let (hole, to) = self.medium.hole(data + at, data + end);
+        let (hole, to) = self.storage.hole(data + at, data + end);
         (hole, to - data)
     }
 
-    /// Returns when all that was written before survives a power cut.
+    /// Returns when all that was written before is durable.
     ///
     /// # Errors
-    /// It may not. After an error of the disk no flush succeeds any more, and whoever opens it next finds what was flushed
-    /// before.
+    /// It may not be. After an error of the disk every flush fails, and the next server finds what was flushed before.
     pub fn flush(&self) -> io::Result<()> {
-        self.syncs.join(|| {
-            // What is in the map now was written before, and so is durable with the first sync.
-            let pages = self.map.copy_dirty();
+        self.commits.run(|| {
+            // The granules in the map now were written before, so the first sync makes them durable.
+            let pages = self.map.take_dirty();
             let done = self.sync().and_then(|()| match pages.is_empty() {
                 true => Ok(()),
                 false => {
-                    self.map.settle(&*self.medium, &pages)?;
+                    self.map.write_durable(&*self.storage, &pages)?;
                     self.sync()
                 }
             });
             if done.is_err() {
-                self.map.unsettle(&pages);
+                self.map.mark_dirty(&pages);
             }
             done
         })
     }
 
-    /// Makes all durable, for a server that ends.
+    /// Makes everything durable, at the end of a server.
     ///
     /// # Errors
     /// It may not be.
@@ -171,7 +171,7 @@ impl Overlay {
         })
     }
 
-    /// Whether the system could not write something and has forgotten what, so that no flush succeeds any more.
+    /// Whether the system lost something that was written, so that no flush can succeed any more.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -180,12 +180,12 @@ impl Overlay {
         if self.is_lost() {
             return Err(rustix::io::Errno::IO.into());
         }
-        let done = self.medium.sync();
+        let done = self.storage.sync();
         if done.is_err() {
             self.lost.store(true, Ordering::Relaxed);
-            // The system takes for written what it could not write, so the next server may believe the second map only.
-            let nobodys = Boot::default();
-            let _ = self.medium.write(BOOT_AT, &mut [IoSlice::new(&nobodys)]);
+            // The system treats lost pages as written, so the next server must trust the durable map only.
+            let unknown = BootId::default();
+            let _ = self.storage.write(BOOT_AT, &mut [IoSlice::new(&unknown)]);
         }
         done
     }

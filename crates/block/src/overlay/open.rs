@@ -1,20 +1,20 @@
-//! Overlays made, found and locked.
+//! Creating, finding and locking overlays.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice};
 use std::path::Path;
 
-use evener_files::{FileId, Place, SourceFile, Staged, one_line};
+use evener_files::{Destination, FileId, SourceFile, Staged, one_line};
 
 use super::base::Base;
 use super::error::Error;
 use super::header::{BOOT_AT, GRANULE, Header, Layout, MAGIC, PAGE};
 use super::map::Map;
-use super::medium::Medium;
-use super::{Boot, Overlay};
-use crate::tree::Hash;
+use super::storage::Storage;
+use super::{BootId, Overlay};
+use crate::hash::Hash;
 
-/// How often to look again when others make the file, or take it away.
+/// How often to try when other processes create and remove the file.
 const TRIES: u32 = 8;
 
 /// Whether a file that begins with these bytes is an overlay.
@@ -23,17 +23,18 @@ pub fn is_overlay(head: &[u8]) -> bool {
 }
 
 impl Overlay {
-    /// Opens the overlay `path` of an image and locks it, or makes one if there is no such file.
+    /// Opens the overlay `path` of an image and locks it, or creates one if there is no such file.
     ///
     /// # Errors
-    /// It is something else, another image's, another server's, damaged, or the system refuses it.
+    /// The file is no overlay, damaged, of another image or in use by another server, or the system refuses it.
     pub fn open(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
         let layout = layout(&name, base)?;
-        let file = match find_or_make(path, &name, base, &layout)? {
+        let file = match find_or_create(path, &name, base, &layout)? {
             Some(file) => file,
             None => {
-                let reason = io::Error::other("others make such a file and remove it");
+                let reason =
+                    io::Error::other("other processes create and remove it again and again");
                 return Err(failed(&name, "open it", reason));
             }
         };
@@ -41,11 +42,10 @@ impl Overlay {
             .map_err(|reason| failed(&name, "read and write it", reason))
     }
 
-    /// Opens the overlay `path` of an image to be read only, as it is: nothing is written into it. While it is open no
-    /// server can have it.
+    /// Opens the overlay `path` of an image without writing to it. While it is open, no server can open it.
     ///
     /// # Errors
-    /// There is none, it is something else, another image's, a server's, damaged, or the system refuses it.
+    /// There is no such file, it is no overlay, damaged, of another image or in use by a server, or the system refuses it.
     pub fn read_only(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
         let layout = layout(&name, base)?;
@@ -55,7 +55,7 @@ impl Overlay {
         if !found.is_file() {
             return Err(Error::Other { name });
         }
-        lock(&file, &name, evener_files::lock_shared)?;
+        lock(&file, &name, evener_files::try_lock_shared)?;
         check(&file, &name, base, &layout)?;
         let opened = Overlay::on(Box::new(file), name.clone(), layout, boot(), false);
         let opened = opened.map_err(|reason| failed(&name, "read it", reason))?;
@@ -78,7 +78,7 @@ fn failed(name: &str, what: &'static str, reason: io::Error) -> Error {
     Error::File { name, what, reason }
 }
 
-fn find_or_make(
+fn find_or_create(
     path: &Path,
     name: &str,
     base: &Base,
@@ -96,7 +96,7 @@ fn find_or_make(
             }
             Ok(_) => match File::options().read(true).write(true).open(path) {
                 Ok(file) => {
-                    lock(&file, name, evener_files::lock)?;
+                    lock(&file, name, evener_files::try_lock)?;
                     check(&file, name, base, layout)?;
                     return Ok(Some(file));
                 }
@@ -104,13 +104,13 @@ fn find_or_make(
                 Err(reason) => return Err(failed(name, "open it for writing", reason)),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Of a link to nowhere, where it leads.
-                let path = match Place::of(path) {
-                    Ok(Place::File { path, .. }) => path,
-                    Ok(Place::InPlace) => continue,
+                // A link that leads to no file is followed.
+                let path = match Destination::of(path) {
+                    Ok(Destination::File { path, .. }) => path,
+                    Ok(Destination::InPlace) => continue,
                     Err(reason) => return Err(failed(name, "create it", reason)),
                 };
-                if let Some(file) = make(&path, name, base, layout)? {
+                if let Some(file) = create(&path, name, base, layout)? {
                     return Ok(Some(file));
                 }
             }
@@ -120,7 +120,7 @@ fn find_or_make(
     Ok(None)
 }
 
-/// The system lets go of the lock when the process ends, however it does.
+/// Locks the file. The system releases the lock when the process ends, in whatever way.
 fn lock(file: &File, name: &str, lock: fn(&File) -> io::Result<bool>) -> Result<(), Error> {
     match lock(file) {
         Ok(true) => Ok(()),
@@ -131,7 +131,7 @@ fn lock(file: &File, name: &str, lock: fn(&File) -> io::Result<bool>) -> Result<
     }
 }
 
-/// The front of a file, as much of a page as there is.
+/// The first page of a file, or as much of it as there is.
 fn head(file: &File, name: &str) -> Result<Vec<u8>, Error> {
     use std::os::unix::fs::FileExt;
     let mut page = vec![0; PAGE as usize];
@@ -173,11 +173,12 @@ fn whole(file: &File, name: &str, layout: &Layout) -> Result<(), Error> {
     }
 }
 
-/// A new overlay, which has its name when it is whole, locked and on the disk. `None`: another was faster.
-fn make(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<File>, Error> {
+/// Creates an overlay. It gets its name once it is complete, locked and on the disk. `None`: another process created
+/// one.
+fn create(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<File>, Error> {
     let (staged, file) = Staged::create(path, base.source.mode(), None)?;
     let mut staged = staged.durable();
-    lock(&file, name, evener_files::lock)?;
+    lock(&file, name, evener_files::try_lock)?;
     file.set_len(layout.len())
         .map_err(|reason| failed(name, "make it as large as the image", reason))?;
     let boot = boot().unwrap_or_default();
@@ -193,17 +194,17 @@ fn make(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Option<
     }
 }
 
-/// What this machine calls the time since it was started.
-fn boot() -> Option<Boot> {
+/// The current boot of the machine.
+fn boot() -> Option<BootId> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let digits: String = text.trim().split('-').collect();
     let number = u128::from_str_radix(&digits, 16).ok()?;
-    Some(number.to_be_bytes()).filter(|boot| *boot != Boot::default())
+    Some(number.to_be_bytes()).filter(|boot| *boot != BootId::default())
 }
 
-/// What an overlay says of itself.
+/// What the header and the maps of an overlay say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct OverlaySummary {
     /// The image it was made for, by the name it had.
     pub image: String,
     /// The format of that.
@@ -216,12 +217,12 @@ pub struct About {
     pub bytes: u64,
 }
 
-impl About {
-    /// Of a file, whoever writes into it.
+impl OverlaySummary {
+    /// Reads it from a file, which may be in use by a server.
     ///
     /// # Errors
     /// It is no overlay, damaged, or cannot be read.
-    pub fn of(path: &Path) -> Result<About, Error> {
+    pub fn of(path: &Path) -> Result<OverlaySummary, Error> {
         let name = one_line(&path.to_string_lossy());
         let file = File::open(path).map_err(|reason| failed(&name, "open it", reason))?;
         let header = Header::decode(&name, &head(&file, &name)?)?;
@@ -231,10 +232,10 @@ impl About {
         })?;
         whole(&file, &name, &layout)?;
         let unread = |reason| failed(&name, "read it", reason);
-        let mut noted = Boot::default();
-        Medium::read(&file, BOOT_AT, &mut noted).map_err(unread)?;
+        let mut noted = BootId::default();
+        Storage::read(&file, BOOT_AT, &mut noted).map_err(unread)?;
         let count = Map::count_in(&file, layout, boot() == Some(noted)).map_err(unread)?;
-        Ok(About {
+        Ok(OverlaySummary {
             image: header.name,
             format: header.format,
             size: header.size,

@@ -1,4 +1,4 @@
-//! Overlays on a disk of which is known what it was told, and which is cut off at any moment.
+//! Overlays on a simulated disk, which records what is written and loses power at any moment.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
@@ -8,15 +8,15 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::header::{Layout, PAGE};
-use super::medium::Medium;
+use super::storage::Storage;
 use super::*;
 
 const SIZE: u64 = 10 * GRANULE + 1000;
 const SECTOR: u64 = 512;
 
-/// What a disk was told.
+/// A command to the disk.
 #[derive(Clone, Debug)]
-enum Told {
+enum Command {
     Write(u64, Vec<u8>),
     Sync,
 }
@@ -24,10 +24,10 @@ enum Told {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// What it was when this began, and what it was told since.
+    /// Its content at the beginning, and the commands since.
     first: Vec<u8>,
-    told: Vec<Told>,
-    /// Pages it still has room for, beside those that were written.
+    commands: Vec<Command>,
+    /// Pages that it still has space for, beside those that were written.
     room: Option<usize>,
     pages: BTreeSet<u64>,
     /// No sync succeeds.
@@ -56,36 +56,38 @@ impl Disk {
         self.0.lock().unwrap()
     }
 
-    /// The same bytes, of which no more is known.
+    /// A disk with the same content and no recorded commands.
     fn again(&self) -> Disk {
         Disk::of(self.state().bytes.clone())
     }
 
-    fn told(&self) -> usize {
-        self.state().told.len()
+    fn commands(&self) -> usize {
+        self.state().commands.len()
     }
 
-    /// The disk after the process ended when it had told `told` things.
-    fn killed(&self, told: usize) -> Disk {
+    /// The disk after the process was killed when it had given so many commands.
+    fn killed(&self, commands: usize) -> Disk {
         let state = self.state();
         let mut bytes = state.first.clone();
-        state.told[..told]
+        state.commands[..commands]
             .iter()
-            .for_each(|told| apply(&mut bytes, told));
+            .for_each(|commands| apply(&mut bytes, commands));
         Disk::of(bytes)
     }
 
-    /// The disk after a power cut then. `keeps` says of each sector that was written since the last sync whether it is
-    /// there.
-    fn cut(&self, told: usize, mut keeps: impl FnMut() -> bool) -> Disk {
+    /// The disk after a power cut then. `keeps` decides for each sector that was written since the last sync whether it
+    /// reached the disk.
+    fn cut(&self, commands: usize, mut keeps: impl FnMut() -> bool) -> Disk {
         let state = self.state();
         let mut bytes = state.first.clone();
-        let told = &state.told[..told];
-        let synced = told.iter().rposition(|told| matches!(told, Told::Sync));
-        let (safe, rest) = told.split_at(synced.unwrap_or(0));
-        safe.iter().for_each(|told| apply(&mut bytes, told));
-        for told in rest {
-            if let Told::Write(at, data) = told {
+        let commands = &state.commands[..commands];
+        let synced = commands
+            .iter()
+            .rposition(|commands| matches!(commands, Command::Sync));
+        let (safe, rest) = commands.split_at(synced.unwrap_or(0));
+        safe.iter().for_each(|commands| apply(&mut bytes, commands));
+        for commands in rest {
+            if let Command::Write(at, data) = commands {
                 let mut from = *at;
                 let end = at + data.len() as u64;
                 while from < end {
@@ -102,13 +104,13 @@ impl Disk {
     }
 }
 
-fn apply(bytes: &mut [u8], told: &Told) {
-    if let Told::Write(at, data) = told {
+fn apply(bytes: &mut [u8], commands: &Command) {
+    if let Command::Write(at, data) = commands {
         bytes[*at as usize..][..data.len()].copy_from_slice(data);
     }
 }
 
-impl Medium for Disk {
+impl Storage for Disk {
     fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
         room.copy_from_slice(&self.state().bytes[at as usize..][..room.len()]);
         Ok(())
@@ -126,9 +128,9 @@ impl Medium for Disk {
             *room = room.checked_sub(more).ok_or(io::ErrorKind::StorageFull)?;
         }
         state.pages.extend(pages);
-        let told = Told::Write(at, data);
-        apply(&mut state.bytes, &told);
-        state.told.push(told);
+        let commands = Command::Write(at, data);
+        apply(&mut state.bytes, &commands);
+        state.commands.push(commands);
         Ok(())
     }
 
@@ -144,7 +146,7 @@ impl Medium for Disk {
         if state.broken {
             return Err(io::Error::from_raw_os_error(5));
         }
-        state.told.push(Told::Sync);
+        state.commands.push(Command::Sync);
         Ok(())
     }
 
@@ -181,7 +183,7 @@ fn base(at: u64) -> u8 {
     (at % 199) as u8 + 1
 }
 
-fn rest(at: u64, room: &mut [u8]) -> Result<(), Fault> {
+fn rest(at: u64, room: &mut [u8]) -> Result<(), WriteError> {
     for (byte, at) in room.iter_mut().zip(at..) {
         *byte = base(at);
     }
@@ -291,7 +293,7 @@ impl Allowed {
     }
 }
 
-/// Runs operations on a disk that shows `image`, is cut off after some things it was told, and shows what it may.
+/// Runs operations on a disk that shows `image`, is cut off after some things it was commands, and shows what it may.
 fn crash(
     disk: &Disk,
     boot: u8,
@@ -303,39 +305,42 @@ fn crash(
     let overlay = open(disk, SIZE, boot);
     let mut now = image(&overlay);
     // After opening, since what a crash while opening leaves is looked at below.
-    let mut steps = vec![(disk.told(), now.clone(), true)];
+    let mut steps = vec![(disk.commands(), now.clone(), true)];
     for op in ops {
         op.run(&overlay);
         op.expect(&mut now);
         assert_eq!(image(&overlay), now, "after {op:?}");
-        steps.push((disk.told(), now.clone(), matches!(op, Op::Flush)));
+        steps.push((disk.commands(), now.clone(), matches!(op, Op::Flush)));
     }
-    let told = when as usize % (disk.told() + 1);
+    let commands = when as usize % (disk.commands() + 1);
     let mut allowed = Allowed::only(&steps[0].1);
     for pair in steps.windows(2) {
         let [(begun, ..), (done, image, flushed)] = pair else {
             unreachable!()
         };
-        if *begun >= told && begun != done {
+        if *begun >= commands && begun != done {
             break;
         }
-        match *done <= told && (!power || *flushed) {
+        match *done <= commands && (!power || *flushed) {
             true => allowed = Allowed::only(image),
             false => allowed.or(image),
         }
     }
     let (disk, boot) = match power {
-        false => (disk.killed(told), boot),
+        false => (disk.killed(commands), boot),
         true => {
             let keeps = || {
                 bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 bits >> 62 & 1 == 1
             };
-            (disk.cut(told, keeps), boot + 1)
+            (disk.cut(commands, keeps), boot + 1)
         }
     };
     let after = image(&open(&disk, SIZE, boot));
-    allowed.check(&after, &format!("{told} things told, power {power}"));
+    allowed.check(
+        &after,
+        &format!("{commands} things commands, power {power}"),
+    );
     (disk, after)
 }
 
@@ -372,18 +377,21 @@ fn a_granule_counts_as_durable_only_after_its_bytes() {
     overlay
         .write(GRANULE, &[7; GRANULE as usize], &mut rest)
         .unwrap();
-    let written = disk.told();
+    let written = disk.commands();
     overlay.flush().unwrap();
-    let told: Vec<_> = disk.state().told[written..].to_vec();
+    let commands: Vec<_> = disk.state().commands[written..].to_vec();
     let durable = overlay.layout.durable;
-    let [Told::Sync, Told::Write(at, page), Told::Sync] = &told[..] else {
-        panic!("{told:?}");
+    let [Command::Sync, Command::Write(at, page), Command::Sync] = &commands[..] else {
+        panic!("{commands:?}");
     };
     assert_eq!((*at, page[0]), (durable, 2));
     // Not once more.
     overlay.flush().unwrap();
-    assert!(matches!(disk.state().told[written + 3..], [Told::Sync]));
-    // A map whose page reached the disk before the bytes did is not believed by another boot.
+    assert!(matches!(
+        disk.state().commands[written + 3..],
+        [Command::Sync]
+    ));
+    // A map whose page reached the disk before the bytes did is not trusted by another boot.
     let lost = disk.killed(0);
     let page = overlay.layout.written;
     lost.write(page, &mut [IoSlice::new(&[2])]).unwrap();
@@ -406,7 +414,7 @@ fn what_a_later_server_flushed_is_there_after_it_writes_on() {
     let (page, data) = (GRANULE, [8; GRANULE as usize]);
     second.write(page, &data, &mut rest).unwrap();
     for kept in [true, false] {
-        let cut = disk.cut(disk.told(), || kept);
+        let cut = disk.cut(disk.commands(), || kept);
         let after = image(&open(&cut, SIZE, 2));
         assert!(after[..page as usize] == flushed[..page as usize], "{kept}");
     }
@@ -439,16 +447,16 @@ fn a_full_disk_harms_nothing_that_was_there() {
 fn what_the_image_does_not_give_is_not_written() {
     let disk = Disk::empty(SIZE);
     let overlay = open(&disk, SIZE, 1);
-    let mut bad = |at: u64, _: &mut [u8]| Err(Fault::Base { at });
+    let mut bad = |at: u64, _: &mut [u8]| Err(WriteError::Base { at });
     let fault = overlay.write(100, &[7; 100], &mut bad).unwrap_err();
-    assert!(matches!(fault, Fault::Base { at: 0 }), "{fault:?}");
+    assert!(matches!(fault, WriteError::Base { at: 0 }), "{fault:?}");
     assert!(!overlay.run(0, SIZE).0);
     // A whole granule needs nothing of it, nor does the last, to the end.
     overlay
         .write(GRANULE, &[7; GRANULE as usize], &mut bad)
         .unwrap();
     overlay.write(10 * GRANULE, &[7; 1000], &mut bad).unwrap();
-    assert!(overlay.needs_rest(&(100..200)) && !overlay.needs_rest(&(GRANULE..SIZE)));
+    assert!(overlay.needs_base(&(100..200)) && !overlay.needs_base(&(GRANULE..SIZE)));
 }
 
 #[test]
@@ -476,7 +484,7 @@ fn without_holes_zeros_are_written_unless_they_have_to_be_fast() {
     disk.state().no_holes = true;
     let overlay = open(&disk, SIZE, 1);
     let fault = overlay.zero(0..SIZE, false, true, &mut rest).unwrap_err();
-    assert!(matches!(fault, Fault::Slow));
+    assert!(matches!(fault, WriteError::Slow));
     overlay.trim(&(0..SIZE)).unwrap();
     assert_eq!(overlay.bytes(), 0);
     overlay
@@ -499,7 +507,7 @@ fn maps_of_many_pages() {
     let disk = Disk::of(vec![0; layout.data as usize]);
     let granules = layout.granules();
     let per = 8 * PAGE;
-    let map = Map::load(&disk, layout, Believed::First).unwrap();
+    let map = Map::load(&disk, layout, TrustedMap::Written).unwrap();
     assert_eq!(map.run(0, granules), (false, granules));
     let runs = [
         0..1,
@@ -512,17 +520,17 @@ fn maps_of_many_pages() {
         map.mark(&disk, run.clone()).unwrap();
         map.mark(&disk, run.clone()).unwrap();
     }
-    let pages = map.copy_dirty();
-    map.settle(&disk, &pages[..1]).unwrap();
+    let pages = map.take_dirty();
+    map.write_durable(&disk, &pages[..1]).unwrap();
     for written in [true, false] {
         let mut bytes = disk.again();
         if written {
-            map.settle(&bytes, &pages).unwrap();
+            map.write_durable(&bytes, &pages).unwrap();
             bytes = bytes.again();
         }
-        let read = Map::load(&bytes, layout, Believed::First).unwrap();
+        let read = Map::load(&bytes, layout, TrustedMap::Written).unwrap();
         assert_eq!(
-            read.copy_dirty().len(),
+            read.take_dirty().len(),
             if written { 0 } else { pages.len() - 1 }
         );
         let mut at = 0;

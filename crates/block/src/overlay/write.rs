@@ -1,38 +1,37 @@
-//! Bytes written, zeros, and what is no longer needed.
+//! Writes, zeros and trims.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::Overlay;
-use super::error::Fault;
+use super::error::WriteError;
 use super::header::GRANULE;
 
-/// What zeros are written from where there can be no holes.
+/// What zeros are written from where no holes can be made.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// Fills room with the image's own bytes from a byte on.
-pub type Rest<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<(), Fault>;
+/// Reads bytes of the image alone.
+pub type ReadBase<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<(), WriteError>;
 
 impl Overlay {
-    /// Whether writing these bytes needs some of the image's.
-    pub fn needs_rest(&self, bytes: &Range<u64>) -> bool {
+    /// Whether writing these bytes needs bytes of the image, to fill up a granule.
+    pub fn needs_base(&self, bytes: &Range<u64>) -> bool {
         let cut = |at: u64| {
             !at.is_multiple_of(GRANULE) && at < self.layout.size && !self.map.has(at / GRANULE)
         };
         cut(bytes.start) || cut(bytes.end)
     }
 
-    /// Writes bytes of the image from byte `at` on. A granule that is not in the overlay comes into it whole, its other
-    /// bytes by `rest`.
+    /// Writes bytes from byte `at` of the image on. A granule that is not in the overlay yet is filled up by `base`.
     ///
     /// # Errors
-    /// The image or the overlay is in the way. Granules that were not in the overlay are not in it then; of others any of the
-    /// bytes may be written.
+    /// The image cannot be read or the overlay cannot be written. Granules that were not in the overlay still are not; of
+    /// others any of the bytes may be written.
     ///
     /// # Panics
-    /// If the bytes go on behind the end of the image.
-    pub fn write(&self, at: u64, bytes: &[u8], rest: Rest<'_>) -> Result<(), Fault> {
+    /// If the bytes reach beyond the end of the image.
+    pub fn write(&self, at: u64, bytes: &[u8], base: ReadBase<'_>) -> Result<(), WriteError> {
         let end = at + bytes.len() as u64;
         assert!(end <= self.layout.size, "bytes {at} to {end}");
         let granules = at / GRANULE..end.div_ceil(GRANULE);
@@ -40,8 +39,8 @@ impl Overlay {
         if bytes.is_empty() || there == (true, granules.end) {
             return Ok(self.put(at, &mut [IoSlice::new(bytes)])?);
         }
-        // Whoever fills up the same granule must not put old bytes over these.
-        let _held = self.ranges.hold(granules.clone());
+        // Another thread that fills up the same granule must not put old bytes over these.
+        let _guard = self.ranges.lock(granules.clone());
         let (mut front, mut back) = ([0; GRANULE as usize], [0; GRANULE as usize]);
         let first = granules.start * GRANULE;
         let last = (granules.end * GRANULE).min(self.layout.size);
@@ -54,10 +53,10 @@ impl Overlay {
             false => &mut back[..(last - end) as usize],
         };
         if !before.is_empty() {
-            rest(first, before)?;
+            base(first, before)?;
         }
         if !behind.is_empty() {
-            rest(end, behind)?;
+            base(end, behind)?;
         }
         let from = at - before.len() as u64;
         self.put(
@@ -68,47 +67,46 @@ impl Overlay {
                 IoSlice::new(behind),
             ],
         )?;
-        self.map.mark(&*self.medium, granules)?;
+        self.map.mark(&*self.storage, granules)?;
         Ok(())
     }
 
     fn put(&self, at: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
-        self.medium.write(self.layout.data + at, slices)
+        self.storage.write(self.layout.data + at, slices)
     }
 
-    /// Makes bytes of the image zero, as holes unless they are to take `room`. If it is to be `fast` it is done as
-    /// holes or not at all.
+    /// Makes bytes of the image zero. They become holes where that is possible, unless `allocate` excludes it. With
+    /// `fast` they become holes or stay as they are.
     ///
     /// # Errors
-    /// As for [`Overlay::write`], and [`Fault::Slow`].
+    /// As for [`Overlay::write`], and [`WriteError::Slow`].
     pub fn zero(
         &self,
         bytes: Range<u64>,
-        room: bool,
+        allocate: bool,
         fast: bool,
-        rest: Rest<'_>,
-    ) -> Result<(), Fault> {
+        base: ReadBase<'_>,
+    ) -> Result<(), WriteError> {
         let whole = self.whole(&bytes);
         if whole.is_empty() {
-            return self.fill(bytes, rest);
+            return self.fill(bytes, base);
         }
-        if !room && self.punch(whole.clone())? {
+        if !allocate && self.punch(whole.clone())? {
             let inner = whole.start * GRANULE..(whole.end * GRANULE).min(self.layout.size);
-            self.fill(bytes.start..inner.start, rest)?;
-            return self.fill(inner.end..bytes.end, rest);
+            self.fill(bytes.start..inner.start, base)?;
+            return self.fill(inner.end..bytes.end, base);
         }
         match fast {
-            true => Err(Fault::Slow),
-            false => self.fill(bytes, rest),
+            true => Err(WriteError::Slow),
+            false => self.fill(bytes, base),
         }
     }
 
-    /// Gives the room of bytes back, which are zero from then on, where whole granules are among them and there can be
-    /// holes; others stay as they are.
+    /// Frees the space of whole granules, which are zero then, where the storage has holes. Other bytes stay as they are.
     ///
     /// # Errors
     /// As for [`Overlay::write`].
-    pub fn trim(&self, bytes: &Range<u64>) -> Result<(), Fault> {
+    pub fn trim(&self, bytes: &Range<u64>) -> Result<(), WriteError> {
         let whole = self.whole(bytes);
         if !whole.is_empty() {
             self.punch(whole)?;
@@ -116,7 +114,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// The granules of which all bytes are among these.
+    /// The granules that lie in these bytes as a whole.
     fn whole(&self, bytes: &Range<u64>) -> Range<u64> {
         let start = bytes.start.div_ceil(GRANULE);
         match bytes.end == self.layout.size {
@@ -125,15 +123,15 @@ impl Overlay {
         }
     }
 
-    /// Whether granules are zero now: holes can be made.
-    fn punch(&self, granules: Range<u64>) -> Result<bool, Fault> {
+    /// Makes granules holes. `false`: the storage has none.
+    fn punch(&self, granules: Range<u64>) -> Result<bool, WriteError> {
         if !self.holes.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let _held = self.ranges.hold(granules.clone());
+        let _guard = self.ranges.lock(granules.clone());
         let start = granules.start * GRANULE;
         let end = (granules.end * GRANULE).min(self.layout.size);
-        match self.medium.punch(self.layout.data + start, end - start) {
+        match self.storage.punch(self.layout.data + start, end - start) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 self.holes.store(false, Ordering::Relaxed);
@@ -141,18 +139,18 @@ impl Overlay {
             }
             Err(error) => return Err(error.into()),
         }
-        self.map.mark(&*self.medium, granules)?;
+        self.map.mark(&*self.storage, granules)?;
         Ok(true)
     }
 
     /// Writes zeros.
-    fn fill(&self, bytes: Range<u64>, rest: Rest<'_>) -> Result<(), Fault> {
+    fn fill(&self, bytes: Range<u64>, base: ReadBase<'_>) -> Result<(), WriteError> {
         let step = ZEROS.len() as u64;
         let mut at = bytes.start;
         while at < bytes.end {
-            // Up to a whole granule, so that none in between is filled up from the image.
+            // Each step but the last ends with a granule, so that none in between is filled up from the image.
             let to = ((at / step + 1) * step).min(bytes.end);
-            self.write(at, &ZEROS[..(to - at) as usize], rest)?;
+            self.write(at, &ZEROS[..(to - at) as usize], base)?;
             at = to;
         }
         Ok(())

@@ -5,9 +5,9 @@ use evener_runtime::{Part, Service, Shape};
 use super::unit::{Head, UnitIn, UnitOut};
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
+use crate::hash::{Hash, packed_sum};
 use crate::merged::Merged;
-use crate::tree::{Hash, packed_sum};
-use crate::units::{Trouble, shapes, unit_blocks};
+use crate::units::{FirstError, shapes, unit_blocks};
 use crate::zero::is_zero;
 
 /// Packs an image. An item is a block.
@@ -17,7 +17,7 @@ pub struct Pack {
     block: u32,
     /// Where blocks are read, if they do not come in units.
     image: Option<Merged>,
-    trouble: Trouble,
+    first_error: FirstError,
 }
 
 /// What a worker keeps.
@@ -35,13 +35,13 @@ impl Pack {
             level,
             block,
             image,
-            trouble: Trouble::default(),
+            first_error: FirstError::default(),
         }
     }
 
     /// Where a failure will be found.
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.trouble.clone()
+    pub(crate) fn first_error(&self) -> FirstError {
+        self.first_error.clone()
     }
 
     /// zstd's container has frames and nothing else.
@@ -142,7 +142,7 @@ impl Service for Pack {
                     let plain = &mut scratch.plain[..len];
                     let at = span.start + from;
                     let read = image.read_at(&mut scratch.decoder, at, plain);
-                    read.map_err(|error| self.trouble.tell(at, error))?;
+                    read.map_err(|error| self.first_error.record(at, error))?;
                     &*plain
                 }
                 None => &input.bytes[from as usize..][..len],

@@ -10,8 +10,8 @@ use super::container::{self, Container, Out, Packed, Packing, check_entries};
 use super::unit::{Head, UnitOut};
 use crate::codec::Codec;
 use crate::error::Error;
+use crate::hash::Root;
 use crate::image::Image;
-use crate::tree::Root;
 
 /// Writes units into a container. A file appears under its name only if all of the image was written, and it did not
 /// change meanwhile.

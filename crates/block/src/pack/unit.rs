@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evener_runtime::buffer::{Rows, RowsRef};
 
-use crate::tree::Hash;
+use crate::hash::Hash;
 
 /// What a unit is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

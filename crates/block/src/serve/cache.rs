@@ -1,109 +1,112 @@
-//! Decoded blocks in memory: a budget of it, and no block decoded by two at the same time however many ask for it.
+//! Decoded blocks in memory, within a budget. No block is decoded by two threads at the same time.
 //!
-//! Blocks are divided over shards by their number, each with a lock that is held for a look-up and never while
-//! something is decoded. In a shard a clock decides what goes: a block that was asked for again since the hand last
-//! passed it stays once more. So what a single pass over the image brought goes before what is used.
+//! Blocks are divided over shards by their number. The lock of a shard is held for a look-up, never while a block is
+//! decoded. A shard evicts by the clock algorithm: a block that was asked for since the hand last passed it stays for
+//! one more turn. So what a single pass over the image brought in is evicted before what is used.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use evener_files::unpoisoned;
 
 use super::counter::Counter;
-use super::fronts::Fronts;
+use super::prefix::PrefixPolicy;
 
-/// Most shards.
-const SHARDS: u64 = 16;
-/// Bytes of buffers that wait for their next block, about; beside the budget.
-const SPARE: u64 = 4 << 20;
-/// Bytes that a block in the cache takes beside its own: its place, its slot and what allocations cost.
-const BESIDE: u64 = 192;
-/// A shard has room for so many blocks at least, or there are fewer shards.
-const PER_SHARD: u64 = 8;
+/// The largest number of shards.
+const MAX_SHARDS: u64 = 16;
+/// Bytes of buffers that are kept for the next blocks, about. They are not part of the budget.
+const POOL_BYTES: u64 = 4 << 20;
+/// Bytes that a cached block takes beside its content: its entry, its slot and what the allocator adds.
+const OVERHEAD: u64 = 192;
+/// A shard has room for at least so many blocks; otherwise there are fewer shards.
+const MIN_BLOCKS_PER_SHARD: u64 = 8;
 
-/// The bytes of a block, or the first of them, which go back to be used again when nobody has them any more.
+/// The decoded bytes of a block, or the first of them. Its buffer goes back to the pool when it is dropped.
 #[derive(Debug)]
-pub struct Plain {
+pub struct DecodedBlock {
     bytes: Vec<u8>,
-    /// How many of them there are.
+    /// How many of `bytes` are decoded.
     len: usize,
-    home: Arc<Spares>,
+    pool: Arc<BufferPool>,
 }
 
-impl Plain {
-    /// All of them.
+impl DecodedBlock {
+    /// The decoded bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// To be filled, while they are nobody else's.
+    /// The bytes to decode into.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.len]
     }
 
     /// Bytes of memory that it takes in the cache.
-    fn takes(&self) -> u64 {
-        self.bytes.capacity() as u64 + BESIDE
+    fn memory(&self) -> u64 {
+        self.bytes.capacity() as u64 + OVERHEAD
     }
 }
 
-impl Drop for Plain {
+impl Drop for DecodedBlock {
     fn drop(&mut self) {
-        let mut spares = lock(&self.home.spares);
-        if spares.len() < self.home.most {
-            spares.push(std::mem::take(&mut self.bytes));
+        let mut buffers = unpoisoned(self.pool.buffers.lock());
+        if buffers.len() < self.pool.capacity {
+            buffers.push(std::mem::take(&mut self.bytes));
         }
     }
 }
 
 /// Buffers that are not in use.
 #[derive(Debug)]
-struct Spares {
-    spares: Mutex<Vec<Vec<u8>>>,
-    most: usize,
+struct BufferPool {
+    buffers: Mutex<Vec<Vec<u8>>>,
+    capacity: usize,
 }
 
-/// A block that somebody decodes. Whoever else wants it waits here; there is nothing in it if that failed.
-pub type Flight = OnceLock<Option<Arc<Plain>>>;
+/// A block that a thread decodes, on which others wait. It holds `None` if decoding failed.
+pub type PendingBlock = OnceLock<Option<Arc<DecodedBlock>>>;
 
-/// What there is of a block.
+/// What a look-up in the cache finds.
 #[derive(Debug)]
-pub enum Found {
-    /// Its bytes.
-    Ready(Arc<Plain>),
-    /// Somebody else decodes it.
-    Coming(Arc<Flight>),
-    /// Nobody has it: whoever asked has to decode it.
-    Mine(Lead),
+pub enum Lookup {
+    /// The block is decoded.
+    Hit(Arc<DecodedBlock>),
+    /// Another thread decodes it.
+    Pending(Arc<PendingBlock>),
+    /// It is not there: the caller has to decode it.
+    Miss(DecodeGuard),
 }
 
-/// The duty to decode a block. Dropped without having landed, it tells those who wait that it failed.
+/// The duty to decode a block. If it is dropped before [`DecodeGuard::complete`], the waiting threads learn that
+/// decoding failed.
 #[derive(Debug)]
-pub struct Lead {
+pub struct DecodeGuard {
     cache: Arc<Cache>,
     start: u64,
-    flight: Arc<Flight>,
-    landed: bool,
+    pending: Arc<PendingBlock>,
+    completed: bool,
 }
 
-impl Lead {
-    /// Where to wait for it.
-    pub fn flight(&self) -> &Arc<Flight> {
-        &self.flight
+impl DecodeGuard {
+    /// What other threads wait on.
+    pub fn pending(&self) -> &Arc<PendingBlock> {
+        &self.pending
     }
 
-    /// Puts the block into the cache and gives it to those who wait.
-    pub fn land(mut self, plain: Arc<Plain>) {
-        self.landed = true;
-        self.cache.keep(self.start, Some(&plain));
-        // Only a lead sets it, once.
-        let _ = self.flight.set(Some(plain));
+    /// Puts the block into the cache and wakes the waiting threads.
+    pub fn complete(mut self, block: Arc<DecodedBlock>) {
+        self.completed = true;
+        self.cache.finish(self.start, Some(&block));
+        // Nothing else sets it, so this cannot fail.
+        let _ = self.pending.set(Some(block));
     }
 }
 
-impl Drop for Lead {
+impl Drop for DecodeGuard {
     fn drop(&mut self) {
-        if !self.landed {
-            self.cache.keep(self.start, None);
-            let _ = self.flight.set(None);
+        if !self.completed {
+            self.cache.finish(self.start, None);
+            let _ = self.pending.set(None);
         }
     }
 }
@@ -112,57 +115,61 @@ impl Drop for Lead {
 #[derive(Debug)]
 pub struct Cache {
     shards: Box<[Mutex<Shard>]>,
-    /// Bytes of each.
-    room: u64,
+    /// Bytes of memory that each shard may take.
+    shard_budget: u64,
     budget: u64,
     block: u64,
-    spares: Arc<Spares>,
-    /// Blocks that were wanted after they were decoded, or begun, ahead.
-    ahead_used: Counter,
-    fronts: Fronts,
+    pool: Arc<BufferPool>,
+    /// Blocks that were asked for after they had been prefetched, or while they were.
+    prefetched_used: Counter,
+    prefixes: PrefixPolicy,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    places: HashMap<u64, Place>,
+    entries: HashMap<u64, Entry>,
     slots: Vec<Slot>,
+    /// The hand of the clock.
     hand: usize,
     bytes: u64,
 }
 
 #[derive(Debug)]
-enum Place {
-    Slot(usize),
-    Flight { flight: Arc<Flight>, ahead: bool },
+enum Entry {
+    Cached(usize),
+    Pending {
+        block: Arc<PendingBlock>,
+        /// It is decoded for read-ahead, and no request has asked for it yet.
+        prefetched: bool,
+    },
 }
 
 #[derive(Debug)]
 struct Slot {
     start: u64,
-    plain: Arc<Plain>,
+    block: Arc<DecodedBlock>,
     used: bool,
-    /// Nobody has wanted it yet.
-    ahead: bool,
+    /// It was decoded for read-ahead, and no request has asked for it yet.
+    prefetched: bool,
 }
 
 impl Cache {
-    /// Room for `budget` bytes in blocks of up to `block`. With 0 nothing is kept, and still no block is decoded by two
-    /// at the same time.
+    /// A cache of `budget` bytes for blocks of up to `block` bytes. With a budget of 0 nothing is kept, and still no
+    /// block is decoded by two threads at the same time.
     pub fn new(budget: u64, block: u32) -> Arc<Cache> {
         let block = u64::from(block.max(1));
-        let shards = (budget / ((block + BESIDE) * PER_SHARD)).clamp(1, SHARDS);
-        let most = (SPARE / block).clamp(4, 64) as usize;
+        let shards = (budget / ((block + OVERHEAD) * MIN_BLOCKS_PER_SHARD)).clamp(1, MAX_SHARDS);
         Arc::new(Cache {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
-            room: budget / shards,
+            shard_budget: budget / shards,
             budget,
             block,
-            spares: Arc::new(Spares {
-                spares: Mutex::default(),
-                most,
+            pool: Arc::new(BufferPool {
+                buffers: Mutex::default(),
+                capacity: (POOL_BYTES / block).clamp(4, 64) as usize,
             }),
-            ahead_used: Counter::default(),
-            fronts: Fronts::default(),
+            prefetched_used: Counter::default(),
+            prefixes: PrefixPolicy::default(),
         })
     }
 
@@ -171,123 +178,130 @@ impl Cache {
         self.budget
     }
 
-    /// Bytes of memory that the blocks it holds take.
+    /// Bytes of memory that the cached blocks take.
     pub fn bytes(&self) -> u64 {
-        self.shards.iter().map(|shard| lock(shard).bytes).sum()
+        let shards = self.shards.iter();
+        shards.map(|shard| unpoisoned(shard.lock()).bytes).sum()
     }
 
-    /// What there is of the block that begins at `start`, of which the first `len` bytes are needed. `wanted` says that
-    /// they are wanted now, and not only soon. A flight may bring fewer.
-    pub fn find(self: &Arc<Self>, start: u64, len: usize, wanted: bool) -> Found {
+    /// Looks up the block that begins at `start`, of which the first `len` bytes are needed. `requested` says that a
+    /// request waits for them; otherwise this is read-ahead. A pending block may turn out to have fewer bytes.
+    pub fn look_up(self: &Arc<Self>, start: u64, len: usize, requested: bool) -> Lookup {
         let mut guard = self.shard(start);
         let shard = &mut *guard;
-        let short = match shard.places.get(&start) {
-            Some(&Place::Slot(at)) if shard.slots[at].plain.len < len => Some(shard.take(at)),
+        let short = match shard.entries.get(&start) {
+            Some(&Entry::Cached(at)) if shard.slots[at].block.len < len => Some(shard.take(at)),
             _ => None,
         };
-        let found = self.found(shard, start, wanted);
-        // A buffer goes back to the spares without this lock.
+        let found = self.look_up_in(shard, start, requested);
+        // A buffer goes back to the pool without this lock.
         drop(guard);
         if let Some(short) = short {
-            self.fronts.short(short.bytes.len());
+            self.prefixes.count_extended(short.bytes.len());
         }
         found
     }
 
-    fn found(self: &Arc<Self>, shard: &mut Shard, start: u64, wanted: bool) -> Found {
-        match shard.places.get_mut(&start) {
-            Some(&mut Place::Slot(at)) => {
+    fn look_up_in(self: &Arc<Self>, shard: &mut Shard, start: u64, requested: bool) -> Lookup {
+        match shard.entries.get_mut(&start) {
+            Some(&mut Entry::Cached(at)) => {
                 let slot = &mut shard.slots[at];
-                slot.used |= wanted;
-                self.noted(&mut slot.ahead, wanted);
-                Found::Ready(Arc::clone(&slot.plain))
+                slot.used |= requested;
+                self.count_prefetch_use(&mut slot.prefetched, requested);
+                Lookup::Hit(Arc::clone(&slot.block))
             }
-            Some(Place::Flight { flight, ahead }) => {
-                self.noted(ahead, wanted);
-                Found::Coming(Arc::clone(flight))
+            Some(Entry::Pending { block, prefetched }) => {
+                self.count_prefetch_use(prefetched, requested);
+                Lookup::Pending(Arc::clone(block))
             }
             None => {
-                let flight = Arc::new(Flight::new());
-                let place = Place::Flight {
-                    flight: Arc::clone(&flight),
-                    ahead: !wanted,
+                let pending = Arc::new(PendingBlock::new());
+                let entry = Entry::Pending {
+                    block: Arc::clone(&pending),
+                    prefetched: !requested,
                 };
-                shard.places.insert(start, place);
-                Found::Mine(Lead {
+                shard.entries.insert(start, entry);
+                Lookup::Miss(DecodeGuard {
                     cache: Arc::clone(self),
                     start,
-                    flight,
-                    landed: false,
+                    pending,
+                    completed: false,
                 })
             }
         }
     }
 
-    /// Blocks that were wanted after they were decoded, or begun, ahead of that.
-    pub fn ahead_used(&self) -> u64 {
-        self.ahead_used.get()
+    /// Blocks that were asked for after they had been prefetched, or while they were.
+    pub fn prefetched_used(&self) -> u64 {
+        self.prefetched_used.get()
     }
 
-    /// What became of the fronts of blocks.
-    pub fn fronts(&self) -> &Fronts {
-        &self.fronts
+    /// The policy of prefix decoding, and its counts.
+    pub fn prefixes(&self) -> &PrefixPolicy {
+        &self.prefixes
     }
 
-    fn noted(&self, ahead: &mut bool, wanted: bool) {
-        if wanted && std::mem::take(ahead) {
-            self.ahead_used.add(1);
+    fn count_prefetch_use(&self, prefetched: &mut bool, requested: bool) {
+        if requested && std::mem::take(prefetched) {
+            self.prefetched_used.add(1);
         }
     }
 
-    /// A buffer for the first `front` of `len` bytes, of any content.
-    pub fn buffer(&self, front: usize, len: usize) -> Plain {
-        let spare = lock(&self.spares.spares).pop();
-        // One that held a longer block would keep its memory for ever, and one that grows takes more than it needs.
-        let fits = |spare: &Vec<u8>| (len..=2 * len).contains(&spare.capacity());
-        let mut bytes = spare
+    /// A buffer for the first `prefix` of `len` bytes, of any content.
+    pub fn buffer(&self, prefix: usize, len: usize) -> DecodedBlock {
+        let pooled = unpoisoned(self.pool.buffers.lock()).pop();
+        // A buffer of a longer block would keep its memory for ever, and one that grows takes more than it needs.
+        let fits = |buffer: &Vec<u8>| (len..=2 * len).contains(&buffer.capacity());
+        let mut bytes = pooled
             .filter(fits)
             .unwrap_or_else(|| Vec::with_capacity(len));
         bytes.resize(len, 0);
-        Plain {
+        DecodedBlock {
             bytes,
-            len: front,
-            home: Arc::clone(&self.spares),
+            len: prefix,
+            pool: Arc::clone(&self.pool),
         }
     }
 
-    /// Ends a flight, with a block or without.
-    fn keep(&self, start: u64, plain: Option<&Arc<Plain>>) {
-        let mut gone = Vec::new();
+    /// Replaces a pending entry by the decoded block, or removes it where there is none.
+    fn finish(&self, start: u64, block: Option<&Arc<DecodedBlock>>) {
+        let mut evicted = Vec::new();
         let mut guard = self.shard(start);
         let shard = &mut *guard;
-        let place = shard.places.remove(&start);
-        let ahead = matches!(place, Some(Place::Flight { ahead: true, .. }));
-        if let Some(plain) = plain.filter(|plain| plain.takes() <= self.room) {
-            let bytes = plain.takes();
-            while shard.bytes + bytes > self.room {
-                gone.extend(shard.evict());
+        let entry = shard.entries.remove(&start);
+        let prefetched = matches!(
+            entry,
+            Some(Entry::Pending {
+                prefetched: true,
+                ..
+            })
+        );
+        if let Some(block) = block.filter(|block| block.memory() <= self.shard_budget) {
+            let bytes = block.memory();
+            while shard.bytes + bytes > self.shard_budget {
+                evicted.extend(shard.evict());
             }
-            shard.put(Slot {
+            shard.insert(Slot {
                 start,
-                plain: Arc::clone(plain),
-                // Whoever it was decoded for comes only just now.
-                used: ahead,
-                ahead,
+                block: Arc::clone(block),
+                // The request that a prefetched block is for has still to come.
+                used: prefetched,
+                prefetched,
             });
         }
-        // Buffers go back to the spares without this lock.
+        // Buffers go back to the pool without this lock.
         drop(guard);
     }
 
     fn shard(&self, start: u64) -> MutexGuard<'_, Shard> {
         let number = start / self.block % self.shards.len() as u64;
-        lock(&self.shards[number as usize])
+        unpoisoned(self.shards[number as usize].lock())
     }
 }
 
 impl Shard {
     /// Takes one block out. There is one if there are bytes.
-    fn evict(&mut self) -> Option<Arc<Plain>> {
+    fn evict(&mut self) -> Option<Arc<DecodedBlock>> {
         loop {
             if self.hand >= self.slots.len() {
                 self.hand = 0;
@@ -301,9 +315,9 @@ impl Shard {
         }
     }
 
-    /// Puts a block in right behind the hand, which comes there last.
-    fn put(&mut self, slot: Slot) {
-        self.bytes += slot.plain.takes();
+    /// Inserts a block right behind the hand, which comes there last.
+    fn insert(&mut self, slot: Slot) {
+        self.bytes += slot.block.memory();
         let last = self.slots.len();
         let at = self.hand.min(last);
         self.hand = at + 1;
@@ -311,24 +325,20 @@ impl Shard {
         self.slots.swap(at, last);
         for at in [at, last] {
             let start = self.slots[at].start;
-            self.places.insert(start, Place::Slot(at));
+            self.entries.insert(start, Entry::Cached(at));
         }
     }
 
     /// Takes the block in a slot out.
-    fn take(&mut self, at: usize) -> Arc<Plain> {
+    fn take(&mut self, at: usize) -> Arc<DecodedBlock> {
         let slot = self.slots.swap_remove(at);
-        self.places.remove(&slot.start);
+        self.entries.remove(&slot.start);
         if let Some(moved) = self.slots.get(at) {
-            self.places.insert(moved.start, Place::Slot(at));
+            self.entries.insert(moved.start, Entry::Cached(at));
         }
-        self.bytes -= slot.plain.takes();
-        slot.plain
+        self.bytes -= slot.block.memory();
+        slot.block
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -336,25 +346,25 @@ mod tests {
     use super::*;
 
     fn put(cache: &Arc<Cache>, start: u64, len: usize) {
-        let Found::Mine(lead) = cache.find(start, 1, true) else {
+        let Lookup::Miss(guard) = cache.look_up(start, 1, true) else {
             panic!("{start} is there");
         };
-        let mut plain = cache.buffer(len, len);
-        plain.bytes_mut().fill(start as u8);
-        lead.land(Arc::new(plain));
+        let mut block = cache.buffer(len, len);
+        block.bytes_mut().fill(start as u8);
+        guard.complete(Arc::new(block));
     }
 
     fn has(cache: &Arc<Cache>, start: u64) -> bool {
-        match cache.find(start, 1, true) {
-            Found::Ready(plain) => plain.bytes().iter().all(|&byte| byte == start as u8),
-            Found::Coming(_) => panic!("{start} is coming"),
-            Found::Mine(_) => false,
+        match cache.look_up(start, 1, true) {
+            Lookup::Hit(block) => block.bytes().iter().all(|&byte| byte == start as u8),
+            Lookup::Pending(_) => panic!("{start} is pending"),
+            Lookup::Miss(_) => false,
         }
     }
 
     #[test]
-    fn the_budget_holds_and_what_is_used_stays() {
-        let cache = Cache::new(4 * (100 + BESIDE), 100);
+    fn the_budget_holds_and_used_blocks_stay() {
+        let cache = Cache::new(4 * (100 + OVERHEAD), 100);
         for start in [0, 100, 200, 300] {
             put(&cache, start, 100);
         }
@@ -368,67 +378,67 @@ mod tests {
     }
 
     #[test]
-    fn a_full_cache_keeps_what_is_decoded_ahead_until_it_is_wanted() {
-        let cache = Cache::new(8 * (100 + BESIDE), 100);
-        let mut ahead = 0;
+    fn a_full_cache_keeps_prefetched_blocks_until_they_are_asked_for() {
+        let cache = Cache::new(8 * (100 + OVERHEAD), 100);
+        let mut prefetched = 0;
         for step in 0..20 {
             for start in (0..400).step_by(100).map(|at| 400 * step + at) {
-                let Found::Mine(lead) = cache.find(start, 1, false) else {
-                    panic!("nobody wanted {start}");
+                let Lookup::Miss(guard) = cache.look_up(start, 1, false) else {
+                    panic!("{start} is there");
                 };
-                lead.land(Arc::new(cache.buffer(100, 100)));
+                guard.complete(Arc::new(cache.buffer(100, 100)));
             }
             for start in (0..400).step_by(100).map(|at| 400 * step + at) {
-                let found = cache.find(start, 1, true);
-                assert!(matches!(found, Found::Ready(_)), "{start} is gone");
-                ahead += 1;
+                let lookup = cache.look_up(start, 1, true);
+                assert!(matches!(lookup, Lookup::Hit(_)), "{start} is gone");
+                prefetched += 1;
             }
         }
-        assert_eq!(cache.ahead_used(), ahead);
+        assert_eq!(cache.prefetched_used(), prefetched);
     }
 
     #[test]
-    fn one_decodes_and_the_others_wait() {
+    fn one_thread_decodes_and_the_others_wait() {
         let cache = Cache::new(1000, 100);
-        let Found::Mine(lead) = cache.find(0, 1, true) else {
-            panic!("nobody has it");
+        let Lookup::Miss(guard) = cache.look_up(0, 1, true) else {
+            panic!("it is there");
         };
-        let Found::Coming(flight) = cache.find(0, 1, true) else {
-            panic!("somebody has it");
+        let Lookup::Pending(pending) = cache.look_up(0, 1, true) else {
+            panic!("it is not pending");
         };
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| flight.wait().as_ref().unwrap().bytes().len());
-            lead.land(Arc::new(cache.buffer(77, 77)));
+            let waits = scope.spawn(|| pending.wait().as_ref().unwrap().bytes().len());
+            guard.complete(Arc::new(cache.buffer(77, 77)));
             assert_eq!(waits.join().unwrap(), 77);
         });
-        // One that fails is nobody's again.
-        let Found::Mine(lead) = cache.find(100, 1, true) else {
-            panic!("nobody has it");
+        // One that fails can be tried again.
+        let Lookup::Miss(guard) = cache.look_up(100, 1, true) else {
+            panic!("it is there");
         };
-        let flight = Arc::clone(lead.flight());
-        drop(lead);
-        assert!(flight.wait().is_none());
-        assert!(matches!(cache.find(100, 1, true), Found::Mine(_)));
+        let pending = Arc::clone(guard.pending());
+        drop(guard);
+        assert!(pending.wait().is_none());
+        assert!(matches!(cache.look_up(100, 1, true), Lookup::Miss(_)));
     }
 
     #[test]
-    fn what_was_decoded_ahead_is_of_use_once() {
+    fn a_prefetched_block_is_counted_as_used_once() {
         let cache = Cache::new(1000, 100);
-        for (start, wanted) in [(0, true), (100, false), (200, false)] {
-            let Found::Mine(lead) = cache.find(start, 1, wanted) else {
-                panic!("nobody has it");
+        for (start, requested) in [(0, true), (100, false), (200, false)] {
+            let Lookup::Miss(guard) = cache.look_up(start, 1, requested) else {
+                panic!("it is there");
             };
-            // Somebody wants the last one while it is on its way.
+            // The last one is asked for while it is decoded.
             if start == 200 {
-                assert!(matches!(cache.find(200, 1, true), Found::Coming(_)));
+                assert!(matches!(cache.look_up(200, 1, true), Lookup::Pending(_)));
             }
-            lead.land(Arc::new(cache.buffer(100, 100)));
+            guard.complete(Arc::new(cache.buffer(100, 100)));
         }
-        assert_eq!(cache.ahead_used(), 1);
+        assert_eq!(cache.prefetched_used(), 1);
         for start in [0, 100, 100, 200] {
-            assert!(matches!(cache.find(start, 1, true), Found::Ready(_)));
+            assert!(matches!(cache.look_up(start, 1, true), Lookup::Hit(_)));
         }
-        assert_eq!(cache.ahead_used(), 2);
+        assert_eq!(cache.prefetched_used(), 2);
     }
 
     #[test]
@@ -448,64 +458,67 @@ mod tests {
         }
         let (mut blocks, mut memory) = (0, 0);
         for shard in &cache.shards {
-            let shard = lock(shard);
+            let shard = unpoisoned(shard.lock());
             blocks += shard.slots.len() as u64;
-            let capacities = shard.slots.iter().map(|slot| slot.plain.bytes.capacity());
+            let capacities = shard.slots.iter().map(|slot| slot.block.bytes.capacity());
             memory += capacities.sum::<usize>() as u64;
-            for Slot { plain, .. } in &shard.slots {
-                assert!(plain.bytes.capacity() <= 2 * plain.bytes.len());
+            for Slot { block, .. } in &shard.slots {
+                assert!(block.bytes.capacity() <= 2 * block.bytes.len());
             }
         }
-        assert_eq!(cache.bytes(), memory + blocks * BESIDE);
+        assert_eq!(cache.bytes(), memory + blocks * OVERHEAD);
         assert!(cache.bytes() <= cache.budget());
-        // So many blocks of a byte are not for nothing.
+        // Blocks of one byte take memory too.
         let cache = Cache::new(1 << 20, 1);
         for start in 0..20_000 {
             put(&cache, start, 1);
         }
-        let blocks = cache.shards.iter().map(|shard| lock(shard).slots.len());
+        let blocks = cache
+            .shards
+            .iter()
+            .map(|shard| unpoisoned(shard.lock()).slots.len());
         let blocks = blocks.sum::<usize>() as u64;
-        assert!((1000..=(1 << 20) / BESIDE).contains(&blocks), "{blocks}");
+        assert!((1000..=(1 << 20) / OVERHEAD).contains(&blocks), "{blocks}");
     }
 
     #[test]
     fn buffers_are_used_again() {
-        let cache = Cache::new(100 + BESIDE, 100);
+        let cache = Cache::new(100 + OVERHEAD, 100);
         put(&cache, 0, 100);
-        let Found::Ready(plain) = cache.find(0, 1, true) else {
+        let Lookup::Hit(block) = cache.look_up(0, 1, true) else {
             panic!("it is there");
         };
-        let place = plain.bytes().as_ptr();
+        let address = block.bytes().as_ptr();
         put(&cache, 500, 100);
-        drop(plain);
-        assert_eq!(cache.buffer(60, 60).bytes().as_ptr(), place);
+        drop(block);
+        assert_eq!(cache.buffer(60, 60).bytes().as_ptr(), address);
     }
 
     #[test]
-    fn the_front_of_a_block_gives_way_to_more() {
+    fn the_prefix_of_a_block_is_replaced_by_a_longer_one() {
         let cache = Cache::new(1 << 20, 100);
         for start in [0, 100, 200] {
-            let Found::Mine(lead) = cache.find(start, 30, true) else {
+            let Lookup::Miss(guard) = cache.look_up(start, 30, true) else {
                 panic!("{start} is there");
             };
-            lead.land(Arc::new(cache.buffer(30, 100)));
+            guard.complete(Arc::new(cache.buffer(30, 100)));
         }
-        let Found::Ready(front) = cache.find(0, 30, true) else {
+        let Lookup::Hit(prefix) = cache.look_up(0, 30, true) else {
             panic!("it is gone");
         };
         assert_eq!(
-            (front.bytes().len(), cache.bytes()),
-            (30, 3 * (100 + BESIDE))
+            (prefix.bytes().len(), cache.bytes()),
+            (30, 3 * (100 + OVERHEAD))
         );
-        let Found::Mine(lead) = cache.find(0, 31, true) else {
+        let Lookup::Miss(guard) = cache.look_up(0, 31, true) else {
             panic!("there is no more of it");
         };
-        assert_eq!(cache.bytes(), 2 * (100 + BESIDE));
-        assert!(matches!(cache.find(0, 10, true), Found::Coming(_)));
-        lead.land(Arc::new(cache.buffer(100, 100)));
+        assert_eq!(cache.bytes(), 2 * (100 + OVERHEAD));
+        assert!(matches!(cache.look_up(0, 10, true), Lookup::Pending(_)));
+        guard.complete(Arc::new(cache.buffer(100, 100)));
         for start in [0, 100, 200] {
             let needed = if start == 0 { 100 } else { 30 };
-            assert!(matches!(cache.find(start, needed, true), Found::Ready(_)));
+            assert!(matches!(cache.look_up(start, needed, true), Lookup::Hit(_)));
         }
     }
 }

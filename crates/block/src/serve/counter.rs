@@ -1,23 +1,23 @@
-//! Numbers that threads count.
+//! Counters that any thread may change and read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that others may read at any time.
+/// A number that any thread may change and read.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts `n` more.
+    /// Adds `n`.
     pub fn add(&self, n: u64) {
         self.0.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Counts `n` fewer, for what goes up and down.
+    /// Subtracts `n`.
     pub fn sub(&self, n: u64) {
         self.0.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// How many there are.
+    /// The number.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

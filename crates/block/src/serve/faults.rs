@@ -1,51 +1,52 @@
-//! What goes wrong while something is served, told once and then counted.
+//! What goes wrong while an image is served: each line is logged once and then counted.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use evener_files::unpoisoned;
 use tracing::warn;
 
-/// Different lines that are told; of what comes then only the number is.
-const LINES: usize = 1000;
-/// How long the same line is only counted, if it goes on.
-const AGAIN: Duration = Duration::from_secs(60);
+/// Different lines that are logged. Of further ones only the number is.
+const MAX_LINES: usize = 1000;
+/// How long a repeated line is only counted.
+const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Lines about what cannot be read or written. Each is logged when it is first told; what is told again is counted, and
-/// the number logged after a while and at the end.
+/// Lines about what cannot be read or written. Each is logged when it is first reported. Repetitions are counted, and
+/// their number is logged after a while and at the end.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<Told>);
+pub struct FaultLog(Mutex<Reported>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     lines: HashMap<String, Repeated>,
-    /// Of lines that there was no room for.
+    /// Reports of lines beyond the first [`MAX_LINES`].
     others: u64,
 }
 
 #[derive(Debug)]
 struct Repeated {
     logged: Instant,
-    /// How often since then.
+    /// Reports since then.
     times: u64,
 }
 
-impl Faults {
-    /// Tells of a fault.
-    pub fn tell(&self, line: impl fmt::Display) {
+impl FaultLog {
+    /// Reports a fault.
+    pub fn report(&self, line: impl fmt::Display) {
         let line = line.to_string();
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = unpoisoned(self.0.lock());
         let now = Instant::now();
-        if let Some(repeated) = told.lines.get_mut(&line) {
+        if let Some(repeated) = reported.lines.get_mut(&line) {
             repeated.times += 1;
-            if now.duration_since(repeated.logged) >= AGAIN {
+            if now.duration_since(repeated.logged) >= INTERVAL {
                 repeated.log(&line, now);
             }
             return;
         }
-        if told.lines.len() == LINES {
-            told.others += 1;
+        if reported.lines.len() == MAX_LINES {
+            reported.others += 1;
             return;
         }
         warn!("{line}");
@@ -53,19 +54,19 @@ impl Faults {
             logged: now,
             times: 0,
         };
-        told.lines.insert(line, repeated);
+        reported.lines.insert(line, repeated);
     }
 
     /// Logs what was only counted.
     pub fn close(&self) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = unpoisoned(self.0.lock());
         let now = Instant::now();
-        let mut lines: Vec<_> = told.lines.iter_mut().collect();
+        let mut lines: Vec<_> = reported.lines.iter_mut().collect();
         lines.sort_unstable_by_key(|(line, _)| *line);
         for (line, repeated) in lines {
             repeated.log(line, now);
         }
-        match std::mem::take(&mut told.others) {
+        match std::mem::take(&mut reported.others) {
             0 => {}
             others => warn!("{others} more such faults, in other places"),
         }

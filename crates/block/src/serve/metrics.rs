@@ -1,4 +1,4 @@
-//! What a server counts, in the text format of Prometheus.
+//! What a server counts, and the text of it in the format of Prometheus.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use evener_runtime::rounds::LoadReport;
 use super::cache::Cache;
 use super::counter::Counter;
 
-/// Kinds of requests, as metrics name them.
+/// Kinds of requests, by their names in metrics.
 pub const COMMANDS: [&str; 8] = [
     "read",
     "block_status",
@@ -21,12 +21,12 @@ pub const COMMANDS: [&str; 8] = [
     "other",
 ];
 
-/// Upper bounds of latencies in microseconds; beyond the last there is one more.
+/// Upper bounds of the buckets of latencies, in microseconds. One more bucket has no bound.
 const BOUNDS: [u64; 12] = [
     16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16_384, 65_536, 1_048_576,
 ];
 
-/// How many took how long.
+/// A histogram of latencies.
 #[derive(Debug, Default)]
 pub struct Latency {
     counts: [Counter; BOUNDS.len() + 1],
@@ -46,45 +46,44 @@ impl Latency {
 /// What a server counts.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Clients there are.
+    /// Clients that are connected.
     pub connections: Counter,
-    /// Clients there have been.
+    /// Clients that were accepted.
     pub accepted: Counter,
     /// Requests under way.
     pub in_flight: Counter,
-    /// Requests, by [`COMMANDS`].
+    /// Requests by command, in the order of [`COMMANDS`].
     pub requests: [Counter; COMMANDS.len()],
     /// Requests that were answered with an error.
     pub errors: Counter,
-    /// Bytes of the image that were asked for and given.
+    /// Bytes of the image that were read.
     pub bytes: Counter,
     /// Bytes that were written, zeros too.
     pub written: Counter,
-    /// Bytes given back by trims.
+    /// Bytes that trims named.
     pub trimmed: Counter,
     /// Blocks that were in the cache.
     pub hits: Counter,
-    /// Blocks that were not.
+    /// Blocks that were not, and were decoded for the request.
     pub misses: Counter,
-    /// Blocks that somebody else was decoding.
+    /// Blocks that another thread was decoding.
     pub waits: Counter,
-    /// Blocks decoded before they were asked for.
-    pub ahead: Counter,
+    /// Blocks that were decoded for read-ahead.
+    pub prefetched: Counter,
     /// Blocks that could not be decoded.
     pub bad: Counter,
-    /// How long requests took, from request to reply.
+    /// Time from request to reply.
     pub latency: Latency,
 }
 
 impl Metrics {
-    /// All of it, as Prometheus reads it, with what the cache and the rounds of blocks have to say, and the bytes that
-    /// are in the overlay.
-    pub fn text(&self, cache: &Cache, rounds: &Rounds, over: u64) -> String {
+    /// The text of all of it, with what `cache` and `rounds` count. `overlay` is the number of bytes in the overlay.
+    pub fn text(&self, cache: &Cache, rounds: &Rounds, overlay: u64) -> String {
         let (metrics, loads) = (self, rounds.report());
         let text = Text {
             metrics,
             cache,
-            over,
+            overlay,
             decoding: rounds.busy() as u64,
             loads: &loads,
         };
@@ -95,161 +94,141 @@ impl Metrics {
 struct Text<'a> {
     metrics: &'a Metrics,
     cache: &'a Cache,
-    /// Bytes that are in the overlay.
-    over: u64,
-    /// Threads that decode.
+    overlay: u64,
     decoding: u64,
     loads: &'a [LoadReport],
 }
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let m = self.metrics;
+        self.requests(f)?;
+        for (name, kind, help, value) in
+            self.transfer().into_iter().chain(self.blocks_and_clients())
+        {
+            head(f, name, kind, help)?;
+            writeln!(f, "evener_nbd_{name} {value}")?;
+        }
+        self.rounds(f)?;
+        self.latency(f)
+    }
+}
+
+/// Name, type, help and value of a metric without labels.
+type Row = (&'static str, &'static str, &'static str, u64);
+
+fn counter(name: &'static str, help: &'static str, value: u64) -> Row {
+    (name, "counter", help, value)
+}
+
+fn gauge(name: &'static str, help: &'static str, value: u64) -> Row {
+    (name, "gauge", help, value)
+}
+
+impl Text<'_> {
+    fn requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         head(f, "requests_total", "counter", "Requests by command.")?;
-        for (command, counter) in COMMANDS.iter().zip(&m.requests) {
+        for (command, counter) in COMMANDS.iter().zip(&self.metrics.requests) {
             let count = counter.get();
             writeln!(
                 f,
                 "evener_nbd_requests_total{{command=\"{command}\"}} {count}"
             )?;
         }
-        let rest = [
-            (
+        Ok(())
+    }
+
+    fn transfer(&self) -> [Row; 5] {
+        let m = self.metrics;
+        [
+            counter(
                 "errors_total",
-                "counter",
                 "Requests answered with an error.",
                 m.errors.get(),
             ),
-            (
+            counter(
                 "read_bytes_total",
-                "counter",
-                "Bytes of the image given.",
+                "Bytes of the image read.",
                 m.bytes.get(),
             ),
-            (
+            counter(
                 "written_bytes_total",
-                "counter",
                 "Bytes written, zeros too.",
                 m.written.get(),
             ),
-            (
+            counter(
                 "trimmed_bytes_total",
-                "counter",
                 "Bytes that trims named.",
                 m.trimmed.get(),
             ),
-            (
+            gauge(
                 "overlay_bytes",
-                "gauge",
                 "Bytes of the image that are in the overlay.",
-                self.over,
+                self.overlay,
             ),
-            (
-                "cache_hits_total",
-                "counter",
-                "Blocks found decoded.",
-                m.hits.get(),
-            ),
-            (
+        ]
+    }
+
+    fn blocks_and_clients(&self) -> [Row; 13] {
+        let (m, cache) = (self.metrics, self.cache);
+        [
+            counter("cache_hits_total", "Blocks found decoded.", m.hits.get()),
+            counter(
                 "cache_misses_total",
-                "counter",
                 "Blocks decoded for a request.",
                 m.misses.get(),
             ),
-            (
+            counter(
                 "cache_waits_total",
-                "counter",
                 "Blocks another request was decoding.",
                 m.waits.get(),
             ),
-            (
+            gauge(
                 "cache_bytes",
-                "gauge",
                 "Bytes of memory that decoded blocks take.",
-                self.cache.bytes(),
+                cache.bytes(),
             ),
-            (
+            counter(
                 "readahead_blocks_total",
-                "counter",
-                "Blocks decoded ahead.",
-                m.ahead.get(),
+                "Blocks decoded for read-ahead.",
+                m.prefetched.get(),
             ),
-            (
+            counter(
                 "readahead_used_total",
-                "counter",
-                "Blocks decoded ahead that were asked for then.",
-                self.cache.ahead_used(),
+                "Blocks decoded for read-ahead that were requested then.",
+                cache.prefetched_used(),
             ),
-            (
+            counter(
                 "front_blocks_total",
-                "counter",
-                "Blocks of which only the front was decoded.",
-                self.cache.fronts().made_total(),
+                "Blocks of which only a prefix was decoded.",
+                cache.prefixes().decoded_total(),
             ),
-            (
+            counter(
                 "front_again_total",
-                "counter",
-                "Blocks that were needed farther than the front in the cache.",
-                self.cache.fronts().again_total(),
+                "Blocks of which more than the cached prefix was requested.",
+                cache.prefixes().extended_total(),
             ),
-            (
+            gauge(
                 "decoding_threads",
-                "gauge",
                 "Threads that decode, workers that help not counted.",
                 self.decoding,
             ),
-            (
+            counter(
                 "bad_blocks_total",
-                "counter",
                 "Blocks that could not be decoded.",
                 m.bad.get(),
             ),
-            (
-                "connections",
-                "gauge",
-                "Clients connected.",
-                m.connections.get(),
-            ),
-            (
-                "connections_total",
-                "counter",
-                "Clients accepted.",
-                m.accepted.get(),
-            ),
-            (
+            gauge("connections", "Clients connected.", m.connections.get()),
+            counter("connections_total", "Clients accepted.", m.accepted.get()),
+            gauge(
                 "requests_in_flight",
-                "gauge",
                 "Requests under way.",
                 m.in_flight.get(),
             ),
-        ];
-        for (name, kind, help, value) in rest {
-            head(f, name, kind, help)?;
-            writeln!(f, "evener_nbd_{name} {value}")?;
-        }
-        self.plans(f)?;
-        let name = "request_seconds";
-        head(f, name, "histogram", "From request to reply.")?;
-        let mut sum = 0;
-        for (at, counter) in m.latency.counts.iter().enumerate() {
-            sum += counter.get();
-            match BOUNDS.get(at) {
-                Some(&bound) => {
-                    let seconds = bound as f64 / 1e6;
-                    writeln!(f, "evener_nbd_{name}_bucket{{le=\"{seconds}\"}} {sum}")?;
-                }
-                None => writeln!(f, "evener_nbd_{name}_bucket{{le=\"+Inf\"}} {sum}")?,
-            }
-        }
-        let seconds = m.latency.micros.get() as f64 / 1e6;
-        writeln!(f, "evener_nbd_{name}_sum {seconds}")?;
-        writeln!(f, "evener_nbd_{name}_count {sum}")
+        ]
     }
-}
 
-impl Text<'_> {
-    /// What is needed at once, by how many blocks that is, and the plan it is decoded by.
-    fn plans(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// How many blocks were decoded at once, and by which plan.
+    fn rounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         head(
             f,
             "rounds_total",
@@ -288,6 +267,25 @@ impl Text<'_> {
             )?;
         }
         Ok(())
+    }
+
+    fn latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = "request_seconds";
+        head(f, name, "histogram", "From request to reply.")?;
+        let mut sum = 0;
+        for (at, counter) in self.metrics.latency.counts.iter().enumerate() {
+            sum += counter.get();
+            match BOUNDS.get(at) {
+                Some(&bound) => {
+                    let seconds = bound as f64 / 1e6;
+                    writeln!(f, "evener_nbd_{name}_bucket{{le=\"{seconds}\"}} {sum}")?;
+                }
+                None => writeln!(f, "evener_nbd_{name}_bucket{{le=\"+Inf\"}} {sum}")?,
+            }
+        }
+        let seconds = self.metrics.latency.micros.get() as f64 / 1e6;
+        writeln!(f, "evener_nbd_{name}_sum {seconds}")?;
+        writeln!(f, "evener_nbd_{name}_count {sum}")
     }
 }
 

@@ -1,45 +1,45 @@
-//! What any server of an image needs, whatever its protocol: blocks decoded once and kept, read-ahead, counts.
+//! What a server of an image needs, whatever its protocol: blocks decoded once and kept, read-ahead, counters.
 //!
 //! | file | what it is for |
 //! | --- | --- |
 //! | `store.rs` | a range of the image as pieces of decoded blocks |
-//! | `over.rs` | the same with an overlay, which is also written |
-//! | `round.rs` | several such ranges at once |
-//! | `cache.rs` | decoded blocks in memory, and who decodes which |
-//! | `fronts.rs` | whether decoding only the fronts of blocks pays |
-//! | `ahead.rs` | which bytes a reader will want next |
-//! | `faults.rs` | what goes wrong, told once and then counted |
-//! | `metrics.rs` | what is counted |
-//! | `status.rs` | how it is doing, in a line |
+//! | `overlay_store.rs` | the same with an overlay, which is also written |
+//! | `batch.rs` | several such ranges at once |
+//! | `cache.rs` | decoded blocks in memory, and which thread decodes which |
+//! | `prefix.rs` | whether it pays to decode only a prefix of a block |
+//! | `read_ahead.rs` | which bytes a sequential reader will request next |
+//! | `faults.rs` | what goes wrong, logged once and then counted |
+//! | `metrics.rs` | what is counted, and its text for Prometheus |
+//! | `status.rs` | one line about how a server is doing |
 
-mod ahead;
+mod batch;
 mod cache;
 mod counter;
 mod faults;
-mod fronts;
 mod metrics;
-mod over;
-mod round;
+mod overlay_store;
+mod prefix;
+mod read_ahead;
 mod status;
 mod store;
 
 use evener_runtime::stream::CancelToken;
 
-pub use ahead::Ahead;
-pub use cache::{Cache, Plain};
+pub use batch::{PieceBytes, ReadBatch};
+pub use cache::{Cache, DecodedBlock};
 pub use counter::Counter;
-pub use faults::Faults;
+pub use faults::FaultLog;
 pub use metrics::{COMMANDS, Latency, Metrics};
-pub use round::{Part, Round};
-pub use status::{Pulse, Status};
-pub use store::{Bad, Piece, Store, Window};
+pub use read_ahead::ReadAheadTracker;
+pub use status::{RateMeter, Status};
+pub use store::{Piece, ReadFailure, Store, Window};
 
-/// What a server serves.
-pub struct Site {
+/// What all threads of a server share.
+pub struct ServeContext {
     /// The image.
     pub store: Store,
-    /// Most bytes to read ahead for each client or queue.
-    pub ahead: u64,
-    /// Ends it.
+    /// The most bytes to read ahead for each client or queue.
+    pub read_ahead: u64,
+    /// Ends the server.
     pub cancel: CancelToken,
 }

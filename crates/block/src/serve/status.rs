@@ -1,34 +1,34 @@
-//! What a server says of itself in a line, now and then.
+//! One line about how a server is doing.
 
 use std::fmt;
 use std::time::Instant;
 
 use super::metrics::Metrics;
 
-/// How a server is doing. `Display` is a line.
+/// How a server is doing. `Display` gives one line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Status {
     /// Clients connected.
     pub clients: u64,
-    /// Bytes read a second since the last time.
+    /// Bytes read a second, since the last sample.
     pub bytes: f64,
-    /// Bytes written a second since the last time.
+    /// Bytes written a second, since the last sample.
     pub written: f64,
-    /// Requests a second since the last time.
+    /// Requests a second, since the last sample.
     pub requests: f64,
-    /// The share of blocks since the last time that were found decoded, if any were asked for.
+    /// The share of blocks since the last time that were lookup decoded, if any were asked for.
     pub hits: Option<f64>,
 }
 
-/// Compares what is counted with what was counted before.
+/// Turns counters into rates, by what they were at the last sample.
 #[derive(Debug)]
-pub struct Pulse {
+pub struct RateMeter {
     at: Instant,
-    seen: Seen,
+    totals: Totals,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct Totals {
     bytes: u64,
     written: u64,
     requests: u64,
@@ -36,10 +36,10 @@ struct Seen {
     blocks: u64,
 }
 
-impl Seen {
-    fn of(metrics: &Metrics) -> Seen {
+impl Totals {
+    fn of(metrics: &Metrics) -> Totals {
         let hits = metrics.hits.get();
-        Seen {
+        Totals {
             bytes: metrics.bytes.get(),
             written: metrics.written.get(),
             requests: metrics.requests.iter().map(|count| count.get()).sum(),
@@ -49,22 +49,22 @@ impl Seen {
     }
 }
 
-impl Pulse {
-    /// From now on.
-    pub fn new(metrics: &Metrics) -> Pulse {
-        Pulse {
+impl RateMeter {
+    /// The first sample is taken now.
+    pub fn new(metrics: &Metrics) -> RateMeter {
+        RateMeter {
             at: Instant::now(),
-            seen: Seen::of(metrics),
+            totals: Totals::of(metrics),
         }
     }
 
-    /// Since the last time.
-    pub fn beat(&mut self, metrics: &Metrics) -> Status {
+    /// Takes a sample.
+    pub fn sample(&mut self, metrics: &Metrics) -> Status {
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
-        let (before, now) = (self.seen, Seen::of(metrics));
-        *self = Pulse {
+        let (before, now) = (self.totals, Totals::of(metrics));
+        *self = RateMeter {
             at: Instant::now(),
-            seen: now,
+            totals: now,
         };
         let blocks = now.blocks - before.blocks;
         Status {
@@ -99,24 +99,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_new_counts() {
+    fn only_what_came_since_the_last_sample_counts() {
         let metrics = Metrics::default();
         metrics.hits.add(50);
-        let mut pulse = Pulse::new(&metrics);
+        let mut meter = RateMeter::new(&metrics);
         metrics.hits.add(1);
         metrics.misses.add(3);
         metrics.bytes.add(7);
         metrics.connections.add(1);
-        let status = pulse.beat(&metrics);
+        let status = meter.sample(&metrics);
         assert_eq!(status.hits, Some(0.25));
         assert!(status.bytes > 0.0 && status.requests == 0.0);
         let line = status.to_string();
         assert!(line.starts_with("1 client, "), "{line}");
         assert!(line.ends_with(", 25 % of blocks in the cache"), "{line}");
-        assert_eq!(pulse.beat(&metrics).hits, None);
+        assert_eq!(meter.sample(&metrics).hits, None);
         assert!(!line.contains("written"), "{line}");
         metrics.written.add(1);
-        let line = pulse.beat(&metrics).to_string();
+        let line = meter.sample(&metrics).to_string();
         assert!(line.contains(" MiB/s written, "), "{line}");
     }
 }

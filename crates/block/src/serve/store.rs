@@ -1,22 +1,24 @@
 //! A range of the image as pieces of decoded blocks.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use evener_files::unpoisoned;
 use evener_runtime::{Pool, Rounds};
 
-use super::cache::{Cache, Flight, Found, Lead, Plain};
-use super::faults::Faults;
+use super::cache::{Cache, DecodeGuard, DecodedBlock, Lookup, PendingBlock};
+use super::faults::FaultLog;
 use super::metrics::Metrics;
+use crate::block::{Access, Block};
 use crate::decoder::Decoder;
 use crate::error::{Error, Fault};
-use crate::image::{Access, Block, Image};
+use crate::image::Image;
 use crate::overlay::Overlay;
 
-/// A block to decode, how many of its bytes, and for whom.
-pub(super) type Task = Mutex<Option<(Block, usize, Lead)>>;
+/// A block to decode and how many of its bytes. The thread that decodes it takes it out.
+pub(super) type DecodeTask = Mutex<Option<(Block, usize, DecodeGuard)>>;
 
-/// An image, what of it is decoded, and how the rest comes to be.
+/// An image, the blocks of it that are decoded, and what decodes the others.
 #[derive(Debug)]
 pub struct Store {
     image: Arc<Image>,
@@ -24,24 +26,24 @@ pub struct Store {
     decoders: Mutex<Vec<Decoder>>,
     rounds: Rounds,
     metrics: Metrics,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultLog,
     pub(super) overlay: Option<Overlay>,
 }
 
-/// Bytes of the image that are not to be had.
+/// Bytes of the image cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bad {
-    /// The first byte asked for that is among them.
+pub struct ReadFailure {
+    /// The first of the requested bytes that cannot be read.
     pub at: u64,
 }
 
-/// Some bytes of the image, once they are there.
+/// Some bytes of the image.
 #[derive(Clone, Debug)]
 pub enum Piece {
-    /// So many zeros.
+    /// A number of zeros.
     Zero(u64),
     /// A part of a block.
-    Data(Arc<Plain>, Range<usize>),
+    Data(Arc<DecodedBlock>, Range<usize>),
 }
 
 impl Piece {
@@ -59,45 +61,46 @@ impl Piece {
     }
 }
 
-/// A range of an image on its way: pieces that are there, and what the others wait for. Kept from one range to the
-/// next, so that it need not grow again.
+/// A range of an image that is being read: the pieces that are there, and what the others wait for. Its memory is
+/// kept from one range to the next.
 #[derive(Debug, Default)]
 pub struct Window {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Others of the same round may need more of its blocks than it does.
-    pub(super) whole: bool,
+    /// Blocks are decoded whole, since other ranges of the batch may need more of them.
+    pub(super) whole_blocks: bool,
     pub(super) pieces: Vec<Piece>,
-    /// Places in `pieces` that are not there yet.
-    pub(super) coming: Vec<(usize, Coming)>,
-    pub(super) leads: Vec<Task>,
+    /// The pieces that are not there yet, by their place in `pieces`.
+    pub(super) pending: Vec<(usize, Pending)>,
+    pub(super) tasks: Vec<DecodeTask>,
 }
 
+/// What a piece waits for.
 #[derive(Debug)]
-pub(super) enum Coming {
-    /// It is decoded here.
-    Mine(Arc<Flight>, Range<usize>),
-    /// Somebody else decodes the block, which begins there.
-    Theirs(Arc<Flight>, Range<usize>, u64),
-    /// They lie in the file as they are, so many from that byte on, and there is nothing to compare them with. Last, which
-    /// byte of the image the first is.
-    File(u64, usize, u64),
-    /// They lie in the overlay, from that byte of the image on.
-    Over(u64, usize),
+pub(super) enum Pending {
+    /// A block that this window decodes.
+    Own(Arc<PendingBlock>, Range<usize>),
+    /// A block that another thread decodes, and where it begins.
+    Other(Arc<PendingBlock>, Range<usize>, u64),
+    /// Bytes that are stored as they are, without a checksum: their place in the file, how many, and their place in
+    /// the image.
+    Stored(u64, usize, u64),
+    /// Bytes of the overlay: their place in the image and how many.
+    Overlay(u64, usize),
 }
 
 impl Window {
     /// Whether something has to be decoded, read or waited for.
-    pub fn is_cold(&self) -> bool {
-        !self.coming.is_empty()
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
     }
 
-    /// The pieces, in order; all there after [`Store::fill`].
+    /// The pieces, in order. All are there after [`Store::fill`].
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Where in this window a block of it begins, and which of its bytes are in it.
+    /// Where in this window a block of it begins, and which of its bytes are in the window.
     pub(super) fn part_of(&self, block: &Block) -> (u64, Range<usize>) {
         let from = block.start.max(self.from);
         let to = (block.start + block.len).min(self.to);
@@ -105,16 +108,20 @@ impl Window {
         (from - self.from, part)
     }
 
-    /// Lets go of all pieces.
+    pub(super) fn push_pending(&mut self, pending: Pending) {
+        self.pending.push((self.pieces.len(), pending));
+    }
+
+    /// Releases all pieces.
     pub fn clear(&mut self) {
         self.pieces.clear();
-        self.coming.clear();
-        self.leads.clear();
+        self.pending.clear();
+        self.tasks.clear();
     }
 }
 
 impl Store {
-    /// An image of which `budget` bytes are kept decoded, in `rounds` of blocks.
+    /// An image of which up to `budget` bytes are kept decoded. `rounds` decodes blocks that are needed at once.
     pub fn new(image: Arc<Image>, budget: u64, rounds: Rounds) -> Store {
         Store {
             cache: Cache::new(budget, image.block_size()),
@@ -122,7 +129,7 @@ impl Store {
             decoders: Mutex::default(),
             rounds,
             metrics: Metrics::default(),
-            faults: Faults::default(),
+            faults: FaultLog::default(),
             overlay: None,
         }
     }
@@ -132,12 +139,12 @@ impl Store {
         &self.image
     }
 
-    /// What is kept.
+    /// The decoded blocks.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// How blocks are decoded that are needed at once.
+    /// What decodes blocks that are needed at once.
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
     }
@@ -148,35 +155,40 @@ impl Store {
     }
 
     /// What went wrong.
-    pub fn faults(&self) -> &Faults {
+    pub fn faults(&self) -> &FaultLog {
         &self.faults
     }
 
-    /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and says where
-    /// that is. Whatever `window` held is gone. Nothing is decoded here; whoever has looked has to [fill](Store::fill),
-    /// or drop or clear the window, since others may wait for it by now.
+    /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and returns
+    /// where that is. `window` is cleared first. Nothing is decoded here. The caller has to [fill](Store::fill), clear
+    /// or drop the window, since other threads may wait for its blocks.
     ///
     /// # Errors
     /// The image cannot say where its bytes are.
-    pub fn look(&self, range: Range<u64>, most: u64, window: &mut Window) -> Result<u64, Bad> {
-        window.clear();
-        (window.from, window.to) = (range.start, range.end);
-        match &self.overlay {
-            None => self.look_under(range, most, window),
-            Some(overlay) => self.look_over(overlay, range, most, window),
-        }
-    }
-
-    /// The same in the image alone, whose pieces come behind those that `window` has.
-    pub(super) fn look_under(
+    pub fn look_up(
         &self,
         range: Range<u64>,
         most: u64,
         window: &mut Window,
-    ) -> Result<u64, Bad> {
+    ) -> Result<u64, ReadFailure> {
+        window.clear();
+        (window.from, window.to) = (range.start, range.end);
+        match &self.overlay {
+            None => self.look_up_image(range, most, window),
+            Some(overlay) => self.look_up_overlay(overlay, range, most, window),
+        }
+    }
+
+    /// The same in the image alone. The pieces are added to those of `window`.
+    pub(super) fn look_up_image(
+        &self,
+        range: Range<u64>,
+        most: u64,
+        window: &mut Window,
+    ) -> Result<u64, ReadFailure> {
         let mut at = range.start;
         while at < range.end && at - range.start < most {
-            // Nobody is to wait for what will not be decoded.
+            // The blocks of the window will not be decoded, so no thread may go on waiting for them.
             let block = self.block(at).inspect_err(|_| window.clear())?;
             let len = (block.start + block.len).min(range.end) - at;
             let (from, skip) = (at, at - block.start);
@@ -186,13 +198,12 @@ impl Store {
                 Access::File(offset) => {
                     let len = len.min(most);
                     at = at.min(block.start + skip + len);
-                    let coming = Coming::File(offset + skip, len as usize, from);
-                    window.coming.push((window.pieces.len(), coming));
+                    window.push_pending(Pending::Stored(offset + skip, len as usize, from));
                     Piece::Zero(len)
                 }
-                Access::Whole => {
+                Access::Decode => {
                     let part = skip as usize..(skip + len) as usize;
-                    self.look_whole(block, part, window)
+                    self.look_up_block(block, part, window)
                 }
             };
             window.pieces.push(piece);
@@ -200,118 +211,128 @@ impl Store {
         Ok(at)
     }
 
-    /// A block of which more is needed than is wanted: all before it is decoded, or everything is compared.
-    fn look_whole(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
-        let stand_in = Piece::Zero(part.len() as u64);
-        let coming = match self.cache.find(block.start, part.end, true) {
-            Found::Ready(plain) => {
+    /// Looks up a block that has to be decoded, at least up to the end of `part`.
+    fn look_up_block(&self, block: Block, part: Range<usize>, window: &mut Window) -> Piece {
+        let placeholder = Piece::Zero(part.len() as u64);
+        let pending = match self.cache.look_up(block.start, part.end, true) {
+            Lookup::Hit(decoded) => {
                 self.metrics.hits.add(1);
-                return Piece::Data(plain, part);
+                return Piece::Data(decoded, part);
             }
-            Found::Coming(flight) => {
+            Lookup::Pending(pending) => {
                 self.metrics.waits.add(1);
-                Coming::Theirs(flight, part, block.start)
+                Pending::Other(pending, part, block.start)
             }
-            Found::Mine(lead) => {
+            Lookup::Miss(guard) => {
                 self.metrics.misses.add(1);
-                let flight = Arc::clone(lead.flight());
-                let front = match window.whole {
+                let pending = Arc::clone(guard.pending());
+                let prefix = match window.whole_blocks {
                     true => block.len as usize,
-                    // Where an overlay lies in between this part is not the last.
-                    false => self.front(&block, window.part_of(&block).1.end),
+                    // Where an overlay lies in between, this part of the block is not the last.
+                    false => self.prefix(&block, window.part_of(&block).1.end),
                 };
-                window.leads.push(Mutex::new(Some((block, front, lead))));
-                Coming::Mine(flight, part)
+                window.tasks.push(Mutex::new(Some((block, prefix, guard))));
+                Pending::Own(pending, part)
             }
         };
-        window.coming.push((window.pieces.len(), coming));
-        stand_in
+        window.push_pending(pending);
+        placeholder
     }
 
-    /// How many of a block's bytes to decode where the first `needed` are wanted.
-    fn front(&self, block: &Block, needed: usize) -> usize {
+    /// How many bytes of a block to decode where the first `needed` are requested.
+    fn prefix(&self, block: &Block, needed: usize) -> usize {
         let len = block.len as usize;
-        match self.image.has_front(block) {
-            true => self.cache.fronts().of(needed, len),
+        match self.image.has_prefix(block) {
+            true => self.cache.prefixes().length(needed, len),
             false => len,
         }
     }
 
-    fn block(&self, at: u64) -> Result<Block, Bad> {
-        self.image.block(at).map_err(|error| self.told(&error, at))
+    fn block(&self, at: u64) -> Result<Block, ReadFailure> {
+        self.image
+            .block(at)
+            .map_err(|error| self.report(&error, at))
     }
 
-    /// Brings what a window lacks, on the workers of `pool` and this thread.
+    /// Decodes and reads what a window lacks, on the workers of `pool` and this thread.
     ///
     /// # Errors
-    /// The first byte that is not to be had.
-    pub fn fill(&self, pool: &Pool, window: &mut Window) -> Result<(), Bad> {
-        self.decode(pool, &window.leads);
-        let mut bad = None;
-        // Only now, when nobody waits for this thread any more: two that waited for each other's blocks would wait for
-        // ever.
-        for (place, coming) in window.coming.drain(..) {
-            let there = match coming {
-                Coming::Mine(flight, part) => {
-                    let plain = flight.wait().as_ref();
-                    plain.map(|plain| Piece::Data(Arc::clone(plain), part))
-                }
-                Coming::Theirs(flight, part, start) => {
-                    let plain = self.theirs(&flight, start, part.end);
-                    plain.map(|plain| Piece::Data(plain, part))
-                }
-                Coming::File(offset, len, at) => self.read(offset, len, at),
-                Coming::Over(at, len) => self.read_over(at, len),
-            };
-            match there {
+    /// The first byte that cannot be read.
+    pub fn fill(&self, pool: &Pool, window: &mut Window) -> Result<(), ReadFailure> {
+        self.decode(pool, &window.tasks);
+        let mut failed = None;
+        // This comes after decoding, when no thread waits for this one any more: two threads that waited for each
+        // other's blocks would wait for ever.
+        for (place, pending) in window.pending.drain(..) {
+            match self.resolve(pending) {
                 Some(piece) => window.pieces[place] = piece,
                 None => {
-                    bad.get_or_insert(place);
+                    failed.get_or_insert(place);
                 }
             }
         }
-        window.leads.clear();
-        match bad {
+        window.tasks.clear();
+        match failed {
             None => Ok(()),
             Some(place) => {
                 let before = window.pieces[..place].iter().map(Piece::len).sum::<u64>();
                 let at = window.from + before;
-                Err(Bad { at })
+                Err(ReadFailure { at })
             }
         }
     }
 
-    /// A block that somebody else decodes, of which the first `len` bytes are needed.
-    pub(super) fn theirs(&self, flight: &Flight, start: u64, len: usize) -> Option<Arc<Plain>> {
-        let enough = |plain: &Arc<Plain>| plain.bytes().len() >= len;
-        let plain = flight.wait().clone().filter(enough);
-        plain.or_else(|| self.again(start, len))
+    /// Waits for a piece. Every block that this thread has to decode must be decoded.
+    fn resolve(&self, pending: Pending) -> Option<Piece> {
+        match pending {
+            Pending::Own(pending, part) => {
+                let block = pending.wait().as_ref()?;
+                Some(Piece::Data(Arc::clone(block), part))
+            }
+            Pending::Other(pending, part, start) => {
+                let block = self.wait_for(&pending, start, part.end)?;
+                Some(Piece::Data(block, part))
+            }
+            Pending::Stored(offset, len, at) => self.read_stored(offset, len, at),
+            Pending::Overlay(at, len) => self.read_overlay(at, len),
+        }
     }
 
-    /// A block that somebody else was to decode and did not, or less of it: it is damaged, or whoever it was had to
-    /// leave, or needed less.
-    fn again(&self, start: u64, len: usize) -> Option<Arc<Plain>> {
-        let lead = match self.cache.find(start, len, true) {
-            Found::Ready(plain) => return Some(plain),
-            Found::Coming(flight) => match flight.wait() {
-                Some(plain) if plain.bytes().len() >= len => return Some(Arc::clone(plain)),
-                // Who waits for one after the other may wait for ever.
+    /// Waits for a block that another thread decodes, of which the first `len` bytes are needed.
+    pub(super) fn wait_for(
+        &self,
+        pending: &PendingBlock,
+        start: u64,
+        len: usize,
+    ) -> Option<Arc<DecodedBlock>> {
+        let long_enough = |block: &Arc<DecodedBlock>| block.bytes().len() >= len;
+        let block = pending.wait().clone().filter(long_enough);
+        block.or_else(|| self.retry(start, len))
+    }
+
+    /// Decodes a block after another thread did not, or decoded too little of it.
+    fn retry(&self, start: u64, len: usize) -> Option<Arc<DecodedBlock>> {
+        let guard = match self.cache.look_up(start, len, true) {
+            Lookup::Hit(block) => return Some(block),
+            Lookup::Pending(pending) => match pending.wait() {
+                Some(block) if block.bytes().len() >= len => return Some(Arc::clone(block)),
+                // Waiting for one thread after the other could take for ever.
                 _ => None,
             },
-            Found::Mine(lead) => Some(lead),
+            Lookup::Miss(guard) => Some(guard),
         };
         let block = self.block(start).ok()?;
         let mut decoder = self.decoder();
-        let plain = self.decode_one(&mut decoder, &block, block.len as usize);
+        let decoded = self.decode_one(&mut decoder, &block, block.len as usize);
         self.decoders().push(decoder);
-        let plain = Arc::new(plain?);
-        if let Some(lead) = lead {
-            lead.land(Arc::clone(&plain));
+        let decoded = Arc::new(decoded?);
+        if let Some(guard) = guard {
+            guard.complete(Arc::clone(&decoded));
         }
-        Some(plain)
+        Some(decoded)
     }
 
-    /// Decodes blocks that are not there yet and that nobody decodes, and waits for none.
+    /// Decodes the blocks of a range that are neither decoded nor pending. It waits for no other thread.
     pub fn prefetch(&self, pool: &Pool, range: Range<u64>, window: &mut Window) {
         window.clear();
         let mut at = range.start;
@@ -320,91 +341,95 @@ impl Store {
                 break;
             };
             at = block.start + block.len;
-            if let Access::Whole = block.access()
-                && !self.is_over(&block)
+            if let Access::Decode = block.access()
+                && !self.is_overwritten(&block)
                 && let len = block.len as usize
-                && let Found::Mine(lead) = self.cache.find(block.start, len, false)
+                && let Lookup::Miss(guard) = self.cache.look_up(block.start, len, false)
             {
-                self.metrics.ahead.add(1);
-                window.leads.push(Mutex::new(Some((block, len, lead))));
+                self.metrics.prefetched.add(1);
+                window.tasks.push(Mutex::new(Some((block, len, guard))));
             }
         }
-        self.decode(pool, &window.leads);
+        self.decode(pool, &window.tasks);
         window.clear();
     }
 
-    fn decode(&self, pool: &Pool, leads: &[Task]) {
-        self.decode_each(pool, leads.len(), |number| &leads[number], |_, _, _| ());
+    fn decode(&self, pool: &Pool, tasks: &[DecodeTask]) {
+        self.decode_each(pool, tasks.len(), |number| &tasks[number], |_, _, _| ());
     }
 
-    /// Decodes `count` blocks, of which `lead` gives each by its number. `ready` is called with the number of each that
-    /// could be decoded, on the thread that has, before anybody else gets it: if it panics nobody does.
+    /// Decodes `count` blocks, which `task` gives by number. For each decoded block `ready` is called with its number,
+    /// on the thread that decoded it and before any other thread sees the block. If `ready` panics, none does.
     pub(super) fn decode_each<'a>(
         &self,
         pool: &Pool,
         count: usize,
-        lead: impl Fn(usize) -> &'a Task + Sync,
-        ready: impl Fn(usize, &Block, &Plain) + Sync,
+        task: impl Fn(usize) -> &'a DecodeTask + Sync,
+        ready: impl Fn(usize, &Block, &DecodedBlock) + Sync,
     ) {
         let done = self.rounds.run(pool, count as u32, &|_, items| {
             let mut decoder = self.decoder();
             for number in items.start as usize..items.end as usize {
-                let taken = lead(number).lock();
-                let taken = taken.unwrap_or_else(PoisonError::into_inner).take();
-                if let Some((block, front, lead)) = taken
-                    && let Some(plain) = self.decode_one(&mut decoder, &block, front)
+                let taken = unpoisoned(task(number).lock()).take();
+                if let Some((block, prefix, guard)) = taken
+                    && let Some(decoded) = self.decode_one(&mut decoder, &block, prefix)
                 {
-                    ready(number, &block, &plain);
-                    lead.land(Arc::new(plain));
+                    ready(number, &block, &decoded);
+                    guard.complete(Arc::new(decoded));
                 }
             }
             self.decoders().push(decoder);
         });
         if let Err(panic) = done {
             self.faults
-                .tell(format_args!("a block could not be decoded: {panic}"));
-            // Those that had not begun were skipped. Dropped, they tell those who wait, this thread among them.
+                .report(format_args!("a block could not be decoded: {panic}"));
+            // Tasks that had not begun were skipped. Their guards are dropped, so that no thread waits for them.
             for number in 0..count {
-                let left = lead(number).lock();
-                drop(left.unwrap_or_else(PoisonError::into_inner).take());
+                drop(unpoisoned(task(number).lock()).take());
             }
         }
     }
 
-    fn decode_one(&self, decoder: &mut Decoder, block: &Block, front: usize) -> Option<Plain> {
-        let mut plain = self.cache.buffer(front, block.len as usize);
-        let done = self.image.read_front(decoder, block, plain.bytes_mut());
+    fn decode_one(
+        &self,
+        decoder: &mut Decoder,
+        block: &Block,
+        prefix: usize,
+    ) -> Option<DecodedBlock> {
+        let mut decoded = self.cache.buffer(prefix, block.len as usize);
+        let done = self.image.read_prefix(decoder, block, decoded.bytes_mut());
         match done {
             Ok(()) => {
-                if (front as u64) < block.len {
-                    self.cache.fronts().made(front, block.len as usize);
+                if (prefix as u64) < block.len {
+                    let prefixes = self.cache.prefixes();
+                    prefixes.count_decoded(prefix, block.len as usize);
                 }
-                Some(plain)
+                Some(decoded)
             }
             Err(error) => {
-                self.told(&error, block.start);
+                self.report(&error, block.start);
                 None
             }
         }
     }
 
-    /// Bytes that lie in the file as they are, and in the image from byte `at` on.
-    pub(super) fn read(&self, offset: u64, len: usize, at: u64) -> Option<Piece> {
-        let mut plain = self.cache.buffer(len, len);
-        let error = match self.image.file().read(offset, plain.bytes_mut()) {
-            Ok(got) if got == len => return Some(Piece::Data(Arc::new(plain), 0..len)),
-            Ok(_) => self.image.wrong(at, Fault::Cut),
+    /// Reads bytes that are stored as they are, and that begin at byte `at` of the image.
+    pub(super) fn read_stored(&self, offset: u64, len: usize, at: u64) -> Option<Piece> {
+        let mut bytes = self.cache.buffer(len, len);
+        let error = match self.image.file().read(offset, bytes.bytes_mut()) {
+            Ok(got) if got == len => return Some(Piece::Data(Arc::new(bytes), 0..len)),
+            Ok(_) => self.image.block_error(at, Fault::Cut),
             Err(error) => error,
         };
-        self.told(&error, at);
+        self.report(&error, at);
         None
     }
 
-    /// Tells of a fault and counts it.
-    pub(crate) fn told(&self, error: &Error, at: u64) -> Bad {
+    /// Logs and counts an error.
+    pub(crate) fn report(&self, error: &Error, at: u64) -> ReadFailure {
         self.metrics.bad.add(1);
-        self.faults.tell(error);
-        Bad { at }
+        self.faults.report(error);
+        ReadFailure { at }
     }
 
     fn decoder(&self) -> Decoder {
@@ -412,15 +437,15 @@ impl Store {
         spare.unwrap_or_default()
     }
 
-    fn decoders(&self) -> std::sync::MutexGuard<'_, Vec<Decoder>> {
-        self.decoders.lock().unwrap_or_else(PoisonError::into_inner)
+    fn decoders(&self) -> MutexGuard<'_, Vec<Decoder>> {
+        unpoisoned(self.decoders.lock())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::Place;
+    use crate::block::Place;
 
     use std::path::Path;
 
@@ -435,26 +460,27 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_blocks_that_a_panic_left() {
+    fn no_thread_waits_for_blocks_that_a_panic_left() {
         let (image, pool) = (frames(), Pool::new(1).unwrap());
         let store = Store::new(Arc::clone(&image), 0, Rounds::plain(1));
         let mut window = Window::default();
-        store.look(0..image.size(), u64::MAX, &mut window).unwrap();
-        let leads = &window.leads;
-        assert!(leads.len() > 1, "{window:?}");
-        let falls =
-            |number: usize, _: &Block, _: &Plain| assert!(number > 0, "the first one falls");
-        store.decode_each(&pool, leads.len(), |number| &leads[number], falls);
-        for (_, coming) in &window.coming {
-            let Coming::Mine(flight, _) = coming else {
-                panic!("{coming:?}");
+        store
+            .look_up(0..image.size(), u64::MAX, &mut window)
+            .unwrap();
+        let tasks = &window.tasks;
+        assert!(tasks.len() > 1, "{window:?}");
+        let panics = |number: usize, _: &Block, _: &DecodedBlock| assert!(number > 0, "the first");
+        store.decode_each(&pool, tasks.len(), |number| &tasks[number], panics);
+        for (_, piece) in &window.pending {
+            let Pending::Own(pending, _) = piece else {
+                panic!("{piece:?}");
             };
-            assert!(flight.get().is_some());
+            assert!(pending.get().is_some());
         }
     }
 
     #[test]
-    fn who_leaves_without_decoding_leaves_it_to_those_who_wait() {
+    fn blocks_of_a_window_that_is_cleared_are_decoded_by_those_who_wait() {
         let image = frames();
         let store = Store::new(Arc::clone(&image), 1 << 20, Rounds::plain(1));
         let pool = Pool::new(1).unwrap();
@@ -463,17 +489,17 @@ mod tests {
         while !matches!(image.block(at).unwrap().place, Place::Packed { .. }) {
             at += image.block(at).unwrap().len;
         }
-        store.look(at..at + 1, 1, &mut first).unwrap();
-        store.look(at..at + 1, 1, &mut second).unwrap();
+        store.look_up(at..at + 1, 1, &mut first).unwrap();
+        store.look_up(at..at + 1, 1, &mut second).unwrap();
         assert_eq!(store.metrics().waits.get(), 1);
         first.clear();
         store.fill(&pool, &mut second).unwrap();
         let mut wanted = [0];
         image.read_at(&mut Decoder::new(), at, &mut wanted).unwrap();
-        let [Piece::Data(plain, part)] = second.pieces() else {
+        let [Piece::Data(block, part)] = second.pieces() else {
             panic!("{second:?}");
         };
-        assert_eq!(plain.bytes()[part.clone()], wanted);
+        assert_eq!(block.bytes()[part.clone()], wanted);
     }
 
     /// One block of a codec, and what is in it.
@@ -509,7 +535,7 @@ mod tests {
         };
         let parts = [0..4096, 8192..12_288, 40_960..65_536];
         for part in parts.clone() {
-            store.look_under(part, u64::MAX, &mut window).unwrap();
+            store.look_up_image(part, u64::MAX, &mut window).unwrap();
         }
         store.fill(&pool, &mut window).unwrap();
         let mut blocks = Vec::new();
@@ -522,18 +548,18 @@ mod tests {
             blocks.push(Arc::clone(block));
         }
         assert!(blocks.iter().all(|block| Arc::ptr_eq(block, &blocks[0])));
-        assert_eq!(store.cache().fronts().made_total(), 0);
+        assert_eq!(store.cache().prefixes().decoded_total(), 0);
     }
 
     #[test]
-    fn who_needs_more_than_the_front_of_a_block_gets_it() {
+    fn more_than_the_prefix_of_a_block_can_be_read() {
         let pool = Pool::new(1).unwrap();
         for (codec, budget) in [(&LZ4, 0), (&LZ4, 1 << 20), (&ZSTD, 0), (&ZSTD, 1 << 20)] {
             let (image, plain) = one_block(codec);
             let store = Store::new(Arc::clone(&image), budget, Rounds::plain(1));
             let windows = [0..10, 5000..5001, 65_000..65_536, 0..10].map(|range| {
                 let mut window = Window::default();
-                store.look(range.clone(), u64::MAX, &mut window).unwrap();
+                store.look_up(range.clone(), u64::MAX, &mut window).unwrap();
                 (range, window)
             });
             for (number, (range, mut window)) in windows.into_iter().enumerate() {
@@ -543,16 +569,19 @@ mod tests {
                 };
                 let wanted = &plain[range.start as usize..range.end as usize];
                 assert_eq!(block.bytes()[part.clone()], *wanted, "{range:?}");
-                let front = if number == 0 || number == 3 {
+                let prefix = if number == 0 || number == 3 {
                     4096
                 } else {
                     65_536
                 };
-                assert_eq!(block.bytes().len(), front, "{range:?}");
+                assert_eq!(block.bytes().len(), prefix, "{range:?}");
             }
-            let fronts = store.cache().fronts();
+            let prefixes = store.cache().prefixes();
             let kept = u64::from(budget > 0);
-            assert_eq!((fronts.made_total(), fronts.again_total()), (1, kept));
+            assert_eq!(
+                (prefixes.decoded_total(), prefixes.extended_total()),
+                (1, kept)
+            );
         }
     }
 }

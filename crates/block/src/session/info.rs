@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::overlay::{OverlayInfo, overlay_info};
 use super::{SessionError, open};
+use crate::block::Place;
 use crate::format::Format;
-use crate::image::Place;
+use crate::hash::Hash;
 use crate::pack::Packed;
-use crate::tree::Hash;
 
 /// What there is to know of an image without decoding it. `Display` is for people, some lines; `Serialize` for
 /// programs.
@@ -103,7 +103,7 @@ pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, Sess
                 at += len;
                 continue;
             }
-            Place::Plain { .. } => ("none", len),
+            Place::Stored { .. } => ("none", len),
             Place::Packed { codec, packed, .. } => (codec.name, packed.into()),
         };
         let used = codecs.entry(codec).or_default();

@@ -33,7 +33,7 @@ use crate::format::{Format, RAW, foreign};
 use crate::image::Image;
 use crate::merged::Merged;
 use crate::overlay::{Base, Overlay, is_overlay};
-use crate::units::Trouble;
+use crate::units::FirstError;
 
 pub use error::SessionError;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
@@ -49,7 +49,7 @@ pub use verify::{Verified, VerifySession, verify};
 fn stream<S, Src, Snk>(
     runtime: &Runtime,
     options: Options<'_>,
-    (trouble, count): (&Trouble, &ByteCount),
+    (first_error, count): (&FirstError, &ByteCount),
     (source, service, sink): (Src, S, Snk),
 ) -> Result<Report, SessionError>
 where
@@ -64,7 +64,7 @@ where
         .named("units", "blocks")
         .counting(count)
         .into(sink)
-        .map_err(|error| match (&error, trouble.take()) {
+        .map_err(|error| match (&error, first_error.take()) {
             (StreamError::Unit { .. }, Some(cause)) => cause.into(),
             _ => error.into(),
         })

@@ -9,8 +9,8 @@ use evener_runtime::quantity::Size;
 use serde::Serialize;
 
 use super::SessionError;
-use crate::overlay::{About, is_overlay};
-use crate::tree::Hash;
+use crate::hash::Hash;
+use crate::overlay::{OverlaySummary, is_overlay};
 
 /// What there is to know of an overlay. `Display` is for people, some lines; `Serialize` for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ pub(super) fn overlay_info(input: &OsStr) -> Result<Option<OverlayInfo>, Session
     if !found.is_file() || !begins().unwrap_or(false) {
         return Ok(None);
     }
-    let about = About::of(path)?;
+    let about = OverlaySummary::of(path)?;
     Ok(Some(OverlayInfo {
         name: one_line(&input.to_string_lossy()),
         format: "overlay",

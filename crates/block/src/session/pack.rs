@@ -150,10 +150,10 @@ impl PackSession {
         runtime: &Runtime,
         options: Options<'_>,
     ) -> Result<(Packed, Report), SessionError> {
-        let (trouble, told) = (self.service.trouble(), self.sink.told());
+        let (first_error, told) = (self.service.first_error(), self.sink.told());
         let count = self.sink.count();
         let parts = (self.source, self.service, self.sink);
-        let report = stream(runtime, options, (&trouble, &count), parts)?;
+        let report = stream(runtime, options, (&first_error, &count), parts)?;
         Ok((told(), report))
     }
 }

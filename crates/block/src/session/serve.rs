@@ -16,14 +16,14 @@ use crate::format::Format;
 use crate::image::Image;
 use crate::nbd::{self, Address, Listener, OnStatus};
 use crate::overlay::{Base, Overlay};
-use crate::serve::{Site, Store};
+use crate::serve::{ServeContext, Store};
 use crate::units::{DECODING, work};
 
 /// Bytes of decoded blocks that are kept unless others are asked for.
 pub const DEFAULT_CACHE: u64 = 64 << 20;
 /// Bytes ahead of a sequential reader where nothing else is asked for: so many that a reader which takes turns with its
 /// own work finds the next request decoded, and little beside the cache.
-const AUTO_AHEAD: u64 = 2 << 20;
+const AUTO_READ_AHEAD: u64 = 2 << 20;
 
 /// How an image is served.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct ServeOptions {
     /// Bytes of decoded blocks that are kept.
     pub cache: u64,
     /// What is decoded before it is asked for.
-    pub ahead: ReadAhead,
+    pub read_ahead: ReadAhead,
     /// How blocks are decoded that are needed at once.
     pub plan: Choice,
 }
@@ -72,7 +72,7 @@ impl ReadAhead {
     /// Never more than a quarter of the cache, so that it does not push out what is in use.
     pub(super) fn limit(self, cache: u64) -> u64 {
         let wanted = match self {
-            ReadAhead::Auto => AUTO_AHEAD,
+            ReadAhead::Auto => AUTO_READ_AHEAD,
             ReadAhead::Off => 0,
             ReadAhead::Bytes(bytes) => bytes,
         };
@@ -102,7 +102,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 
 /// An image that can be served: clients may connect, and wait until it runs.
 pub struct ServeSession {
-    site: Site,
+    context: ServeContext,
     listener: Listener,
     metrics: Option<Listener>,
 }
@@ -121,13 +121,13 @@ pub struct Served {
     /// How blocks were decoded that were needed at once, by how many they were.
     pub loads: Vec<LoadReport>,
     /// Blocks that were decoded before they were asked for.
-    pub ahead: u64,
+    pub prefetched: u64,
     /// How many of them were asked for then.
-    pub ahead_used: u64,
-    /// Blocks of which only the front was decoded.
-    pub fronts: u64,
+    pub prefetched_used: u64,
+    /// Blocks of which only the prefix was decoded.
+    pub prefixes: u64,
     /// How many of them were needed farther then.
-    pub fronts_again: u64,
+    pub prefixes_extended: u64,
 }
 
 impl Served {
@@ -139,10 +139,10 @@ impl Served {
             bytes: metrics.bytes.get(),
             written: metrics.written.get(),
             loads: store.rounds().report(),
-            ahead: metrics.ahead.get(),
-            ahead_used: store.cache().ahead_used(),
-            fronts: store.cache().fronts().made_total(),
-            fronts_again: store.cache().fronts().again_total(),
+            prefetched: metrics.prefetched.get(),
+            prefetched_used: store.cache().prefetched_used(),
+            prefixes: store.cache().prefixes().decoded_total(),
+            prefixes_extended: store.cache().prefixes().extended_total(),
         }
     }
 
@@ -154,13 +154,13 @@ impl Served {
             let why = load.decisions.iter();
             lines.extend(why.map(|decision| format!("  {decision}")));
         }
-        let (ahead, used) = (self.ahead, self.ahead_used);
+        let (prefetched, used) = (self.prefetched, self.prefetched_used);
         lines.push(format!(
-            "read ahead: {ahead} blocks, {used} of them asked for"
+            "read ahead: {prefetched} blocks, {used} of them requested then"
         ));
-        let (fronts, again) = (self.fronts, self.fronts_again);
+        let (prefixes, extended) = (self.prefixes, self.prefixes_extended);
         lines.push(format!(
-            "fronts alone: of {fronts} blocks, {again} of them needed farther then"
+            "prefixes: of {prefixes} blocks only a prefix was decoded, and more of {extended} of them was requested then"
         ));
         lines
     }
@@ -205,14 +205,14 @@ pub fn serve(
     let metrics = options.metrics.as_ref().map(listen).transpose()?;
     // Last, since it may be made.
     if let Some(path) = &options.overlay {
-        store = store.over(Overlay::open(path, &Base::of(&image)?)?);
+        store = store.with_overlay(Overlay::open(path, &Base::of(&image)?)?);
     }
     Ok(ServeSession {
         listener,
         metrics,
-        site: Site {
+        context: ServeContext {
             store,
-            ahead: options.ahead.limit(options.cache),
+            read_ahead: options.read_ahead.limit(options.cache),
             cancel,
         },
     })
@@ -241,23 +241,26 @@ impl ServeSession {
     ) -> Result<Served, SessionError> {
         let address = self.address().to_string();
         let metrics = self.metrics.as_ref();
-        let served = nbd::serve(&self.site, runtime, &self.listener, metrics, on_status)
+        let served = nbd::serve(&self.context, runtime, &self.listener, metrics, on_status)
             .map_err(|reason| SessionError::Listen { address, reason });
-        self.site.store.faults().close();
-        self.site.store.overlay().map_or(Ok(()), Overlay::close)?;
+        self.context.store.faults().close();
+        self.context
+            .store
+            .overlay()
+            .map_or(Ok(()), Overlay::close)?;
         served?;
-        Ok(Served::of(&self.site.store))
+        Ok(Served::of(&self.context.store))
     }
 }
 
 impl fmt::Display for ServeSession {
     /// A line: what is served, where, and how to connect.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let image = self.site.store.image();
+        let image = self.context.store.image();
         let (name, size) = (image.file().name(), Size(image.size()));
         let address = self.address();
         write!(f, "{name}: {size} at {address}; ")?;
-        if let Some(overlay) = self.site.store.overlay() {
+        if let Some(overlay) = self.context.store.overlay() {
             let (name, bytes) = (overlay.name(), Size(overlay.bytes()));
             write!(f, "written into {name}, which has {bytes} of it; ")?;
         }

@@ -12,8 +12,8 @@ use super::serve::{ReadAhead, Served, store};
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
-use crate::serve::Site;
-use crate::ublk::{self, Device, Wanted};
+use crate::serve::ServeContext;
+use crate::ublk::{self, Device, DeviceSpec};
 
 /// Requests that may be under way in a queue unless others are asked for.
 pub const DEFAULT_DEPTH: u16 = 128;
@@ -34,7 +34,7 @@ pub struct DiskOptions {
     /// Bytes of decoded blocks that are kept.
     pub cache: u64,
     /// What is decoded before it is asked for.
-    pub ahead: ReadAhead,
+    pub read_ahead: ReadAhead,
     /// How blocks are decoded that are needed at once.
     pub plan: Choice,
 }
@@ -55,8 +55,8 @@ pub struct Disk {
     pub size: u64,
     /// The number of the device.
     pub id: u32,
-    /// Whether it was taken over from another server.
-    pub taken: bool,
+    /// Whether it was recovered over from another server.
+    pub recovered: bool,
 }
 
 /// Opens `input`. `cancel` ends the session.
@@ -87,9 +87,9 @@ impl DiskSession {
         started: impl FnOnce(&Disk),
     ) -> Result<Served, SessionError> {
         let options = &self.options;
-        let wanted = match options.recover {
-            Some(id) => Wanted::Old(id),
-            None => Wanted::New {
+        let spec = match options.recover {
+            Some(id) => DeviceSpec::Existing(id),
+            None => DeviceSpec::New {
                 queues: options
                     .queues
                     .unwrap_or(runtime.pool().workers().min(AUTO_QUEUES) as u16),
@@ -98,32 +98,32 @@ impl DiskSession {
         };
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
-        let site = Site {
+        let context = ServeContext {
             store: store(self.image, options.cache, runtime, options.plan.clone())?,
-            ahead: options.ahead.limit(options.cache),
+            read_ahead: options.read_ahead.limit(options.cache),
             cancel: self.cancel,
         };
         // Last, since a device that is made stays if something fails after it.
-        let device = Device::open(site.store.image(), wanted)?;
-        let served = ublk::serve(&site, runtime, device, |device| {
+        let device = Device::open(context.store.image(), spec)?;
+        let served = ublk::serve(&context, runtime, device, |device| {
             started(&Disk {
                 name,
                 size,
                 id: device.id(),
-                taken: device.is_taken(),
+                recovered: device.is_recovered(),
             });
         });
-        site.store.faults().close();
+        context.store.faults().close();
         served?;
-        Ok(Served::of(&site.store))
+        Ok(Served::of(&context.store))
     }
 }
 
 impl fmt::Display for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, size, id) = (&self.name, Size(self.size), self.id);
-        let taken = if self.taken { ", taken over" } else { "" };
-        write!(f, "{name}: {size} at /dev/ublkb{id}{taken}")
+        let suffix = if self.recovered { ", taken over" } else { "" };
+        write!(f, "{name}: {size} at /dev/ublkb{id}{suffix}")
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
             recover: Some(u32::MAX),
             format: None,
             cache: 0,
-            ahead: ReadAhead::Off,
+            read_ahead: ReadAhead::Off,
             plan: "farm".parse().unwrap(),
         };
         let runtime = Runtime::builder().workers(1).memory(false).build().unwrap();

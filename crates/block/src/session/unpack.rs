@@ -61,9 +61,9 @@ impl UnpackSession {
     /// # Errors
     /// What could not be read, decoded or written; above all a block that is not what was packed.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, SessionError> {
-        let (trouble, count) = (self.service.trouble(), self.sink.count());
+        let (first_error, count) = (self.service.first_error(), self.sink.count());
         let parts = (self.source, self.service, self.sink);
-        stream(runtime, options, (&trouble, &count), parts)
+        stream(runtime, options, (&first_error, &count), parts)
     }
 }
 

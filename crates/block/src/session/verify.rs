@@ -10,12 +10,13 @@ use evener_runtime::stream::Report;
 use serde::Serialize;
 
 use super::{Options, SessionError, open, stream};
-use crate::check::{Bad, BlockSource, CheckSink, Decode, Kind, Purpose};
+use crate::block::Check;
+use crate::check::{BadBlock, BlockSource, CheckSink, Decode, Kind, Purpose};
 use crate::error::Error;
 use crate::format::Format;
-use crate::image::{Check, Image};
+use crate::hash::{Hash, Root};
+use crate::image::Image;
 use crate::merged::Merged;
-use crate::tree::{Hash, Root};
 
 /// An image that can be verified.
 pub struct VerifySession {
@@ -36,7 +37,7 @@ pub struct Verified {
     /// Good blocks by what they were compared with; `nothing` are those that could only be decoded.
     pub checked: BTreeMap<&'static str, u64>,
     /// Bad blocks, at most ten thousand.
-    pub bad: Vec<Bad>,
+    pub bad: Vec<BadBlock>,
     /// How many there are.
     pub bad_count: u64,
     /// The hash over all of the image, as it says itself.
@@ -80,11 +81,11 @@ impl VerifySession {
         runtime: &Runtime,
         options: Options<'_>,
     ) -> Result<(Verified, Report), SessionError> {
-        let (trouble, findings) = (self.service.trouble(), self.service.findings());
+        let (first_error, findings) = (self.service.first_error(), self.service.findings());
         let sink = CheckSink::default();
         let count = sink.count.clone();
         let parts = (self.source, self.service, sink);
-        let report = stream(runtime, options, (&trouble, &count), parts)?;
+        let report = stream(runtime, options, (&first_error, &count), parts)?;
         self.image.file().unchanged()?;
         let root = self.image.root();
         let computed = match report.cancelled {
@@ -149,7 +150,7 @@ const LISTED: usize = 20;
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for bad in self.bad.iter().take(LISTED) {
-            let Bad { at, len, what, .. } = bad;
+            let BadBlock { at, len, what, .. } = bad;
             writeln!(
                 f,
                 "{}: bytes {at} to {}: the block {what}",

@@ -1,6 +1,6 @@
 //! The numbers and layouts of the driver, as in `linux/ublk_cmd.h`.
 
-/// What commands to the control device do, as ioctl codes: direction, size of [`Command`], type `u`, number.
+/// Commands to the control device, as ioctl codes: direction, size of [`Command`], type `u`, number.
 pub mod control {
     pub const GET_DEV_INFO: u32 = super::code(super::READ, 0x02, super::COMMAND);
     pub const ADD_DEV: u32 = super::code(super::READ | super::WRITE, 0x04, super::COMMAND);
@@ -15,14 +15,14 @@ pub mod control {
     pub const DEL_DEV_ASYNC: u32 = super::code(super::READ, 0x14, super::COMMAND);
 }
 
-/// What commands to the device of a queue do.
+/// Commands of a queue.
 pub mod queue {
     pub const FETCH: u32 = super::code(super::READ | super::WRITE, 0x20, super::IO_COMMAND);
     pub const COMMIT_AND_FETCH: u32 =
         super::code(super::READ | super::WRITE, 0x21, super::IO_COMMAND);
 }
 
-/// What a request wants, the lowest 8 bits of [`Descriptor::flags`].
+/// What a request asks for: the lowest 8 bits of [`Descriptor::flags`].
 pub mod op {
     pub const READ: u32 = 0;
     pub const WRITE: u32 = 1;
@@ -38,18 +38,18 @@ pub mod feature {
     pub const USER_COPY: u64 = 1 << 7;
 }
 
-/// [`DeviceInfo::state`]: somebody serves it.
+/// [`DeviceInfo::state`]: a server serves it.
 pub const LIVE: u16 = 1;
 
-/// Bytes of a sector, in which the driver counts.
+/// Bytes of a sector, the driver's unit.
 pub const SECTOR: u64 = 512;
-/// Most requests of a queue.
+/// The most requests of a queue.
 pub const MAX_DEPTH: u16 = 4096;
-/// Most queues.
+/// The most queues.
 pub const MAX_QUEUES: u16 = 4096;
 /// A device of any number.
 pub const ANY_DEVICE: u32 = u32::MAX;
-/// In commands that are to no queue.
+/// The queue of commands that concern none.
 pub const NO_QUEUE: u16 = u16::MAX;
 
 const WRITE: u32 = 1;
@@ -71,7 +71,7 @@ pub fn buffer(queue: u16, tag: u16, at: u64) -> u64 {
 }
 
 /// Where in the character device the descriptors of a queue of `depth` requests lie: offset and length.
-pub fn descriptors(queue: u16, depth: u16, page: u64) -> (u64, usize) {
+pub fn descriptors_at(queue: u16, depth: u16, page: u64) -> (u64, usize) {
     let bytes = |depth: u16| (u64::from(depth) * Descriptor::SIZE as u64).next_multiple_of(page);
     (u64::from(queue) * bytes(MAX_DEPTH), bytes(depth) as usize)
 }
@@ -80,7 +80,7 @@ pub fn descriptors(queue: u16, depth: u16, page: u64) -> (u64, usize) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     pub device: u32,
-    /// The first of its inline words, the only one there is.
+    /// Its inline data.
     pub word: u64,
 }
 
@@ -99,7 +99,7 @@ impl Command {
     }
 }
 
-/// `struct ublksrv_io_cmd`, with no address, as the driver wants it where the server copies.
+/// `struct ublksrv_io_cmd`, without an address, as it has to be where the server copies the bytes.
 pub fn io_command(queue: u16, tag: u16, result: i32) -> [u8; IO_COMMAND as usize] {
     let mut bytes = [0; IO_COMMAND as usize];
     bytes[0..2].copy_from_slice(&queue.to_ne_bytes());
@@ -108,7 +108,7 @@ pub fn io_command(queue: u16, tag: u16, result: i32) -> [u8; IO_COMMAND as usize
     bytes
 }
 
-/// `struct ublksrv_ctrl_dev_info`, as far as it is of use here.
+/// `struct ublksrv_ctrl_dev_info`, the fields used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceInfo {
     pub queues: u16,
@@ -120,8 +120,8 @@ pub struct DeviceInfo {
     /// The process that serves it, or did.
     pub server: i32,
     pub features: u64,
-    /// What the server wants to remember; the driver does not look at it.
-    pub note: u64,
+    /// Flags of the server (`ublksrv_flags`), which the driver keeps and does not read.
+    pub server_flags: u64,
 }
 
 impl DeviceInfo {
@@ -136,7 +136,7 @@ impl DeviceInfo {
         bytes[12..16].copy_from_slice(&self.device.to_ne_bytes());
         bytes[16..20].copy_from_slice(&self.server.to_ne_bytes());
         bytes[24..32].copy_from_slice(&self.features.to_ne_bytes());
-        bytes[32..40].copy_from_slice(&self.note.to_ne_bytes());
+        bytes[32..40].copy_from_slice(&self.server_flags.to_ne_bytes());
         bytes
     }
 
@@ -149,15 +149,15 @@ impl DeviceInfo {
             device: u32::from_ne_bytes(at(bytes, 12)),
             server: i32::from_ne_bytes(at(bytes, 16)),
             features: u64::from_ne_bytes(at(bytes, 24)),
-            note: u64::from_ne_bytes(at(bytes, 32)),
+            server_flags: u64::from_ne_bytes(at(bytes, 32)),
         }
     }
 }
 
-/// `struct ublk_params` with nothing but `struct ublk_param_basic`: a disk that cannot be written.
+/// `struct ublk_params` with only `struct ublk_param_basic`: a disk that cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Bytes that are best read at once, as a power of two.
+    /// log2 of the best size of a request, in bytes.
     pub best_shift: u8,
     /// Sectors of the largest request.
     pub request: u32,
@@ -169,12 +169,12 @@ impl Params {
     pub const SIZE: usize = 40;
     const BASIC: u32 = 1;
     const READ_ONLY: u32 = 1;
-    /// Blocks that can be read by themselves, of 512 bytes, and those that hardware with pages would have.
+    /// log2 of the logical block size, 512 bytes, and of the physical one, a page.
     const LOGICAL_SHIFT: u8 = 9;
     const PHYSICAL_SHIFT: u8 = 12;
 
     pub fn bytes(&self) -> [u8; Self::SIZE] {
-        let mut bytes = Self::asked();
+        let mut bytes = Self::request_bytes();
         bytes[4..8].copy_from_slice(&Self::BASIC.to_ne_bytes());
         bytes[8..12].copy_from_slice(&Self::READ_ONLY.to_ne_bytes());
         bytes[12] = Self::LOGICAL_SHIFT;
@@ -186,8 +186,8 @@ impl Params {
         bytes
     }
 
-    /// What to hand over when they are to be had: only how many bytes there is room for.
-    pub fn asked() -> [u8; Self::SIZE] {
+    /// What GET_PARAMS is called with: only the size of the structure.
+    pub fn request_bytes() -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[0..4].copy_from_slice(&(Self::SIZE as u32).to_ne_bytes());
         bytes
@@ -258,9 +258,9 @@ mod tests {
             buffer(3, 127, 524_287),
             0x8000_0000 + (3 << 41) + (127 << 25) + 524_287
         );
-        assert_eq!(descriptors(0, 128, 4096), (0, 4096));
-        assert_eq!(descriptors(2, 171, 4096), (2 * 98_304, 8192));
-        assert_eq!(descriptors(1, 4096, 65_536), (131_072, 131_072));
+        assert_eq!(descriptors_at(0, 128, 4096), (0, 4096));
+        assert_eq!(descriptors_at(2, 171, 4096), (2 * 98_304, 8192));
+        assert_eq!(descriptors_at(1, 4096, 65_536), (131_072, 131_072));
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
             device: 7,
             server: 4711,
             features: feature::USER_COPY,
-            note: u64::MAX - 1,
+            server_flags: u64::MAX - 1,
         };
         assert_eq!(DeviceInfo::parse(&info.bytes()), info);
         let params = Params {

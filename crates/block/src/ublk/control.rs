@@ -1,4 +1,4 @@
-//! The control device: devices made, described, started, taken over and removed.
+//! The control device: it creates, describes, starts, recovers and removes devices.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,22 +11,23 @@ use super::error::Error;
 use super::ring::ControlRing;
 
 const CONTROL: &str = "/dev/ublk-control";
-/// What every device has: bytes are copied by the server, and another server may take over and is asked again.
+/// The features of every device: the server copies bytes, and another server can recover the device and gets its
+/// requests again.
 pub const FEATURES: u64 = feature::IOCTL_ENCODE
     | feature::USER_COPY
     | feature::USER_RECOVERY
     | feature::USER_RECOVERY_REISSUE;
-/// `ENOTSUPP`, which the kernel keeps to itself and some drivers do not.
+/// `ENOTSUPP`. It is internal to the kernel, but some drivers return it.
 const ENOTSUPP: i32 = 524;
 
 /// The control device.
 pub struct Control(ControlRing);
 
 impl Control {
-    /// Opens it and looks whether the driver can do what it takes.
+    /// Opens it and checks what the driver supports.
     ///
     /// # Errors
-    /// There is no driver, it is too old, or it is not for this user.
+    /// There is no driver, it is too old, or this user may not use it.
     pub fn open() -> Result<Control, Error> {
         let device = OpenOptions::new().read(true).write(true).open(CONTROL);
         let device = device.map_err(|error| match error.kind() {
@@ -57,7 +58,7 @@ impl Control {
         }
     }
 
-    /// Makes a device, of any number, and says what it has become.
+    /// Creates a device and returns its description.
     pub fn add(&mut self, wanted: &DeviceInfo) -> Result<DeviceInfo, Error> {
         let mut bytes = wanted.bytes();
         let made = self.run(control::ADD_DEV, wanted.device, 0, &mut bytes);
@@ -71,22 +72,22 @@ impl Control {
         }
     }
 
-    /// Says what disk a device is.
+    /// Sets the parameters of a device.
     pub fn set_params(&mut self, id: u32, params: &Params) -> Result<(), Error> {
         let mut bytes = params.bytes();
         let done = self.run(control::SET_PARAMS, id, 0, &mut bytes);
         done.map_err(failed(id, "setting its size"))
     }
 
-    /// What disk a device is.
+    /// The parameters of a device.
     pub fn params(&mut self, id: u32) -> Result<Params, Error> {
-        let mut bytes = Params::asked();
+        let mut bytes = Params::request_bytes();
         let done = self.run(control::GET_PARAMS, id, 0, &mut bytes);
         done.map_err(failed(id, "asking for its size"))?;
         Ok(Params::parse(&bytes))
     }
 
-    /// What there is to know about a device.
+    /// The description of a device.
     pub fn info(&mut self, id: u32) -> Result<DeviceInfo, Error> {
         let mut bytes = [0; DeviceInfo::SIZE];
         match self.run(control::GET_DEV_INFO, id, 0, &mut bytes) {
@@ -108,13 +109,13 @@ impl Control {
         }
     }
 
-    /// Makes the disk of a new device appear. All its queues must have been fetched from.
+    /// Makes the disk of a new device appear. All requests of all its queues must have been fetched.
     pub fn start(&mut self, id: u32) -> Result<(), Error> {
         let done = self.run(control::START_DEV, id, own_id(), &mut []);
         done.map_err(failed(id, "starting it"))
     }
 
-    /// Begins to take a device over. `false`: its last server has not ended yet, or there is one.
+    /// Begins to recover a device. `false`: its last server has not ended yet.
     pub fn start_recovery(&mut self, id: u32) -> Result<bool, Error> {
         match self.run(control::START_RECOVERY, id, 0, &mut []) {
             Ok(()) => Ok(true),
@@ -124,22 +125,22 @@ impl Control {
         }
     }
 
-    /// Lets requests come again to a device that was taken over. All its queues must have been fetched from.
+    /// Ends the recovery of a device, which gets requests again. All requests of all its queues must have been fetched.
     pub fn end_recovery(&mut self, id: u32) -> Result<(), Error> {
         let done = self.run(control::END_RECOVERY, id, own_id(), &mut []);
         done.map_err(failed(id, "taking it over"))
     }
 
-    /// Takes the disk of a device away, and ends all commands of its queues.
+    /// Removes the disk of a device, and ends all commands of its queues.
     pub fn stop(&mut self, id: u32) -> Result<(), Error> {
         let done = self.run(control::STOP_DEV, id, 0, &mut []);
         done.map_err(failed(id, "stopping it"))
     }
 
-    /// Removes a device. If its disk is still in use somewhere, its number is free when that ends.
+    /// Removes a device. Its number becomes free when its disk is no longer in use.
     pub fn delete(&mut self, id: u32) -> Result<(), Error> {
         let mut done = self.run(control::DEL_DEV_ASYNC, id, 0, &mut []);
-        // Drivers before Linux 6.9 have only the one that waits.
+        // Drivers before Linux 6.9 have only the command that waits.
         if let Err(error) = &done
             && (is(error, &[Errno::OPNOTSUPP, Errno::INVAL])
                 || error.raw_os_error() == Some(ENOTSUPP))
@@ -167,7 +168,7 @@ fn is(error: &io::Error, any: &[Errno]) -> bool {
     any.iter().any(|errno| Some(errno.raw_os_error()) == code)
 }
 
-/// Which devices there are, for a message.
+/// The existing devices, for a message.
 fn known() -> String {
     let entries = fs::read_dir("/dev").into_iter().flatten().flatten();
     let number = |entry: fs::DirEntry| {

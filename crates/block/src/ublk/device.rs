@@ -1,4 +1,4 @@
-//! A device, made or taken over: what it is, and whether it belongs to the image.
+//! A device that is created or recovered, and whether it belongs to the image.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,45 +11,45 @@ use evener_runtime::stream::CancelToken;
 use super::abi::{ANY_DEVICE, DeviceInfo, LIVE, Params, SECTOR};
 use super::control::{Control, FEATURES};
 use super::error::Error;
+use crate::hash::Hash;
 use crate::image::Image;
-use crate::tree::Hash;
 
-/// Bytes of the largest request: what one request of a sequential reader is, and small enough not to be waited for
-/// long.
+/// Bytes of the largest request: as many as a sequential reader requests at once, and few enough that other requests do
+/// not wait long for it.
 const REQUEST: u32 = 512 << 10;
 /// How often, and how long each time, to wait for the end of a server that was killed.
-const PATIENCE: (u32, Duration) = (500, Duration::from_millis(10));
+const RECOVERY_WAIT: (u32, Duration) = (500, Duration::from_millis(10));
 
-/// How a device is to be.
+/// Which device is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// A new one, with so many queues at most, and so many requests in each.
+pub enum DeviceSpec {
+    /// A new one.
     New {
-        /// Queues; the driver makes no more than there are processors.
+        /// The most queues. The driver creates no more than there are processors.
         queues: u16,
         /// Requests under way in each.
         depth: u16,
     },
-    /// One whose server has ended, by its number.
-    Old(u32),
+    /// The device of this number, whose server has ended.
+    Existing(u32),
 }
 
-/// A device that nobody serves yet.
+/// A device before it is served.
 pub struct Device {
     control: Control,
     info: DeviceInfo,
-    /// Whether it was made by another server.
-    taken: bool,
+    /// Whether another server created it.
+    recovered: bool,
 }
 
 impl Device {
-    /// Makes a device for an image, or finds the one that is to be taken over, which stays as it is.
+    /// Creates a device for an image, or finds the one to recover, which is not changed yet.
     ///
     /// # Errors
     /// There is no driver, no such device, or it has another image.
-    pub fn open(image: &Image, wanted: Wanted) -> Result<Device, Error> {
-        let mut control = Control::open()?;
-        let note = note(image);
+    pub fn open(image: &Image, spec: DeviceSpec) -> Result<Device, Error> {
+        let control = Control::open()?;
+        let image_tag = image_tag(image);
         let params = Params {
             best_shift: match image.block_size() {
                 size if size.is_power_of_two() => size.trailing_zeros().clamp(12, 22) as u8,
@@ -58,52 +58,65 @@ impl Device {
             request: REQUEST / SECTOR as u32,
             sectors: image.size().div_ceil(SECTOR),
         };
-        match wanted {
-            Wanted::New { queues, depth } => {
-                let info = control.add(&DeviceInfo {
+        match spec {
+            DeviceSpec::New { queues, depth } => {
+                let wanted = DeviceInfo {
                     queues,
                     depth,
                     request: REQUEST,
                     device: ANY_DEVICE,
                     features: FEATURES,
-                    note,
+                    server_flags: image_tag,
                     ..DeviceInfo::default()
-                })?;
-                let mut device = Device {
-                    control,
-                    info,
-                    taken: false,
                 };
-                let id = device.id();
-                let set = device.control.set_params(id, &params);
-                match set {
-                    Ok(()) => Ok(device),
-                    Err(error) => Err(device.withdraw(error)),
-                }
+                Device::create(control, &wanted, &params)
             }
-            Wanted::Old(id) => {
-                let info = control.info(id)?;
-                let not_ours = |why: String| Err(Error::NotOurs { id, why });
-                if info.features & FEATURES != FEATURES {
-                    return not_ours("it was not made by evener".into());
-                }
-                let found = control.params(id)?.sectors;
-                if found != params.sectors {
-                    return not_ours(format!(
-                        "it has {found} sectors and this image {}; name the image it was made for",
-                        params.sectors
-                    ));
-                }
-                if info.note != note {
-                    return not_ours("it was made for another image".into());
-                }
-                Ok(Device {
-                    control,
-                    info,
-                    taken: true,
-                })
-            }
+            DeviceSpec::Existing(id) => Device::find(control, id, &params, image_tag),
         }
+    }
+
+    fn create(mut control: Control, wanted: &DeviceInfo, params: &Params) -> Result<Device, Error> {
+        let info = control.add(wanted)?;
+        let mut device = Device {
+            control,
+            info,
+            recovered: false,
+        };
+        let id = device.id();
+        let set = device.control.set_params(id, params);
+        match set {
+            Ok(()) => Ok(device),
+            Err(error) => Err(device.delete_after(error)),
+        }
+    }
+
+    /// The device `id`, if it belongs to the image with that tag.
+    fn find(
+        mut control: Control,
+        id: u32,
+        params: &Params,
+        image_tag: u64,
+    ) -> Result<Device, Error> {
+        let info = control.info(id)?;
+        let not_ours = |why: String| Err(Error::NotOurs { id, why });
+        if info.features & FEATURES != FEATURES {
+            return not_ours("it was not made by evener".into());
+        }
+        let found = control.params(id)?.sectors;
+        if found != params.sectors {
+            return not_ours(format!(
+                "it has {found} sectors and this image {}; name the image it was made for",
+                params.sectors
+            ));
+        }
+        if info.server_flags != image_tag {
+            return not_ours("it was made for another image".into());
+        }
+        Ok(Device {
+            control,
+            info,
+            recovered: true,
+        })
     }
 
     /// Its number.
@@ -121,18 +134,18 @@ impl Device {
         self.info.depth
     }
 
-    /// Whether it is taken over from another server.
-    pub fn is_taken(&self) -> bool {
-        self.taken
+    /// Whether another server created it.
+    pub fn is_recovered(&self) -> bool {
+        self.recovered
     }
 
-    /// Opens the character device, through which queues are served. From here to [`Device::start`] one that is taken
-    /// over has no server and cannot have another, so nothing should be left to do meanwhile. `None`: cancelled while
-    /// its last server was still about to end.
+    /// Opens the character device, through which queues are served. A device that is recovered has no server from here
+    /// to [`Device::start`] and cannot have another, so as little as possible should be done in between. `None`: it was
+    /// cancelled before the last server had ended.
     pub fn node(&mut self, cancel: &CancelToken) -> Result<Option<Arc<File>>, Error> {
         let id = self.id();
-        if self.taken {
-            let (times, pause) = PATIENCE;
+        if self.recovered {
+            let (times, pause) = RECOVERY_WAIT;
             let mut left = times;
             while !self.control.start_recovery(id)? {
                 let info = self.control.info(id)?;
@@ -151,37 +164,37 @@ impl Device {
         self.control.node(id).map(Some)
     }
 
-    /// Lets requests come. All of all queues must have been fetched.
+    /// Starts the device. All requests of all queues must have been fetched.
     pub fn start(&mut self) -> Result<(), Error> {
-        match self.taken {
+        match self.recovered {
             true => self.control.end_recovery(self.id()),
             false => self.control.start(self.id()),
         }
     }
 
-    /// Takes the disk away and ends the queues.
+    /// Removes the disk and ends the queues.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.control.stop(self.id())
     }
 
-    /// Removes it.
+    /// Removes the device.
     pub fn delete(mut self) -> Result<(), Error> {
         self.control.delete(self.id())
     }
 
-    /// Removes it after something went wrong, unless it was there before.
-    pub fn withdraw(self, error: Error) -> Error {
-        if !self.taken {
-            // What went wrong first is what counts.
+    /// Removes a new device after an error, which is returned.
+    pub fn delete_after(self, error: Error) -> Error {
+        if !self.recovered {
+            // The first error is the one to report.
             let _ = self.delete();
         }
         error
     }
 }
 
-/// What a device remembers of its image, so that nobody takes it over with another: the first bytes of a hash over its
-/// own, or over what can be known of it at once.
-fn note(image: &Image) -> u64 {
+/// Tells images apart, so that a device is not recovered with another image: the first bytes of the root of the image,
+/// or of a hash over what is known of it without reading it.
+fn image_tag(image: &Image) -> u64 {
     let hash = match image.root() {
         Some(root) => root,
         None => {

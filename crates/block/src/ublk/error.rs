@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// An image that cannot be a device, or not any more. Every message is one line that says what, where and what to do.
+/// An image cannot become a device, or stopped being one. Every message is one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,10 +11,10 @@ pub enum Error {
         "/dev/ublk-control: there is no ublk driver; load it with: modprobe ublk_drv (Linux 6.5 or later)"
     )]
     NoDriver,
-    /// The driver does not let this user.
+    /// This user may not use the driver.
     #[error("/dev/ublk-control: {0}; run it as root")]
     Denied(io::Error),
-    /// The kernel has no ring for commands, or gives this user none.
+    /// io_uring is missing, or this user may not use it.
     #[error(
         "io_uring cannot be used: {0}; see sysctl kernel.io_uring_disabled, and the limits of a container"
     )]
@@ -25,15 +25,15 @@ pub enum Error {
         /// What it cannot do.
         lacks: &'static str,
     },
-    /// A device that is to be taken over and is not there.
+    /// A device that is to be recovered does not exist.
     #[error("there is no ublk device {id}; {known}")]
     NoDevice {
         /// Its number.
         id: u32,
-        /// Which there are.
+        /// The existing ones.
         known: String,
     },
-    /// A device that is to be taken over and was not made for that.
+    /// A device that is to be recovered belongs to something else.
     #[error("ublk device {id} cannot be taken over: {why}")]
     NotOurs {
         /// Its number.
@@ -41,7 +41,7 @@ pub enum Error {
         /// What is in the way.
         why: String,
     },
-    /// A device that is to be taken over and has a server.
+    /// A device that is to be recovered has a server.
     #[error("ublk device {id} is served by process {server}; end that one first")]
     Served {
         /// Its number.
@@ -49,7 +49,7 @@ pub enum Error {
         /// Its server.
         server: i32,
     },
-    /// A device whose server was killed at the wrong moment.
+    /// A device whose server was killed during a recovery.
     #[error(
         "ublk device {id} cannot be taken over: a server was killed while it did so, and the driver cannot \
          begin anew; only a reboot removes the device"
@@ -76,15 +76,15 @@ pub enum Error {
         /// What is in the way.
         source: io::Error,
     },
-    /// A queue has ended though nobody asked for it.
+    /// A queue has ended by itself.
     #[error("ublk device {id}: {why}")]
     Ended {
         /// Its number.
         id: u32,
-        /// What has happened.
+        /// Why.
         why: String,
     },
-    /// The runtime.
+    /// A thread cannot be started.
     #[error(transparent)]
     Runtime(#[from] evener_runtime::Error),
 }

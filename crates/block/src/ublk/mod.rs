@@ -1,17 +1,17 @@
 //! An image as a disk of this machine, read only, through the Linux driver `ublk`.
 //!
 //! The driver makes `/dev/ublkbN`, the disk, and hands its requests to a server through io_uring. The server writes the
-//! bytes of a request to `/dev/ublkcN`, at a place that stands for it, and answers. When a server is killed, the driver
-//! keeps its requests until another takes over, and asks that one again.
+//! bytes of a request to `/dev/ublkcN`, at an offset that identifies the request, and answers. When a server is killed,
+//! the driver keeps its requests until another server recovers the device, and sends them again.
 //!
 //! | file | what it is for |
 //! | --- | --- |
 //! | `server.rs` | threads, and the order of starting and stopping |
-//! | `device.rs` | a device, made or taken over |
+//! | `device.rs` | a device that is created or recovered |
 //! | `queue.rs` | the requests of a queue |
 //! | `control.rs` | commands to the control device |
-//! | `ring.rs` | io_uring and shared memory, all that is `unsafe` |
-//! | `abi.rs` | the numbers and layouts |
+//! | `ring.rs` | io_uring and shared memory: all `unsafe` code |
+//! | `abi.rs` | the numbers and layouts of the driver |
 //!
 //! Sources: `linux/ublk_cmd.h` and `Documentation/block/ublk.rst` of Linux 6.12.
 
@@ -25,6 +25,6 @@ mod ring;
 mod server;
 
 pub use abi::{MAX_DEPTH, MAX_QUEUES};
-pub use device::{Device, Wanted};
+pub use device::{Device, DeviceSpec};
 pub use error::Error;
-pub use server::{serve, serves_a_disk};
+pub use server::{mark_io_flusher, serve};

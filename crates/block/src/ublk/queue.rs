@@ -1,9 +1,9 @@
 //! A queue of the device: the one thread that takes its requests and answers them.
 //!
-//! What is in the cache is answered at once. What is not waits for a *round*: some requests, in the order in which they
-//! came, whose blocks are decoded as one batch by all workers and this thread. Whoever has decoded a block copies it to
-//! its request; only the answer is this thread's, as the driver wants it. Rounds are short, so that what is in the
-//! cache does not wait long behind them.
+//! Requests for what is in the cache are answered at once. The others wait for a batch: some requests, in the order in
+//! which they came, whose blocks are decoded together by all workers and this thread. The thread that decodes a block
+//! also copies it to its request; only this thread answers requests, as the driver demands. Batches are short, so that
+//! requests for what is in the cache do not wait long behind them.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,41 +18,43 @@ use evener_runtime::Pool;
 use rustix::io::Errno;
 
 use super::abi::{Descriptor, SECTOR, buffer, op, queue};
-use super::ring::{Done, QueueRing, Slots};
-use crate::serve::{Ahead, Bad, COMMANDS, Faults, Part, Round, Store};
+use super::ring::{Completion, Descriptors, QueueRing};
+use crate::serve::{
+    COMMANDS, FaultLog, PieceBytes, ReadAheadTracker, ReadBatch, ReadFailure, Store,
+};
 
-/// Blocks that a round may have for each worker before no more requests are taken into it.
+/// A batch with more blocks than this for each worker takes no more requests.
 const BLOCKS_PER_WORKER: usize = 4;
 /// What zeros are copied from.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// A queue of the device.
 pub struct Queue<'a> {
-    line: Line<'a>,
+    driver: DriverChannel<'a>,
     store: &'a Store,
     pool: &'a Pool,
-    /// Where whoever has bytes copies them to.
+    /// What bytes of requests are copied to, by any thread.
     device: Arc<File>,
-    /// Requests that are not looked at yet.
+    /// Requests that are not looked up yet.
     waiting: VecDeque<Request>,
-    round: Round,
-    /// The requests of the round, in its order.
-    rounded: Vec<Request>,
-    /// Whether something of a request could not be copied, by its tag.
-    spoilt: Box<[AtomicBool]>,
-    ahead: Ahead,
+    batch: ReadBatch,
+    /// The requests of the batch, in its order.
+    batched: Vec<Request>,
+    /// Whether copying to a request failed, by its tag.
+    failed: Box<[AtomicBool]>,
+    read_ahead: ReadAheadTracker,
 }
 
-/// What goes to the driver and comes from it.
-struct Line<'a> {
+/// Commands to the driver and their completions.
+struct DriverChannel<'a> {
     store: &'a Store,
     ring: QueueRing,
-    slots: Slots,
-    /// Commands the driver has.
+    descriptors: Descriptors,
+    /// Commands that the driver has not completed.
     fetched: usize,
 }
 
-/// A request that is not answered.
+/// A request that is not answered yet.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     tag: u16,
@@ -60,39 +62,39 @@ struct Request {
     since: Instant,
 }
 
-/// What is to be done for a request.
+/// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Job {
-    /// Give these bytes of the image, and zeros up to so many.
+enum Action {
+    /// To give these bytes of the image, and zeros up to `len` bytes.
     Read { bytes: Range<u64>, len: u64 },
-    /// Nothing: all is well.
+    /// To answer that all is well.
     Nothing,
-    /// Say that it cannot be.
+    /// To refuse it.
     Refuse,
 }
 
-impl Job {
-    fn of(descriptor: &Descriptor, size: u64) -> Job {
+impl Action {
+    fn of(descriptor: &Descriptor, size: u64) -> Action {
         match descriptor.flags & op::MASK {
             op::READ => {
                 let len = u64::from(descriptor.sectors) * SECTOR;
                 let start = descriptor.first.checked_mul(SECTOR);
-                // The last sector may be longer than the image.
+                // The last sector may reach beyond the image.
                 match start {
                     Some(start) if start < size && len <= size.next_multiple_of(SECTOR) - start => {
                         let bytes = start..(start + len).min(size);
-                        Job::Read { bytes, len }
+                        Action::Read { bytes, len }
                     }
-                    _ => Job::Refuse,
+                    _ => Action::Refuse,
                 }
             }
-            op::FLUSH => Job::Nothing,
-            _ => Job::Refuse,
+            op::FLUSH => Action::Nothing,
+            _ => Action::Refuse,
         }
     }
 }
 
-/// The kinds of requests that metrics know, by the driver's number.
+/// Its place in [`COMMANDS`].
 fn kind(descriptor: &Descriptor) -> usize {
     match descriptor.flags & op::MASK {
         op::READ => 0,
@@ -103,50 +105,50 @@ fn kind(descriptor: &Descriptor) -> usize {
 }
 
 impl<'a> Queue<'a> {
-    /// A queue whose ring is there. Its thread must call this.
+    /// A queue with a ring. The thread that serves it must call this.
     pub fn new(
-        (store, pool, ahead): (&'a Store, &'a Pool, u64),
+        (store, pool, read_ahead): (&'a Store, &'a Pool, u64),
         ring: QueueRing,
-        slots: Slots,
+        descriptors: Descriptors,
         device: Arc<File>,
         depth: u16,
     ) -> Queue<'a> {
         let depth = usize::from(depth);
         Queue {
-            line: Line {
+            driver: DriverChannel {
                 store,
                 ring,
-                slots,
+                descriptors,
                 fetched: 0,
             },
             store,
             pool,
             device,
             waiting: VecDeque::with_capacity(depth),
-            round: Round::new(),
-            rounded: Vec::with_capacity(depth),
-            spoilt: (0..depth).map(|_| AtomicBool::new(false)).collect(),
-            ahead: Ahead::new(ahead),
+            batch: ReadBatch::new(),
+            batched: Vec::with_capacity(depth),
+            failed: (0..depth).map(|_| AtomicBool::new(false)).collect(),
+            read_ahead: ReadAheadTracker::new(read_ahead),
         }
     }
 
     /// Asks the driver for requests.
     pub fn fetch(&mut self) -> io::Result<()> {
-        for tag in 0..self.spoilt.len() as u16 {
-            self.line.give(queue::FETCH, tag, 0)?;
+        for tag in 0..self.failed.len() as u16 {
+            self.driver.push(queue::FETCH, tag, 0)?;
         }
-        self.line.ring.submit(false)
+        self.driver.ring.submit(false)
     }
 
-    /// Answers requests until the driver wants no more.
+    /// Answers requests until the device is stopped.
     pub fn run(&mut self) -> io::Result<()> {
         loop {
             let idle = self.waiting.is_empty();
-            self.line.ring.submit(idle && !self.has_ahead())?;
-            while let Some(request) = self.line.take()? {
+            self.driver.ring.submit(idle && !self.has_read_ahead())?;
+            while let Some(request) = self.driver.take()? {
                 self.waiting.push_back(request);
             }
-            if self.line.fetched == 0 && self.waiting.is_empty() {
+            if self.driver.fetched == 0 && self.waiting.is_empty() {
                 return Ok(());
             }
             if self.waiting.is_empty() {
@@ -154,113 +156,115 @@ impl<'a> Queue<'a> {
                 continue;
             }
             self.gather()?;
-            if !self.round.is_empty() {
+            if !self.batch.is_empty() {
                 // What was in the cache is answered before anything is decoded.
-                self.line.ring.submit(false)?;
+                self.driver.ring.submit(false)?;
                 self.deliver()?;
             }
         }
     }
 
-    /// Answers what can be answered at once, and puts the rest into the round until that has enough.
+    /// Answers requests that can be answered at once, and adds the others to the batch until it has enough blocks.
     fn gather(&mut self) -> io::Result<()> {
         let enough = BLOCKS_PER_WORKER * self.pool.workers();
         let size = self.store.image().size();
-        while self.round.blocks() < enough
+        while self.batch.blocks() < enough
             && let Some(request) = self.waiting.pop_front()
         {
-            match Job::of(&request.descriptor, size) {
-                Job::Nothing => self.line.answer(&request, Ok(0))?,
-                Job::Refuse => {
+            match Action::of(&request.descriptor, size) {
+                Action::Nothing => self.driver.answer(&request, Ok(0))?,
+                Action::Refuse => {
                     let faults = self.store.faults();
                     faults
-                        .tell("a request for what this disk does not do, or has not, was refused");
-                    self.line.answer(&request, Err(Bad { at: 0 }))?;
+                        .report("a request was refused: the disk does not support it, or it lies beyond the end");
+                    self.driver.answer(&request, Err(ReadFailure { at: 0 }))?;
                 }
-                Job::Read { bytes, len } => self.read(request, bytes, len)?,
+                Action::Read { bytes, len } => self.read(request, bytes, len)?,
             }
         }
         Ok(())
     }
 
     fn read(&mut self, request: Request, bytes: Range<u64>, len: u64) -> io::Result<()> {
-        self.ahead.note(&bytes);
+        self.read_ahead.record(&bytes);
         let given = bytes.end - bytes.start;
-        let copy = Copy {
+        let writer = RequestWriter {
             device: &self.device,
-            queue: self.line.slots.queue(),
-            spoilt: &self.spoilt,
+            queue: self.driver.descriptors.queue(),
+            failed: &self.failed,
             faults: self.store.faults(),
         };
         if given < len {
-            copy.put(request.tag, given, Part::Zero(len - given));
+            writer.write(request.tag, given, PieceBytes::Zero(len - given));
         }
-        let outcome = match self.round.look(self.store, bytes) {
+        let outcome = match self.batch.add(self.store, bytes) {
             Ok(None) => {
-                self.rounded.push(request);
+                self.batched.push(request);
                 return Ok(());
             }
             Ok(Some(pieces)) => {
                 let mut at = 0;
                 for piece in pieces {
-                    copy.put(request.tag, at, piece.part());
+                    writer.write(request.tag, at, piece.piece_bytes());
                     at += piece.len();
                 }
-                copy.whole(&request)
+                writer.outcome(&request)
             }
-            Err(bad) => copy.whole(&request).and(Err(bad)),
+            Err(bad) => writer.outcome(&request).and(Err(bad)),
         };
-        self.line.answer(&request, outcome)
+        self.driver.answer(&request, outcome)
     }
 
-    /// Brings what the round lacks, and answers its requests.
+    /// Decodes and reads what the batch lacks, and answers its requests.
     fn deliver(&mut self) -> io::Result<()> {
-        let copy = Copy {
+        let writer = RequestWriter {
             device: &self.device,
-            queue: self.line.slots.queue(),
-            spoilt: &self.spoilt,
+            queue: self.driver.descriptors.queue(),
+            failed: &self.failed,
             faults: self.store.faults(),
         };
-        let (line, rounded) = (&mut self.line, &self.rounded);
+        let (driver, batched) = (&mut self.driver, &self.batched);
         let mut given = Ok(());
         self.store.deliver(
             self.pool,
-            &mut self.round,
-            |number, at, part| copy.put(rounded[number].tag, at, part),
+            &mut self.batch,
+            |number, at, part| writer.write(batched[number].tag, at, part),
             |number, outcome| {
-                let request = &rounded[number];
-                let outcome = copy.whole(request).and_then(|len| outcome.map(|()| len));
-                let answered = line.answer(request, outcome);
+                let request = &batched[number];
+                let outcome = writer
+                    .outcome(request)
+                    .and_then(|len| outcome.map(|()| len));
+                let answered = driver.answer(request, outcome);
                 given = std::mem::replace(&mut given, Ok(())).and(answered);
             },
         );
-        self.rounded.clear();
+        self.batched.clear();
         given
     }
 
-    /// Bytes that may be read ahead in one go, while a request may have to wait for it.
+    /// Bytes that are read ahead in one step. A request may have to wait for a step.
     fn step(&self) -> u64 {
         u64::from(self.store.image().block_size()) * self.pool.workers() as u64
     }
 
-    fn has_ahead(&self) -> bool {
+    fn has_read_ahead(&self) -> bool {
         let size = self.store.image().size();
-        self.ahead.step(self.step(), size).is_some()
+        self.read_ahead.next_step(self.step(), size).is_some()
     }
 
     fn read_ahead(&mut self) {
         let size = self.store.image().size();
-        if let Some(bytes) = self.ahead.step(self.step(), size) {
-            self.round.prefetch(self.store, self.pool, bytes.clone());
-            self.ahead.took(&bytes);
+        if let Some(bytes) = self.read_ahead.next_step(self.step(), size) {
+            self.batch.prefetch(self.store, self.pool, bytes.clone());
+            self.read_ahead.advance(&bytes);
         }
     }
 }
 
-impl Line<'_> {
-    /// The next request that is there, if one is.
+impl DriverChannel<'_> {
+    /// The next request, if there is one.
     fn take(&mut self) -> io::Result<Option<Request>> {
-        while let Some(Done { tag, result }) = self.ring.next() {
+        while let Some(Completion { tag, result }) = self.ring.next() {
             self.fetched -= 1;
             match result {
                 0 => {}
@@ -268,7 +272,7 @@ impl Line<'_> {
                 _ if result == -Errno::NODEV.raw_os_error() => continue,
                 error => return Err(io::Error::from_raw_os_error(error.saturating_neg())),
             }
-            let descriptor = self.slots.descriptor(tag);
+            let descriptor = self.descriptors.descriptor(tag);
             let descriptor = descriptor.ok_or(io::ErrorKind::InvalidData)?;
             let metrics = self.store.metrics();
             metrics.requests[kind(&descriptor)].add(1);
@@ -282,8 +286,8 @@ impl Line<'_> {
         Ok(None)
     }
 
-    /// Gives a request back: so many bytes, or an error. It is under way when the ring is submitted.
-    fn answer(&mut self, request: &Request, outcome: Result<u64, Bad>) -> io::Result<()> {
+    /// Answers a request: with a number of bytes, or an error. The answer is sent when the ring is submitted.
+    fn answer(&mut self, request: &Request, outcome: Result<u64, ReadFailure>) -> io::Result<()> {
         let metrics = self.store.metrics();
         let result = match outcome {
             Ok(len) => {
@@ -297,11 +301,11 @@ impl Line<'_> {
         };
         metrics.latency.record(request.since.elapsed());
         metrics.in_flight.sub(1);
-        self.give(queue::COMMIT_AND_FETCH, request.tag, result)
+        self.push(queue::COMMIT_AND_FETCH, request.tag, result)
     }
 
-    fn give(&mut self, code: u32, tag: u16, result: i32) -> io::Result<()> {
-        self.ring.push(code, &self.slots, tag, result)?;
+    fn push(&mut self, code: u32, tag: u16, result: i32) -> io::Result<()> {
+        self.ring.push(code, &self.descriptors, tag, result)?;
         self.fetched += 1;
         Ok(())
     }
@@ -309,37 +313,37 @@ impl Line<'_> {
 
 /// Copies bytes to requests, on any thread.
 #[derive(Clone, Copy)]
-struct Copy<'a> {
+struct RequestWriter<'a> {
     device: &'a File,
     queue: u16,
-    spoilt: &'a [AtomicBool],
-    faults: &'a Faults,
+    failed: &'a [AtomicBool],
+    faults: &'a FaultLog,
 }
 
-impl Copy<'_> {
-    /// How many bytes a request has been given, if all could be.
-    fn whole(&self, request: &Request) -> Result<u64, Bad> {
-        let spoilt = self.spoilt[usize::from(request.tag)].swap(false, Ordering::Relaxed);
+impl RequestWriter<'_> {
+    /// How many bytes a request was given, if copying did not fail.
+    fn outcome(&self, request: &Request) -> Result<u64, ReadFailure> {
+        let failed = self.failed[usize::from(request.tag)].swap(false, Ordering::Relaxed);
         let at = request.descriptor.first.saturating_mul(SECTOR);
-        match spoilt {
-            true => Err(Bad { at }),
+        match failed {
+            true => Err(ReadFailure { at }),
             false => Ok(u64::from(request.descriptor.sectors) * SECTOR),
         }
     }
 
-    fn put(&self, tag: u16, at: u64, part: Part<'_>) {
+    fn write(&self, tag: u16, at: u64, part: PieceBytes<'_>) {
         let to = buffer(self.queue, tag, at);
         let done = match part {
-            Part::Bytes(bytes) => self.device.write_all_at(bytes, to),
-            Part::Zero(len) => (0..len).step_by(ZEROS.len()).try_for_each(|from| {
+            PieceBytes::Bytes(bytes) => self.device.write_all_at(bytes, to),
+            PieceBytes::Zero(len) => (0..len).step_by(ZEROS.len()).try_for_each(|from| {
                 let bytes = &ZEROS[..ZEROS.len().min((len - from) as usize)];
                 self.device.write_all_at(bytes, to + from)
             }),
         };
         if let Err(error) = done {
             let line = format_args!("a request cannot be given its bytes: {error}");
-            self.faults.tell(line);
-            self.spoilt[usize::from(tag)].store(true, Ordering::Relaxed);
+            self.faults.report(line);
+            self.failed[usize::from(tag)].store(true, Ordering::Relaxed);
         }
     }
 }
@@ -348,40 +352,40 @@ impl Copy<'_> {
 mod tests {
     use super::*;
 
-    fn job(flags: u32, first: u64, sectors: u32, size: u64) -> Job {
+    fn action(flags: u32, first: u64, sectors: u32, size: u64) -> Action {
         let descriptor = Descriptor {
             flags,
             sectors,
             first,
         };
-        Job::of(&descriptor, size)
+        Action::of(&descriptor, size)
     }
 
     #[test]
     fn what_is_read_lies_in_the_image() {
-        let read = |bytes, len| Job::Read { bytes, len };
-        assert_eq!(job(0, 0, 8, 4096), read(0..4096, 4096));
-        assert_eq!(job(0, 7, 1, 4096), read(3584..4096, 512));
+        let read = |bytes, len| Action::Read { bytes, len };
+        assert_eq!(action(0, 0, 8, 4096), read(0..4096, 4096));
+        assert_eq!(action(0, 7, 1, 4096), read(3584..4096, 512));
         // Flags beside the operation say how it is to be done.
-        assert_eq!(job(1 << 8, 0, 1, 4096), read(0..512, 512));
+        assert_eq!(action(1 << 8, 0, 1, 4096), read(0..512, 512));
         // The last sector of an image of any length.
-        assert_eq!(job(0, 8, 1, 4097), read(4096..4097, 512));
-        assert_eq!(job(0, 0, 9, 4097), read(0..4097, 4608));
+        assert_eq!(action(0, 8, 1, 4097), read(4096..4097, 512));
+        assert_eq!(action(0, 0, 9, 4097), read(0..4097, 4608));
         for (first, sectors) in [(8, 1), (7, 2), (1 << 55, 1), (u64::MAX, 1), (0, u32::MAX)] {
-            assert_eq!(job(0, first, sectors, 4096), Job::Refuse);
+            assert_eq!(action(0, first, sectors, 4096), Action::Refuse);
         }
     }
 
     #[test]
     fn nothing_is_written() {
         for (flags, wanted) in [
-            (1, Job::Refuse),
-            (2, Job::Nothing),
-            (3, Job::Refuse),
-            (5, Job::Refuse),
-            (255, Job::Refuse),
+            (1, Action::Refuse),
+            (2, Action::Nothing),
+            (3, Action::Refuse),
+            (5, Action::Refuse),
+            (255, Action::Refuse),
         ] {
-            assert_eq!(job(flags, 0, 1, 4096), wanted);
+            assert_eq!(action(flags, 0, 1, 4096), wanted);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Rings of commands to the driver, and the memory where it says what it wants. All that is `unsafe` about the driver
-//! is here, behind functions that can be called in any order and with any values.
+//! Rings of commands to the driver, and the memory in which it describes requests. All `unsafe` code for the driver is
+//! here, behind functions that can be called in any order and with any values.
 
 use std::fs::File;
 use std::io;
@@ -11,9 +11,9 @@ use io_uring::squeue::{Entry, Entry128};
 use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::abi::{Command, Descriptor, descriptors, io_command};
+use super::abi::{Command, Descriptor, descriptors_at, io_command};
 
-/// Most bytes that go with a command to the control device.
+/// The most bytes of data of a command to the control device.
 const DATA: usize = 64;
 
 /// Commands to the control device, one after the other.
@@ -29,7 +29,7 @@ impl ControlRing {
         Ok(ControlRing { ring, device })
     }
 
-    /// Has a command carried out, which takes and changes `data`, and waits for its end.
+    /// Runs a command, which reads and changes `data`, and waits for its end.
     pub fn run(&mut self, code: u32, command: &Command, data: &mut [u8]) -> io::Result<()> {
         let mut room = Box::new([0u8; DATA]);
         let Some(taken) = room.get_mut(..data.len()) else {
@@ -71,12 +71,12 @@ impl ControlRing {
     }
 }
 
-/// What has become of a command of a queue.
+/// The completion of a command of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
-    /// Of which request.
+pub struct Completion {
+    /// The request.
     pub tag: u16,
-    /// 0 if there is a request, else an error of the system, negative.
+    /// 0 if there is a request, otherwise a negative error number.
     pub result: i32,
 }
 
@@ -86,7 +86,7 @@ pub struct QueueRing {
 }
 
 impl QueueRing {
-    /// A ring for `depth` requests, whose commands the calling thread will give.
+    /// A ring for `depth` requests. Only the calling thread may use it.
     pub fn new(depth: u16) -> io::Result<QueueRing> {
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -97,10 +97,16 @@ impl QueueRing {
     }
 
     /// Puts a command for a request into the ring: `queue::FETCH`, or `queue::COMMIT_AND_FETCH` with a result.
-    pub fn push(&mut self, code: u32, slots: &Slots, tag: u16, result: i32) -> io::Result<()> {
-        let device = types::Fd(slots.device.as_raw_fd());
+    pub fn push(
+        &mut self,
+        code: u32,
+        descriptors: &Descriptors,
+        tag: u16,
+        result: i32,
+    ) -> io::Result<()> {
+        let device = types::Fd(descriptors.device.as_raw_fd());
         let entry = opcode::UringCmd16::new(device, code)
-            .cmd(io_command(slots.queue, tag, result))
+            .cmd(io_command(descriptors.queue, tag, result))
             .build()
             .user_data(tag.into());
         // SAFETY: a command of this layout names no memory, so the driver reads and writes none for it. If the device is
@@ -114,7 +120,7 @@ impl QueueRing {
         pushed.map_err(|_| io::ErrorKind::WouldBlock.into())
     }
 
-    /// Gives the kernel what is in the ring, and waits, if asked to, until something is done.
+    /// Submits the commands in the ring; with `wait` it waits for a completion.
     pub fn submit(&mut self, wait: bool) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(usize::from(wait)) {
@@ -125,17 +131,17 @@ impl QueueRing {
         }
     }
 
-    /// What is done, if anything is.
-    pub fn next(&mut self) -> Option<Done> {
-        self.ring.completion().next().map(|entry| Done {
+    /// The next completion, if there is one.
+    pub fn next(&mut self) -> Option<Completion> {
+        self.ring.completion().next().map(|entry| Completion {
             tag: entry.user_data() as u16,
             result: entry.result(),
         })
     }
 }
 
-/// The requests of a queue, as the driver describes them in memory it shares.
-pub struct Slots {
+/// The requests of a queue, in memory that the driver shares.
+pub struct Descriptors {
     device: Arc<File>,
     queue: u16,
     depth: u16,
@@ -143,16 +149,16 @@ pub struct Slots {
     len: usize,
 }
 
-impl Slots {
+impl Descriptors {
     /// Those of queue `queue`, which has `depth` of them.
-    pub fn new(device: Arc<File>, queue: u16, depth: u16) -> io::Result<Slots> {
+    pub fn new(device: Arc<File>, queue: u16, depth: u16) -> io::Result<Descriptors> {
         let page = rustix::param::page_size() as u64;
-        let (offset, len) = descriptors(queue, depth, page);
+        let (offset, len) = descriptors_at(queue, depth, page);
         let (prot, flags) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE);
         // SAFETY: a new mapping, at an address the kernel chooses, that nobody else knows.
         let at = unsafe { mmap(ptr::null_mut(), len, prot, flags, &*device, offset)? };
         let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Slots {
+        Ok(Descriptors {
             device,
             queue,
             depth,
@@ -166,7 +172,7 @@ impl Slots {
         self.queue
     }
 
-    /// What request `tag` is, if there can be one of that number.
+    /// The descriptor of request `tag`, if the queue has so many.
     pub fn descriptor(&self, tag: u16) -> Option<Descriptor> {
         if tag >= self.depth {
             return None;
@@ -182,7 +188,7 @@ impl Slots {
     }
 }
 
-impl Drop for Slots {
+impl Drop for Descriptors {
     fn drop(&mut self) {
         // SAFETY: this is the whole of the mapping made in `new`, and nothing refers to it but `self`.
         // What can fail is a call with other values.

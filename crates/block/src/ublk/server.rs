@@ -1,4 +1,4 @@
-//! The server: a thread for each queue, and one that starts and stops the device.
+//! The server: one thread starts and stops the device, and each queue has a thread.
 
 use std::fs::File;
 use std::io;
@@ -13,73 +13,73 @@ use tracing::debug;
 use super::device::Device;
 use super::error::Error;
 use super::queue::Queue;
-use super::ring::{QueueRing, Slots};
-use crate::serve::Site;
+use super::ring::{Descriptors, QueueRing};
+use crate::serve::ServeContext;
 
-/// What the threads of queues are called.
+/// The name of the threads of queues.
 const THREAD: &str = "evener-ublk";
 
-/// Tells the system that this thread, and those it starts from now on, serve a disk: when memory is short, they are not
-/// made to wait for what may have to be written to it first. Without the right to say so all goes on as it is.
-pub fn serves_a_disk() {
+/// Marks this thread, and those that it starts from now on, as flushing input and output: when memory is short, the
+/// kernel does not make them wait for writes to the disk that they serve. It needs a right, and is left out without it.
+pub fn mark_io_flusher() {
     if let Err(error) = configure_io_flusher_behavior(true) {
         debug!(
-            "the system is not told that this process serves a disk (PR_SET_IO_FLUSHER): {error}"
+            "this process cannot be marked as one that serves a disk (PR_SET_IO_FLUSHER): {error}"
         );
     }
 }
 
-/// What threads tell the one that waits.
+/// What the thread that starts and stops the device waits for.
 enum Event {
-    /// A queue has come as far as it can by itself.
+    /// A queue is ready for the next step.
     Ready,
     /// A queue has ended.
     Ended(io::Result<()>),
-    /// Enough.
+    /// The server is to end.
     Cancelled,
 }
 
-/// Serves a device until it is cancelled, and removes it. `started` is called when the disk is there.
+/// Serves a device until it is cancelled, and removes it. `started` is called when the disk exists.
 ///
 /// # Errors
-/// The device cannot be started, or somebody else has removed it.
+/// The device cannot be started, or was removed by another process.
 pub fn serve(
-    site: &Site,
+    context: &ServeContext,
     runtime: &Runtime,
     mut device: Device,
     started: impl FnOnce(&Device),
 ) -> Result<(), Error> {
     let (sender, events) = channel();
-    let bell = sender.clone();
-    // Nobody listens any more if it cannot be sent.
-    let ring: Waker = Arc::new(move || drop(bell.send(Event::Cancelled)));
-    let _ring = site.cancel.on_cancel(ring);
-    let mut host = Host {
-        site,
+    let on_cancel = sender.clone();
+    // If it cannot be sent, the server has ended.
+    let waker: Waker = Arc::new(move || drop(on_cancel.send(Event::Cancelled)));
+    let _waker = context.cancel.on_cancel(waker);
+    let mut server = Server {
+        context,
         pool: runtime.pool(),
         sender,
         events,
-        begun: !device.is_taken(),
+        owned: !device.is_recovered(),
     };
-    let served = runtime.io_threads(|threads| host.run(threads, &mut device, started));
-    // One that was to be taken over and was not stays for the next server.
-    let deleted = match host.begun {
+    let served = runtime.io_threads(|threads| server.run(threads, &mut device, started));
+    // A device that was not recovered stays for the next server.
+    let deleted = match server.owned {
         true => device.delete(),
         false => Ok(()),
     };
     served.and(deleted)
 }
 
-struct Host<'a> {
-    site: &'a Site,
+struct Server<'a> {
+    context: &'a ServeContext,
     pool: &'a Pool,
     sender: Sender<Event>,
     events: Receiver<Event>,
-    /// Whether the device is this server's, and has to be removed.
-    begun: bool,
+    /// Whether this server has to remove the device.
+    owned: bool,
 }
 
-impl<'a> Host<'a> {
+impl<'a> Server<'a> {
     fn run<'scope>(
         &mut self,
         threads: IoThreads<'scope, '_>,
@@ -89,20 +89,20 @@ impl<'a> Host<'a> {
     where
         'a: 'scope,
     {
-        // Whatever can fail comes before a device is taken over, which is for good.
-        let gates: Vec<Sender<Arc<File>>> = (0..device.queues())
+        // What can fail comes before the recovery of a device, which cannot be undone.
+        let node_senders: Vec<Sender<Arc<File>>> = (0..device.queues())
             .map(|queue| self.queue(threads, queue, device.depth()))
             .collect::<Result<_, _>>()?;
         if !self.ready(device)? {
             return Ok(());
         }
-        let Some(node) = device.node(&self.site.cancel)? else {
+        let Some(node) = device.node(&self.context.cancel)? else {
             return Ok(());
         };
-        self.begun = true;
-        for gate in gates {
-            // A thread that is gone has told why.
-            let _ = gate.send(Arc::clone(&node));
+        self.owned = true;
+        for node_sender in node_senders {
+            // A thread that has ended has sent why.
+            let _ = node_sender.send(Arc::clone(&node));
         }
         drop(node);
         let served = self.serve(device, started);
@@ -124,7 +124,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Waits until all queues are. `false`: cancelled.
+    /// Waits until all queues are ready. `false`: cancelled.
     fn ready(&self, device: &Device) -> Result<bool, Error> {
         let mut left = device.queues();
         while left > 0 {
@@ -147,24 +147,24 @@ impl<'a> Host<'a> {
     where
         'a: 'scope,
     {
-        let (gate, device) = channel();
-        let (site, pool) = (self.site, self.pool);
-        let mut voice = Voice {
+        let (node_sender, device) = channel();
+        let (context, pool) = (self.context, self.pool);
+        let mut notifier = EndNotifier {
             sender: self.sender.clone(),
-            // What is said unless the thread comes to its end.
-            last: Some(Err(io::Error::other("it panicked"))),
+            // What is sent if the thread panics.
+            result: Some(Err(io::Error::other("it panicked"))),
         };
         threads.start(THREAD, move || {
-            let how = attend(site, pool, (queue, depth), &device, &voice.sender);
-            voice.end(how);
+            let how = run_queue(context, pool, (queue, depth), &device, &notifier.sender);
+            notifier.end(how);
         })?;
-        Ok(gate)
+        Ok(node_sender)
     }
 }
 
-/// What the thread of a queue does.
-fn attend(
-    site: &Site,
+/// Runs on the thread of a queue.
+fn run_queue(
+    context: &ServeContext,
     pool: &Pool,
     (queue, depth): (u16, u16),
     device: &Receiver<Arc<File>>,
@@ -176,37 +176,43 @@ fn attend(
     let Ok(device) = device.recv() else {
         return Ok(());
     };
-    let slots = Slots::new(Arc::clone(&device), queue, depth)?;
-    let mut queue = Queue::new((&site.store, pool, site.ahead), ring, slots, device, depth);
+    let descriptors = Descriptors::new(Arc::clone(&device), queue, depth)?;
+    let mut queue = Queue::new(
+        (&context.store, pool, context.read_ahead),
+        ring,
+        descriptors,
+        device,
+        depth,
+    );
     queue.fetch()?;
     ready();
     queue.run()
 }
 
-/// Tells the end of a thread, whatever it is.
-struct Voice {
+/// Sends the end of a thread, whether it returns or panics.
+struct EndNotifier {
     sender: Sender<Event>,
-    last: Option<io::Result<()>>,
+    result: Option<io::Result<()>>,
 }
 
-impl Voice {
+impl EndNotifier {
     fn end(&mut self, how: io::Result<()>) {
-        self.last = Some(how);
+        self.result = Some(how);
     }
 }
 
-impl Drop for Voice {
+impl Drop for EndNotifier {
     fn drop(&mut self) {
-        if let Some(last) = self.last.take() {
-            let _ = self.sender.send(Event::Ended(last));
+        if let Some(result) = self.result.take() {
+            let _ = self.sender.send(Event::Ended(result));
         }
     }
 }
 
 fn ended(device: &Device, how: io::Result<()>) -> Error {
     let why = match how {
-        Ok(()) => "somebody else has removed it".into(),
-        Err(error) => format!("a queue of it has failed: {error}"),
+        Ok(()) => "another process has removed it".into(),
+        Err(error) => format!("a queue failed: {error}"),
     };
     let id = device.id();
     Error::Ended { id, why }

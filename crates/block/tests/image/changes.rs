@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use evener_block::format::{Format, Layout, Opened, RAW};
-use evener_block::serve::{Bad, Store, Window};
+use evener_block::serve::{ReadFailure, Store, Window};
 use evener_block::session::{Options, PackOptions, SessionError, pack, unpack, verify};
 use evener_block::{Block, Error, Image, ImageFile};
 use evener_runtime::Rounds;
@@ -130,7 +130,7 @@ fn what_is_gone_is_served_as_an_error_and_counts_as_data() {
         let store = Store::new(Arc::new(image), 1 << 20, Rounds::plain(1));
         let mut window = Window::default();
         let mut read = |at: u64| {
-            store.look(at..at + 4096, u64::MAX, &mut window)?;
+            store.look_up(at..at + 4096, u64::MAX, &mut window)?;
             store.fill(runtime().pool(), &mut window)
         };
         assert_eq!(read(4 << 20), Ok(()));
@@ -139,7 +139,7 @@ fn what_is_gone_is_served_as_an_error_and_counts_as_data() {
         let file = File::options().write(true).open(&path).unwrap();
         file.set_len(2 << 20).unwrap();
         assert_eq!(read(1 << 20), Ok(()));
-        assert_eq!(read(4 << 20), Err(Bad { at: 4 << 20 }));
+        assert_eq!(read(4 << 20), Err(ReadFailure { at: 4 << 20 }));
         let gone = store.extent(3 << 20, SIZE, &mut { 1000 }).unwrap();
         assert_eq!((gone.zero, gone.bytes), (false, 3 << 20..SIZE));
     }

@@ -58,7 +58,7 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
             at = block.start + block.len;
             let (offset, len) = match block.place {
                 Place::Packed { offset, packed, .. } => (offset, packed.into()),
-                Place::Plain { offset } => (offset, block.len),
+                Place::Stored { offset } => (offset, block.len),
                 Place::Zero { .. } => continue,
             };
             leaves += 1;
@@ -78,7 +78,7 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
 }
 
 #[test]
-fn a_front_is_refused_wherever_its_block_is_damaged() {
+fn a_prefix_is_refused_wherever_its_block_is_damaged() {
     let (folder, plain) = (Folder::new(), sample());
     for codec in ["zstd", "lz4"] {
         let mut bytes = packed(&folder, &plain, codec, 16384, "auto");
@@ -87,12 +87,12 @@ fn a_front_is_refused_wherever_its_block_is_damaged() {
         let Place::Packed { offset, packed, .. } = block.place else {
             panic!("{block:?}");
         };
-        assert!(image.has_front(&block));
+        assert!(image.has_prefix(&block));
         let read = |bytes: &[u8]| {
             let image = Image::open(&folder.file("changed", bytes))?;
-            let mut front = [0; 100];
-            image.read_front(&mut Decoder::new(), &block, &mut front)?;
-            Ok::<_, Error>(front)
+            let mut prefix = [0; 100];
+            image.read_prefix(&mut Decoder::new(), &block, &mut prefix)?;
+            Ok::<_, Error>(prefix)
         };
         assert_eq!(read(&bytes).unwrap(), plain[..100]);
         let place = offset as usize..offset as usize + packed as usize;

@@ -50,8 +50,8 @@ fn an_image_without_sums_of_packed_bytes_is_read_whole() {
     packed(&folder, &plain, "zstd", 8192, "auto");
     let new = Image::open(&folder.path("packed")).unwrap();
     assert_eq!(image.root(), new.root());
-    let fronts = |image: &Image| image.has_front(&image.block(0).unwrap());
-    assert!(!fronts(&image) && fronts(&new));
+    let has_prefix = |image: &Image| image.has_prefix(&image.block(0).unwrap());
+    assert!(!has_prefix(&image) && has_prefix(&new));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use evener_block::codec::ZSTD;
-use evener_block::serve::{Bad, Store, Window};
+use evener_block::serve::{ReadFailure, Store, Window};
 use evener_block::{Error, Image};
 use evener_runtime::Rounds;
 
@@ -69,10 +69,10 @@ fn frames_of_any_size_with_checksums_in_the_table() {
     );
     let mut window = Window::default();
     let mut served = |range: Range<u64>| {
-        store.look(range, u64::MAX, &mut window).unwrap();
+        store.look_up(range, u64::MAX, &mut window).unwrap();
         store.fill(runtime().pool(), &mut window)
     };
-    assert_eq!(served(0..100), Err(Bad { at: 1 }));
+    assert_eq!(served(0..100), Err(ReadFailure { at: 1 }));
     assert_eq!(served(700..5000), Ok(()));
 }
 

@@ -30,7 +30,7 @@ impl Layout for Counted {
         Ok(Block {
             start,
             len: BLOCK.min(self.size - start),
-            place: Place::Plain { offset: start },
+            place: Place::Stored { offset: start },
             check: Check::Nothing,
         })
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use evener_block::overlay::{Base, Fault, Overlay};
-use evener_block::serve::{Bad, Part, Round, Store, Window};
+use evener_block::overlay::{Base, Overlay, WriteError};
+use evener_block::serve::{PieceBytes, ReadBatch, ReadFailure, Store, Window};
 use evener_block::{Decoder, Image};
 use evener_runtime::Rounds;
 
@@ -21,14 +21,14 @@ impl Given {
         Given(Mutex::new(vec![0xee; len as usize]), AtomicU64::new(0))
     }
 
-    fn put(&self, at: u64, part: Part<'_>) {
+    fn put(&self, at: u64, part: PieceBytes<'_>) {
         let mut bytes = self.0.lock().unwrap();
         let len = match part {
-            Part::Zero(len) => {
+            PieceBytes::Zero(len) => {
                 bytes[at as usize..(at + len) as usize].fill(0);
                 len
             }
-            Part::Bytes(part) => {
+            PieceBytes::Bytes(part) => {
                 bytes[at as usize..at as usize + part.len()].copy_from_slice(part);
                 part.len() as u64
             }
@@ -37,18 +37,22 @@ impl Given {
     }
 }
 
-/// Reads some ranges in one round: what was given for each.
-fn read(store: &Store, round: &mut Round, ranges: &[Range<u64>]) -> Vec<Result<Vec<u8>, Bad>> {
+/// Reads some ranges in one batch: what was given for each.
+fn read(
+    store: &Store,
+    batch: &mut ReadBatch,
+    ranges: &[Range<u64>],
+) -> Vec<Result<Vec<u8>, ReadFailure>> {
     let given: Vec<Given> = ranges.iter().map(|r| Given::new(r.end - r.start)).collect();
-    let mut outcomes: Vec<Result<(), Bad>> = vec![Ok(()); ranges.len()];
+    let mut outcomes: Vec<Result<(), ReadFailure>> = vec![Ok(()); ranges.len()];
     let mut cold = Vec::new();
     for (number, range) in ranges.iter().enumerate() {
-        match round.look(store, range.clone()) {
+        match batch.add(store, range.clone()) {
             Ok(None) => cold.push(number),
             Ok(Some(pieces)) => {
                 let mut at = 0;
                 for piece in pieces {
-                    given[number].put(at, piece.part());
+                    given[number].put(at, piece.piece_bytes());
                     at += piece.len();
                 }
             }
@@ -58,7 +62,7 @@ fn read(store: &Store, round: &mut Round, ranges: &[Range<u64>]) -> Vec<Result<V
     let mut done = 0;
     store.deliver(
         runtime().pool(),
-        round,
+        batch,
         |number, at, part| given[cold[number]].put(at, part),
         |number, outcome| {
             outcomes[cold[number]] = outcome;
@@ -66,7 +70,7 @@ fn read(store: &Store, round: &mut Round, ranges: &[Range<u64>]) -> Vec<Result<V
         },
     );
     assert_eq!(done, cold.len());
-    assert!(round.is_empty());
+    assert!(batch.is_empty());
     let all = given.into_iter().zip(outcomes).zip(ranges);
     all.map(|((given, outcome), range)| {
         outcome.map(|()| {
@@ -94,7 +98,7 @@ fn ranges(state: &mut u64, size: u64) -> Vec<Range<u64>> {
 }
 
 #[test]
-fn rounds_give_every_byte_once_whoever_decodes_it() {
+fn a_batch_gives_every_byte_once() {
     let (folder, plain) = (Folder::new(), sample());
     for (codec, block) in [
         ("zstd", 1024),
@@ -110,10 +114,10 @@ fn rounds_give_every_byte_once_whoever_decodes_it() {
                 for seed in 1..4 {
                     let (store, plain) = (&store, &plain);
                     scope.spawn(move || {
-                        let (mut state, mut round) = (seed, Round::new());
+                        let (mut state, mut batch) = (seed, ReadBatch::new());
                         for _ in 0..200 {
                             let ranges = ranges(&mut state, plain.len() as u64);
-                            let got = read(store, &mut round, &ranges);
+                            let got = read(store, &mut batch, &ranges);
                             for (range, got) in ranges.into_iter().zip(got) {
                                 let range = range.start as usize..range.end as usize;
                                 same(&got.unwrap(), &plain[range], codec);
@@ -122,8 +126,8 @@ fn rounds_give_every_byte_once_whoever_decodes_it() {
                     });
                 }
             });
-            // What one range leaves of a block another of the same round may need.
-            assert_eq!(store.cache().fronts().made_total(), 0);
+            // What one range leaves of a block another of the same batch may need.
+            assert_eq!(store.cache().prefixes().decoded_total(), 0);
         }
     }
 }
@@ -153,9 +157,9 @@ fn damaged_and_served(codec: &str) {
     let (before, after) = (bad.start - 1500..bad.start, bad.end..bad.end + 10);
     let across = bad.start - 1500..bad.end + 10;
     let all = [before, bad.clone(), after, across];
-    let got = read(&store, &mut Round::new(), &all);
+    let got = read(&store, &mut ReadBatch::new(), &all);
     let of = |range: &Range<u64>| plain[range.start as usize..range.end as usize].to_vec();
-    let refused = Err(Bad { at: bad.start });
+    let refused = Err(ReadFailure { at: bad.start });
     let wanted = [Ok(of(&all[0])), refused.clone(), Ok(of(&all[2])), refused];
     assert!(got == wanted);
 }
@@ -172,7 +176,7 @@ fn damaged_noise(folder: &Folder, codec: &str) -> (Arc<Image>, Vec<u8>, Range<u6
     let plain: Vec<u8> = noise.take(1 << 20).collect();
     let mut bytes = packed(folder, &plain, codec, 65536, "sequential");
     let block = open(&folder.path("packed")).block(300_000).unwrap();
-    let evener_block::Place::Plain { offset } = block.place else {
+    let evener_block::Place::Stored { offset } = block.place else {
         panic!("{block:?}");
     };
     bytes[offset as usize + 30_000] ^= 1;
@@ -188,12 +192,12 @@ fn blocks_that_are_stored_as_they_are_are_compared_with_their_hashes() {
         let store = Store::new(image, 4 << 20, Rounds::plain(2));
         let mut window = Window::default();
         for at in (0..plain.len() as u64).step_by(4096) {
-            let done = store.look(at..at + 4096, u64::MAX, &mut window);
+            let done = store.look_up(at..at + 4096, u64::MAX, &mut window);
             let done = done.and_then(|_| store.fill(runtime().pool(), &mut window));
             assert_eq!(done.is_err(), bad.contains(&at), "{codec} at {at}");
             let mut wanted = &plain[at as usize..][..4096];
             for piece in window.pieces().iter().filter(|_| done.is_ok()) {
-                let Part::Bytes(bytes) = piece.part() else {
+                let PieceBytes::Bytes(bytes) = piece.piece_bytes() else {
                     panic!("{piece:?}");
                 };
                 let (now, later) = wanted.split_at(bytes.len());
@@ -233,19 +237,19 @@ fn no_bytes_of_a_bad_block_come_into_an_overlay() {
     let folder = Folder::new();
     let (image, plain, bad) = damaged_noise(&folder, "none");
     let overlay = Overlay::open(&folder.path("overlay"), &Base::of(&image).unwrap()).unwrap();
-    let store = Store::new(image, 1 << 20, Rounds::plain(2)).over(overlay);
+    let store = Store::new(image, 1 << 20, Rounds::plain(2)).with_overlay(overlay);
     let (pool, mut window) = (runtime().pool(), Window::default());
     for (at, fits) in [(bad.start - 4000, true), (bad.start + 100, false)] {
         let done = store.write(pool, at, &[7; 50], &mut window);
         match done {
             Ok(()) => assert!(fits, "{at}"),
-            Err(Fault::Base { .. }) => assert!(!fits, "{at}"),
+            Err(WriteError::Base { .. }) => assert!(!fits, "{at}"),
             Err(fault) => panic!("{fault:?}"),
         }
         assert_eq!(store.overlay().unwrap().run(at, at + 50).0, fits);
     }
     let granule = bad.start - 4096..bad.start;
-    let got = read(&store, &mut Round::new(), &[granule.clone(), bad]);
+    let got = read(&store, &mut ReadBatch::new(), &[granule.clone(), bad]);
     let mut wanted = plain[granule.start as usize..granule.end as usize].to_vec();
     wanted[96..146].fill(7);
     same(got[0].as_ref().unwrap(), &wanted, "the granule before");

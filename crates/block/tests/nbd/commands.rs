@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::client::{Client, Reply};
 use crate::common::{Folder, packed, same};
-use crate::site::{Server, image, packed_image};
+use crate::server::{Server, image, packed_image};
 
 const READ: u16 = 0;
 

@@ -1,7 +1,7 @@
 //! Options, right and wrong.
 
 use crate::client::*;
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 const UNSUP: u32 = 0x8000_0001;
 const INVALID: u32 = 0x8000_0003;

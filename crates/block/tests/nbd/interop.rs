@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::common::{Folder, has, packed, same};
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 #[track_caller]
 pub fn run(server: &Server, line: &str) -> String {

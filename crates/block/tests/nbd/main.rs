@@ -1,6 +1,5 @@
 //! The NBD server, by a client of its own, by noise, and by the clients people use.
 
-mod ahead;
 mod client;
 mod commands;
 #[allow(dead_code)]
@@ -9,7 +8,8 @@ mod common;
 mod handshake;
 mod interop;
 mod noise;
-mod site;
+mod read_ahead;
+mod server;
 mod trouble;
 mod writers;
 mod writing;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::client;
 use crate::client::Client;
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| Server::of(&packed_image("zstd").0, 1 << 20));
 

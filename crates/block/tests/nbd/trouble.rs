@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::client::{Client, Reply, request};
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 /// Reads a sector, and sees that it is the right one.
 fn reads(client: &mut Client, plain: &[u8]) {

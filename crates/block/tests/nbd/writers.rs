@@ -5,7 +5,7 @@ use std::fs;
 use crate::client::Client;
 use crate::common::{Folder, has, same};
 use crate::interop::{run, run_ok};
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 /// A server of an image of whole granules, and its bytes.
 fn server() -> (Server, Vec<u8>) {

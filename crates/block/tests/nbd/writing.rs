@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::client::{Client, Reply};
 use crate::common::{Folder, packed, same};
-use crate::site::{Server, image, packed_image};
+use crate::server::{Server, image, packed_image};
 
 const WRITE: u16 = 1;
 const FLUSH: u16 = 3;
@@ -404,10 +404,10 @@ fn what_is_in_an_overlay_can_be_told_while_it_is_served() {
     let mut client = Client::start(server.connect(), false);
     client.write(0, 1, 5000, &[7; 10_000]);
     done(&mut client);
-    let about = overlay::About::of(&server.folder().path("overlay")).unwrap();
-    assert_eq!(about.bytes, 3 * GRANULE);
-    assert_eq!(about.size, image().len() as u64);
-    assert!(about.image.ends_with("/image"), "{}", about.image);
+    let summary = overlay::OverlaySummary::of(&server.folder().path("overlay")).unwrap();
+    assert_eq!(summary.bytes, 3 * GRANULE);
+    assert_eq!(summary.size, image().len() as u64);
+    assert!(summary.image.ends_with("/image"), "{}", summary.image);
 }
 
 /// Zeros where the file has a hole, as on a disk that lost power: what the second map does not know is not believed.

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use evener_files::{Staged, plain};
+use evener_files::{Staged, error_text};
 use zeroize::Zeroizing;
 
 use super::{Key, secret_line};
@@ -38,7 +38,7 @@ pub enum ParseError {
 #[non_exhaustive]
 pub enum KeyFileError {
     /// It cannot be read.
-    #[error("cannot read the key: {}", plain(.0))]
+    #[error("cannot read the key: {}", error_text(.0))]
     Read(io::Error),
     /// It holds no key.
     #[error("is no key file: {0}")]
@@ -52,7 +52,7 @@ pub enum KeyFileError {
     )]
     Exists,
     /// It cannot be written.
-    #[error("cannot write the key: {}", plain(.0))]
+    #[error("cannot write the key: {}", error_text(.0))]
     Write(io::Error),
 }
 

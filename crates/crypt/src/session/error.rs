@@ -1,6 +1,6 @@
 //! Why a session could not be opened or did not run to its end.
 
-use evener_files::plain;
+use evener_files::error_text;
 use evener_runtime::stream::{BoxError, StreamError};
 
 use crate::bulk::Failure;
@@ -33,7 +33,7 @@ pub enum Error {
         cause: PassphraseError,
     },
     /// The passphrase cannot be read.
-    #[error("{name}: cannot read the passphrase: {}", plain(reason))]
+    #[error("{name}: cannot read the passphrase: {}", error_text(reason))]
     NoPassphrase {
         /// Where from.
         name: String,

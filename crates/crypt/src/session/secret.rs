@@ -146,7 +146,7 @@ fn open(path: &Path) -> io::Result<(File, Vec<Doubt>)> {
 /// They come from the same file, whose first line would be both, or from the same pipe with a name, which cannot be opened
 /// twice once its writer is gone.
 fn is_shared(path: &Path, input: &OsStr) -> Result<bool, Error> {
-    let (Ok(secret), Some(data)) = (path.metadata(), InputFile::look(input)) else {
+    let (Ok(secret), Some(data)) = (path.metadata(), InputFile::metadata_of(input)) else {
         return Ok(false);
     };
     let same = (data.dev(), data.ino()) == (secret.dev(), secret.ino());

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use evener_files::plain;
+use evener_files::error_text;
 
 use crate::format::Format;
 use crate::io::y4m::HeaderError;
@@ -18,7 +18,10 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] evener_files::Error),
     /// Reading failed in mid-stream.
-    #[error("{name}: cannot read frame {frame} at byte {byte}: {}", plain(reason))]
+    #[error(
+        "{name}: cannot read frame {frame} at byte {byte}: {}",
+        error_text(reason)
+    )]
     Read {
         /// The input.
         name: String,
@@ -30,7 +33,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// Writing failed in mid-stream.
-    #[error("{name}: cannot write frame {frame}: {}", plain(reason))]
+    #[error("{name}: cannot write frame {frame}: {}", error_text(reason))]
     Write {
         /// The output.
         name: String,
@@ -42,7 +45,7 @@ pub enum Error {
     /// The disk, the quota or the file system's largest file is full.
     #[error(
         "{name}: {}: {frames} whole frames ({bytes} bytes) fit; free some space or write elsewhere",
-        plain(reason)
+        error_text(reason)
     )]
     NoSpace {
         /// The output.
@@ -148,7 +151,7 @@ pub enum Error {
         program: String,
     },
     /// A program could not be started or spoken to, though it may be installed.
-    #[error("{name}: cannot run '{program}': {}", plain(reason))]
+    #[error("{name}: cannot run '{program}': {}", error_text(reason))]
     Program {
         /// The input or output.
         name: String,

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use evener_files::{
-    Error as FileError, FileId, InputFile, OutputFile, Place, SourceFile, Watch, one_line,
+    Destination, Error as FileError, FileId, InputFile, OutputFile, SourceFile, Watch, one_line,
 };
 
 use crate::format::{Format, Timing};
@@ -286,7 +286,7 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
         let reason = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         return Err(FileError::Create { name, reason }.into());
     }
-    let special = matches!(Place::of(path), Ok(Place::InPlace));
+    let special = matches!(Destination::of(path), Ok(Destination::InPlace));
     if has_y4m_name(path) || special {
         return planned(OutputKind::Y4m);
     }

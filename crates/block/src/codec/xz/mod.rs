@@ -46,7 +46,7 @@ const fn entry(id: u8, name: &'static str, check: Option<u8>) -> Codec {
             Some(_) => Some("SHA-256"),
         },
         bare: None,
-        front: false,
+        prefix: false,
         weight: 1500.0,
         encoder: None,
         decoder: match check {

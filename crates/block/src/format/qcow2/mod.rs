@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::fields::Fields;
 use super::{Faults, Format, Layout, MAX_BLOCKS, Opened};
+use crate::block::{Block, Check, Place};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::image::{Block, Check, Place};
 use header::Header;
 
 /// qcow2 images.
@@ -142,7 +142,7 @@ impl Qcow2 {
         if zero || offset == 0 {
             return Ok(Place::Zero { packed: None });
         }
-        Ok(Place::Plain { offset })
+        Ok(Place::Stored { offset })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Container, Out, Packing};
 use crate::error::Error;
 use crate::format::evb::{ENTRY, ZEROS, header};
 use crate::format::tail::{IN_EVB, Tail};
-use crate::tree::Hash;
+use crate::hash::Hash;
 
 /// Writes an `evb`.
 pub struct Evb {

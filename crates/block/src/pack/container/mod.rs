@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::codec::{Codec, ZSTD};
 use crate::error::Error;
 use crate::format::MAX_BLOCKS;
-use crate::tree::Hash;
+use crate::hash::Hash;
 
 /// A block as it is written down.
 pub struct Packing<'a> {

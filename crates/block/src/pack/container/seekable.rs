@@ -12,7 +12,7 @@ use crate::format::seekable::{
     CHECKSUMS, ENTRY, FOOTER, HASHES, MAGIC, SKIPPABLE, SUM_OF_NOTHING, TABLE,
 };
 use crate::format::tail::{IN_SEEKABLE, TAIL, Tail};
-use crate::tree::Hash;
+use crate::hash::Hash;
 
 /// Writes frames, hashes and the seek table.
 pub struct Seekable {

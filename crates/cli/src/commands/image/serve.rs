@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Ended {
         metrics: args.metrics.clone(),
         format: args.format,
         cache: args.cache,
-        ahead: args.readahead,
+        read_ahead: args.readahead,
         plan: args.plan.clone(),
     };
     // From here on a signal has to take the socket away.

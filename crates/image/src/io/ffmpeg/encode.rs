@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Stdio};
 
-use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
+use evener_files::{Destination, Error as FileError, SourceFile, Staged, one_line};
 
 use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
@@ -76,11 +76,11 @@ impl Encoder {
         if format.depth == Depth::F32 {
             return Err(Error::FloatFrames { name });
         }
-        let place = Place::of(path).map_err(|reason| FileError::Create {
+        let place = Destination::of(path).map_err(|reason| FileError::Create {
             name: name.clone(),
             reason,
         })?;
-        let Place::File { path, old } = place else {
+        let Destination::File { path, old } = place else {
             let reason = "is a pipe or a device, which only y4m can be written to";
             return Err(FileError::Unfit { name, reason }.into());
         };

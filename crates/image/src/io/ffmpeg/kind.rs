@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Stdio;
 
-use evener_files::{Error as FileError, Place, SourceFile, Staged, one_line};
+use evener_files::{Destination, Error as FileError, SourceFile, Staged, one_line};
 
 use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::summary;
@@ -105,7 +105,7 @@ fn try_out(tools: &Tools, path: &Path, name: &str) -> Result<(), Error> {
         name: name.to_owned(),
         reason,
     };
-    let Place::File { path, .. } = Place::of(path).map_err(create)? else {
+    let Destination::File { path, .. } = Destination::of(path).map_err(create)? else {
         return Ok(());
     };
     let staged = Staged::named(&path, SourceFile::default().mode(), None)?;

@@ -1,7 +1,7 @@
 //! `evener image serve --ublk`
 
 use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
-use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, serves_a_disk};
+use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, mark_io_flusher};
 
 use crate::failure::Ended;
 use crate::signals::Signals;
@@ -26,7 +26,7 @@ pub struct Choices {
 
 pub fn run(args: &super::Args) -> Ended {
     // Before any thread is started, since it holds for threads that decode, too.
-    serves_a_disk();
+    mark_io_flusher();
     let signals = Signals::take()?;
     let runtime = super::runtime(args)?;
     let options = DiskOptions {
@@ -35,7 +35,7 @@ pub fn run(args: &super::Args) -> Ended {
         recover: args.disk.recover,
         format: args.format,
         cache: args.cache,
-        ahead: args.readahead,
+        read_ahead: args.readahead,
         plan: args.plan.clone(),
     };
     // From here on a signal has to take the disk away.

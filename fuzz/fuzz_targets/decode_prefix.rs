@@ -79,7 +79,7 @@ fuzz_target!(|data: &[u8]| {
     let mut decoder = Decoder::new();
     let mut out = vec![0; len];
     out.extend(BEHIND);
-    let front = decoder.decode_front(codec, &bytes, &mut out[..len]);
+    let front = decoder.decode_prefix(codec, &bytes, &mut out[..len]);
     assert_eq!(out[len..], BEHIND);
     let mut plain = vec![0; BLOCK];
     let whole = decoder.decode(codec, &bytes, &mut plain);

@@ -1,4 +1,4 @@
-//! Hashes of blocks, the root over them, and sums of what blocks are packed in.
+//! Hashes of blocks, the root over them, and checksums of packed bytes.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Hash {
     }
 }
 
-/// The sum of the packed bytes of a block: the low 32 bits of XXH3 (64 bits, seed 0).
+/// The checksum of the packed bytes of a block: the low 32 bits of XXH3 (64 bits, seed 0).
 pub fn packed_sum(packed: &[u8]) -> u32 {
     XxHash3_64::oneshot(packed) as u32
 }
@@ -42,18 +42,18 @@ impl Serialize for Hash {
     }
 }
 
-/// What the root is derived under, so that it is the hash of nothing else.
+/// The context that the root is derived with, so that no other hash is equal to it.
 const CONTEXT: &str = "evener 2026-01 root of a block image, version 1";
 
-/// The root of an image as its blocks come by: the same for the same bytes and size of block, whatever the container,
-/// the codec and the way in which runs of zero blocks are written down. `FORMAT.md` says what is hashed.
+/// Computes the root of an image from its blocks. It depends on the bytes and the block size alone, and not on the
+/// container, the codec or how runs of zero blocks are stored. `FORMAT.md` says what is hashed.
 pub struct Root {
     hasher: blake3::Hasher,
     zeros: u64,
 }
 
 impl Root {
-    /// Of an image in blocks of `block` bytes.
+    /// For an image in blocks of `block` bytes.
     pub fn new(block: u32) -> Root {
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hasher.update(&block.to_le_bytes());
@@ -78,7 +78,7 @@ impl Root {
         }
     }
 
-    /// The root; the image has `size` bytes.
+    /// The root of an image of `size` bytes.
     pub fn finish(mut self, size: u64) -> Hash {
         self.flush();
         self.hasher.update(&[2]).update(&size.to_le_bytes());
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_count_as_one_however_they_are_told() {
+    fn the_root_does_not_depend_on_how_runs_are_divided() {
         let hash = Hash::of(b"block");
         let root = |runs: &[u64], size| {
             let mut root = Root::new(512);

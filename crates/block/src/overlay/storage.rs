@@ -1,4 +1,4 @@
-//! What an overlay asks of the file it lies in.
+//! What an overlay needs of its file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice};
@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fdatasync, seek};
 
-/// Bytes that are read and written at any place, from any thread.
-pub trait Medium: Send + Sync {
+/// Bytes that any thread can read and write at any offset.
+pub trait Storage: Send + Sync {
     /// Fills `room` from byte `at` on.
     ///
     /// # Errors
-    /// They cannot be read, or it ends before.
+    /// They cannot be read, or the storage ends before them.
     fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()>;
 
     /// Writes all of `slices`, one after the other, from byte `at` on.
@@ -20,23 +20,23 @@ pub trait Medium: Send + Sync {
     /// They cannot all be written.
     fn write(&self, at: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()>;
 
-    /// Makes bytes zero that then take no room.
+    /// Makes bytes zero, which then take no space.
     ///
     /// # Errors
-    /// `Unsupported`, if it never can; else they may or may not be zero.
+    /// `Unsupported` if it has no holes. After any other error the bytes may be zero or not.
     fn punch(&self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Returns when what was written before would survive a power cut.
+    /// Returns when all that was written before is durable.
     ///
     /// # Errors
-    /// It may not.
+    /// It may not be.
     fn sync(&self) -> io::Result<()>;
 
-    /// Whether the bytes from `at` on are in a hole, and up to where they are, or are not, `end` at most.
+    /// Whether byte `at` lies in a hole, and where the hole or the data ends, at most at `end`.
     fn hole(&self, at: u64, end: u64) -> (bool, u64);
 }
 
-impl Medium for File {
+impl Storage for File {
     fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
         self.read_exact_at(room, at)
     }

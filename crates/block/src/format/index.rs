@@ -1,9 +1,10 @@
 //! Where blocks lie, for formats that list them.
 
+use super::types::{Layout, Refused};
 use crate::MAX_BLOCK;
+use crate::block::{Block, Check, PackedSum, Place};
 use crate::codec::{self, Codec};
-use crate::format::Refused;
-use crate::image::{Block, Check, PackedSum, Place};
+use crate::error::Error;
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +193,7 @@ impl Index {
             None => Place::Zero {
                 packed: (packed > 0).then_some((offset, packed)),
             },
-            Some(codec) if *codec == codec::NONE => Place::Plain { offset },
+            Some(codec) if *codec == codec::NONE => Place::Stored { offset },
             Some(codec) => Place::Packed {
                 offset,
                 packed,
@@ -216,6 +217,16 @@ impl Index {
             place,
             check,
         }
+    }
+}
+
+impl Layout for Index {
+    fn block(&self, at: u64) -> Result<Block, Error> {
+        Ok(Index::block(self, at))
+    }
+
+    fn empty(&self, number: usize) -> Option<Block> {
+        Index::empty(self, number)
     }
 }
 

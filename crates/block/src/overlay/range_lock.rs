@@ -1,53 +1,48 @@
-//! Who works on which granules.
+//! Locks on ranges of granules.
 
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 
-/// Ranges that are in use, each by one thread.
+use evener_files::unpoisoned;
+
+/// Ranges that are locked, each by one thread.
 #[derive(Debug, Default)]
-pub struct Ranges {
+pub struct RangeLock {
     held: Mutex<Vec<Range<u64>>>,
-    freed: Condvar,
+    released: Condvar,
 }
 
-/// A range in use, until this is dropped.
+/// A locked range, until this is dropped.
 #[derive(Debug)]
-pub struct Held<'a> {
-    ranges: &'a Ranges,
+pub struct RangeGuard<'a> {
+    ranges: &'a RangeLock,
     range: Range<u64>,
 }
 
-impl Ranges {
-    /// Waits until nobody else uses any of `range`, and then has it. One thread holds one range at a time.
-    pub fn hold(&self, range: Range<u64>) -> Held<'_> {
-        let meets = |other: &Range<u64>| other.start < range.end && range.start < other.end;
-        let mut held = self.lock();
-        while held.iter().any(meets) {
-            held = self
-                .freed
-                .wait(held)
-                .unwrap_or_else(PoisonError::into_inner);
+impl RangeLock {
+    /// Waits until no range that overlaps `range` is locked, and locks it. A thread may lock one range at a time.
+    pub fn lock(&self, range: Range<u64>) -> RangeGuard<'_> {
+        let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
+        let mut held = unpoisoned(self.held.lock());
+        while held.iter().any(overlaps) {
+            held = unpoisoned(self.released.wait(held));
         }
         held.push(range.clone());
-        Held {
+        RangeGuard {
             ranges: self,
             range,
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Drop for Held<'_> {
+impl Drop for RangeGuard<'_> {
     fn drop(&mut self) {
-        let mut held = self.ranges.lock();
+        let mut held = unpoisoned(self.ranges.held.lock());
         if let Some(at) = held.iter().position(|range| *range == self.range) {
             held.swap_remove(at);
         }
         drop(held);
-        self.ranges.freed.notify_all();
+        self.ranges.released.notify_all();
     }
 }
 
@@ -59,8 +54,8 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn ranges_that_meet_wait_for_each_other() {
-        let ranges = Ranges::default();
+    fn ranges_that_overlap_are_locked_one_after_the_other() {
+        let ranges = RangeLock::default();
         let places: Vec<AtomicU64> = (0..8).map(|_| AtomicU64::new(0)).collect();
         thread::scope(|scope| {
             for number in 0..4u64 {
@@ -69,7 +64,7 @@ mod tests {
                     for round in 0..500 {
                         let start = (number * 7 + round * 3) % 6;
                         let range = start..start + 1 + round % 3;
-                        let _held = ranges.hold(range.clone());
+                        let _held = ranges.lock(range.clone());
                         for at in range.clone() {
                             assert_eq!(places[at as usize].swap(1, Ordering::Relaxed), 0);
                         }
@@ -81,6 +76,6 @@ mod tests {
                 });
             }
         });
-        assert!(ranges.lock().is_empty());
+        assert!(ranges.held.lock().unwrap().is_empty());
     }
 }

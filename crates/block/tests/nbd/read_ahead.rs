@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Client, Reply};
 use crate::common::same;
-use crate::site::{Server, packed_image};
+use crate::server::{Server, packed_image};
 
 const READ: u16 = 0;
 const CACHE: u16 = 5;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What an output path leads to.
-pub enum Place {
+pub enum Destination {
     /// A pipe or a device: written to as it is.
     InPlace,
     /// A regular file, perhaps not there yet; `path` with links followed.
@@ -18,12 +18,12 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl Destination {
     /// Where `path` leads, links followed.
     ///
     /// # Errors
     /// It is a directory, or exists and may not be written.
-    pub fn of(path: &Path) -> io::Result<Place> {
+    pub fn of(path: &Path) -> io::Result<Destination> {
         if path.as_os_str().is_empty() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -39,13 +39,13 @@ impl Place {
             Ok(old) if old.is_file() && !is_descriptor(path) => {
                 // Replacing a file needs rights to its directory only: respect its own as well.
                 File::options().write(true).open(path)?;
-                Ok(Place::File {
+                Ok(Destination::File {
                     path: fs::canonicalize(path)?,
                     old: Some(old),
                 })
             }
-            Ok(_) => Ok(Place::InPlace),
-            Err(e) if e.kind() == io::ErrorKind::NotFound && !slash => Ok(Place::File {
+            Ok(_) => Ok(Destination::InPlace),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !slash => Ok(Destination::File {
                 path: follow(path)?,
                 old: None,
             }),

@@ -48,7 +48,7 @@ impl Server {
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
             format: None,
             cache,
-            ahead: ReadAhead::Auto,
+            read_ahead: ReadAhead::Auto,
             plan: Choice::Auto,
         };
         let image = folder.path("image");

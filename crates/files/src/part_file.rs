@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 
-use crate::lock::{is_called, lock};
+use crate::lock::{is_at_path, try_lock};
 
 /// Runs that can write one output at once.
 const MOST: u32 = 16;
@@ -25,14 +25,14 @@ const TRIES: u32 = 8;
 /// Bytes of the output's name in the other one, at most, so that no file system finds it too long.
 const KEPT: usize = 120;
 
-/// A name for what will be `path`. Removed with what is under it when dropped, unless [given up](Part::given_up).
-pub(crate) struct Part {
+/// A name for what will be `path`. Removed with what is under it when dropped, unless [given up](PartFile::keep).
+pub(crate) struct PartFile {
     path: PathBuf,
 }
 
-impl Part {
+impl PartFile {
     /// A new file of that mode, locked.
-    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<(Part, File)> {
+    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<(PartFile, File)> {
         claim(path, |name| {
             let mut options = File::options();
             options.read(true).write(true).create_new(true).mode(mode);
@@ -42,7 +42,7 @@ impl Part {
 
     /// A name for a file that has none and is locked.
     #[cfg(target_os = "linux")]
-    pub(crate) fn link(path: &Path, file: &File) -> io::Result<Part> {
+    pub(crate) fn link(path: &Path, file: &File) -> io::Result<PartFile> {
         let linked = |name: &Path| {
             link(file, name)?;
             file.try_clone()
@@ -55,13 +55,13 @@ impl Part {
     }
 
     /// The file has another name now.
-    pub(crate) fn given_up(self) {
+    pub(crate) fn keep(self) {
         unfinished(|all| all.retain(|one| *one != self.path));
         std::mem::forget(self);
     }
 }
 
-impl Drop for Part {
+impl Drop for PartFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
         unfinished(|all| all.retain(|one| *one != self.path));
@@ -84,7 +84,7 @@ pub(crate) fn descriptor(file: &File) -> PathBuf {
 }
 
 /// Makes a file under the first name that is free, and locks it.
-fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(Part, File)> {
+fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(PartFile, File)> {
     for number in 1..=MOST {
         let name = path.with_file_name(part_name(path, number));
         for _ in 0..TRIES {
@@ -96,11 +96,11 @@ fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(P
             });
             match made {
                 Ok(file) => {
-                    let part = Part { path: name.clone() };
-                    match lock(&file) {
+                    let part = PartFile { path: name.clone() };
+                    match try_lock(&file) {
                         // Before it was locked another run may have taken it for one that was left behind.
-                        Ok(true) if !is_called(&file, &name) => part.given_up(),
-                        Ok(false) => part.given_up(),
+                        Ok(true) if !is_at_path(&file, &name) => part.keep(),
+                        Ok(false) => part.keep(),
                         _ => return Ok((part, file)),
                     }
                 }
@@ -131,9 +131,9 @@ fn part_name(path: &Path, number: u32) -> OsString {
 fn clear(name: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     match File::options().read(true).custom_flags(flags).open(name) {
-        Ok(file) if !matches!(lock(&file), Ok(true)) => false,
+        Ok(file) if !matches!(try_lock(&file), Ok(true)) => false,
         // Who has the lock is alone in giving the name away.
-        Ok(file) => !is_called(&file, name) || fs::remove_file(name).is_ok(),
+        Ok(file) => !is_at_path(&file, name) || fs::remove_file(name).is_ok(),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
@@ -180,11 +180,11 @@ mod tests {
         let path = folder.0.join("out.mkv");
         let first = folder.0.join(".evener-part1-out.mkv");
         fs::write(&first, "left by a run that was killed").unwrap();
-        let (one, mut file) = Part::create(&path, 0o600).unwrap();
+        let (one, mut file) = PartFile::create(&path, 0o600).unwrap();
         assert_eq!(one.path(), first);
         assert_eq!(fs::read(&first).unwrap(), b"");
         io::Write::write_all(&mut file, b"mine").unwrap();
-        let (two, _file) = Part::create(&path, 0o600).unwrap();
+        let (two, _file) = PartFile::create(&path, 0o600).unwrap();
         assert_eq!(two.path(), folder.0.join(".evener-part2-out.mkv"));
         assert_eq!(fs::read(&first).unwrap(), b"mine");
         drop((one, two));
@@ -197,7 +197,7 @@ mod tests {
         let (path, other) = (folder.0.join("out"), folder.0.join("other"));
         fs::write(&other, "not ours").unwrap();
         std::os::unix::fs::symlink("other", folder.0.join(".evener-part1-out")).unwrap();
-        let (part, _file) = Part::create(&path, 0o600).unwrap();
+        let (part, _file) = PartFile::create(&path, 0o600).unwrap();
         assert_eq!(part.path(), folder.0.join(".evener-part2-out"));
         assert_eq!(fs::read(&other).unwrap(), b"not ours");
     }
@@ -210,7 +210,7 @@ mod tests {
         for number in 1..=4 {
             fs::write(folder.0.join(format!(".evener-part{number}-out")), "").unwrap();
         }
-        let claims = || Part::create(&path, 0o600).unwrap();
+        let claims = || PartFile::create(&path, 0o600).unwrap();
         let taken = std::thread::scope(|threads| {
             let runs: Vec<_> = (0..8).map(|_| threads.spawn(claims)).collect();
             let runs = runs.into_iter().map(|run| run.join().unwrap());
@@ -220,7 +220,7 @@ mod tests {
         assert!(
             taken
                 .iter()
-                .all(|(part, file)| is_called(file, part.path()))
+                .all(|(part, file)| is_at_path(file, part.path()))
         );
         names.sort();
         names.dedup();

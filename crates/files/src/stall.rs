@@ -11,7 +11,7 @@ static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes a call that may wait for another process.
-pub fn waiting<R>(call: impl FnOnce() -> R) -> R {
+pub fn blocking_call<R>(call: impl FnOnce() -> R) -> R {
     struct End;
     impl Drop for End {
         fn drop(&mut self) {
@@ -25,15 +25,15 @@ pub fn waiting<R>(call: impl FnOnce() -> R) -> R {
 
 /// Sees whether calls that wait for other processes come to an end.
 #[derive(Debug, Default)]
-pub struct Patience {
+pub struct StallDetector {
     /// Ended calls at the last look, and looks since they were fewer or no call was under way.
     ended: usize,
     looks: u32,
 }
 
-impl Patience {
+impl StallDetector {
     /// How often in a row, up to now, a look has found a call under way and none that ended since the look before.
-    pub fn look(&mut self) -> u32 {
+    pub fn check(&mut self) -> u32 {
         let ended = ENDED.load(Ordering::SeqCst);
         let under_way = BEGUN.load(Ordering::SeqCst) != ended;
         match under_way && ended == self.ended {
@@ -51,15 +51,15 @@ mod tests {
 
     #[test]
     fn only_a_call_that_goes_on_is_waited_for() {
-        let mut patience = Patience::default();
-        waiting(|| {
-            patience.look();
-            let looks: Vec<_> = (0..3).map(|_| patience.look()).collect();
+        let mut detector = StallDetector::default();
+        blocking_call(|| {
+            detector.check();
+            let looks: Vec<_> = (0..3).map(|_| detector.check()).collect();
             assert_eq!(looks[1..], [looks[0] + 1, looks[0] + 2]);
-            waiting(|| ());
-            assert_eq!(patience.look(), 0);
+            blocking_call(|| ());
+            assert_eq!(detector.check(), 0);
         });
-        patience.look();
-        assert_eq!(patience.look(), 0);
+        detector.check();
+        assert_eq!(detector.check(), 0);
     }
 }

@@ -20,7 +20,7 @@ unsafe extern "C" {
 }
 
 /// Decodes `packed` until `plain` is full.
-pub fn front(packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
+pub fn decode_prefix(packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
     let int = |len: usize| c_int::try_from(len).map_err(|_| CodecError::TooLong);
     let (src_len, room) = (int(packed.len())?, int(plain.len())?);
     let (src, dst) = (packed.as_ptr().cast(), plain.as_mut_ptr().cast());

@@ -1,0 +1,158 @@
+//! What a format is, and what it reads of an image.
+
+use std::sync::Arc;
+
+use crate::block::Block;
+use crate::error::Error;
+use crate::file::ImageFile;
+use crate::hash::Hash;
+
+/// The most blocks an image is read with: 2 TiB in blocks of 64 KiB. An index of them takes a gigabyte of memory.
+pub const MAX_BLOCKS: u64 = 1 << 25;
+
+/// A format of images.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is called.
+    pub name: &'static str,
+    /// A line about it.
+    pub about: &'static str,
+    /// Whether a file with these ends is one.
+    pub recognise: fn(&Ends) -> bool,
+    /// Reads what says where blocks lie.
+    pub open: fn(&Arc<ImageFile>) -> Result<Opened, Error>,
+}
+
+/// Both ends of a file.
+#[derive(Debug, Default)]
+pub struct Ends {
+    /// Up to 512 bytes at its beginning.
+    pub head: Vec<u8>,
+    /// Up to 512 bytes at its end.
+    pub tail: Vec<u8>,
+    /// Up to 8 bytes behind the skippable frames of zstd that it begins with, if it does.
+    pub skipped: Option<Vec<u8>>,
+}
+
+/// An image of which it is known where blocks lie.
+pub struct Opened {
+    /// Bytes of the image.
+    pub size: u64,
+    /// Bytes of the largest block that has to be decoded.
+    pub block: u32,
+    /// Where blocks lie.
+    pub layout: Box<dyn Layout>,
+    /// Hashes of blocks.
+    pub leaves: Option<Leaves>,
+}
+
+/// Hashes of the blocks that are not zero, one after the other in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaves {
+    /// The hash over them, as the image says.
+    pub root: Hash,
+    /// The first byte of the first.
+    pub offset: u64,
+    /// How many there are.
+    pub count: u32,
+    /// Bytes of a block.
+    pub block: u32,
+}
+
+/// Where blocks lie.
+pub trait Layout: Send + Sync {
+    /// The block that holds byte `at`, which is inside the image. Of a zero block `start` may be any byte in front of
+    /// `at` from which on all is zero.
+    ///
+    /// # Errors
+    /// What says so cannot be read, or is damaged.
+    fn block(&self, at: u64) -> Result<Block, Error>;
+
+    /// Block `number` of those that have no bytes, in the order of the image: no reader of bytes needs them, but they
+    /// are to hold nothing.
+    fn empty(&self, _number: usize) -> Option<Block> {
+        None
+    }
+
+    /// What is wrong in the file although every byte of the image can be read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn faults(&self) -> Result<Faults, Error> {
+        Ok(Faults::new())
+    }
+}
+
+/// What is wrong in a file beside its blocks, a line each: a few, as those of a kind are told in one.
+pub type Faults = Vec<String>;
+
+impl Format {
+    pub(super) fn cut(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Cut {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn damaged(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Damaged {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn unsupported(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+        Error::Unsupported {
+            name: file.name().to_owned(),
+            format: self.name,
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn refused(&self, file: &ImageFile, reason: Refused) -> Error {
+        match reason {
+            Refused::Damaged(what) => self.damaged(file, what),
+            Refused::Unsupported(what) => self.unsupported(file, what),
+        }
+    }
+}
+
+/// Why an image is not read: it cannot be right, or it is and is not read here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It says what cannot be.
+    Damaged(String),
+    /// What it uses, and what to do instead.
+    Unsupported(String),
+}
+
+impl Refused {
+    /// The block at byte `at` has more bytes than are decoded for a read in it.
+    pub(super) fn longer_than_any(at: u64, len: u64) -> Refused {
+        let most = crate::MAX_BLOCK >> 20;
+        Refused::Unsupported(format!(
+            "has a block of {len} bytes at byte {at}, and any read in it would decode all of that; up to {most} MiB are \
+             read; pack it again in smaller ones"
+        ))
+    }
+
+    pub(super) fn newer(version: u8) -> Refused {
+        Refused::Unsupported(format!(
+            "is of version {version}, which a newer evener reads"
+        ))
+    }
+}
+
+impl From<String> for Refused {
+    fn from(what: String) -> Refused {
+        Refused::Damaged(what)
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(what: &str) -> Refused {
+        Refused::Damaged(what.to_owned())
+    }
+}
