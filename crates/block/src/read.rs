@@ -6,7 +6,7 @@ use crate::block::{Access, Block, Check, PackedSum, Place};
 use crate::codec::{self, Codec, CodecError};
 use crate::decoder::Decoder;
 use crate::error::{Error, Fault};
-use crate::format::index::most_packed;
+use crate::format::index::max_packed;
 use crate::format::seekable::{SKIPPABLE, skippable};
 use crate::hash::{Hash, packed_sum};
 use crate::image::Image;
@@ -147,7 +147,7 @@ impl Image {
                     false => Ok(()),
                 };
             }
-            if u64::from(packed) > most_packed(0) {
+            if u64::from(packed) > max_packed(0) {
                 let (codec, error) = (codec.name, CodecError::TooLong);
                 return Err(self.block_error(block.start, Fault::Codec { codec, error }));
             }

@@ -2,7 +2,8 @@
 
 use libdeflater::{DecompressionError, Decompressor};
 
-use super::{Codec, CodecError, Decode, exact};
+use super::types::exact;
+use super::{Codec, CodecError, Decode};
 
 /// In zlib's frame, with its Adler-32.
 pub static ZLIB: Codec = Codec {
@@ -23,7 +24,7 @@ pub static ZLIB: Codec = Codec {
     },
 };
 
-/// Bare; what follows its end is left alone, as in the sectors of a qcow2 image.
+/// Bare. Bytes after its end are ignored, as in the sectors of a qcow2 image.
 pub static DEFLATE: Codec = Codec {
     id: 5,
     name: "deflate",

@@ -4,9 +4,10 @@ use lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use twox_hash::XxHash3_64;
 
 use super::lz4_prefix::decode_prefix;
-use super::{Codec, CodecError, Decode, Encode, Levels, exact};
+use super::types::exact;
+use super::{Codec, CodecError, Decode, Encode, Levels};
 
-/// From 3 on the encoder looks for the best matches; below it takes the first.
+/// From level 3 on, the encoder searches for the best matches.
 const LEVELS: Levels = Levels {
     min: 1,
     max: 12,
@@ -14,7 +15,7 @@ const LEVELS: Levels = Levels {
 };
 
 /// A block of LZ4, <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>, and XXH3 of its bytes, which is
-/// compared before they are decoded.
+/// compared before decoding.
 pub static LZ4: Codec = Codec {
     id: 12,
     name: "lz4",
@@ -71,16 +72,16 @@ struct Summed;
 
 impl Decode for Summed {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        Bare.decode(compared(packed)?, plain)
+        Bare.decode(without_sum(packed)?, plain)
     }
 
     fn decode_prefix(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
-        decode_prefix(compared(packed)?, plain)
+        decode_prefix(without_sum(packed)?, plain)
     }
 }
 
-/// The block before its checksum, if that is the sum of it.
-fn compared(packed: &[u8]) -> Result<&[u8], CodecError> {
+/// The block before its checksum, if the checksum is right.
+fn without_sum(packed: &[u8]) -> Result<&[u8], CodecError> {
     match packed.split_last_chunk() {
         Some((packed, told)) if sum(packed) == *told => Ok(packed),
         _ => Err(CodecError::Invalid),

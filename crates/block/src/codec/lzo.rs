@@ -3,7 +3,8 @@
 use lzokay::compress::{Dict, compress_no_alloc};
 use lzokay::decompress::decompress;
 
-use super::{Codec, CodecError, Decode, Encode, exact};
+use super::types::exact;
+use super::{Codec, CodecError, Decode, Encode};
 
 /// A block of LZO1X, as `lzo1x_decompress_safe` of liblzo2 reads it.
 pub static LZO: Codec = Codec {

@@ -1,6 +1,6 @@
-//! Codecs: a block of bytes into fewer, and back.
+//! Codecs, which compress blocks and decompress them.
 //!
-//! A codec is a file beside this one and a line in [`TABLE`].
+//! A codec is a file beside this one and a line in [`TABLE`]. What a codec is stands in `types.rs`.
 
 mod deflate;
 mod lz4;
@@ -12,9 +12,7 @@ mod types;
 pub(crate) mod xz;
 mod zstd;
 
-use types::exact;
-
-/// All codecs. The place of each is its [`Codec::id`].
+/// All codecs, each at the index that is its [`Codec::id`].
 pub static TABLE: [&Codec; 14] = [
     &none::NONE,
     &zstd::ZSTD,

@@ -1,8 +1,8 @@
-//! Blocks as they are.
+//! Blocks that are stored as they are.
 
 use super::{Codec, CodecError, Decode, Encode};
 
-/// Nothing is encoded.
+/// Copies blocks.
 pub static NONE: Codec = Codec {
     id: 0,
     name: "none",

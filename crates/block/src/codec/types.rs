@@ -2,77 +2,77 @@
 
 use std::fmt;
 
-/// A way to make a block shorter.
+/// A way to compress blocks.
 #[derive(Debug)]
 pub struct Codec {
-    /// Its place in [`TABLE`](super::TABLE), and its number in `evb` images: never changed once an image was written with it.
+    /// Its index in [`TABLE`](super::TABLE) and its number in `evb` images. It must never change.
     pub id: u8,
-    /// What it is called on the command line and in messages.
+    /// Its name on the command line and in messages.
     pub name: &'static str,
     /// A line about it.
     pub about: &'static str,
-    /// How hard it can try.
+    /// Its levels, if it has any.
     pub levels: Option<Levels>,
-    /// What checksum a block carries within itself, that decoding compares; `None` if there is none.
+    /// The kind of checksum within packed bytes, which decoding compares.
     pub checked: Option<&'static str>,
-    /// Decodes the same packed bytes without comparing that checksum, for whoever knows that they are right.
+    /// A codec that decodes the same packed bytes without comparing that checksum.
     pub bare: Option<&'static Codec>,
-    /// Whether [`Decode::decode_prefix`] takes less time than decoding all.
+    /// Whether [`Decode::decode_prefix`] takes less time than decoding the whole block.
     pub prefix: bool,
-    /// Vectorised operations on a byte that encoding takes, about; see `evener_runtime::Work`.
+    /// About how many operations encoding a byte takes; see `evener_runtime::Work`.
     pub weight: f64,
-    /// Something that encodes at a level; `None` where blocks are only read.
+    /// Makes an encoder for a level; `None` where blocks are only read.
     pub encoder: Option<fn(level: i32) -> Box<dyn Encode>>,
-    /// Something that decodes.
+    /// Makes a decoder.
     pub decoder: fn() -> Box<dyn Decode>,
 }
 
-/// How hard a codec can try.
+/// The levels of a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levels {
     /// The fastest.
     pub min: i32,
     /// The slowest.
     pub max: i32,
-    /// Unless another is named.
+    /// The level unless another is chosen.
     pub default: i32,
 }
 
-/// Encodes blocks, one after the other. What it gives for a block does not depend on those before.
+/// Encodes blocks. The result for a block does not depend on the blocks before.
 pub trait Encode: Send {
-    /// Encodes `plain` into the front of `room` and says how many bytes that takes; `None` if they do not fit.
+    /// Encodes `plain` into the first bytes of `room` and returns how many that are; `None` if they do not fit.
     fn encode(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize>;
 }
 
-/// Decodes blocks, one after the other.
+/// Decodes blocks.
 pub trait Decode: Send {
-    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond, and no more memory
-    /// taken than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), `xz` with its dictionary apart.
+    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond `plain`, and no more
+    /// memory is allocated than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), and the dictionary for `xz`.
     ///
     /// # Errors
-    /// It is not what the codec made of so many bytes.
+    /// `packed` does not decode to so many bytes.
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
 
-    /// Decodes `packed` until all of `prefix` is filled, which is to be all there is where the codec [has
-    /// none](Codec::prefix). What there is of a checksum of the packed bytes is compared.
+    /// Decodes `packed` until `prefix` is full. If the codec [cannot decode prefixes](Codec::prefix), `prefix` must take
+    /// the whole block. A checksum of the packed bytes is compared.
     ///
     /// # Errors
-    /// It is not what the codec made of so many bytes or more.
+    /// `packed` does not decode to so many bytes or more.
     fn decode_prefix(&mut self, packed: &[u8], prefix: &mut [u8]) -> Result<(), CodecError> {
         self.decode(packed, prefix)
     }
 }
 
-/// What a codec found wrong.
+/// Why packed bytes cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodecError {
-    /// The bytes mean nothing, or their own checksum differs.
+    /// They are invalid, or their checksum differs.
     Invalid,
-    /// They are more than the block has.
+    /// They decode to more bytes than the block has.
     TooLong,
-    /// They are fewer.
+    /// They decode to fewer bytes.
     TooShort,
-    /// They are packed in a way that is not read: what a block of them does.
+    /// They are packed in a way that is not supported.
     Unsupported(&'static str),
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for CodecError {
     }
 }
 
-/// Whether as many bytes came out as there had to.
+/// Checks that decoding gave as many bytes as wanted.
 pub(super) fn exact(got: usize, wanted: usize) -> Result<(), CodecError> {
     match got == wanted {
         true => Ok(()),

@@ -1,8 +1,9 @@
-//! Zstandard (RFC 8878), a frame to a block.
+//! Zstandard (RFC 8878). A block is a frame.
 
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
-use super::{Codec, CodecError, Decode, Encode, Levels, exact};
+use super::types::exact;
+use super::{Codec, CodecError, Decode, Encode, Levels};
 use crate::MAX_BLOCK;
 
 const LEVELS: Levels = Levels {
@@ -11,7 +12,7 @@ const LEVELS: Levels = Levels {
     default: 3,
 };
 
-/// A frame to a block, with the checksum of its content, and nothing else.
+/// A frame with the checksum of its content.
 pub static ZSTD: Codec = Codec {
     id: 1,
     name: "zstd",
@@ -25,7 +26,7 @@ pub static ZSTD: Codec = Codec {
     decoder: || Box::new(Frame(DCtx::create())),
 };
 
-/// The same frames, whose checksum is not compared.
+/// The same frames. The checksum is not compared.
 pub static BARE: Codec = Codec {
     id: 13,
     name: "zstd-bare",
@@ -39,7 +40,7 @@ pub static BARE: Codec = Codec {
     decoder: || Box::new(Frame(bare())),
 };
 
-/// The first of what may be several frames, and what follows is left alone, as in the sectors of a qcow2 image.
+/// A frame. Bytes after it are ignored, as in the sectors of a qcow2 image.
 pub static FIRST: Codec = Codec {
     id: 7,
     name: "zstd-first",
@@ -53,10 +54,11 @@ pub static FIRST: Codec = Codec {
     decoder: || Box::new(First(Frame(DCtx::create()))),
 };
 
-/// Packed bytes after which zstd begins a block of its own, about, so that the prefix of a frame can be had without the
-/// rest. Those blocks share their tables: the frame hardly grows, decoding takes little longer and encoding a tenth or
-/// so, and the first half of a block of 64 KiB takes less than three quarters of the time of all. Longer pieces save
-/// less; blocks with tables of their own ([`CParameter::MaxBlockSize`]) take longer to decode.
+/// About how many packed bytes a zstd block has, so that a prefix of a frame can be decoded without the rest.
+///
+/// The zstd blocks of a frame share their tables, so the frame hardly grows, decoding takes little longer, and encoding
+/// takes about a tenth longer. Decoding the first half of 64 KiB takes less than three quarters of the time of all.
+/// Longer blocks save less. Blocks with tables of their own ([`CParameter::MaxBlockSize`]) take longer to decode.
 const PIECE: u32 = 3000;
 
 struct Encoder(CCtx<'static>);
@@ -66,11 +68,11 @@ impl Encoder {
         let mut context = CCtx::create();
         for parameter in [
             CParameter::CompressionLevel(level),
-            // Its low 32 bits are those that a seek table wants.
+            // A seek table has the low 32 bits of this checksum.
             CParameter::ChecksumFlag(true),
             CParameter::TargetCBlockSize(PIECE),
         ] {
-            // Levels beyond the library's are the nearest of its own.
+            // The library takes the nearest level that it has.
             let set = context.set_parameter(parameter);
             debug_assert!(set.is_ok());
         }
@@ -86,7 +88,7 @@ impl Encode for Encoder {
 
 struct Frame(DCtx<'static>);
 
-/// Compares no checksum, and takes no more memory for a prefix than for a block.
+/// A context that compares no checksum, and allocates no more for a prefix than for a block.
 fn bare() -> DCtx<'static> {
     let mut context = DCtx::create();
     for parameter in [
@@ -179,7 +181,7 @@ mod tests {
                 assert!(out[..len] == plain[..len], "{level} {len}");
                 assert_eq!(out[len..], [0xee; 16], "{level} {len}");
             }
-            // A prefix that was left half-way is no matter.
+            // A frame of which only a prefix was decoded does not disturb the next one.
             let mut out = vec![0; plain.len()];
             frame.decode(&packed, &mut out).unwrap();
             assert!(out == plain, "{level}");

@@ -1,6 +1,6 @@
 //! CLOOP, Klaus Knopper's compressed loop device, V2.0 and V4.0 (`cloop.h` of its kernel module): a header of 128 bytes
-//! of shell script, size and number of blocks, offsets. All numbers have the big end first. V4.0 keeps the codec of a
-//! block in the four highest bits of its offset, and its header may lie at the end, behind the offsets.
+//! of shell script, size and number of blocks, offsets. All numbers are big-endian. V4.0 keeps the codec of a block in
+//! the four highest bits of its offset, and its header may lie at the end, behind the offsets.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub static CLOOP: Format = Format {
     open,
 };
 
-/// Bytes of the script, and with size and number of blocks.
+/// Bytes of the script, and of all of the header.
 const SCRIPT: usize = 128;
 const HEADER: u64 = SCRIPT as u64 + 8;
 /// Where the version stands in it.
@@ -63,7 +63,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             format!("has blocks of {block} bytes; multiples of 512 up to {most} MiB are read");
         return Err(CLOOP.unsupported(file, what));
     }
-    // One offset more than there are blocks: where the last ends.
+    // The last offset is the end of the last block.
     let table = (count + 1) * 8;
     let Some(room) = file.size().checked_sub(HEADER + table) else {
         let what = format!("it has no room for its index of {count} blocks");

@@ -21,16 +21,16 @@ pub static EVB: Format = Format {
     open,
 };
 
-/// How one begins.
+/// The magic number.
 pub const MAGIC: [u8; 8] = *b"\x89EVB\r\n\x1a\n";
-/// Bytes in front of the first block.
+/// Bytes before the first block.
 pub const HEADER: usize = 16;
 /// Bytes of an entry of the index.
 pub const ENTRY: usize = 8;
 /// What stands for the codec of a run of zero blocks.
 pub const ZEROS: u8 = 0xff;
 
-/// The bytes in front of the first block.
+/// The bytes before the first block.
 pub fn header(block: u32) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(&MAGIC);
@@ -42,7 +42,7 @@ pub fn header(block: u32) -> [u8; HEADER] {
     header
 }
 
-/// Either end will do: an image that lacks one is damaged, and not raw.
+/// Recognises either end. An image that lacks one is damaged, not raw.
 fn recognise(ends: &Ends) -> bool {
     let tail = ends.tail.last_chunk::<TAIL>();
     ends.head.starts_with(&MAGIC) || tail.is_some_and(|tail| tail[11] == IN_EVB && Tail::is(tail))
@@ -110,7 +110,7 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, Refused> {
         } else {
             let old = |codec: &Codec| *codec == crate::codec::LZ4_BARE;
             let known = Codec::of_id(codec).filter(|c| c.encoder.is_some() || old(c));
-            // The index has its checksum, so this is no damage.
+            // The checksum of the index is right, so this is not damage.
             let newer = || {
                 let what = format!("has blocks of codec {codec}, which a newer evener reads");
                 Refused::Unsupported(what)
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_end_with_the_image_however_large_it_says_it_is() {
+    fn a_run_of_zeros_must_end_with_the_image() {
         let tail = |size| Tail {
             block: 4096,
             container: IN_EVB,

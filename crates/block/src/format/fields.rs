@@ -1,7 +1,6 @@
-//! Numbers in headers.
+//! Fields of headers.
 
-/// Reads numbers one after the other from the front of some bytes, which must be long enough: whoever reads a header
-/// has looked at its length.
+/// Reads numbers from bytes, one after the other. The caller checks that there are enough; missing bytes are read as 0.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
@@ -17,22 +16,22 @@ impl Fields<'_> {
         u8::from_le_bytes(self.bytes())
     }
 
-    /// A number of 32 bits, little end first.
+    /// A number of 32 bits, little-endian.
     pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.bytes())
     }
 
-    /// A number of 64 bits, little end first.
+    /// A number of 64 bits, little-endian.
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.bytes())
     }
 
-    /// A number of 32 bits, big end first.
+    /// A number of 32 bits, big-endian.
     pub fn be32(&mut self) -> u32 {
         u32::from_be_bytes(self.bytes())
     }
 
-    /// A number of 64 bits, big end first.
+    /// A number of 64 bits, big-endian.
     pub fn be64(&mut self) -> u64 {
         u64::from_be_bytes(self.bytes())
     }

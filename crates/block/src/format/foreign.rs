@@ -1,12 +1,12 @@
-//! Formats that are not read and are no disks, told by their magic numbers.
+//! Formats that are not supported, recognised by their magic numbers.
 //!
-//! File systems, ISO images and archives such as tar are not among them: their bytes are what is wanted.
+//! File systems, ISO images and archives such as tar are not among them, since their bytes are what a raw image holds.
 
 use tracing::warn;
 
 use super::Ends;
 
-/// A format that is not read.
+/// A format that is not supported.
 #[derive(Debug)]
 pub struct Foreign {
     /// What messages call it.
@@ -22,7 +22,7 @@ enum Kind {
     Disk,
     /// Something that has to be unpacked first.
     Packed,
-    /// Bytes that mean nothing without a key.
+    /// Encrypted data.
     Encrypted,
 }
 
@@ -46,7 +46,7 @@ const fn row(name: &'static str, kind: Kind, at: At, magic: &'static [u8]) -> Fo
     }
 }
 
-/// All that are told, by offset and bytes.
+/// All that are recognised, by the offset and the bytes of their magic numbers.
 static TABLE: [Foreign; 33] = [
     row("a VMDK image", Disk, Front(0), b"KDMV"),
     row("a VMDK image", Disk, Front(0), b"COWD"),
@@ -99,7 +99,7 @@ static TABLE: [Foreign; 33] = [
 ];
 
 impl Foreign {
-    /// What the ends of a file look like.
+    /// The format that the ends of a file look like.
     pub fn of(ends: &Ends) -> Option<&'static Foreign> {
         TABLE.iter().find(|foreign| foreign.fits(ends))
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_told_where_it_stands_and_only_there() {
+    fn each_is_recognised_by_its_magic_number() {
         for foreign in &TABLE {
             let mut ends = Ends::default();
             assert!(!foreign.fits(&ends), "{}: an empty file", foreign.name);

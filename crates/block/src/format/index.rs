@@ -1,4 +1,4 @@
-//! Where blocks lie, for formats that list them.
+//! An index of blocks, for formats that list them.
 
 use super::types::{Layout, Refused};
 use crate::MAX_BLOCK;
@@ -6,38 +6,38 @@ use crate::block::{Block, Check, PackedSum, Place};
 use crate::codec::{self, Codec};
 use crate::error::Error;
 
-/// What is known of a block.
+/// A block.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     start: u64,
     offset: u64,
     packed: u32,
-    /// A checksum, as `sums` says.
+    /// A checksum, of the kind that `Index::sums` says.
     sum: u32,
-    /// Number of the leaf.
+    /// Its number in the list of hashes.
     leaf: u32,
-    /// Number of the codec; [`ZERO`] for zero blocks.
+    /// The number of the codec; [`ZERO`] for zero blocks.
     codec: u8,
 }
 
 const ZERO: u8 = u8::MAX;
 
-/// What `sum` of an entry is.
+/// What the checksums of an index are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sums {
-    /// Nothing: what there is lies within the blocks.
+    /// There are none. The packed bytes may contain some.
     Inside,
     /// The low 32 bits of XXH64.
     Xxh64,
-    /// Nothing, but there are leaves.
+    /// There are none, but a list of hashes.
     Leaves,
-    /// That of the packed bytes, and there are leaves.
+    /// Of the packed bytes, and there is a list of hashes.
     Packed,
-    /// How many of the packed bytes fill a block of xz up, and what there is beside lies within the blocks.
+    /// How many of the packed bytes are padding of an xz block. The packed bytes may contain checksums.
     Padding,
 }
 
-/// Blocks in order, each where the one before ends.
+/// Blocks in order. Each begins where the one before ends.
 #[derive(Debug)]
 pub struct Index {
     entries: Vec<Entry>,
@@ -49,13 +49,13 @@ pub struct Index {
     leaves: u32,
 }
 
-/// The most bytes that a codec makes of `plain` bytes: all of them grow by less when there is nothing to find.
-pub fn most_packed(plain: u64) -> u64 {
+/// The most packed bytes of `plain` bytes. Bytes that cannot be compressed grow by less with every codec.
+pub fn max_packed(plain: u64) -> u64 {
     plain * 2 + 4096
 }
 
 impl Index {
-    /// No blocks yet.
+    /// An index without blocks.
     pub fn new(sums: Sums) -> Index {
         Index {
             entries: Vec::new(),
@@ -67,11 +67,11 @@ impl Index {
         }
     }
 
-    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of a file, of which `end` bytes hold
-    /// blocks.
+    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of the file. Blocks of the file end before
+    /// byte `end`.
     ///
     /// # Errors
-    /// It lies elsewhere, or one of the sizes is none that a block has, or more than is read.
+    /// It lies beyond the end, or a size is invalid or too large.
     pub fn push(
         &mut self,
         codec: &'static Codec,
@@ -84,7 +84,7 @@ impl Index {
         if len > u64::from(MAX_BLOCK) {
             return Err(Refused::longer_than_any(at, len));
         }
-        if len == 0 || packed == 0 || packed > most_packed(len) {
+        if len == 0 || packed == 0 || packed > max_packed(len) {
             let what = format!("the block at byte {at}, of {len} bytes, is packed in {packed}");
             return Err(what.into());
         }
@@ -104,10 +104,10 @@ impl Index {
         self.grow(len)
     }
 
-    /// Adds `len` bytes that are zero. Where they are packed all the same, `packed` says where.
+    /// Adds `len` bytes that are zero. If the file has packed bytes of them too, `packed` is not 0.
     ///
     /// # Errors
-    /// The image would be larger than any.
+    /// The image would be too large.
     pub fn push_zero(&mut self, len: u64, (offset, packed): (u64, u32)) -> Result<(), Refused> {
         self.entries.push(Entry {
             start: self.size,
@@ -120,7 +120,7 @@ impl Index {
         self.grow(len)
     }
 
-    /// Adds a block that has no bytes and is packed all the same.
+    /// Adds a block without bytes, which has packed bytes all the same.
     pub fn push_empty(&mut self, codec: &'static Codec, (offset, packed): (u64, u32), sum: u32) {
         self.empty.push(Block {
             start: self.size,
@@ -173,7 +173,7 @@ impl Index {
         self.leaves
     }
 
-    /// Where the first of its blocks lies in the file.
+    /// Where the first block lies in the file.
     pub fn first_offset(&self) -> Option<u64> {
         self.entries.first().map(|entry| entry.offset)
     }
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_found_from_any_of_their_bytes() {
+    fn any_byte_of_a_block_finds_it() {
         let mut index = Index::new(Sums::Leaves);
         index.push(&codec::ZSTD, 100, (10, 20), 0, 1000).unwrap();
         index.push_zero(1 << 40, (0, 0)).unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_no_size_and_place_are_refused() {
+    fn blocks_with_an_invalid_size_or_offset_are_refused() {
         let mut index = Index::new(Sums::Inside);
         for (len, place) in [
             (0, (0, 10)),

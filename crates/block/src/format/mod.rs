@@ -1,6 +1,7 @@
-//! Formats of images: how to tell one, and where its blocks lie.
+//! Formats of images: how they are recognised, and where their blocks lie.
 //!
-//! A format is a file beside this one and a line in [`TABLE`].
+//! A format is a file beside this one and a line in [`TABLE`]. What a format is stands in `types.rs`, and `index.rs` is
+//! for formats that list their blocks.
 
 mod cloop;
 pub mod evb;
@@ -17,7 +18,7 @@ mod xz;
 use crate::error::Error;
 use crate::file::ImageFile;
 
-/// All formats, asked in this order; what is none of the others is raw.
+/// All formats, in the order in which they are tried. A file of no other format is raw.
 pub static TABLE: [&Format; 6] = [
     &evb::EVB,
     &seekable::SEEKABLE,
@@ -43,8 +44,8 @@ impl Ends {
         })
     }
 
-    /// Of what comes through a pipe, of which only the front is known.
-    fn of_front(front: &[u8]) -> Ends {
+    /// The ends of what a pipe delivers. Only the first bytes are known.
+    fn of_pipe(front: &[u8]) -> Ends {
         let bytes = |at: u64, len: u64| {
             let from = front.len().min(usize::try_from(at).unwrap_or(usize::MAX));
             let to = front.len().min(from.saturating_add(len as usize));
@@ -78,7 +79,7 @@ pub fn recognise(file: &ImageFile) -> Result<&'static Format, Error> {
     Ok(Ends::of(file)?.format())
 }
 
-/// The format of which a raw image looks like an image, though it is none that is read.
+/// What a raw image looks like, if it looks like a format that is not supported.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -86,8 +87,8 @@ pub fn foreign(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
     Ok(Foreign::of(&Ends::of(file)?))
 }
 
-/// What the front of a pipe tells: the format, and if it is raw, what it looks like.
-pub fn recognise_front(front: &[u8]) -> (&'static Format, Option<&'static Foreign>) {
-    let ends = Ends::of_front(front);
+/// Recognises what a pipe delivers by its first bytes: the format, and if it is raw, what it looks like.
+pub fn recognise_pipe(front: &[u8]) -> (&'static Format, Option<&'static Foreign>) {
+    let ends = Ends::of_pipe(front);
     (ends.format(), Foreign::of(&ends))
 }

@@ -1,4 +1,4 @@
-//! Raw images: the bytes themselves, with holes where the file has them.
+//! Raw images: the file has the bytes of the image, and its holes are zero.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub static RAW: Format = Format {
     open,
 };
 
-/// Nothing is decoded, so blocks are only what is read at once.
+/// Bytes of a block, which is only what is read at once: nothing is decoded.
 const BLOCK: u64 = 64 << 10;
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {

@@ -1,7 +1,7 @@
 //! zstd's seekable format,
 //! <https://github.com/facebook/zstd/blob/dev/contrib/seekable_format/zstd_seekable_compression_format.md>: frames one
-//! after the other and a table of their lengths in a skippable frame at the end. Images that evener packs have hashes
-//! of their blocks in a skippable frame before that; see `FORMAT.md`.
+//! after the other and a table of their lengths in a skippable frame at the end. Images that evener packs also have
+//! hashes of their blocks, in a skippable frame before the table; see `FORMAT.md`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::MAX_BLOCK;
 use crate::codec::ZSTD;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::format::index::{Index, Sums, most_packed};
+use crate::format::index::{Index, Sums, max_packed};
 use crate::hash::Hash;
 
 /// Images in zstd's seekable format.
@@ -25,28 +25,28 @@ pub static SEEKABLE: Format = Format {
     open,
 };
 
-/// How a frame begins.
+/// The magic number of a frame.
 const FRAME: u32 = 0xFD2F_B528;
-/// How the skippable frame with the table begins.
+/// The magic number of the skippable frame with the table.
 pub const TABLE: u32 = 0x184D_2A5E;
-/// How the skippable frame with evener's hashes begins.
+/// The magic number of the skippable frame with evener's hashes.
 pub const HASHES: u32 = 0x184D_2A5D;
-/// How the file ends.
+/// The magic number at the end of the file.
 pub const MAGIC: u32 = 0x8F92_EAB1;
 /// Bytes at the end of the table.
 pub const FOOTER: usize = 9;
-/// Bytes in front of what a skippable frame holds.
+/// Bytes of a skippable frame before its content.
 pub const SKIPPABLE: usize = 8;
-/// In the footer: entries have checksums.
+/// A flag of the footer: entries have checksums.
 pub const CHECKSUMS: u8 = 0x80;
-/// Of an entry with a checksum.
+/// Bytes of an entry with a checksum.
 pub const ENTRY: usize = 12;
-/// Bytes of a sum of packed bytes.
+/// Bytes of a checksum of packed bytes.
 const SUM: usize = 4;
 /// The low 32 bits of XXH64 of nothing.
 pub const SUM_OF_NOTHING: u32 = 0x51D8_E999;
 
-/// How many bytes the skippable frame has that begins so, headers and all; `None` if none does.
+/// The length of the skippable frame that begins so, with its header; `None` if this is none.
 pub fn skippable(front: &[u8]) -> Option<u32> {
     let mut fields = Fields(front.first_chunk::<SKIPPABLE>()?);
     let (magic, content) = (fields.u32(), fields.u32());
@@ -64,16 +64,16 @@ fn recognise(ends: &Ends) -> bool {
         || ends.skipped.as_ref().is_some_and(behind)
 }
 
-/// Most skippable frames that are passed over at the front of a file.
-const MOST_SKIPPED: usize = 64;
+/// The most skippable frames at the beginning of a file that are skipped.
+const MAX_SKIPPED: usize = 64;
 
-/// What lies behind the skippable frames that a file begins with, of which `bytes` gives any; `None` if it begins
-/// with something else.
+/// The first bytes behind the skippable frames that a file begins with; `None` if it begins with something else. `bytes`
+/// reads from the file.
 pub(super) fn skipped(
     bytes: impl Fn(u64, u64) -> Result<Vec<u8>, Error>,
 ) -> Result<Option<Vec<u8>>, Error> {
     let (mut at, mut behind) = (0, None);
-    for _ in 0..MOST_SKIPPED {
+    for _ in 0..MAX_SKIPPED {
         let head = bytes(at, SKIPPABLE as u64)?;
         let Some(len) = skippable(&head) else {
             return Ok(behind.map(|()| head));
@@ -84,17 +84,18 @@ pub(super) fn skipped(
     Ok(None)
 }
 
-/// The table as it lies in the file.
+/// The seek table as it lies in the file.
 struct Table {
-    /// Where its skippable frame begins, which is where all others end.
+    /// Where its skippable frame begins, which is where the frame before it ends.
     start: u64,
-    /// That frame, headers and all.
+    /// That frame, with its header.
     frame: Vec<u8>,
+    /// Bytes of an entry.
     entry: usize,
 }
 
 impl Table {
-    /// Length, length of the content and checksum of all frames.
+    /// The length, the length of the content and the checksum of each frame.
     fn entries(&self) -> impl Iterator<Item = (u32, u32, u32)> {
         let entries = &self.frame[SKIPPABLE..self.frame.len() - FOOTER];
         entries.chunks_exact(self.entry).map(|entry| {
@@ -107,14 +108,14 @@ impl Table {
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     let refused = |reason: Refused| SEEKABLE.refused(file, reason);
     let table = table(file)?;
-    let (index, leaves) = match own(file, &table)? {
-        Some(Own {
+    let (index, leaves) = match metadata(file, &table)? {
+        Some(Metadata {
             tail,
             zeros,
             hashes,
             sums,
         }) => {
-            let index = read_own(&table, &tail, &zeros, sums).map_err(refused)?;
+            let index = read_packed(&table, &tail, &zeros, sums).map_err(refused)?;
             let leaves = Leaves {
                 root: tail.root,
                 offset: hashes,
@@ -125,7 +126,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         }
         None => (read(&table).map_err(refused)?, None),
     };
-    // Those in front of it that are skippable count in the table, and have nothing in them.
+    // Skippable frames before it are in the table too, without content.
     if let Some(first) = index.first_offset()
         && file.bytes(first, 4)?[..] != FRAME.to_le_bytes()
     {
@@ -153,7 +154,7 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
                     off; unpack it with zstd -d and pack it with evener image pack";
         return Err(SEEKABLE.unsupported(file, what));
     }
-    // Bits of changes that a reader has to know.
+    // Bits that are reserved for later versions.
     if flags & 0x7c != 0 {
         let what = "has a seek table of a later kind; pack it again with evener image pack";
         return Err(SEEKABLE.unsupported(file, what));
@@ -167,7 +168,7 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     let Some(start) = size.checked_sub(content + SKIPPABLE as u64) else {
         return Err(damaged("its seek table is longer than the file"));
     };
-    // The one with hashes does not count.
+    // The frame with hashes is not counted.
     if frames > MAX_BLOCKS + 1 {
         let what =
             format!("has {frames} frames; up to {MAX_BLOCKS} are read; choose larger blocks");
@@ -188,7 +189,7 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     })
 }
 
-/// The blocks of an image that others packed: each frame is one.
+/// The index of an image that another program packed: each frame is a block.
 fn read(table: &Table) -> Result<Index, Refused> {
     let sums = if table.entry == ENTRY {
         Sums::Xxh64
@@ -215,24 +216,23 @@ fn ends_at_table(offset: u64, table: &Table) -> Result<(), Refused> {
     }
 }
 
-/// What evener wrote beside the frames.
-struct Own {
+/// What evener writes beside the frames.
+struct Metadata {
     tail: Tail,
-    /// Bits that mark zero frames.
+    /// A bit for each frame that is zero.
     zeros: Vec<u8>,
     /// Where the hashes of blocks lie in the file.
     hashes: u64,
-    /// Sums of packed bytes, 4 bytes each.
+    /// Checksums of packed bytes, 4 bytes each.
     sums: Option<Vec<u8>>,
 }
 
-fn own(file: &ImageFile, table: &Table) -> Result<Option<Own>, Error> {
+fn metadata(file: &ImageFile, table: &Table) -> Result<Option<Metadata>, Error> {
     let Some((packed, plain, _)) = table.entries().last() else {
         return Ok(None);
     };
-    let damaged = |what: String| SEEKABLE.damaged(file, what);
     let Some(at) = table.start.checked_sub(packed.into()) else {
-        return Err(damaged("a frame lies in front of the file".to_owned()));
+        return Err(SEEKABLE.damaged(file, "a frame lies in front of the file"));
     };
     let front = file.bytes(at, (SKIPPABLE + TAIL) as u64)?;
     let Some((head, record)) = front.split_at_checked(SKIPPABLE) else {
@@ -243,47 +243,72 @@ fn own(file: &ImageFile, table: &Table) -> Result<Option<Own>, Error> {
     }
     let tail = Tail::parse(record, IN_SEEKABLE);
     let tail = tail.map_err(|reason| SEEKABLE.refused(file, reason))?;
-    let bits = u64::from(tail.entries).div_ceil(8);
-    let leaves = u64::from(tail.leaves);
-    let hashes = leaves * Hash::LEN as u64;
-    let sums = match tail.sums_sum {
-        Some(_) => leaves * SUM as u64,
-        None => 0,
-    };
-    let content = TAIL as u64 + bits + hashes + sums;
+    let lengths = Lengths::of(&tail);
     let mut fields = Fields(head);
     let fits = plain == 0
         && fields.u32() == HASHES
-        && u64::from(fields.u32()) == content
-        && u64::from(packed) == content + SKIPPABLE as u64;
+        && u64::from(fields.u32()) == lengths.content()
+        && u64::from(packed) == lengths.content() + SKIPPABLE as u64;
     if !fits || crc32(&table.frame) != tail.index_sum {
-        return Err(damaged(
-            "its seek table and its hashes do not agree".to_owned(),
-        ));
+        let what = "its seek table and its hashes do not agree";
+        return Err(SEEKABLE.damaged(file, what));
     }
-    let offset = at + (SKIPPABLE + TAIL) as u64;
-    let zeros = file.bytes(offset, bits)?;
+    read_metadata(file, at + (SKIPPABLE + TAIL) as u64, tail, &lengths).map(Some)
+}
+
+/// Bytes of the parts of the frame with hashes, after the record.
+struct Lengths {
+    bits: u64,
+    hashes: u64,
+    sums: u64,
+}
+
+impl Lengths {
+    fn of(tail: &Tail) -> Lengths {
+        let leaves = u64::from(tail.leaves);
+        Lengths {
+            bits: u64::from(tail.entries).div_ceil(8),
+            hashes: leaves * Hash::LEN as u64,
+            sums: match tail.sums_sum {
+                Some(_) => leaves * SUM as u64,
+                None => 0,
+            },
+        }
+    }
+
+    /// Bytes of the content of the frame.
+    fn content(&self) -> u64 {
+        TAIL as u64 + self.bits + self.hashes + self.sums
+    }
+}
+
+/// Reads what follows the record in the frame with hashes, from byte `offset` on.
+fn read_metadata(
+    file: &ImageFile,
+    offset: u64,
+    tail: Tail,
+    lengths: &Lengths,
+) -> Result<Metadata, Error> {
+    let zeros = file.bytes(offset, lengths.bits)?;
     if crc32(&zeros) != tail.bits_sum {
-        return Err(damaged(
-            "the checksum of its zero blocks differs".to_owned(),
-        ));
+        let what = "the checksum of its zero blocks differs";
+        return Err(SEEKABLE.damaged(file, what));
     }
-    let sums = file.bytes(offset + bits + hashes, sums)?;
+    let sums = file.bytes(offset + lengths.bits + lengths.hashes, lengths.sums)?;
     if tail.sums_sum.is_some_and(|sum| crc32(&sums) != sum) {
-        return Err(damaged(
-            "the checksum of its sums of packed bytes differs".to_owned(),
-        ));
+        let what = "the checksum of its sums of packed bytes differs";
+        return Err(SEEKABLE.damaged(file, what));
     }
-    Ok(Some(Own {
+    Ok(Metadata {
         sums: tail.sums_sum.map(|_| sums),
         tail,
         zeros,
-        hashes: offset + bits,
-    }))
+        hashes: offset + lengths.bits,
+    })
 }
 
-/// The blocks of an image that evener packed: each frame is one, or a run of zero ones.
-fn read_own(
+/// The index of an image that evener packed: each frame is a block, or a run of zero blocks.
+fn read_packed(
     table: &Table,
     tail: &Tail,
     zeros: &[u8],
@@ -309,7 +334,7 @@ fn read_own(
         if zeros[number / 8] >> (number % 8) & 1 == 1 {
             let whole = len.is_multiple_of(tail.block.into());
             let fits = len > 0 && len <= MAX_BLOCK.into() && len <= left && (whole || ends);
-            if !fits || place.1 > most_packed(len) {
+            if !fits || place.1 > max_packed(len) {
                 return Err(wrong());
             }
             index.push_zero(len, (offset, packed))?;
@@ -321,8 +346,8 @@ fn read_own(
         }
         offset += u64::from(packed);
     }
-    let own = table.entries().last().map_or(0, |(packed, ..)| packed);
-    ends_at_table(offset + u64::from(own), table)?;
+    let last = table.entries().last().map_or(0, |(packed, ..)| packed);
+    ends_at_table(offset + u64::from(last), table)?;
     match index.size() == tail.size && index.leaves() == tail.leaves {
         true => Ok(index),
         false => Err(wrong()),

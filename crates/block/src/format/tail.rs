@@ -1,4 +1,4 @@
-//! The record that both of evener's containers end with; see `FORMAT.md`.
+//! The last record of evener's containers; see `FORMAT.md`.
 
 use libdeflater::crc32;
 
@@ -9,29 +9,29 @@ use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// Bytes of the record.
 pub const TAIL: usize = 80;
-/// How it begins.
+/// Its magic number.
 pub const MAGIC: [u8; 8] = *b"\x89EVNTAIL";
-/// Of this version of an `evb`, and of zstd's format without sums of packed bytes.
+/// The version of an `evb`, and of zstd's format without checksums of packed bytes.
 pub const VERSION: u8 = 1;
-/// Of zstd's format with them.
+/// The version of zstd's format with them.
 const WITH_SUMS: u8 = 2;
-/// log2 of a sector: what a block device says its smallest read is.
+/// log2 of a sector: the smallest read of a block device.
 pub const SECTOR_LOG2: u8 = 9;
-/// `container` in zstd's seekable format.
+/// [`Tail::container`] in zstd's seekable format.
 pub const IN_SEEKABLE: u8 = 1;
-/// `container` in an `evb`.
+/// [`Tail::container`] in an `evb`.
 pub const IN_EVB: u8 = 2;
 
-/// What both containers end with.
+/// The last record of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail {
     /// Bytes of a block, a power of two.
     pub block: u32,
     /// Which container it is in.
     pub container: u8,
-    /// Entries of the index, runs of zero blocks among them.
+    /// Entries of the index, runs of zero blocks included.
     pub entries: u32,
-    /// Blocks that are not zero, of which there are hashes.
+    /// Blocks that are not zero. There is a hash of each.
     pub leaves: u32,
     /// CRC-32 of the index.
     pub index_sum: u32,
@@ -41,7 +41,7 @@ pub struct Tail {
     pub root: Hash,
     /// CRC-32 of the bits that mark zero runs; 0 in an `evb`.
     pub bits_sum: u32,
-    /// CRC-32 of the sums of packed bytes, where there are such.
+    /// CRC-32 of the checksums of packed bytes, if there are any.
     pub sums_sum: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ impl Tail {
         record
     }
 
-    /// Whether the bytes are such a record, be it damaged in one place.
+    /// Whether the bytes are such a record. It may be damaged in one place.
     pub fn is(bytes: &[u8]) -> bool {
         let Some(record) = bytes.first_chunk::<TAIL>() else {
             return false;
@@ -92,7 +92,7 @@ impl Tail {
     /// Reads a record.
     ///
     /// # Errors
-    /// It is damaged, of a later version, or says what cannot be.
+    /// It is damaged, of a later version, or invalid.
     pub fn parse(bytes: &[u8], container: u8) -> Result<Tail, Refused> {
         let record = bytes.first_chunk::<TAIL>();
         let record = record.ok_or("it ends too early")?;

@@ -7,34 +7,34 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::hash::Hash;
 
-/// The most blocks an image is read with: 2 TiB in blocks of 64 KiB. An index of them takes a gigabyte of memory.
+/// The most blocks of an image: 2 TiB in blocks of 64 KiB. Their index takes a gigabyte of memory.
 pub const MAX_BLOCKS: u64 = 1 << 25;
 
 /// A format of images.
 #[derive(Debug)]
 pub struct Format {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// A line about it.
     pub about: &'static str,
-    /// Whether a file with these ends is one.
+    /// Whether a file with these ends has this format.
     pub recognise: fn(&Ends) -> bool,
-    /// Reads what says where blocks lie.
+    /// Reads the index of a file.
     pub open: fn(&Arc<ImageFile>) -> Result<Opened, Error>,
 }
 
-/// Both ends of a file.
+/// Both ends of a file, by which its format is recognised.
 #[derive(Debug, Default)]
 pub struct Ends {
     /// Up to 512 bytes at its beginning.
     pub head: Vec<u8>,
     /// Up to 512 bytes at its end.
     pub tail: Vec<u8>,
-    /// Up to 8 bytes behind the skippable frames of zstd that it begins with, if it does.
+    /// If it begins with skippable frames of zstd, up to 8 bytes behind them.
     pub skipped: Option<Vec<u8>>,
 }
 
-/// An image of which it is known where blocks lie.
+/// What a format reads of an image when it is opened.
 pub struct Opened {
     /// Bytes of the image.
     pub size: u64,
@@ -42,16 +42,16 @@ pub struct Opened {
     pub block: u32,
     /// Where blocks lie.
     pub layout: Box<dyn Layout>,
-    /// Hashes of blocks.
+    /// Where hashes of blocks lie.
     pub leaves: Option<Leaves>,
 }
 
 /// Hashes of the blocks that are not zero, one after the other in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaves {
-    /// The hash over them, as the image says.
+    /// The hash over them, as it is stored in the image.
     pub root: Hash,
-    /// The first byte of the first.
+    /// Where the first of them begins.
     pub offset: u64,
     /// How many there are.
     pub count: u32,
@@ -61,15 +61,14 @@ pub struct Leaves {
 
 /// Where blocks lie.
 pub trait Layout: Send + Sync {
-    /// The block that holds byte `at`, which is inside the image. Of a zero block `start` may be any byte in front of
-    /// `at` from which on all is zero.
+    /// The block that holds byte `at` of the image. The `start` of a zero block may be any byte before `at` if all bytes
+    /// from there on are zero.
     ///
     /// # Errors
-    /// What says so cannot be read, or is damaged.
+    /// The index cannot be read or is damaged.
     fn block(&self, at: u64) -> Result<Block, Error>;
 
-    /// Block `number` of those that have no bytes, in the order of the image: no reader of bytes needs them, but they
-    /// are to hold nothing.
+    /// Block `number` of those that have no bytes, in the order of the image. They are only checked.
     fn empty(&self, _number: usize) -> Option<Block> {
         None
     }
@@ -83,7 +82,7 @@ pub trait Layout: Send + Sync {
     }
 }
 
-/// What is wrong in a file beside its blocks, a line each: a few, as those of a kind are told in one.
+/// What is wrong in a file beside its blocks: a few lines, one for each kind of fault.
 pub type Faults = Vec<String>;
 
 impl Format {
@@ -119,17 +118,17 @@ impl Format {
     }
 }
 
-/// Why an image is not read: it cannot be right, or it is and is not read here.
+/// Why an image is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It says what cannot be.
+    /// It is invalid, in this way.
     Damaged(String),
-    /// What it uses, and what to do instead.
+    /// It uses this, which is not supported; and what to do instead.
     Unsupported(String),
 }
 
 impl Refused {
-    /// The block at byte `at` has more bytes than are decoded for a read in it.
+    /// The block at byte `at` has more bytes than a read may decode.
     pub(super) fn longer_than_any(at: u64, len: u64) -> Refused {
         let most = crate::MAX_BLOCK >> 20;
         Refused::Unsupported(format!(

@@ -26,12 +26,12 @@ const HEADER_MAGIC: [u8; 6] = *b"\xfd7zXZ\0";
 const FOOTER_MAGIC: [u8; 2] = *b"YZ";
 /// Bytes of the header and of the footer of a stream.
 const END: u64 = 12;
-/// Streams after one another that are read.
-const STREAMS: usize = 1024;
-/// Bytes between them, in all, that are looked through.
-const PADDING: u64 = 64 << 10;
+/// The most streams of a file.
+const MAX_STREAMS: usize = 1024;
+/// The most bytes of padding between them, in all.
+const MAX_PADDING: u64 = 64 << 10;
 
-/// Two bytes would be too few to tell from the end of a raw image.
+/// Checks the checksum too, since the magic number of two bytes could end a raw image.
 fn is_footer(tail: &[u8]) -> bool {
     let Some([sum @ .., _, _, _, _, _, _, _, _]) = tail.last_chunk::<{ END as usize }>() else {
         return false;
@@ -40,7 +40,7 @@ fn is_footer(tail: &[u8]) -> bool {
     tail.ends_with(&FOOTER_MAGIC) && crc32(covered).to_le_bytes() == *sum
 }
 
-/// A stream: where its blocks begin, how they are checked, how long each is, packed and not.
+/// A stream: where its blocks begin, their codec, and the packed and plain length of each.
 struct Stream {
     start: u64,
     codec: &'static Codec,
@@ -48,15 +48,28 @@ struct Stream {
 }
 
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
-    // From the last stream to the first, as only a stream's end says how long it is.
+    let mut index = Index::new(Sums::Padding);
+    for stream in streams(file)?.iter().rev() {
+        add_blocks(file, stream, &mut index)?;
+    }
+    Ok(Opened {
+        size: index.size(),
+        block: index.longest().max(1),
+        layout: Box::new(index),
+        leaves: None,
+    })
+}
+
+/// The streams of a file from the last to the first, since only the end of a stream says how long it is.
+fn streams(file: &ImageFile) -> Result<Vec<Stream>, Error> {
     let mut streams = Vec::new();
     let mut end = file.size();
     let mut blocks = 0;
     let mut padding = 0;
     while end > 0 {
-        // Between streams there may be zeros, in fours.
+        // Between streams there may be zeros, in multiples of four bytes.
         let mut last = file.bytes(end.saturating_sub(4), 4)?;
-        while last == [0; 4] && end > 4 && padding < PADDING {
+        while last == [0; 4] && end > 4 && padding < MAX_PADDING {
             padding += 4;
             end -= 4;
             last = file.bytes(end - 4, 4)?;
@@ -65,41 +78,37 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         end = stream.start - END;
         blocks += stream.blocks.len() as u64;
         streams.push(stream);
-        if streams.len() > STREAMS || blocks > MAX_BLOCKS {
+        if streams.len() > MAX_STREAMS || blocks > MAX_BLOCKS {
             let what = "has too many streams or blocks; pack it again with larger blocks";
             return Err(XZ.unsupported(file, what));
         }
     }
-    let mut index = Index::new(Sums::Padding);
-    for stream in streams.iter().rev() {
-        let mut offset = stream.start;
-        for &(packed, plain) in &stream.blocks {
-            if plain > MAX_BLOCK.into() {
-                let most = MAX_BLOCK >> 20;
-                let what = format!(
-                    "has a block of {plain} bytes and any read in it would decode all of that; up to \
-                     {most} MiB are read; pack it again with xz --block-size=64KiB or evener image pack"
-                );
-                return Err(XZ.unsupported(file, what));
-            }
-            // The index leaves out the padding, which lies in front of the checksum.
-            let padded = packed.next_multiple_of(4);
-            let padding = (padded - packed) as u32;
-            match (plain, u32::try_from(padded)) {
-                (0, Ok(padded)) => index.push_empty(stream.codec, (offset, padded), padding),
-                _ => index
-                    .push(stream.codec, plain, (offset, padded), padding, file.size())
-                    .map_err(|reason| XZ.refused(file, reason))?,
-            }
-            offset += padded;
+    Ok(streams)
+}
+
+fn add_blocks(file: &ImageFile, stream: &Stream, index: &mut Index) -> Result<(), Error> {
+    let mut offset = stream.start;
+    for &(packed, plain) in &stream.blocks {
+        if plain > MAX_BLOCK.into() {
+            let most = MAX_BLOCK >> 20;
+            let what = format!(
+                "has a block of {plain} bytes and any read in it would decode all of that; up to {most} MiB are \
+                 read; pack it again with xz --block-size=64KiB or evener image pack"
+            );
+            return Err(XZ.unsupported(file, what));
         }
+        // The lengths in the index are without the padding, which lies before the checksum.
+        let padded = packed.next_multiple_of(4);
+        let padding = (padded - packed) as u32;
+        match (plain, u32::try_from(padded)) {
+            (0, Ok(padded)) => index.push_empty(stream.codec, (offset, padded), padding),
+            _ => index
+                .push(stream.codec, plain, (offset, padded), padding, file.size())
+                .map_err(|reason| XZ.refused(file, reason))?,
+        }
+        offset += padded;
     }
-    Ok(Opened {
-        size: index.size(),
-        block: index.longest().max(1),
-        layout: Box::new(index),
-        leaves: None,
-    })
+    Ok(())
 }
 
 /// The stream that ends at byte `end`.
@@ -139,14 +148,8 @@ fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
     if !fits || crc32(&flags) != fields.u32() {
         return Err(damaged("its header and its end do not agree"));
     }
-    let codec = match flags {
-        [0, 0] => &codec::XZ_BLOCK,
-        [0, 1] => &codec::BLOCK_CRC32,
-        [0, 4] => &codec::BLOCK_CRC64,
-        [0, 10] => &codec::BLOCK_SHA256,
-        _ => return Err(XZ.unsupported(file, "has a checksum of a kind that is not read")),
-    };
-    // Blocks of a stream have the same filters, as a rule.
+    let codec = codec_of(file, flags)?;
+    // The blocks of a stream usually have the same filters, so the first is checked.
     let first = file.bytes(start, 1024)?;
     if let (false, Err(CodecError::Unsupported(what))) = (blocks.is_empty(), is_read(&first)) {
         let what = format!("has a block that {what}; unpack it with xz -d");
@@ -157,4 +160,15 @@ fn stream(file: &ImageFile, end: u64) -> Result<Stream, Error> {
         codec,
         blocks,
     })
+}
+
+/// The codec for blocks of a stream with these flags.
+fn codec_of(file: &ImageFile, flags: [u8; 2]) -> Result<&'static Codec, Error> {
+    match flags {
+        [0, 0] => Ok(&codec::XZ_BLOCK),
+        [0, 1] => Ok(&codec::BLOCK_CRC32),
+        [0, 4] => Ok(&codec::BLOCK_CRC64),
+        [0, 10] => Ok(&codec::BLOCK_SHA256),
+        _ => Err(XZ.unsupported(file, "has a checksum of a kind that is not read")),
+    }
 }

@@ -5,7 +5,7 @@ use evener_runtime::{Service, Source};
 
 use super::unit::{Span, UnitIn};
 use crate::error::Error;
-use crate::format::{RAW, recognise_front};
+use crate::format::{RAW, recognise_pipe};
 use crate::merged::Merged;
 use crate::overlay::is_overlay;
 use crate::units::unit_blocks;
@@ -137,7 +137,7 @@ fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
     if is_overlay(front) {
         return refused("an overlay".to_owned());
     }
-    match recognise_front(front) {
+    match recognise_pipe(front) {
         (format, _) if format.name != RAW.name => refused(format!("an image in {}", format.name)),
         (_, Some(foreign)) => {
             foreign.warn(name);

@@ -1,20 +1,20 @@
-//! What a block of xz says of itself: its header, and the lengths of the chunks of LZMA2 in it. Nothing is decoded.
+//! The header of an xz block, and the lengths of its LZMA2 chunks. Nothing is decoded.
 
 use libdeflater::crc32;
 
 use super::number::number;
 use crate::codec::CodecError;
 
-/// Memory for the dictionary of a block, in bytes: level 9 has as much.
+/// The largest dictionary that is supported, in bytes: that of level 9.
 pub const DICTIONARY: u64 = 64 << 20;
 
-/// Filters, by their numbers in a header: a difference, those for machine code from the first to the last, LZMA2.
+/// Ids of filters: delta, the range of those for machine code, LZMA2.
 const DELTA: u64 = 3;
 const CODE: std::ops::RangeInclusive<u64> = 4..=11;
 const LZMA2: u64 = 0x21;
-/// From here on there are none.
-const FILTERS: u64 = 1 << 62;
-/// The largest dictionary, in the code of a header.
+/// Ids from here on are invalid.
+const INVALID_FILTERS: u64 = 1 << 62;
+/// The code of the largest dictionary.
 const LARGEST: u8 = 40;
 
 const FIELD: CodecError = CodecError::Unsupported("has a header with fields that are not known");
@@ -22,17 +22,17 @@ const FILTER: CodecError = CodecError::Unsupported("is filtered in a way that is
 const MEMORY: CodecError =
     CodecError::Unsupported("needs a dictionary of more than the 64 MiB that there are");
 
-/// A block without its checksum.
+/// The lengths of a block without its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Bytes of its header and of its packed data, without those that fill them up to a multiple of four.
+    /// Bytes of the header and of the packed data, without padding.
     pub packed: u64,
     /// Bytes that are decoded.
     pub plain: u64,
 }
 
 impl Lengths {
-    /// How many bytes fill it up.
+    /// Bytes of padding, up to a multiple of four.
     pub fn padding(self) -> u64 {
         self.packed.next_multiple_of(4) - self.packed
     }
@@ -41,7 +41,7 @@ impl Lengths {
 /// The lengths of the block that begins with `bytes`.
 ///
 /// # Errors
-/// It is no block, is one that is not read, or its header says something else.
+/// It is no block, is not supported, or its header disagrees.
 pub fn lengths(bytes: &[u8]) -> Result<Lengths, CodecError> {
     let header = header(bytes)?;
     let (packed, plain) = chunks(&bytes[header.len..]).ok_or(CodecError::Invalid)?;
@@ -55,7 +55,7 @@ pub fn lengths(bytes: &[u8]) -> Result<Lengths, CodecError> {
     }
 }
 
-/// Whether the block that begins with `bytes` has a header that is read.
+/// Checks that the header of the block that begins with `bytes` is supported.
 ///
 /// # Errors
 /// As for [`lengths`].
@@ -94,7 +94,7 @@ fn header(bytes: &[u8]) -> Result<Header, CodecError> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let properties = rest.split_off(..len).ok_or(cut)?;
         match (id, properties) {
-            (FILTERS.., _) => return Err(cut),
+            (INVALID_FILTERS.., _) => return Err(cut),
             (LZMA2, &[dictionary]) if place == last => largest(dictionary)?,
             (DELTA, [_]) if place < last => {}
             (id, [] | [_, _, _, _]) if CODE.contains(&id) && place < last => {}
@@ -107,7 +107,7 @@ fn header(bytes: &[u8]) -> Result<Header, CodecError> {
     }
 }
 
-/// Whether there is memory for a dictionary: two or three times a power of two.
+/// Checks the size of a dictionary: two or three times a power of two.
 fn largest(code: u8) -> Result<(), CodecError> {
     if code > LARGEST {
         return Err(FILTER);
@@ -118,7 +118,7 @@ fn largest(code: u8) -> Result<(), CodecError> {
     }
 }
 
-/// How many bytes the chunks of LZMA2 take, and how many they hold; `None` if they do not end.
+/// How many bytes the LZMA2 chunks take, and how many they decode to; `None` if they do not end.
 fn chunks(bytes: &[u8]) -> Option<(u64, u64)> {
     let (mut rest, mut plain) = (bytes, 0);
     loop {
@@ -135,7 +135,7 @@ fn chunks(bytes: &[u8]) -> Option<(u64, u64)> {
             }
             0x80.. => {
                 plain += held + (u64::from(control & 0x1f) << 16);
-                // New properties are a byte more.
+                // New properties take a byte.
                 size()? + u64::from(control >= 0xc0)
             }
             _ => return None,

@@ -1,8 +1,8 @@
 //! xz, <https://tukaani.org/xz/xz-file-format.txt>; only read.
 //!
 //! A block of an `.xz` file is decoded as a file of one block: header, index and footer are put around it, so that the
-//! library checks the checksum as it would in a file. The library does not compare the lengths that headers and index
-//! say with what it decodes, so that is done here before.
+//! library compares the checksum as in a file. The library does not compare the lengths in headers and index with what
+//! it decodes, so this is done here before.
 
 mod block;
 mod number;
@@ -59,7 +59,7 @@ const fn entry(id: u8, name: &'static str, check: Option<u8>) -> Codec {
     }
 }
 
-/// Of a block the number of its kind of checksum.
+/// Decodes a file, or blocks with this kind of checksum.
 struct Xz(Option<u8>);
 
 impl Decode for Xz {
@@ -96,7 +96,7 @@ fn check_len(check: u8) -> Option<u64> {
     }
 }
 
-/// Whether the index of a file of one stream says what its blocks are.
+/// Checks that the index of a file of one stream agrees with its blocks.
 fn stream(packed: &[u8]) -> Result<(), CodecError> {
     let damaged = CodecError::Invalid;
     let check = *packed.get(7).ok_or(damaged)?;
@@ -130,7 +130,7 @@ fn read(packed: impl Read, plain: &mut [u8]) -> Result<(), CodecError> {
             ErrorKind::UnexpectedEof => CodecError::TooShort,
             _ => CodecError::Invalid,
         })?;
-    // Checksum and index are compared once the end is reached.
+    // The library compares checksum and index at the end.
     match reader.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(CodecError::TooLong),

@@ -1,9 +1,9 @@
-//! Numbers of xz, and the index of a stream, which is made of them.
+//! Numbers of xz, and the index of a stream, which consists of them.
 
 use libdeflater::crc32;
 
-/// The fewest bytes of a block that an index may say.
-const LEAST: u64 = 5;
+/// The fewest packed bytes of a block.
+const MIN_PACKED: u64 = 5;
 
 /// A number of up to 63 bits, seven to a byte.
 pub fn number(bytes: &mut &[u8]) -> Option<u64> {
@@ -12,7 +12,7 @@ pub fn number(bytes: &mut &[u8]) -> Option<u64> {
         let byte = *bytes.split_off_first()?;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            // Written no longer than it has to be.
+            // A longer form of the same number is invalid.
             return (byte != 0 || shift == 0).then_some(number);
         }
     }
@@ -26,15 +26,15 @@ pub fn records(index: &[u8]) -> Option<Vec<(u64, u64)>> {
         return None;
     }
     let count = number(&mut rest)?;
-    // Never more room than the bytes can fill.
+    // No more is allocated than the bytes can fill.
     let mut records = Vec::with_capacity(count.min(rest.len() as u64 / 2) as usize);
     let mut total = 0i64;
     for _ in 0..count {
         let (packed, plain) = (number(&mut rest)?, number(&mut rest)?);
-        if packed < LEAST {
+        if packed < MIN_PACKED {
             return None;
         }
-        // All of a stream has fewer bytes than 2^63.
+        // A stream has fewer than 2^63 bytes.
         total = total.checked_add_unsigned(plain)?;
         records.push((packed, plain));
     }
