@@ -1,13 +1,14 @@
 //! What was found in the blocks of an image.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use evener_files::{error_text, unpoisoned};
 use serde::Serialize;
 
 use crate::error::Error;
 
-/// A block that is not what was packed.
+/// A block that cannot be decoded, or differs from what was packed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BadBlock {
     /// Where it begins in the image.
@@ -16,27 +17,27 @@ pub struct BadBlock {
     pub len: u64,
     /// What is wrong with it.
     pub what: String,
-    /// Of which kind that is.
+    /// The kind of that.
     pub kind: Kind,
 }
 
-/// What to make of a block that is not good.
+/// Kinds of bad blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It is not what was packed.
+    /// It is damaged.
     Damaged,
-    /// It may well be, and uses something that is not read.
+    /// It uses a feature that is not supported.
     Unsupported,
     /// The system cannot read it.
     Unreadable,
 }
 
 impl BadBlock {
-    /// A block of `len` bytes at byte `at`, by the error that reading it gave.
+    /// A block of `len` bytes at byte `at` that could not be read because of `error`.
     ///
     /// # Errors
-    /// That error, if it is not about this block alone.
+    /// The error, if it does not concern this block alone.
     pub(super) fn of(error: Error, at: u64, len: u64) -> Result<BadBlock, Error> {
         let (kind, what) = match error {
             Error::Block { fault, .. } => (Kind::Damaged, fault.to_string()),
@@ -47,7 +48,7 @@ impl BadBlock {
                 (Kind::Unsupported, format!("is not read: the image {what}"))
             }
             Error::File(evener_files::Error::Read { reason, .. }) => {
-                let reason = evener_files::error_text(&reason);
+                let reason = error_text(&reason);
                 (Kind::Unreadable, format!("cannot be read: {reason}"))
             }
             other => return Err(other),
@@ -61,16 +62,16 @@ impl BadBlock {
     }
 }
 
-/// Bad blocks that are kept; more are only counted.
-const KEPT: usize = 10_000;
+/// The most bad blocks that are kept. Further ones are only counted.
+const MAX_KEPT: usize = 10_000;
 
-/// What workers find, together.
+/// What all workers find.
 #[derive(Clone, Default)]
 pub struct Findings(Arc<Mutex<Found>>);
 
 #[derive(Default)]
 struct Found {
-    /// By where they begin and their length: some have none.
+    /// By their first byte and length. Some have no bytes.
     bad: BTreeMap<(u64, u64), BadBlock>,
     bad_count: u64,
     /// Blocks by what they were compared with.
@@ -79,7 +80,7 @@ struct Found {
 
 impl Findings {
     fn lock(&self) -> MutexGuard<'_, Found> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.0.lock())
     }
 
     pub(super) fn good(&self, check: &'static str) {
@@ -90,8 +91,8 @@ impl Findings {
         let mut found = self.lock();
         found.bad_count += 1;
         found.bad.insert((bad.at, bad.len), bad);
-        // Of too many the first in the image are kept, whoever finds them first.
-        if found.bad.len() > KEPT {
+        // If there are too many, the first ones in the image are kept.
+        if found.bad.len() > MAX_KEPT {
             found.bad.pop_last();
         }
     }

@@ -3,10 +3,10 @@
 //! | file | what it is for |
 //! | --- | --- |
 //! | `unit.rs` | a unit, of several blocks |
-//! | `source.rs` | units of an image; workers read their bytes |
+//! | `source.rs` | units of an image, whose bytes the workers read |
 //! | `service.rs` | decoding and comparing |
 //! | `findings.rs` | what was found |
-//! | `sink.rs` | unpacked units to a file or a pipe, and those that are only looked at |
+//! | `sink.rs` | writing unpacked units to a file or a pipe, and counting those that are only checked |
 
 mod findings;
 mod service;
@@ -16,6 +16,6 @@ mod unit;
 
 pub use findings::{BadBlock, Findings, Kind};
 pub use service::{Decode, Purpose};
-pub use sink::{CheckSink, UnpackSink};
+pub use sink::{CountSink, UnpackSink};
 pub use source::BlockSource;
 pub use unit::{UnitIn, UnitOut};

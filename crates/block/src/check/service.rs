@@ -1,4 +1,4 @@
-//! Decoding blocks as work for the runtime.
+//! The service that decodes and checks blocks.
 
 use evener_runtime::{Part, Service, Shape};
 
@@ -13,9 +13,9 @@ use crate::units::{DECODING, FirstError, shapes, unit_blocks};
 /// What blocks are decoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be checked: a bad block is told, and the others are looked at.
+    /// To be checked. A bad block is recorded, and the others are checked.
     Verify,
-    /// To be written: a bad block ends it.
+    /// To be written. A bad block ends the run.
     Unpack,
 }
 
@@ -27,14 +27,14 @@ pub struct Decode {
     first_error: FirstError,
 }
 
-/// What a worker keeps.
+/// The private memory of a worker.
 pub struct Scratch {
     decoder: Decoder,
     plain: Vec<u8>,
 }
 
 impl Decode {
-    /// All of an image, and what lies over it.
+    /// Decodes an image and its overlay.
     pub fn new(merged: Merged, purpose: Purpose) -> Decode {
         Decode {
             merged,
@@ -44,12 +44,12 @@ impl Decode {
         }
     }
 
-    /// Where it will be told what was found.
+    /// Where the findings will be.
     pub fn findings(&self) -> Findings {
         self.findings.clone()
     }
 
-    /// Where a failure will be found.
+    /// Where the first error will be.
     pub(crate) fn first_error(&self) -> FirstError {
         self.first_error.clone()
     }
@@ -70,7 +70,7 @@ impl Decode {
                 self.findings.good(block.check.name());
                 return Ok(());
             };
-            // Other programs will read what says so once more.
+            // The frame is checked too, since other programs decode it.
             let (codec, plain) = (&crate::codec::ZSTD, block.len as u32);
             block.place = Place::Packed {
                 offset,
@@ -94,13 +94,13 @@ impl Decode {
         Ok(())
     }
 
-    /// Whether something was written over a block.
-    fn is_under(&self, block: &Block) -> bool {
+    /// Whether the overlay has bytes of a block.
+    fn has_overlay(&self, block: &Block) -> bool {
         let end = block.start + block.len;
         self.merged.run(block.start, end) != (false, end)
     }
 
-    fn one(
+    fn process(
         &self,
         item: usize,
         block: &Block,
@@ -109,13 +109,13 @@ impl Decode {
     ) -> Result<(), Error> {
         match (self.purpose, &block.place) {
             (Purpose::Verify, _) => self.verify(block, scratch),
-            (Purpose::Unpack, Place::Zero { .. }) if !self.is_under(block) => Ok(()),
+            (Purpose::Unpack, Place::Zero { .. }) if !self.has_overlay(block) => Ok(()),
             (Purpose::Unpack, place) => {
                 let mut row = output.rows.write(item..item + 1);
                 let plain = &mut row[..block.len as usize];
                 let end = block.start + block.len;
                 match place {
-                    // None of its own bytes is wanted.
+                    // The overlay has all of its bytes.
                     _ if block.len > 0 && self.merged.run(block.start, end) == (true, end) => {}
                     Place::Zero { .. } => plain.fill(0),
                     _ => self.decode(&mut scratch.decoder, block, plain)?,
@@ -176,12 +176,12 @@ impl Service for Decode {
     ) -> Result<(), String> {
         let pieces = input.blocks.iter().map(|block| Piece {
             len: block.len,
-            zero: matches!(block.place, Place::Zero { .. }) && !self.is_under(block),
+            zero: matches!(block.place, Place::Zero { .. }) && !self.has_overlay(block),
         });
         output.describe(pieces, input.last);
         for item in part.of(input.blocks.len()) {
             let block = &input.blocks[item];
-            self.one(item, block, output, scratch)
+            self.process(item, block, output, scratch)
                 .map_err(|error| self.first_error.record(block.start, error))?;
         }
         Ok(())

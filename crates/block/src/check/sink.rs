@@ -1,4 +1,4 @@
-//! Unpacked units to a file or a pipe.
+//! Writing unpacked units to a file or a pipe.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::zero::is_zero;
 
-/// Writes what is not zero, and leaves holes where a file can have them. A file appears under its name only if all of
-/// the image was written, and it did not change meanwhile.
+/// Writes bytes that are not zero, and leaves holes where a file can have them. A file gets its name only if all of the
+/// image was written and the image did not change meanwhile.
 pub struct UnpackSink {
     image: Arc<Image>,
     output: OutputFile,
@@ -25,11 +25,11 @@ pub struct UnpackSink {
     complete: bool,
 }
 
-/// Holes are no smaller than a page of a file system.
+/// Holes are not smaller than a page of a file system.
 const PAGE: usize = 4096;
 
 impl UnpackSink {
-    /// For an image of which nothing is written yet.
+    /// A sink to which nothing is written yet.
     pub fn new(image: Arc<Image>, output: OutputFile) -> UnpackSink {
         UnpackSink {
             image,
@@ -46,7 +46,7 @@ impl UnpackSink {
         self.output.name()
     }
 
-    /// Bytes of the image that are written, as they are.
+    /// Counts the bytes of the image that are written.
     pub(crate) fn count(&self) -> ByteCount {
         self.count.clone()
     }
@@ -66,7 +66,7 @@ impl UnpackSink {
         Ok(())
     }
 
-    /// Runs of pages that are zero become holes, the others go down together.
+    /// Runs of zero pages become holes. Other runs of pages are written at once.
     fn put(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let zero = is_zero(&bytes[..bytes.len().min(PAGE)]);
@@ -118,13 +118,13 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
     }
 }
 
-/// Counts the bytes that were looked at.
+/// Counts the bytes that were checked.
 #[derive(Default)]
-pub struct CheckSink {
+pub struct CountSink {
     pub(crate) count: ByteCount,
 }
 
-impl<S: Service<Output = UnitOut>> Sink<S> for CheckSink {
+impl<S: Service<Output = UnitOut>> Sink<S> for CountSink {
     type Error = Infallible;
 
     fn write(&mut self, unit: &UnitOut) -> Result<(), Infallible> {

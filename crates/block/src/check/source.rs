@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::merged::Merged;
 use crate::units::unit_blocks;
 
-/// The blocks of an image, in order. The last unit says so, and may be empty.
+/// The blocks of an image, in order. The last unit is marked, and may be empty.
 pub struct BlockSource {
     merged: Merged,
-    /// Where a block that is not to be found is told, if the others are to be looked at.
+    /// Where blocks that cannot be found are recorded; `None` if the first of them ends the run.
     findings: Option<Findings>,
     blocks: usize,
     at: u64,
@@ -22,7 +22,7 @@ pub struct BlockSource {
 }
 
 impl BlockSource {
-    /// All blocks. The first that the image does not say the place of ends it.
+    /// All blocks. The first that cannot be found ends the run.
     pub fn new(merged: Merged) -> BlockSource {
         BlockSource {
             blocks: unit_blocks(merged.image().block_size()),
@@ -34,23 +34,23 @@ impl BlockSource {
         }
     }
 
-    /// The same, and such blocks are among what is found.
-    pub fn telling(self, findings: Findings) -> BlockSource {
+    /// The same, but such blocks are recorded.
+    pub fn with_findings(self, findings: Findings) -> BlockSource {
         BlockSource {
             findings: Some(findings),
             ..self
         }
     }
 
-    /// Units there will be, about.
+    /// About how many units there will be.
     pub fn count(&self) -> u64 {
         let image = self.merged.image();
         let unit = u64::from(image.block_size()) * self.blocks as u64;
         image.size().div_ceil(unit).max(1)
     }
 
-    /// The block at which the last one ended, as far as it is all zero or under the overlay where it is zero. `None`: it
-    /// is not to be found, and that was told.
+    /// The next block. A zero block is cut where the overlay begins or ends. `None`: it cannot be found, which was
+    /// recorded.
     fn next(&mut self) -> Result<Option<Block>, Error> {
         let (at, image) = (self.at, self.merged.image());
         let zeros = |end: u64| Block {
@@ -70,7 +70,7 @@ impl BlockSource {
                 let (over, to) = self.merged.run(at, block.start + block.len);
                 zeros(if over { to.min(after) } else { to })
             }
-            // Nothing of it is read.
+            // The overlay has all of its bytes.
             Err(_) if self.merged.run(at, after) == (true, after) => zeros(after),
             Err(error) => {
                 let Some(findings) = &self.findings else {

@@ -1,12 +1,13 @@
 //! A unit of an image that is decoded.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use evener_files::unpoisoned;
 use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::block::Block;
 
-/// A unit as it is read: which blocks.
+/// A unit as it is read: its blocks.
 #[derive(Default)]
 pub struct UnitIn {
     pub(super) blocks: Vec<Block>,
@@ -18,7 +19,7 @@ pub struct UnitIn {
 pub struct Piece {
     /// Bytes of it.
     pub len: u64,
-    /// All are zero, and stand nowhere.
+    /// All are zero, and the unit does not contain them.
     pub zero: bool,
 }
 
@@ -38,11 +39,10 @@ impl UnitOut {
     }
 
     fn pieces_mut(&self) -> MutexGuard<'_, (Vec<Piece>, bool)> {
-        // All jobs of a unit put the same there.
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.pieces.lock())
     }
 
-    /// What all jobs of a unit say alike.
+    /// Sets the pieces. All jobs of a unit set the same.
     pub(super) fn describe(&self, pieces: impl Iterator<Item = Piece>, last: bool) {
         let mut all = self.pieces_mut();
         all.0.clear();
@@ -50,7 +50,7 @@ impl UnitOut {
         all.1 = last;
     }
 
-    /// Its pieces, and whether the image ends with them. Piece n that is not zero lies at the beginning of row n.
+    /// Its pieces, and whether the image ends with them. Unless piece n is zero, its bytes are at the beginning of row n.
     pub(super) fn pieces(&self) -> impl std::ops::Deref<Target = (Vec<Piece>, bool)> + '_ {
         self.pieces_mut()
     }

@@ -3,10 +3,10 @@
 //! | file | what it is for |
 //! | --- | --- |
 //! | `unit.rs` | a unit, of several blocks, as it is read and as it is written |
-//! | `source.rs` | units from an image, its holes left out, or from a pipe |
-//! | `service.rs` | what is done to a block, and how a unit is divided |
-//! | `sink.rs` | units to a file or a pipe |
-//! | `container/` | how blocks are written down |
+//! | `source.rs` | units from an image or a pipe |
+//! | `service.rs` | packing a block, and how a unit is divided |
+//! | `sink.rs` | writing units to a file or a pipe |
+//! | `container/` | how packed blocks are stored in a file |
 
 mod container;
 mod service;
@@ -18,4 +18,4 @@ pub use container::Packed;
 pub use service::Pack;
 pub use sink::PackSink;
 pub use source::PackSource;
-pub use unit::{Head, Span, UnitIn, UnitOut};
+pub use unit::{BlockResult, Span, UnitIn, UnitOut};

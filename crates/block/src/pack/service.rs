@@ -1,8 +1,8 @@
-//! Packing blocks as work for the runtime.
+//! The service that packs blocks.
 
 use evener_runtime::{Part, Service, Shape};
 
-use super::unit::{Head, UnitIn, UnitOut};
+use super::unit::{BlockResult, UnitIn, UnitOut};
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
 use crate::hash::{Hash, packed_sum};
@@ -15,12 +15,12 @@ pub struct Pack {
     codec: &'static Codec,
     level: i32,
     block: u32,
-    /// Where blocks are read, if they do not come in units.
+    /// The image that workers read blocks from; `None` if units contain the bytes.
     image: Option<Merged>,
     first_error: FirstError,
 }
 
-/// What a worker keeps.
+/// The private memory of a worker.
 pub struct Scratch {
     encoder: Box<dyn Encode>,
     decoder: Decoder,
@@ -28,7 +28,7 @@ pub struct Scratch {
 }
 
 impl Pack {
-    /// In blocks of `block` bytes, with `codec` at `level`. The codec has to encode.
+    /// Packs blocks of `block` bytes with `codec` at `level`. The codec must have an encoder.
     pub fn new(codec: &'static Codec, level: i32, block: u32, image: Option<Merged>) -> Pack {
         Pack {
             codec,
@@ -39,12 +39,12 @@ impl Pack {
         }
     }
 
-    /// Where a failure will be found.
+    /// Where the first error will be.
     pub(crate) fn first_error(&self) -> FirstError {
         self.first_error.clone()
     }
 
-    /// zstd's container has frames and nothing else.
+    /// Whether blocks may be stored as they are. The container of zstd can have only frames.
     fn stores_plain(&self) -> bool {
         *self.codec != ZSTD
     }
@@ -55,9 +55,9 @@ impl Pack {
         plain: &[u8],
         output: &UnitOut,
         block: usize,
-    ) -> Option<Head> {
+    ) -> Option<BlockResult> {
         if is_zero(plain) {
-            return Some(Head::Zero);
+            return Some(BlockResult::Zero);
         }
         let mut room = output.rows.write(block..block + 1);
         let hash = Hash::of(plain);
@@ -69,7 +69,7 @@ impl Pack {
             }
             _ => return None,
         };
-        Some(Head::Packed {
+        Some(BlockResult::Packed {
             codec,
             len,
             hash,
@@ -100,12 +100,12 @@ impl Service for Pack {
 
     fn output(&self) -> UnitOut {
         let block = self.block as usize;
-        // As much as the codec that grows the most can need.
+        // Enough for the codec whose output can grow the most.
         UnitOut::new(block + block / 8 + 1024, unit_blocks(self.block))
     }
 
     fn scratch(&self) -> Scratch {
-        let encoder = self.codec.encoder.unwrap_or(|_| Box::new(Nothing));
+        let encoder = self.codec.encoder.unwrap_or(|_| Box::new(NoEncoder));
         Scratch {
             encoder: encoder(self.level),
             decoder: Decoder::new(),
@@ -147,17 +147,17 @@ impl Service for Pack {
                 }
                 None => &input.bytes[from as usize..][..len],
             };
-            let head = self.pack(&mut *scratch.encoder, plain, output, item);
-            output.put(item, head.ok_or("a block does not fit")?);
+            let result = self.pack(&mut *scratch.encoder, plain, output, item);
+            output.put(item, result.ok_or("a block does not fit")?);
         }
         Ok(())
     }
 }
 
-/// Stands where a codec does not encode.
-struct Nothing;
+/// The encoder of a codec that has none.
+struct NoEncoder;
 
-impl Encode for Nothing {
+impl Encode for NoEncoder {
     fn encode(&mut self, _: &[u8], _: &mut [u8]) -> Option<usize> {
         None
     }

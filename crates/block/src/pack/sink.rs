@@ -1,37 +1,38 @@
-//! Units to a file or a pipe.
+//! Writing packed units to a file or a pipe.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use evener_files::OutputFile;
+use evener_files::{OutputFile, unpoisoned};
 use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
-use super::container::{self, Container, Out, Packed, Packing, check_entries};
-use super::unit::{Head, UnitOut};
+use super::container::{self, BlockRecord, Container, ContainerFile, Packed, check_entries};
+use super::unit::{BlockResult, UnitOut};
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::hash::Root;
 use crate::image::Image;
 
-/// Writes units into a container. A file appears under its name only if all of the image was written, and it did not
-/// change meanwhile.
+/// Writes units to a container. A file gets its name only if all of the image was written and the image did not change
+/// meanwhile.
 pub struct PackSink {
-    /// What is packed, where it is a file.
+    /// The image that is packed, if it is a file.
     image: Option<Arc<Image>>,
-    out: Out,
+    out: ContainerFile,
     container: Box<dyn Container>,
     block: u64,
     root: Option<Root>,
     /// Bytes of the run of zero blocks that is not written yet.
     zeros: u64,
     packed: Packed,
-    told: Arc<Mutex<Packed>>,
+    /// The result, once it is known.
+    shared: Arc<Mutex<Packed>>,
     count: ByteCount,
     complete: bool,
 }
 
 impl PackSink {
-    /// Blocks of `block` bytes that `codec` packed at `level`, of `image` where they are read from one.
+    /// Writes blocks of `block` bytes that `codec` packed at `level`, from `image` if that is a file.
     pub fn new(
         output: OutputFile,
         image: Option<Arc<Image>>,
@@ -39,13 +40,13 @@ impl PackSink {
     ) -> PackSink {
         PackSink {
             image,
-            out: Out::new(output),
+            out: ContainerFile::new(output),
             container: container::of(codec, level, block),
             block: block.into(),
             root: Some(Root::new(block)),
             zeros: 0,
             packed: Packed::default(),
-            told: Arc::default(),
+            shared: Arc::default(),
             count: ByteCount::default(),
             complete: false,
         }
@@ -56,13 +57,13 @@ impl PackSink {
         self.out.name()
     }
 
-    /// What will be told at the end.
-    pub(crate) fn told(&self) -> impl Fn() -> Packed + use<> {
-        let told = Arc::clone(&self.told);
-        move || *told.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Gives the result after the end.
+    pub(crate) fn result(&self) -> impl Fn() -> Packed + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || *unpoisoned(shared.lock())
     }
 
-    /// Bytes of the image that are packed, as they are.
+    /// Counts the bytes of the image that are packed.
     pub(crate) fn count(&self) -> ByteCount {
         self.count.clone()
     }
@@ -108,9 +109,9 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         let rows = unit.rows();
         for block in 0..blocks {
             let plain = self.block.min(span.len - block as u64 * self.block);
-            match unit.head(block) {
-                Head::Zero => self.zero(plain),
-                Head::Packed {
+            match unit.result(block) {
+                BlockResult::Zero => self.zero(plain),
+                BlockResult::Packed {
                     codec,
                     len,
                     hash,
@@ -121,7 +122,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
                         root.block(&hash);
                     }
                     let packed = &rows[block * unit.width()..][..len];
-                    let block = Packing {
+                    let block = BlockRecord {
                         codec,
                         packed,
                         sum,
@@ -132,12 +133,12 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
                 }
             }
         }
-        // Before a run of zeros is written down, which takes memory and cannot be cancelled.
+        // This comes before a run of zeros is written, which takes memory and cannot be cancelled.
         check_entries(&*self.container, &self.out, self.zeros)
     }
 
     fn finish(&mut self) -> Result<(), Error> {
-        // A run that was cancelled is finished too, and half an image is none.
+        // A cancelled run is finished too, but its output is incomplete.
         if !self.complete {
             return Ok(());
         }
@@ -154,7 +155,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         self.packed.packed_size = self.out.bytes();
         self.packed.root = Some(root);
         self.out.commit()?;
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.packed;
+        *unpoisoned(self.shared.lock()) = self.packed;
         Ok(())
     }
 }

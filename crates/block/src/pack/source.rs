@@ -1,4 +1,4 @@
-//! Units of an image, from where it lies.
+//! Units of an image that is packed.
 
 use evener_files::{InputFile, SourceFile};
 use evener_runtime::{Service, Source};
@@ -10,41 +10,40 @@ use crate::merged::Merged;
 use crate::overlay::is_overlay;
 use crate::units::unit_blocks;
 
-/// Units of an image, in order. Long runs of zero are one unit; the last is the only one that need not have whole
-/// blocks.
+/// The units of an image, in order. A long run of zeros is one unit. Only the last unit may have a part of a block.
 pub struct PackSource {
-    from: From,
+    input: Input,
     block: u64,
     unit: u64,
     at: u64,
     done: bool,
 }
 
-enum From {
-    /// Workers read it themselves: here only holes are looked for.
+enum Input {
+    /// An image, which the workers read. Only holes are searched here.
     Image(Merged),
     Pipe {
         input: InputFile,
-        /// Whatever its first bytes look like it is taken for raw.
+        /// It is taken for raw, whatever its first bytes look like.
         is_raw: bool,
     },
 }
 
 impl PackSource {
-    /// Of an image and what lies over it, in blocks of `block` bytes.
+    /// The units of an image and its overlay, in blocks of `block` bytes.
     pub fn image(image: Merged, block: u32) -> PackSource {
-        PackSource::new(From::Image(image), block)
+        PackSource::new(Input::Image(image), block)
     }
 
-    /// Of a pipe that delivers a raw image. One that begins as images of other formats do is refused, unless `is_raw`
-    /// says that it is none.
+    /// The units of a raw image that a pipe delivers. If it begins like an image of another format, it is refused, unless
+    /// `is_raw`.
     pub fn pipe(input: InputFile, block: u32, is_raw: bool) -> PackSource {
-        PackSource::new(From::Pipe { input, is_raw }, block)
+        PackSource::new(Input::Pipe { input, is_raw }, block)
     }
 
-    fn new(from: From, block: u32) -> PackSource {
+    fn new(input: Input, block: u32) -> PackSource {
         PackSource {
-            from,
+            input,
             block: block.into(),
             unit: u64::from(block) * unit_blocks(block) as u64,
             at: 0,
@@ -54,29 +53,29 @@ impl PackSource {
 
     /// What messages call it.
     pub fn name(&self) -> &str {
-        match &self.from {
-            From::Image(image) => image.image().file().name(),
-            From::Pipe { input, .. } => &input.name,
+        match &self.input {
+            Input::Image(image) => image.image().file().name(),
+            Input::Pipe { input, .. } => &input.name,
         }
     }
 
     /// It as the source of an output.
     pub fn source_file(&self) -> SourceFile {
-        match &self.from {
-            From::Image(image) => image.source_file(),
-            From::Pipe { input, .. } => input.source_file(),
+        match &self.input {
+            Input::Image(image) => image.source_file(),
+            Input::Pipe { input, .. } => input.source_file(),
         }
     }
 
-    /// The image, where any place in it can be read.
+    /// The image, if it is a file.
     pub fn as_image(&self) -> Option<&Merged> {
-        match &self.from {
-            From::Image(image) => Some(image),
-            From::Pipe { .. } => None,
+        match &self.input {
+            Input::Image(image) => Some(image),
+            Input::Pipe { .. } => None,
         }
     }
 
-    /// Units there will be, about: holes make fewer.
+    /// About how many units there will be. Holes make fewer.
     pub fn count(&self) -> Option<u64> {
         let image = self.as_image()?.image();
         let bytes = match image.format().name == crate::format::RAW.name {
@@ -90,19 +89,19 @@ impl PackSource {
         let image = merged.image();
         let (start, size) = (self.at, image.size());
         if start >= size {
-            // Of an image without a byte there is one unit too.
+            // An empty image has one unit.
             let last = Span {
                 last: true,
                 ..Span::default()
             };
             return Ok(Some(last).filter(|_| size == 0));
         }
-        // How far data goes on is of no interest.
+        // Where the run of data ends does not matter.
         if merged.extent(start, start + 1)?.zero {
-            let extent = merged.extent(start, size.min(start.saturating_add(ZEROS)))?;
+            let extent = merged.extent(start, size.min(start.saturating_add(HOLE_STEP)))?;
             let end = match extent.bytes.end {
                 end if end == size => end,
-                // A block that begins in a hole may end behind it.
+                // The last block may begin in the hole and end behind it.
                 end => end / self.block * self.block,
             };
             if end > start {
@@ -128,7 +127,7 @@ impl PackSource {
     }
 }
 
-/// Whether the front of a pipe is that of no image, in which case its bytes would be packed and not those in it.
+/// Refuses a pipe that begins like an image of another format: its bytes would be packed instead of the bytes in it.
 fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
     let refused = |format: String| {
         let name = name.to_owned();
@@ -147,8 +146,8 @@ fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// A hole is looked through in such steps, so that a run can be cancelled within a large one.
-const ZEROS: u64 = 1 << 40;
+/// A hole is searched in steps of this size, so that a run can be cancelled in a large one.
+const HOLE_STEP: u64 = 1 << 40;
 
 impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
     type Error = Error;
@@ -157,9 +156,9 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
         if self.done {
             return Ok(false);
         }
-        let span = match &mut self.from {
-            From::Image(_) => None,
-            From::Pipe { input, is_raw } => {
+        let span = match &mut self.input {
+            Input::Image(_) => None,
+            Input::Pipe { input, is_raw } => {
                 unit.bytes.resize(self.unit as usize, 0);
                 let got = input.fill(&mut unit.bytes, self.at)?;
                 self.done = got < unit.bytes.len();
@@ -167,7 +166,7 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
                 if self.at == 0 && !*is_raw {
                     looks_raw(&input.name, &unit.bytes)?;
                 }
-                // The last may be empty: without one nobody knows that the pipe's end was seen.
+                // The last unit may be empty. It is needed to know that the end of the pipe was reached.
                 Some(Span {
                     start: self.at,
                     len: got as u64,
@@ -176,9 +175,9 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
                 })
             }
         };
-        let span = match &self.from {
-            From::Image(image) => self.next(image)?,
-            From::Pipe { .. } => span,
+        let span = match &self.input {
+            Input::Image(image) => self.next(image)?,
+            Input::Pipe { .. } => span,
         };
         self.done |= span.is_none_or(|span| span.last);
         unit.span = span.unwrap_or_default();

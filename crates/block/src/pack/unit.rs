@@ -1,19 +1,20 @@
 //! A unit of an image that is packed.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use evener_files::unpoisoned;
 use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::hash::Hash;
 
-/// What a unit is about.
+/// The part of an image that a unit is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Its first byte in the image.
     pub start: u64,
     /// Bytes of it: whole blocks, unless the image ends with it.
     pub len: u64,
-    /// All of them are zero, and there may be any number.
+    /// All of them are zero. Then there may be any number.
     pub zero: bool,
     /// The image ends with it.
     pub last: bool,
@@ -23,25 +24,25 @@ pub struct Span {
 pub struct UnitIn {
     /// Where it lies.
     pub span: Span,
-    /// Its bytes, where they come from a pipe and could not be read again.
+    /// Its bytes, if they come from a pipe.
     pub bytes: Vec<u8>,
 }
 
-/// What became of a block.
+/// The result of packing a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Head {
+pub enum BlockResult {
     /// All of it is zero.
     #[default]
     Zero,
     /// It was packed.
     Packed {
-        /// Number of the codec.
+        /// The number of the codec.
         codec: u8,
         /// Packed bytes.
         len: usize,
-        /// Of the bytes before they were packed.
+        /// The hash of the bytes before packing.
         hash: Hash,
-        /// Of the packed bytes.
+        /// The checksum of the packed bytes.
         sum: u32,
     },
 }
@@ -49,7 +50,7 @@ pub enum Head {
 /// A unit as it is written.
 pub struct UnitOut {
     pub(super) rows: Rows<u8>,
-    heads: Box<[Mutex<Head>]>,
+    results: Box<[Mutex<BlockResult>]>,
     span: Mutex<Span>,
 }
 
@@ -58,28 +59,28 @@ impl UnitOut {
     pub(super) fn new(room: usize, blocks: usize) -> UnitOut {
         UnitOut {
             rows: Rows::zeroed(room, blocks),
-            heads: (0..blocks).map(|_| Mutex::default()).collect(),
+            results: (0..blocks).map(|_| Mutex::default()).collect(),
             span: Mutex::default(),
         }
     }
 
-    /// What all jobs of a unit say alike.
+    /// Sets the span. All jobs of a unit set the same.
     pub(super) fn describe(&self, span: Span) {
-        *lock(&self.span) = span;
+        *unpoisoned(self.span.lock()) = span;
     }
 
-    pub(super) fn put(&self, block: usize, head: Head) {
-        *lock(&self.heads[block]) = head;
+    pub(super) fn put(&self, block: usize, result: BlockResult) {
+        *unpoisoned(self.results[block].lock()) = result;
     }
 
     /// Where it lies.
     pub fn span(&self) -> Span {
-        *lock(&self.span)
+        *unpoisoned(self.span.lock())
     }
 
-    /// What became of one of its blocks.
-    pub fn head(&self, block: usize) -> Head {
-        *lock(&self.heads[block])
+    /// The result of one of its blocks.
+    pub fn result(&self, block: usize) -> BlockResult {
+        *unpoisoned(self.results[block].lock())
     }
 
     /// Packed blocks, each at the beginning of a row.
@@ -91,9 +92,4 @@ impl UnitOut {
     pub fn width(&self) -> usize {
         self.rows.width()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind it is replaced as a whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,32 +5,32 @@ use evener_runtime::tuner::SetupError;
 
 use crate::error::Error;
 
-/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and
+/// A session could not be opened or did not run to its end. Every message is one line that says what, where and
 /// what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The image, or a file.
+    /// The image or another file cannot be used.
     #[error(transparent)]
     Image(#[from] Error),
-    /// What is written cannot be put where it was asked for.
+    /// The overlay cannot be used.
     #[error(transparent)]
     Overlay(#[from] crate::overlay::Error),
-    /// What was asked for can never work.
+    /// The request can never work.
     #[error("{0}")]
     Request(String),
-    /// Nobody can connect.
+    /// The server cannot listen.
     #[error("{address}: cannot be listened at: {reason}")]
     Listen {
         /// Where.
         address: String,
-        /// What is in the way.
+        /// Why.
         reason: std::io::Error,
     },
-    /// The image cannot be a disk.
+    /// The image cannot become a disk.
     #[error(transparent)]
     Disk(#[from] crate::ublk::Error),
-    /// Blocks cannot be decoded by that plan.
+    /// The plan is not possible for decoding blocks.
     #[error(transparent)]
     Plan(#[from] SetupError),
     /// The run failed.
@@ -51,7 +51,7 @@ impl SessionError {
         }
     }
 
-    /// Whether all that happened is that the reader of the output went away, as `head` does.
+    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),
@@ -68,7 +68,7 @@ impl SessionError {
 }
 
 fn of_stream(error: &StreamError) -> String {
-    // What this crate says names the file and the place already.
+    // Errors of this crate name the file and the place already.
     let named = |what: &str, cause: &BoxError| match cause.is::<Error>() {
         true => cause.to_string(),
         false => format!("{what} failed: {cause}"),

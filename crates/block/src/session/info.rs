@@ -14,8 +14,7 @@ use crate::format::Format;
 use crate::hash::Hash;
 use crate::pack::Packed;
 
-/// What there is to know of an image without decoding it. `Display` is for people, some lines; `Serialize` for
-/// programs.
+/// What is known of an image without decoding it. `Display` gives some lines for people, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// The image.
@@ -26,38 +25,38 @@ pub struct Info {
     pub size: u64,
     /// Bytes of the file.
     pub packed_size: u64,
-    /// The former divided by the latter.
+    /// `size` divided by `packed_size`.
     pub ratio: f64,
     /// Bytes of its largest block that is decoded.
     pub block_size: u32,
-    /// How many blocks there are of each codec, and of none.
+    /// The blocks of each codec, and of none.
     pub codecs: BTreeMap<&'static str, CodecUse>,
-    /// Bytes known to be zero, which take no room.
+    /// Bytes that are zero and take no space.
     pub zero_bytes: u64,
-    /// Blocks of that size, about, which they would be.
+    /// About how many blocks these would be.
     pub zero_blocks: u64,
-    /// The hash over all of it, as it says itself.
+    /// The hash over the image, as it is stored in the image.
     pub root: Option<Hash>,
 }
 
-/// What a codec was used for.
+/// The blocks of a codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CodecUse {
     /// How many blocks.
     pub blocks: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// Bytes they take.
+    /// Packed bytes of them.
     pub packed: u64,
 }
 
-/// What a file is. `Display` is for people, some lines; `Serialize` for programs.
+/// What a file is. `Display` gives some lines for people, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Described {
     /// An image.
     Image(Info),
-    /// What was written over one.
+    /// An overlay.
     Overlay(OverlayInfo),
 }
 
@@ -70,10 +69,10 @@ impl fmt::Display for Described {
     }
 }
 
-/// Describes `input`, an image, or an overlay unless a format is given.
+/// Describes `input`: an image, or an overlay if no format is given.
 ///
 /// # Errors
-/// It cannot be read, is damaged or of a kind that is not read.
+/// It cannot be read, is damaged or not supported.
 pub fn describe(input: &OsStr, format: Option<&'static Format>) -> Result<Described, SessionError> {
     let overlay = match format {
         None => overlay_info(input)?,
@@ -88,14 +87,14 @@ pub fn describe(input: &OsStr, format: Option<&'static Format>) -> Result<Descri
 /// Describes the image `input`.
 ///
 /// # Errors
-/// It cannot be read, is damaged or of a kind that is not read.
+/// It cannot be read, is damaged or not supported.
 pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, SessionError> {
     let image = open(input, format)?;
     let mut codecs = BTreeMap::<_, CodecUse>::new();
     let (mut at, mut zero_bytes) = (0, 0);
     while at < image.size() {
         let block = image.block(at)?;
-        // A zero block may begin before what was asked for.
+        // A zero block may begin before `at`.
         let len = block.start + block.len - at;
         let (codec, packed) = match block.place {
             Place::Zero { .. } => {
@@ -157,7 +156,7 @@ impl fmt::Display for Info {
 }
 
 impl fmt::Display for Packed {
-    /// A line.
+    /// One line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (size, packed) = (Size(self.size), Size(self.packed_size));
         let ratio = self.size as f64 / self.packed_size.max(1) as f64;

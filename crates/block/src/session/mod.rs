@@ -1,4 +1,4 @@
-//! Images packed, described, verified, unpacked and served: what a command line asks for.
+//! Packing, describing, verifying, unpacking and serving images, as `evener image` does.
 //!
 //! ```no_run
 //! use evener_block::session::{Options, PackOptions, pack};
@@ -45,7 +45,7 @@ pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskSession, disk};
 pub use unpack::{UnpackSession, unpack};
 pub use verify::{Verified, VerifySession, verify};
 
-/// Runs a stream as asked for.
+/// Runs a stream.
 fn stream<S, Src, Snk>(
     runtime: &Runtime,
     options: Options<'_>,
@@ -78,8 +78,8 @@ fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, Se
     )
 }
 
-/// The image in a file, of a format if one is given. Where one has to be recognised, what is no image by itself is
-/// refused, and what is probably not meant to be taken for a raw one is told.
+/// The image in a file, of a format if one is given. Otherwise an overlay is refused, and a warning is logged for a raw
+/// image that looks like something else.
 fn image(file: InputFile, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
     let file = ImageFile::of(file)?;
     if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
@@ -99,7 +99,7 @@ fn image(file: InputFile, format: Option<&'static Format>) -> Result<Arc<Image>,
     Ok(Arc::new(image))
 }
 
-/// An image with what was written over it, if an overlay is named.
+/// An image with its overlay, if one is named.
 fn merged(image: Arc<Image>, overlay: Option<&Path>) -> Result<Merged, SessionError> {
     let overlay = match overlay {
         Some(path) => Some(Overlay::read_only(path, &Base::of(&image)?)?),
@@ -110,7 +110,7 @@ fn merged(image: Arc<Image>, overlay: Option<&Path>) -> Result<Merged, SessionEr
 
 const TERMINAL: &str = "is a terminal; name a file";
 
-/// Creates an output, which may be none of the files that are read: `-` is the standard output.
+/// Creates an output: `-` is the standard output. It must not be one of the files that are read.
 fn create(output: &OsStr, source: &SourceFile) -> Result<OutputFile, SessionError> {
     Ok(OutputFile::named(output, source).map_err(Error::from)?)
 }

@@ -12,31 +12,31 @@ use super::SessionError;
 use crate::hash::Hash;
 use crate::overlay::{OverlaySummary, is_overlay};
 
-/// What there is to know of an overlay. `Display` is for people, some lines; `Serialize` for programs.
+/// What is known of an overlay. `Display` gives some lines for people, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OverlayInfo {
     /// The overlay.
     pub name: String,
     /// Always `overlay`.
     pub format: &'static str,
-    /// The image under it, by the name it had.
+    /// The image under it, by the name that it had.
     pub base: String,
     /// The format of that.
     pub base_format: String,
-    /// What tells that image from others.
+    /// The identity of that image.
     pub base_identity: Hash,
     /// Bytes of the image.
     pub size: u64,
-    /// Bytes of it that are in the overlay, zeros too.
+    /// Bytes of it that are in the overlay, zeros included.
     pub bytes: u64,
     /// Bytes that the file takes.
     pub file_bytes: u64,
 }
 
-/// Describes `input`, if it begins as an overlay does.
+/// Describes `input`, if it begins like an overlay.
 pub(super) fn overlay_info(input: &OsStr) -> Result<Option<OverlayInfo>, SessionError> {
     let path = input.as_ref();
-    // Whoever else wants to know what is wrong with the file will find it out.
+    // If the file cannot be read, opening it as an image says why.
     let Ok(found) = std::fs::metadata(path) else {
         return Ok(None);
     };
@@ -49,15 +49,15 @@ pub(super) fn overlay_info(input: &OsStr) -> Result<Option<OverlayInfo>, Session
     if !found.is_file() || !begins().unwrap_or(false) {
         return Ok(None);
     }
-    let about = OverlaySummary::of(path)?;
+    let summary = OverlaySummary::of(path)?;
     Ok(Some(OverlayInfo {
         name: one_line(&input.to_string_lossy()),
         format: "overlay",
-        base: one_line(&about.image),
-        base_format: one_line(&about.format),
-        base_identity: about.identity,
-        size: about.size,
-        bytes: about.bytes,
+        base: one_line(&summary.image),
+        base_format: one_line(&summary.format),
+        base_identity: summary.identity,
+        size: summary.size,
+        bytes: summary.bytes,
         file_bytes: found.blocks().saturating_mul(512),
     }))
 }

@@ -22,15 +22,15 @@ pub const DEFAULT_BLOCK: u32 = 64 << 10;
 /// How an image is packed.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
-    /// With what.
+    /// The codec.
     pub codec: &'static Codec,
-    /// How hard it tries; the codec's default unless given.
+    /// Its level; the default of the codec unless given.
     pub level: Option<i32>,
     /// Bytes of a block, a power of two.
     pub block: u32,
-    /// The format of the input, where it is not to be recognised.
+    /// The format of the input; `None` to recognise it.
     pub format: Option<&'static Format>,
-    /// An overlay of the input, so that what is packed is what a server of both gives.
+    /// An overlay of the input, which is packed together with it.
     pub overlay: Option<PathBuf>,
 }
 
@@ -59,20 +59,19 @@ pub fn block_size(text: &str) -> Result<u32, String> {
     })
 }
 
-/// An image, a codec and an output that fit together, ready to run. Dropped before it has run it leaves no output
-/// behind.
+/// An input, a codec and an output, ready to run. If it is dropped before it has run, there is no output.
 pub struct PackSession {
     source: PackSource,
     service: Pack,
     sink: PackSink,
 }
 
-/// Packs `input`, an image or `-` for a raw one through a pipe, into `output`, a file or `-`. A file as standard input
-/// is read as if it were named.
+/// Packs `input`, an image or `-` for a raw image from a pipe, into `output`, a file or `-`. A file as standard input is
+/// read as if it were named.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or of a kind that is not read; the options contradict each other; the output cannot
-/// be created.
+/// The input cannot be read, is damaged or not supported; the options contradict each other; or the output cannot be
+/// created.
 pub fn pack(
     input: &OsStr,
     output: &OsStr,
@@ -112,7 +111,7 @@ pub fn pack(
     })
 }
 
-/// The level to use: one that the codec has.
+/// The level to use.
 fn level(codec: &Codec, asked: Option<i32>) -> Result<i32, SessionError> {
     let request = |text| Err(SessionError::Request(text));
     let name = codec.name;
@@ -131,17 +130,17 @@ fn level(codec: &Codec, asked: Option<i32>) -> Result<i32, SessionError> {
 }
 
 impl PackSession {
-    /// Bytes of the image, where that is known.
+    /// Bytes of the image, if they are known.
     pub fn bytes(&self) -> Option<u64> {
         Some(self.source.as_image()?.image().size())
     }
 
-    /// The identity of the input, where it is a file.
+    /// The identity of the input, if it is a file.
     pub fn input_id(&self) -> Option<FileId> {
         self.source.source_file().id()
     }
 
-    /// Runs until the input ends, or is cancelled, and then there is no output.
+    /// Runs to the end of the input. If it is cancelled, there is no output.
     ///
     /// # Errors
     /// What could not be read, packed or written.
@@ -150,16 +149,16 @@ impl PackSession {
         runtime: &Runtime,
         options: Options<'_>,
     ) -> Result<(Packed, Report), SessionError> {
-        let (first_error, told) = (self.service.first_error(), self.sink.told());
+        let (first_error, result) = (self.service.first_error(), self.sink.result());
         let count = self.sink.count();
         let parts = (self.source, self.service, self.sink);
         let report = stream(runtime, options, (&first_error, &count), parts)?;
-        Ok((told(), report))
+        Ok((result(), report))
     }
 }
 
 impl fmt::Display for PackSession {
-    /// A few lines: what is read, done and written.
+    /// A few lines: input, kernel and output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
         match self.source.as_image() {

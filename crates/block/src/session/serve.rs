@@ -19,10 +19,10 @@ use crate::overlay::{Base, Overlay};
 use crate::serve::{ServeContext, Store};
 use crate::units::{DECODING, work};
 
-/// Bytes of decoded blocks that are kept unless others are asked for.
+/// Bytes of decoded blocks that are cached by default.
 pub const DEFAULT_CACHE: u64 = 64 << 20;
-/// Bytes ahead of a sequential reader where nothing else is asked for: so many that a reader which takes turns with its
-/// own work finds the next request decoded, and little beside the cache.
+/// Bytes to read ahead by default: enough that a reader which works between its requests finds the next one decoded, and
+/// few compared with the cache.
 const AUTO_READ_AHEAD: u64 = 2 << 20;
 
 /// How an image is served.
@@ -30,29 +30,29 @@ const AUTO_READ_AHEAD: u64 = 2 << 20;
 pub struct ServeOptions {
     /// Where clients connect.
     pub address: Address,
-    /// The file that what clients write goes into; without one they cannot.
+    /// The file that clients write to. Without one the image is read only.
     pub overlay: Option<PathBuf>,
-    /// Where metrics are told over HTTP.
+    /// Where metrics are served over HTTP.
     pub metrics: Option<Address>,
-    /// Its format, where it is not to be recognised.
+    /// The format of the image; `None` to recognise it.
     pub format: Option<&'static Format>,
-    /// Bytes of decoded blocks that are kept.
+    /// Bytes of decoded blocks that are cached.
     pub cache: u64,
-    /// What is decoded before it is asked for.
+    /// What is decoded before it is requested.
     pub read_ahead: ReadAhead,
-    /// How blocks are decoded that are needed at once.
+    /// The plan for decoding blocks that are needed at once.
     pub plan: Choice,
 }
 
-/// What is decoded for a sequential reader before it asks.
+/// What is decoded for a sequential reader before it is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadAhead {
-    /// As much as is of use.
+    /// As much as is useful.
     #[default]
     Auto,
     /// Nothing.
     Off,
-    /// So many bytes at most.
+    /// At most so many bytes.
     Bytes(u64),
 }
 
@@ -69,7 +69,7 @@ impl FromStr for ReadAhead {
 }
 
 impl ReadAhead {
-    /// Never more than a quarter of the cache, so that it does not push out what is in use.
+    /// The most bytes to read ahead: no more than a quarter of the cache, so that blocks in use are not evicted.
     pub(super) fn limit(self, cache: u64) -> u64 {
         let wanted = match self {
             ReadAhead::Auto => AUTO_READ_AHEAD,
@@ -83,7 +83,7 @@ impl ReadAhead {
 /// A number of bytes from text: `64M`, `1G`, `65536`.
 ///
 /// # Errors
-/// It is none.
+/// The text is no such number.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -95,38 +95,38 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     };
     let number = digits.parse::<u64>().ok();
     let bytes = number.and_then(|number| number.checked_mul(1 << shift?));
-    // What cannot be addressed cannot be held.
+    // More bytes cannot be addressed.
     let bytes = bytes.filter(|&bytes| bytes <= isize::MAX as u64);
     bytes.ok_or_else(|| "a number of bytes, as 65536, 64M or 1G".into())
 }
 
-/// An image that can be served: clients may connect, and wait until it runs.
+/// An image that can be served. Clients can connect, and wait until it runs.
 pub struct ServeSession {
     context: ServeContext,
     listener: Listener,
     metrics: Option<Listener>,
 }
 
-/// What was served. `Display` is a line.
+/// What was served. `Display` gives one line.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// How many clients there were; a disk has none.
+    /// How many clients there were. A disk has none.
     pub clients: u64,
     /// How many requests there were.
     pub requests: u64,
     /// Bytes that were read.
     pub bytes: u64,
-    /// Bytes that were written, zeros too.
+    /// Bytes that were written, zeros included.
     pub written: u64,
-    /// How blocks were decoded that were needed at once, by how many they were.
+    /// How blocks that were needed at once were decoded, by their number.
     pub loads: Vec<LoadReport>,
-    /// Blocks that were decoded before they were asked for.
+    /// Blocks that were decoded for read-ahead.
     pub prefetched: u64,
-    /// How many of them were asked for then.
+    /// How many of them were requested then.
     pub prefetched_used: u64,
-    /// Blocks of which only the prefix was decoded.
+    /// Blocks of which only a prefix was decoded.
     pub prefixes: u64,
-    /// How many of them were needed farther then.
+    /// Of how many of them more was requested then.
     pub prefixes_extended: u64,
 }
 
@@ -146,7 +146,7 @@ impl Served {
         }
     }
 
-    /// Lines that say how blocks were decoded and why so.
+    /// Lines that say how blocks were decoded, and why.
     pub fn explained(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for load in &self.loads {
@@ -166,7 +166,7 @@ impl Served {
     }
 }
 
-/// A store whose blocks are decoded as the tuner, or a plan that is fixed, says.
+/// A store whose blocks are decoded by the plan that the tuner chooses, or by a fixed one.
 pub(super) fn store(
     image: Arc<Image>,
     cache: u64,
@@ -177,11 +177,11 @@ pub(super) fn store(
     Ok(Store::new(image, cache, Rounds::new(runtime, item, plan)?))
 }
 
-/// Opens `input` and its overlay, if there is to be one, and listens for clients. `cancel` ends the session.
+/// Opens `input` and its overlay, if there is one, and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// The image cannot be read, the overlay is not of this image or another server's, the plan is none for it, or the addresses
-/// cannot be listened at.
+/// The image cannot be read, the overlay is of another image or in use, the plan is not possible, or the server cannot
+/// listen at the addresses.
 pub fn serve(
     input: &OsStr,
     options: &ServeOptions,
@@ -203,7 +203,7 @@ pub fn serve(
     };
     let listener = listen(&options.address)?;
     let metrics = options.metrics.as_ref().map(listen).transpose()?;
-    // Last, since it may be made.
+    // This comes last, since it may create the overlay.
     if let Some(path) = &options.overlay {
         store = store.with_overlay(Overlay::open(path, &Base::of(&image)?)?);
     }
@@ -224,13 +224,12 @@ impl ServeSession {
         self.listener.address()
     }
 
-    /// Where metrics are told.
+    /// Where metrics are served.
     pub fn metrics_address(&self) -> Option<Address> {
         self.metrics.as_ref().map(Listener::address)
     }
 
-    /// Serves until it is cancelled, and tells `on_status` every second how it is doing. All that was written is
-    /// durable then.
+    /// Serves until it is cancelled, and calls `on_status` every second. At the end, all that was written is durable.
     ///
     /// # Errors
     /// The system cannot wait for clients any more, or what was written may not be durable.
@@ -254,7 +253,7 @@ impl ServeSession {
 }
 
 impl fmt::Display for ServeSession {
-    /// A line: what is served, where, and how to connect.
+    /// One line: what is served, where, and how to connect.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let image = self.context.store.image();
         let (name, size) = (image.file().name(), Size(image.size()));

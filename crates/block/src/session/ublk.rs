@@ -15,27 +15,27 @@ use crate::image::Image;
 use crate::serve::ServeContext;
 use crate::ublk::{self, Device, DeviceSpec};
 
-/// Requests that may be under way in a queue unless others are asked for.
+/// The default number of requests that may be under way in a queue.
 pub const DEFAULT_DEPTH: u16 = 128;
-/// Queues where no number is asked for: a thread each, that does little but for what is in the cache.
+/// The most queues by default. Each has a thread, which has little to do but for what is in the cache.
 const AUTO_QUEUES: usize = 4;
 
 /// How an image becomes a disk.
 #[derive(Clone, Debug)]
 pub struct DiskOptions {
-    /// Queues; otherwise one for each worker, but few.
+    /// Queues; by default one for each worker, up to four.
     pub queues: Option<u16>,
     /// Requests under way in each.
     pub depth: u16,
-    /// A device to take over, by its number, instead of making one.
+    /// A device to recover, by its number, instead of a new one.
     pub recover: Option<u32>,
-    /// Its format, where it is not to be recognised.
+    /// The format of the image; `None` to recognise it.
     pub format: Option<&'static Format>,
-    /// Bytes of decoded blocks that are kept.
+    /// Bytes of decoded blocks that are cached.
     pub cache: u64,
-    /// What is decoded before it is asked for.
+    /// What is decoded before it is requested.
     pub read_ahead: ReadAhead,
-    /// How blocks are decoded that are needed at once.
+    /// The plan for decoding blocks that are needed at once.
     pub plan: Choice,
 }
 
@@ -46,7 +46,7 @@ pub struct DiskSession {
     cancel: CancelToken,
 }
 
-/// A disk that is there. `Display` is a line.
+/// A disk that is served. `Display` gives one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// The image.
@@ -55,7 +55,7 @@ pub struct Disk {
     pub size: u64,
     /// The number of the device.
     pub id: u32,
-    /// Whether it was recovered over from another server.
+    /// Whether it was recovered.
     pub recovered: bool,
 }
 
@@ -76,8 +76,7 @@ pub fn disk(
 }
 
 impl DiskSession {
-    /// Makes the disk, or takes it over, serves it until it is cancelled, and removes it. `started` is called when it
-    /// is there.
+    /// Creates or recovers the disk, serves it until it is cancelled, and removes it. `started` is called when it exists.
     ///
     /// # Errors
     /// The driver is not there or refuses.
@@ -103,7 +102,7 @@ impl DiskSession {
             read_ahead: options.read_ahead.limit(options.cache),
             cancel: self.cancel,
         };
-        // Last, since a device that is made stays if something fails after it.
+        // This comes last, since a new device stays if a later step fails.
         let device = Device::open(context.store.image(), spec)?;
         let served = ublk::serve(&context, runtime, device, |device| {
             started(&Disk {
@@ -132,12 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_that_is_refused_is_before_the_driver_is_asked_for_anything() {
+    fn the_plan_is_checked_before_the_driver_is_used() {
         let image = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/frames.zst");
         let options = DiskOptions {
             queues: None,
             depth: DEFAULT_DEPTH,
-            // Nothing is made where there is a driver.
+            // With a driver, no device is created.
             recover: Some(u32::MAX),
             format: None,
             cache: 0,

@@ -14,7 +14,7 @@ use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
 use crate::format::Format;
 use crate::merged::Merged;
 
-/// An image and an output, ready to run. Dropped before it has run it leaves no output behind.
+/// An image and an output, ready to run. If it is dropped before it has run, there is no output.
 pub struct UnpackSession {
     merged: Merged,
     source: BlockSource,
@@ -22,12 +22,11 @@ pub struct UnpackSession {
     sink: UnpackSink,
 }
 
-/// Unpacks `input`, and what lies over it if an overlay is named, into `output`, a raw image with holes where it is zero,
-/// or `-`.
+/// Unpacks `input`, with its overlay if one is named, into `output`: a raw image with holes where it is zero, or `-`.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or of a kind that is not read; the overlay is of another image, or a server's; the
-/// output cannot be created.
+/// The input cannot be read, is damaged or not supported; the overlay is of another image or in use; or the output
+/// cannot be created.
 pub fn unpack(
     input: &OsStr,
     output: &OsStr,
@@ -56,10 +55,10 @@ impl UnpackSession {
         self.merged.image().file().source_file().id()
     }
 
-    /// Runs until the image ends, or is cancelled, and then there is no output.
+    /// Runs to the end of the image. If it is cancelled, there is no output.
     ///
     /// # Errors
-    /// What could not be read, decoded or written; above all a block that is not what was packed.
+    /// Something cannot be read, decoded or written, or a checksum differs.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, SessionError> {
         let (first_error, count) = (self.service.first_error(), self.sink.count());
         let parts = (self.source, self.service, self.sink);
@@ -68,7 +67,7 @@ impl UnpackSession {
 }
 
 impl fmt::Display for UnpackSession {
-    /// A few lines: what is read and written.
+    /// Two lines: input and output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (merged, name) = (&self.merged, self.merged.image().file().name());
         writeln!(f, "input   {name}, {merged}")?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Options, SessionError, open, stream};
 use crate::block::Check;
-use crate::check::{BadBlock, BlockSource, CheckSink, Decode, Kind, Purpose};
+use crate::check::{BadBlock, BlockSource, CountSink, Decode, Kind, Purpose};
 use crate::error::Error;
 use crate::format::Format;
 use crate::hash::{Hash, Root};
@@ -25,24 +25,24 @@ pub struct VerifySession {
     service: Decode,
 }
 
-/// What was found. `Display` is for people, some lines; `Serialize` for programs.
+/// What was found. `Display` gives some lines for people, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verified {
     /// The image.
     pub name: String,
-    /// Every block was looked at and is good, and so is the root and what else there is in the file.
+    /// Every block was checked and is good, and so are the root and the rest of the file.
     pub good: bool,
-    /// Not all of it was looked at.
+    /// Not all of it was checked.
     pub cancelled: bool,
-    /// Good blocks by what they were compared with; `nothing` are those that could only be decoded.
+    /// Good blocks by what they were compared with; `nothing` for those without a checksum.
     pub checked: BTreeMap<&'static str, u64>,
     /// Bad blocks, at most ten thousand.
     pub bad: Vec<BadBlock>,
-    /// How many there are.
+    /// How many bad blocks there are.
     pub bad_count: u64,
-    /// The hash over all of the image, as it says itself.
+    /// The hash over the image, as it is stored in the image.
     pub root: Option<Hash>,
-    /// Whether that is the hash of the hashes it has; with good blocks it is then the hash of the image.
+    /// Whether that is the hash over the hashes in the image. If all blocks are good, it is then the hash of the image.
     pub root_good: Option<bool>,
     /// What is wrong in the file although every byte of the image can be read.
     pub faults: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Verified {
 /// Verifies `input`: every block is decoded and compared with what was stored beside it.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or of a kind that is not read.
+/// The input cannot be read, is damaged or not supported.
 pub fn verify(
     input: &OsStr,
     format: Option<&'static Format>,
@@ -60,7 +60,7 @@ pub fn verify(
     let merged = Merged::new(Arc::clone(&image), None);
     let service = Decode::new(merged.clone(), Purpose::Verify);
     Ok(VerifySession {
-        source: BlockSource::new(merged).telling(service.findings()),
+        source: BlockSource::new(merged).with_findings(service.findings()),
         service,
         image,
     })
@@ -72,17 +72,17 @@ impl VerifySession {
         self.image.size()
     }
 
-    /// Runs until every block was looked at, or is cancelled.
+    /// Runs until every block was checked, or it is cancelled.
     ///
     /// # Errors
-    /// The file cannot be read, or changed meanwhile. That blocks are bad is no error here.
+    /// The file cannot be read, or changed meanwhile. Bad blocks are no errors here.
     pub fn run(
         self,
         runtime: &Runtime,
         options: Options<'_>,
     ) -> Result<(Verified, Report), SessionError> {
         let (first_error, findings) = (self.service.first_error(), self.service.findings());
-        let sink = CheckSink::default();
+        let sink = CountSink::default();
         let count = sink.count.clone();
         let parts = (self.source, self.service, sink);
         let report = stream(runtime, options, (&first_error, &count), parts)?;
@@ -114,14 +114,14 @@ impl VerifySession {
     }
 }
 
-/// The root of an image that has hashes, from those.
+/// The root over the hashes in an image, if it has any.
 fn root_of(image: &Image) -> Result<Option<Hash>, Error> {
     let Some(leaves) = image.leaves() else {
         return Ok(None);
     };
     let mut root = Root::new(leaves.block);
     let mut at = 0;
-    // Leaves lie in the order of the blocks: some are read at once.
+    // Hashes lie in the order of the blocks, so several are read at once.
     let mut next = leaves.offset;
     let end = leaves.offset + u64::from(leaves.count) * Hash::LEN as u64;
     let mut some = Vec::new();
@@ -144,7 +144,7 @@ fn root_of(image: &Image) -> Result<Option<Hash>, Error> {
     Ok(Some(root.finish(image.size())))
 }
 
-/// Bad blocks that are listed for people.
+/// The most bad blocks that are listed for people.
 const LISTED: usize = 20;
 
 impl fmt::Display for Verified {

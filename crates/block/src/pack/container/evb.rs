@@ -1,8 +1,8 @@
-//! `evb`, as `FORMAT.md` says.
+//! Writing `evb`; see `FORMAT.md`.
 
 use libdeflater::crc32;
 
-use super::{Container, Out, Packing};
+use super::{BlockRecord, Container, ContainerFile};
 use crate::error::Error;
 use crate::format::evb::{ENTRY, ZEROS, header};
 use crate::format::tail::{IN_EVB, Tail};
@@ -16,7 +16,7 @@ pub struct Evb {
 }
 
 impl Evb {
-    /// Of blocks of `block` bytes.
+    /// A container for blocks of `block` bytes.
     pub fn new(block: u32) -> Evb {
         Evb {
             block,
@@ -34,17 +34,17 @@ impl Evb {
 }
 
 impl Container for Evb {
-    fn start(&mut self, out: &mut Out) -> Result<(), Error> {
+    fn start(&mut self, out: &mut ContainerFile) -> Result<(), Error> {
         out.put(&header(self.block))
     }
 
-    fn block(&mut self, out: &mut Out, block: &Packing) -> Result<(), Error> {
+    fn block(&mut self, out: &mut ContainerFile, block: &BlockRecord) -> Result<(), Error> {
         self.entry(block.packed.len() as u32, block.codec);
         self.leaves.extend(block.hash.0);
         out.put(block.packed)
     }
 
-    fn zeros(&mut self, _: &mut Out, bytes: u64) -> Result<(), Error> {
+    fn zeros(&mut self, _: &mut ContainerFile, bytes: u64) -> Result<(), Error> {
         let mut blocks = bytes.div_ceil(self.block.into());
         while blocks > 0 {
             let now = blocks.min(u32::MAX.into());
@@ -54,7 +54,7 @@ impl Container for Evb {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out, size: u64, root: Hash) -> Result<(), Error> {
+    fn finish(&mut self, out: &mut ContainerFile, size: u64, root: Hash) -> Result<(), Error> {
         let tail = Tail {
             block: self.block,
             container: IN_EVB,

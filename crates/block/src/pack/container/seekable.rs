@@ -1,10 +1,10 @@
-//! zstd's seekable format with evener's hashes, as `FORMAT.md` says.
+//! Writing zstd's seekable format with evener's hashes; see `FORMAT.md`.
 
 use std::collections::BTreeMap;
 
 use libdeflater::crc32;
 
-use super::{Container, Out, Packing};
+use super::{BlockRecord, Container, ContainerFile};
 use crate::MAX_BLOCK;
 use crate::codec::{Encode, ZSTD};
 use crate::error::Error;
@@ -20,16 +20,16 @@ pub struct Seekable {
     encoder: Option<Box<dyn Encode>>,
     table: Vec<u8>,
     leaves: Vec<u8>,
-    /// Of packed bytes.
+    /// Checksums of packed bytes.
     sums: Vec<u8>,
-    /// Bits of the frames that are zero.
+    /// A bit for each frame that is zero.
     zeros: Vec<u8>,
-    /// Frames of zeros by the bytes they stand for.
-    made: BTreeMap<u64, Vec<u8>>,
+    /// Frames of zeros that were made, by the number of zeros.
+    zero_frames: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Seekable {
-    /// Of blocks of `block` bytes.
+    /// A container for blocks of `block` bytes.
     pub fn new(level: i32, block: u32) -> Seekable {
         Seekable {
             block,
@@ -38,11 +38,11 @@ impl Seekable {
             leaves: Vec::new(),
             sums: Vec::new(),
             zeros: Vec::new(),
-            made: BTreeMap::new(),
+            zero_frames: BTreeMap::new(),
         }
     }
 
-    /// An entry of the table, with the checksum that a frame ends with.
+    /// Adds an entry of the seek table. The checksum is at the end of the frame.
     fn entry(&mut self, frame: &[u8], plain: u64, zero: bool) {
         let number = self.entries();
         if number.is_multiple_of(8) {
@@ -59,7 +59,7 @@ impl Seekable {
 
     /// A frame of `bytes` zeros.
     fn zero_frame(&mut self, bytes: u64) -> Option<Vec<u8>> {
-        if let Some(made) = self.made.get(&bytes) {
+        if let Some(made) = self.zero_frames.get(&bytes) {
             return Some(made.clone());
         }
         let plain = vec![0; bytes as usize];
@@ -67,25 +67,25 @@ impl Seekable {
         let encoder = self.encoder.as_mut();
         let len = encoder?.encode(&plain, &mut frame)?;
         frame.truncate(len);
-        // Runs of a few lengths come again and again; there are not many short ones.
-        self.made.insert(bytes, frame.clone());
+        // Most runs have one of a few lengths.
+        self.zero_frames.insert(bytes, frame.clone());
         Some(frame)
     }
 }
 
 impl Container for Seekable {
-    fn start(&mut self, _: &mut Out) -> Result<(), Error> {
+    fn start(&mut self, _: &mut ContainerFile) -> Result<(), Error> {
         Ok(())
     }
 
-    fn block(&mut self, out: &mut Out, block: &Packing) -> Result<(), Error> {
+    fn block(&mut self, out: &mut ContainerFile, block: &BlockRecord) -> Result<(), Error> {
         self.entry(block.packed, block.plain, false);
         self.leaves.extend(block.hash.0);
         self.sums.extend(block.sum.to_le_bytes());
         out.put(block.packed)
     }
 
-    fn zeros(&mut self, out: &mut Out, mut bytes: u64) -> Result<(), Error> {
+    fn zeros(&mut self, out: &mut ContainerFile, mut bytes: u64) -> Result<(), Error> {
         let most = u64::from(MAX_BLOCK);
         while bytes > 0 {
             let now = bytes.min(most);
@@ -99,7 +99,7 @@ impl Container for Seekable {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out, size: u64, root: Hash) -> Result<(), Error> {
+    fn finish(&mut self, out: &mut ContainerFile, size: u64, root: Hash) -> Result<(), Error> {
         let entries = self.entries() as u32;
         let content = TAIL + self.zeros.len() + self.leaves.len() + self.sums.len();
         self.table
