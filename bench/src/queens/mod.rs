@@ -13,7 +13,7 @@ use evener_runtime::structure::FARM;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use evener_queens::{Found, Jobs, Options as RunOptions, Searcher, Session, Split};
+use evener_queens::{Counts, Jobs, Options as RunOptions, Searcher, Session, Split};
 use evener_runtime::dispatch::Caller;
 use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
@@ -179,7 +179,7 @@ impl Bench<'_> {
     /// What each job takes on this thread.
     fn costs(&self, jobs: &Jobs, result: &mut SplitResult) {
         let mut searcher = Searcher::new(self.simd);
-        let mut all = Found::default();
+        let mut all = Counts::default();
         for (job, least) in result.job_seconds.iter_mut().enumerate() {
             let begin = Instant::now();
             all += jobs.search(&mut searcher, job);
@@ -203,7 +203,7 @@ impl Bench<'_> {
         };
         // A job takes longer than a lock by far.
         let idle: Mutex<Vec<Searcher>> = Mutex::new(Vec::new());
-        let all = Mutex::new(Found::default());
+        let all = Mutex::new(Counts::default());
         let begin = Instant::now();
         let ran = self.runtime.pool().run(&batch, &|_, items| {
             let searcher = lock(&idle).pop();

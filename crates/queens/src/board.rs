@@ -1,4 +1,4 @@
-//! Solutions themselves, and boards to look at.
+//! Listing solutions, and boards as text and pictures.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +39,7 @@ pub fn solutions(n: u32) -> Result<Solutions, Error> {
 pub struct Solutions {
     n: usize,
     row: Row,
-    /// One more than queens are placed, until the search is over.
+    /// One level more than placed queens, until the search is over.
     levels: Vec<Level>,
     columns: Solution,
 }

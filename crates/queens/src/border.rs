@@ -1,9 +1,9 @@
 //! The queens of the first and last row and column, which are placed before all others.
 //!
 //! Every solution has one queen in each of these four lines (a queen in a corner is in two). The eight symmetries of
-//! the square take borders to borders, so all borders that are images of one another have equally many solutions:
-//! one of them is searched, and it *weighs* as many as there are. Which one is free to choose, and the trees below
-//! them differ by much: the one taken is the one that leaves the least choice in the rows that are searched first.
+//! the square map borders to borders, so all borders that are images of one another have equally many solutions. One of
+//! them is searched, and its *weight* is how many there are. The trees below them differ much in size, so the one with
+//! the least [branching](Inner::branching) in the rows that are searched first is chosen.
 
 #![forbid(unsafe_code)]
 
@@ -22,24 +22,24 @@ pub struct Border {
     pub right: u8,
 }
 
-/// Borders that are images of one another.
+/// An equivalence class: borders that are images of one another.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Class {
-    /// The one to search.
+    /// The border that is searched.
     pub(crate) border: Border,
-    /// How many there are: 8, 4, 2, or 1 where the board has at most one square.
+    /// How many borders there are: 8, 4, 2, or 1 if the board has at most one square.
     pub(crate) weight: u8,
-    /// What is left to search.
+    /// The rows that are left to search.
     pub(crate) inner: Inner,
-    /// How much choice there is in that; see [`Inner::choice`].
-    pub(crate) choice: f64,
+    /// How much these branch; see [`Inner::branching`].
+    pub(crate) branching: f64,
 }
 
 impl Border {
     /// All classes under rotation and reflection, sorted by the smallest border of each.
     pub(crate) fn classes(n: u32) -> Vec<Class> {
         if n == 0 {
-            // With no queen to place, one way.
+            // There is one way to place no queen.
             let border = Border {
                 top: 0,
                 bottom: 0,
@@ -50,8 +50,8 @@ impl Border {
         }
         let n = u8::try_from(n).expect("boards are small");
         let mut classes = Vec::new();
-        // Images have each of the four numbers for their top, or the last row's number less it: the smallest border of
-        // a class has the smallest of all these.
+        // The `top` of an image is one of the four numbers, or the last row's number minus one of them. The smallest
+        // border of a class has the smallest of these.
         for top in 0..n.div_ceil(2) {
             let others = top..n - top;
             for bottom in others.clone() {
@@ -82,22 +82,22 @@ impl Border {
         // Mirror images have mirrored trees.
         let turns = images.into_iter().step_by(2).map(|border| {
             let inner = border.inner(n);
-            let (weight, choice) = (different as u8, inner.choice());
+            let (weight, branching) = (different as u8, inner.branching());
             Class {
                 border,
                 weight,
                 inner,
-                choice,
+                branching,
             }
         });
         let order = |a: &Class, b: &Class| {
-            let by_choice = a.choice.total_cmp(&b.choice);
-            by_choice.then(a.border.cmp(&b.border))
+            let by_branching = a.branching.total_cmp(&b.branching);
+            by_branching.then(a.border.cmp(&b.border))
         };
         turns.min_by(order).expect("there are four")
     }
 
-    /// What the eight symmetries of a board of `n` rows make of the border.
+    /// The images of the border under the eight symmetries of a board of `n` rows.
     pub fn images(self, n: u8) -> [Border; 8] {
         let last = n - 1;
         let turned = |b: Border| Border {
@@ -121,7 +121,7 @@ impl Border {
         images
     }
 
-    /// Row and column of each queen, one in a corner once; none for `n` = 0.
+    /// Row and column of each queen. A queen in a corner is listed once. There are none for `n` = 0.
     pub fn queens(self, n: u32) -> Vec<(u8, u8)> {
         let Some(last) = n.checked_sub(1) else {
             return Vec::new();
@@ -132,7 +132,7 @@ impl Border {
         queens
     }
 
-    /// The queens line by line; one in a corner comes twice.
+    /// The queens line by line. A queen in a corner is listed twice.
     fn by_line(self, last: u8) -> [(u8, u8); 4] {
         [
             (0, self.top),
@@ -142,7 +142,7 @@ impl Border {
         ]
     }
 
-    /// Whether no queen attacks another, and corners are agreed on.
+    /// Whether no queen attacks another, and both lines of each corner agree.
     fn is_possible(self, n: u8) -> bool {
         let queens = self.by_line(n - 1);
         queens.iter().enumerate().all(|(i, &(row, column))| {
@@ -153,7 +153,7 @@ impl Border {
         })
     }
 
-    /// What is left to search: the rows and columns between.
+    /// The rows that are left to search.
     pub(crate) fn inner(self, n: u32) -> Inner {
         let width = n.saturating_sub(2);
         let columns = (1u32 << width) - 1;

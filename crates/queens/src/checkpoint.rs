@@ -1,4 +1,4 @@
-//! What of a count is finished, as a text that a later run goes on from and anybody can audit.
+//! The finished part of a count, as a text from which a later run can go on and which people can check.
 //!
 //! ```text
 //! evener queens checkpoint, version 1
@@ -9,11 +9,11 @@
 //! check d6731b2979c9526b
 //! ```
 //!
-//! A line for each range of [`Starts`] that is finished: its solutions, weighted. Ranges follow one
-//! another from start 0; `N` is done when they reach the last. There are at most 4096, so that writing takes no time
-//! worth speaking of; before there would be more, each two neighbours become one. `check` is FNV-1a (Fowler, Noll, Vo)
-//! of 64 bits over all bytes before its line: it tells a damaged file, not one that somebody made up. The version
-//! stands for this format and for how starts are numbered.
+//! There is a line for each finished range of [`Starts`], with its weighted solutions. Ranges follow one another from
+//! start 0, and the count is complete when they reach the last start. There are at most 4096 ranges, so that writing
+//! takes little time; before there would be more, each two neighbours are merged. `check` is FNV-1a (Fowler, Noll, Vo)
+//! of 64 bits over all bytes before its line. It detects damage, but not forgery. The version is that of this format and
+//! of the numbering of starts.
 
 #![forbid(unsafe_code)]
 
@@ -24,10 +24,10 @@ use crate::starts::Starts;
 
 const MAGIC: &str = "evener queens checkpoint, version ";
 const VERSION: &str = "1";
-/// Ranges in a file, at most.
-const RANGES: usize = 4096;
+/// The most ranges of a file.
+const MAX_RANGES: usize = 4096;
 
-/// A range of starts that is finished.
+/// A finished range of starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Its starts.
@@ -36,7 +36,7 @@ pub struct Finished {
     pub solutions: u128,
 }
 
-/// What of a count is finished. Its text is what `Display` gives.
+/// The finished part of a count. `Display` gives its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     n: u32,
@@ -45,11 +45,11 @@ pub struct Checkpoint {
     finished: Vec<Finished>,
 }
 
-/// A text that this count cannot go on from.
+/// A text from which this count cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It does not begin as checkpoints do.
+    /// It does not begin like a checkpoint.
     #[error("is no checkpoint; name another file")]
     Foreign,
     /// Another version wrote it.
@@ -58,7 +58,7 @@ pub enum ParseError {
          remove the file to begin anew"
     )]
     Version(String),
-    /// It is about another board.
+    /// It is of another board.
     #[error("is a checkpoint of N = {found}, not of N = {wanted}; name another file")]
     Board {
         /// Rows of its board.
@@ -69,13 +69,13 @@ pub enum ParseError {
     /// It was cut off or changed.
     #[error("the checkpoint is damaged at line {line}; remove the file to begin anew")]
     Damaged {
-        /// Where this was noticed, from 1.
+        /// The line where this was noticed, counted from 1.
         line: usize,
     },
 }
 
 impl Checkpoint {
-    /// Nothing is finished.
+    /// A checkpoint of which nothing is finished.
     pub fn new(starts: &Starts) -> Checkpoint {
         Checkpoint {
             n: starts.n(),
@@ -88,13 +88,13 @@ impl Checkpoint {
     /// Reads the text of a checkpoint of these starts.
     ///
     /// # Errors
-    /// [`ParseError`]: whatever differs from what `Display` writes.
+    /// The text is not exactly what `Display` gives.
     pub fn parse(text: &str, starts: &Starts) -> Result<Checkpoint, ParseError> {
         let mut checkpoint = Checkpoint::new(starts);
         let version = text.strip_prefix(MAGIC).ok_or(ParseError::Foreign)?;
         let version = version.lines().next().unwrap_or_default();
         if version != VERSION {
-            // A damaged file can have a line of any length there.
+            // The line of a damaged file may be long.
             let shown = version.chars().filter(|c| c.is_ascii_graphic()).take(12);
             return Err(ParseError::Version(shown.collect()));
         }
@@ -120,7 +120,7 @@ impl Checkpoint {
         let ranges = lines.get(2..last.saturating_sub(2)).ok_or(damaged(last))?;
         for (at, line) in ranges.iter().enumerate() {
             let finished = range(line).ok_or(damaged(at + 3))?;
-            if !checkpoint.follows(&finished) || checkpoint.finished.len() >= RANGES {
+            if !checkpoint.follows(&finished) || checkpoint.finished.len() >= MAX_RANGES {
                 return Err(damaged(at + 3));
             }
             checkpoint.finished.push(finished);
@@ -129,20 +129,20 @@ impl Checkpoint {
         if lines.get(last - 2).copied() != Some(format!("sum {sum}").as_str()) {
             return Err(damaged(last - 1));
         }
-        // Other ways to write the same are nobody's but a damaged file's.
+        // `Display` writes numbers in one way only, so any other text is damaged.
         if checkpoint.to_string() != text {
             return Err(damaged(last));
         }
         Ok(checkpoint)
     }
 
-    /// Adds the range that follows.
+    /// Adds the next range.
     ///
     /// # Panics
-    /// It does not follow, or there are no such starts.
+    /// It is not the next one, or there are no such starts.
     pub fn add(&mut self, finished: Finished) {
         assert!(self.follows(&finished), "{finished:?} is out of order");
-        if self.finished.len() == RANGES {
+        if self.finished.len() == MAX_RANGES {
             let pairs = self.finished.chunks(2).map(|pair| Finished {
                 starts: pair[0].starts.start..pair[pair.len() - 1].starts.end,
                 solutions: pair.iter().map(|one| one.solutions).sum(),
@@ -157,12 +157,12 @@ impl Checkpoint {
         start == self.done() && start < end && end <= self.starts
     }
 
-    /// Starts that are finished: those before this one.
+    /// The number of finished starts, which are the first ones.
     pub fn done(&self) -> u64 {
         self.finished.last().map_or(0, |last| last.starts.end)
     }
 
-    /// Whether all are.
+    /// Whether all starts are finished.
     pub fn is_complete(&self) -> bool {
         self.done() == self.starts
     }
@@ -178,7 +178,7 @@ impl Checkpoint {
     }
 
     fn checked_sum(&self) -> Option<u128> {
-        // More than there are ways to place 30 rooks, 2^107, is no count of queens, and could overflow later.
+        // There are fewer than 2^108 ways to place even 30 rooks. A larger sum is damaged, and could overflow later.
         let possible = |sum: &u128| sum >> 108 == 0;
         let mut solutions = self.finished.iter().map(|one| one.solutions);
         solutions.try_fold(0u128, |sum, more| sum.checked_add(more).filter(possible))

@@ -1,23 +1,22 @@
 //! How the starts of a board are cut into units.
 //!
-//! Nobody knows how large the tree below a start is. Units of about equal *estimated* work, so that a tuner compares
-//! like with like, and in the last quarter smaller and smaller ones, each an equal share of what is left, so that all
-//! workers finish together whatever the estimates were worth: guided self-scheduling (C. D. Polychronopoulos and D. J.
-//! Kuck, IEEE Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the cut
-//! depends on the board alone, and a run that goes on elsewhere cuts the same way.
+//! The size of the tree below a start is not known beforehand. Units have about equal *estimated* work, so that the tuner
+//! compares like with like. In the last quarter they shrink: each is an equal share of what is left, so that all workers
+//! finish together even if the estimates are bad. This is guided self-scheduling (C. D. Polychronopoulos and D. J. Kuck,
+//! IEEE Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the units depend on
+//! the board alone, and a run that goes on elsewhere has the same units.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use evener_runtime::Source;
+use evener_runtime::{Service, Source};
 
-use crate::service::Search;
 use crate::starts::Starts;
 
-/// Units of one size in all the work of a board. Up to 19 rows they take a few milliseconds or less, and below 16 rows
-/// some microseconds; beyond, there is a limit to how many can be counted.
+/// How many units of full size the work of a board would be. Up to 19 rows a unit takes a few milliseconds or less, below
+/// 16 rows some microseconds. For larger boards the number of units is limited.
 fn parts(n: u32) -> f64 {
     let parts: u32 = match n {
         0..=18 => (1024 >> (18 - n)).max(64),
@@ -27,10 +26,10 @@ fn parts(n: u32) -> f64 {
     f64::from(parts)
 }
 
-/// Work that is left when units begin to shrink: this part of all.
+/// Units begin to shrink when this share of the work is left.
 const SHRINKING: f64 = 0.25;
 
-/// The units of a board from some start on: ranges of starts that follow one another.
+/// The units of a board from a start on, as ranges of starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
     starts: Arc<Starts>,
@@ -67,7 +66,7 @@ impl Iterator for Division {
     }
 }
 
-/// The units as the source of a stream. All are cut before it begins, so that it is known how many there are.
+/// The units as the source of a stream. They are computed before the stream begins, so that their number is known.
 pub(crate) struct Units {
     left: std::vec::IntoIter<Range<u64>>,
     count: u64,
@@ -84,7 +83,7 @@ impl Units {
     }
 }
 
-impl Source<Search> for Units {
+impl<S: Service<Input = Range<u64>>> Source<S> for Units {
     type Error = std::convert::Infallible;
 
     fn read(&mut self, unit: &mut Range<u64>) -> Result<bool, Self::Error> {

@@ -1,11 +1,11 @@
-//! What can be wrong with what is asked for.
+//! Errors of requests.
 
 #![forbid(unsafe_code)]
 
 /// The largest board.
 pub const LARGEST: u32 = 30;
 
-/// A board that is not searched.
+/// A board cannot be searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// More rows than [`LARGEST`].
@@ -15,7 +15,7 @@ pub enum Error {
     TooLarge(u32),
 }
 
-/// `n`, if it is not too large.
+/// Returns `n`, if it is not too large.
 pub(crate) fn checked(n: u32) -> Result<u32, Error> {
     if n <= LARGEST {
         Ok(n)

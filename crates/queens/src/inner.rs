@@ -1,4 +1,4 @@
-//! The board inside a border: the rows to search, and where a search stands.
+//! The board inside a border: the rows to search, and the state of a search.
 //!
 //! The classic bit-vector search: N. Wirth, "Algorithms + Data Structures = Programs", 1976, marks attacked columns
 //! and diagonals; M. Richards, "Backtracking Algorithms in MCPL using Bit Patterns and Recursion", 1997, keeps them in
@@ -11,13 +11,13 @@
 pub(crate) struct Row {
     /// Its number on the board.
     pub(crate) row: u8,
-    /// How many rows it is below the row searched before it; 0 for the first.
+    /// How many rows it is below the row that is searched before it; 0 for the first.
     pub(crate) shift: u8,
-    /// Columns that the border's queens attack, and all bits that are no column.
+    /// Columns that the queens of the border attack, and all bits beyond the columns.
     pub(crate) blocked: u32,
 }
 
-/// The lines of the queens placed so far, as they meet one row.
+/// The lines of the queens placed so far, where they cross a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     /// Diagonals that go to higher columns from row to row.
@@ -34,7 +34,7 @@ impl State {
         !(self.rising | self.falling | self.columns | row.blocked)
     }
 
-    /// With a queen at `bit`, `shift` rows on.
+    /// The state `shift` rows below, with a queen at `bit`.
     pub(crate) fn placed(self, bit: u32, shift: u8) -> State {
         State {
             rising: (self.rising | bit) << shift,
@@ -52,18 +52,19 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// How much choice there is in the upper rows, which orders the turns of a border nearly as the sizes of their
-    /// trees do: for each square of the first row the product of what is free in those after it, 60 % of all rows,
-    /// summed up. Without the first row's queens trees are 4 % larger, with those of the second row too 2 % smaller.
+    /// How much the upper 60 % of the rows branch: for each square of the first row the product of the free squares in
+    /// each row after it, summed up. It orders the rotations of a border nearly as the sizes of their trees do. If it left
+    /// the queens of the first row out, the trees chosen by it would be 4 % larger; with those of the second row too they
+    /// would be 2 % smaller.
     ///
-    /// Rounding is the same on every machine, so all of them agree on which turn has the least.
-    pub(crate) fn choice(&self) -> f64 {
+    /// Rounding is the same on every machine, so all machines choose the same rotation.
+    pub(crate) fn branching(&self) -> f64 {
         let upper = &self.rows[..(self.rows.len() * 6).div_ceil(10)];
         let Some((&first, rest)) = upper.split_first() else {
             return 1.0;
         };
         let squares = State::default().free(first);
-        // A product for each square, eight at a time, which compilers make vectors of.
+        // A product for each square, eight at a time, so that the compiler uses vectors.
         let mut products = [[1.0f32; 8]; 4];
         let wanted = (u32::BITS - squares.leading_zeros()).div_ceil(8) as usize;
         for (block, products) in products[..wanted].iter_mut().enumerate() {
@@ -82,13 +83,13 @@ impl Inner {
         }
         let possible = (0..).zip(products.as_flattened());
         let possible = possible.filter(|(column, _)| squares >> column & 1 != 0);
-        // `sum` would make a negative zero of nothing.
+        // `sum` of nothing is a negative zero.
         possible.fold(0.0, |sum, (_, &product)| sum + f64::from(product))
     }
 
-    /// Calls `visit` with every way to place queens in the first `depth` rows, or in all if there are fewer, that
-    /// leaves a free square in the next: in lexicographic order of columns. It is given the state that meets the next
-    /// row, and for each row the bit of its queen.
+    /// Calls `visit` for every way to place queens in the first `depth` rows, or in all if there are fewer, that leaves a
+    /// free square in the next row. The order is lexicographic by columns. The arguments are the state for the next row,
+    /// and the bit of the queen of each row.
     pub(crate) fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
         let depth = depth.min(self.rows.len());
         self.below(State::default(), depth, &mut Vec::new(), visit);

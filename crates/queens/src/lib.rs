@@ -12,35 +12,37 @@
 //! # Ok::<(), evener_queens::Error>(())
 //! ```
 //!
-//! [`Starts`] numbers the places where searches start; a job is a range of them, and the [`Found`] of all jobs add up
-//! to the result. All of it is exact, and the same at every SIMD level.
+//! [`Starts`] numbers the places where searches start. A job is a range of them, and the [`Counts`] of all jobs add up to
+//! the result. The result is exact, and the same at every SIMD level.
 //!
 //! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`].
 
 pub mod board;
 mod border;
 mod checkpoint;
+mod checkpoint_file;
+mod counts;
 mod division;
 mod error;
-mod found;
 mod inner;
 #[allow(unsafe_code)]
 mod kernels;
 pub mod reference;
-mod save;
 mod service;
 mod session;
+mod session_error;
+mod sink;
 mod split;
 mod starts;
 mod symmetric;
-mod tally;
 
 pub use border::Border;
 pub use checkpoint::{Checkpoint, Finished, ParseError};
+pub use counts::Counts;
 pub use error::{Error, LARGEST};
-pub use found::Found;
 pub use service::STRUCTURES;
-pub use session::{Far, Options, Outcome, Session, SessionError};
+pub use session::{CountProgress, Options, Outcome, Session};
+pub use session_error::SessionError;
 pub use split::{Jobs, Split};
 pub use starts::{Searcher, Start, Starts};
 pub use symmetric::{fundamental, half_turn, quarter_turn};

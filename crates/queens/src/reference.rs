@@ -1,9 +1,9 @@
-//! Plain scalar searches: the definition of what the kernels count.
+//! Plain scalar searches, which define what the kernels count.
 
 #![forbid(unsafe_code)]
 
+use crate::counts::Counts;
 use crate::error::{Error, checked};
-use crate::found::Found;
 use crate::inner::{Row, State};
 
 /// Solutions on a board of `n` x `n`, without symmetry and without a border. Needs minutes from `n` = 17 on.
@@ -22,13 +22,13 @@ pub fn total(n: u32) -> Result<u128, Error> {
 }
 
 /// Solutions below a state that meets row `depth` of `rows`.
-pub(crate) fn count(rows: &[Row], depth: usize, state: State) -> Found {
-    let mut found = Found::default();
+pub(crate) fn count(rows: &[Row], depth: usize, state: State) -> Counts {
+    let mut found = Counts::default();
     search(rows, depth, state, &mut found);
     found
 }
 
-fn search(rows: &[Row], at: usize, state: State, found: &mut Found) {
+fn search(rows: &[Row], at: usize, state: State, found: &mut Counts) {
     let Some(&row) = rows.get(at) else {
         found.solutions += 1;
         return;

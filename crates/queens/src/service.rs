@@ -1,4 +1,4 @@
-//! Counting as work for the runtime: a unit is a range of starts.
+//! The service that counts. A unit is a range of starts.
 
 #![forbid(unsafe_code)]
 
@@ -16,18 +16,18 @@ use crate::starts::{Searcher, Starts};
 /// The structures that counting runs in.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
-/// Parts of a unit that is divided. A unit of fewer starts leaves some of them empty.
+/// The parts of a unit that is divided. Some are empty if the unit has fewer starts.
 const PARTS: usize = 64;
 
-/// How many times as long a row more takes: what predictions begin with, and only that.
+/// How many times as long a board takes with one more row. It is used for the first predictions only.
 const GROWTH: f64 = 7.8;
-/// Operations on an element that the same core does in a nanosecond.
+/// Operations that a core does in a nanosecond.
 const OPS_PER_NANOSECOND: f64 = 40.0;
-/// How much longer a unit takes when it is divided: workers wait for its largest part, and where it is a start or two,
-/// most of them have none. So a tuner goes on to whole units side by side.
+/// How much longer a unit takes when it is divided. Workers wait for the largest part, and have no part where the unit has
+/// one or two starts. With this the tuner goes on to try whole units.
 const UNEVEN: f64 = 1.5;
 
-/// Nanoseconds of a board of 18 rows on one core.
+/// Nanoseconds that a board of 18 rows takes on one core.
 fn nanoseconds(simd: Simd) -> f64 {
     match simd {
         Simd::Scalar | Simd::Sse2 | Simd::Neon => 110e9,
@@ -40,7 +40,7 @@ fn nanoseconds(simd: Simd) -> f64 {
 pub(crate) struct Search {
     starts: Arc<Starts>,
     simd: Simd,
-    /// The first unit's share of all work, which is that of most.
+    /// The share of the work of the first unit, which most units have.
     share: f64,
 }
 
@@ -57,8 +57,7 @@ impl Search {
     }
 }
 
-/// What a unit was, and the solutions of its parts. Each job writes where no other does, so nothing is locked and no
-/// two workers add to the same sum.
+/// The starts of a unit and the solutions of its parts. Each job writes to parts of its own, so no lock is needed.
 pub(crate) struct Sums {
     begin: AtomicU64,
     end: AtomicU64,

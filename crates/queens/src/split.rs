@@ -1,21 +1,21 @@
-//! Boards cut into jobs in three ways, two of which are here to be compared with: those of textbooks.
+//! Three ways to cut a board into jobs. Two are those of textbooks, to compare with.
 
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::counts::Counts;
 use crate::division::Division;
 use crate::error::{Error, checked};
-use crate::found::Found;
 use crate::inner::{Inner, Row, State};
 use crate::starts::{Searcher, Starts};
 
 /// A way to cut a board into jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// A job for each square of the first row's left half, the middle included; what is below counts twice, for its
-    /// mirror image, except below the middle.
+    /// A job for each square of the left half of the first row, with the middle. The solutions below a square count twice,
+    /// for their mirror images, except below the middle.
     FirstRow,
     /// The same for each two queens in the first two rows.
     TwoRows,
@@ -27,7 +27,7 @@ impl Split {
     /// All of them, the coarsest first.
     pub const ALL: [Split; 3] = [Split::FirstRow, Split::TwoRows, Split::Constellations];
 
-    /// As it is named on command lines.
+    /// Its name on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Split::FirstRow => "first-row",
@@ -43,13 +43,13 @@ pub struct Jobs(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// The whole board, the rows that are filled, and for each job where it starts and what it weighs.
+    /// The rows of the board, how many of them are filled, and the root and the weight of each job.
     Rows(Inner, usize, Vec<(State, u8)>),
     Units(Arc<Starts>, Vec<Range<u64>>),
 }
 
 impl Jobs {
-    /// Those of a board of `n` x `n`.
+    /// The jobs of a board of `n` x `n`.
     ///
     /// # Errors
     /// [`Error::TooLarge`]
@@ -96,11 +96,11 @@ impl Jobs {
         self.len() == 0
     }
 
-    /// Does one. All of them add up to the board's total; their nodes do not, as the ways place other queens.
+    /// Runs a job. The solutions of all jobs add up to those of the board. The nodes depend on the way.
     ///
     /// # Panics
     /// There is no such job.
-    pub fn search(&self, searcher: &mut Searcher, job: usize) -> Found {
+    pub fn search(&self, searcher: &mut Searcher, job: usize) -> Counts {
         match &self.0 {
             Kind::Rows(inner, depth, roots) => {
                 let (root, weight) = roots[job];
@@ -127,7 +127,7 @@ mod tests {
                 for (n, total) in (0..).zip(TOTALS) {
                     let jobs = Jobs::new(split, n).unwrap();
                     let found = (0..jobs.len()).map(|job| jobs.search(&mut searcher, job));
-                    assert_eq!(found.sum::<Found>().solutions, total, "{split:?}, n {n}");
+                    assert_eq!(found.sum::<Counts>().solutions, total, "{split:?}, n {n}");
                 }
             }
         }

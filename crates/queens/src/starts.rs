@@ -1,4 +1,4 @@
-//! Where searches start: numbered, so that a job is a range of numbers and a checkpoint can name one.
+//! The places where searches start. They are numbered, so that a job is a range of numbers and a checkpoint can name it.
 
 #![forbid(unsafe_code)]
 
@@ -7,22 +7,22 @@ use std::ops::Range;
 use evener_runtime::Simd;
 
 use crate::border::Border;
+use crate::counts::Counts;
 use crate::error::{Error, checked};
-use crate::found::Found;
 use crate::inner::{Inner, State};
 use crate::kernels::{self, Job, Memory};
 
 /// The starts of a board: every border up to symmetry, and below each the ways to fill its first `depth` rows.
 ///
-/// Their order and their numbers depend on `n` and `depth` alone. The starts of a border are neighbours; a job that
-/// has many of one border goes faster.
+/// Their order depends on `n` and `depth` alone. The starts of a border are neighbours, since a job with many starts of
+/// one border is faster.
 #[derive(Clone, Debug)]
 pub struct Starts {
     n: u32,
     depth: usize,
     /// Each border, its weight, and the number of its first start.
     borders: Vec<(Border, u8, u64)>,
-    /// How much work is estimated before each border, and in all.
+    /// The estimated work before each border, and in all.
     work: Vec<f64>,
     len: u64,
 }
@@ -32,15 +32,15 @@ pub struct Starts {
 pub struct Start {
     /// The outermost queens.
     pub border: Border,
-    /// How many solutions each solution below it stands for.
+    /// How many solutions a solution below it counts for.
     pub weight: u8,
     /// Row and column of all queens that are placed, by row.
     pub queens: Vec<(u8, u8)>,
 }
 
 impl Starts {
-    /// The starts of a board of `n` x `n`, at a depth at which no start below `n` = 22 takes a processor of today more
-    /// than a few tenths of a second, and all of them are numbered within a second.
+    /// The starts of a board of `n` x `n`. The depth is such that a start takes at most a few tenths of a second below
+    /// `n` = 22, and that numbering all starts takes less than a second.
     ///
     /// # Errors
     /// [`Error::TooLarge`]
@@ -53,8 +53,8 @@ impl Starts {
         Starts::with_depth(n, depth)
     }
 
-    /// The starts with so many rows filled inside the border. Each more makes about `n` / 2 times as many starts, and
-    /// as much more work to number them.
+    /// The starts with `depth` rows filled inside the border. Each further row means about `n` / 2 times as many starts and
+    /// as much more time to number them.
     ///
     /// # Errors
     /// [`Error::TooLarge`]
@@ -66,7 +66,7 @@ impl Starts {
             let first = len;
             class.inner.unfold(depth, &mut |_, _| len += 1);
             if len > first {
-                before += class.choice + 1.0;
+                before += class.branching + 1.0;
             }
             work.push(before);
             (class.border, class.weight, first)
@@ -100,9 +100,9 @@ impl Starts {
         self.len == 0
     }
 
-    /// The share of all work that is estimated to lie below the starts before `number`, from 0 to 1. Borders are known
-    /// by how much choice they leave, and the starts of one are taken to be alike: over a hundredth of all starts or
-    /// more it is within a factor of two.
+    /// The estimated share of the work below the starts before `number`, from 0 to 1. The work of a border is estimated by
+    /// its branching, and all starts of a border are taken to be alike. Over a hundredth of all starts or more, the
+    /// estimate is within a factor of two.
     pub fn share(&self, number: u64) -> f64 {
         if number >= self.len || self.all_work() <= 0.0 {
             return 1.0;
@@ -110,26 +110,26 @@ impl Starts {
         self.share_within(self.border_of(number), number)
     }
 
-    /// The same for a start of the border at `at`.
+    /// The same for a start of border `at`.
     fn share_within(&self, at: usize, number: u64) -> f64 {
-        let own = self.own(at);
+        let own = self.starts_of(at);
         let within = (number - own.start) as f64 / (own.end - own.start) as f64;
         let (before, after) = (self.work[at], self.work[at + 1]);
         (before + within * (after - before)) / self.all_work()
     }
 
-    /// How much work is estimated in all.
+    /// The estimated work in all.
     fn all_work(&self) -> f64 {
         self.work.last().copied().unwrap_or_default()
     }
 
-    /// The starts of the border at `at`.
-    fn own(&self, at: usize) -> Range<u64> {
+    /// The starts of border `at`.
+    fn starts_of(&self, at: usize) -> Range<u64> {
         let after = self.borders.get(at + 1).map_or(self.len, |next| next.2);
         self.borders[at].2..after
     }
 
-    /// The last start before which no more than a share of all work is estimated to lie; [`Starts::len`] for all of it.
+    /// The last start before which the estimated share of the work is at most `share`; [`Starts::len`] for 1.
     pub fn before(&self, share: f64) -> u64 {
         if share >= 1.0 {
             return self.len;
@@ -140,7 +140,7 @@ impl Starts {
         let Some(at) = after.checked_sub(1) else {
             return 0;
         };
-        let own = self.own(at);
+        let own = self.starts_of(at);
         let (mut low, mut high) = (own.start, own.end.max(own.start + 1) - 1);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -177,7 +177,7 @@ impl Starts {
         })
     }
 
-    /// Where among the borders the one of a start is.
+    /// The index of the border of a start.
     fn border_of(&self, number: u64) -> usize {
         let after = self
             .borders
@@ -185,7 +185,7 @@ impl Starts {
         after.saturating_sub(1)
     }
 
-    /// The borders that have starts in a range: weight, rows, and these starts.
+    /// The borders with starts in a range: weight, rows, and these starts.
     fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (u8, Inner, Vec<State>)> {
         let (start, end) = (range.start, range.end.min(self.len));
         let borders = self.borders[self.border_of(start)..].iter();
@@ -205,14 +205,14 @@ impl Starts {
     }
 }
 
-/// Searches below starts. It keeps memory; a worker has one of its own.
+/// Searches below starts. It keeps memory between searches, so each worker has its own.
 pub struct Searcher {
     simd: Simd,
     memory: Memory,
 }
 
 impl Searcher {
-    /// With the instructions that `simd` allows and the processor has: AVX-512, AVX2, or none.
+    /// A searcher with the instructions that `simd` allows and the processor has: AVX-512, AVX2, or none.
     pub fn new(simd: Simd) -> Searcher {
         Searcher {
             simd,
@@ -220,21 +220,21 @@ impl Searcher {
         }
     }
 
-    /// All solutions below the starts of a range, as far as there are such starts, times their weights.
-    pub fn search(&mut self, starts: &Starts, range: Range<u64>) -> Found {
+    /// All solutions below the starts of a range, times their weights. Starts beyond the last are ignored.
+    pub fn search(&mut self, starts: &Starts, range: Range<u64>) -> Counts {
         let runs = starts.runs(range);
         runs.map(|(weight, inner, roots)| self.below(&inner, starts.depth, &roots, weight))
             .sum()
     }
 
-    /// All solutions below roots that meet the row after the first `depth`, times a weight.
+    /// All solutions below roots at row `depth`, times a weight.
     pub(crate) fn below(
         &mut self,
         inner: &Inner,
         depth: usize,
         roots: &[State],
         weight: u8,
-    ) -> Found {
+    ) -> Counts {
         let job = Job {
             rows: &inner.rows,
             depth: depth.min(inner.rows.len()),

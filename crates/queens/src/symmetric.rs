@@ -1,7 +1,7 @@
-//! Solutions that a turn of the board leaves as they are, and what follows for the number of different ones.
+//! Solutions that a rotation of the board maps to themselves, and the number of fundamental solutions.
 //!
-//! No solution on more than one square is its own mirror image, so by Burnside's lemma the eight symmetries leave
-//! (total + P + 2 R) / 8 classes, with P solutions that half a turn leaves alone, and R that a quarter turn does.
+//! No solution on more than one square is its own mirror image. So by Burnside's lemma there are (total + P + 2 R) / 8
+//! classes under the eight symmetries, where P solutions are fixed by half a turn and R by a quarter turn.
 
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Of a board with the queen in the middle that a board with a middle needs: any other square of the middle row
-    /// has an image in the same row.
+    /// The lines of an empty board. A board with a middle square has a queen there, since any other square of the middle
+    /// row has an image in the same row.
     fn new(n: u32) -> Lines {
         let nothing = Lines::default();
         if n.is_multiple_of(2) {
@@ -39,8 +39,8 @@ impl Lines {
         self
     }
 
-    /// Columns of a row that no queen attacks, less those on the two longest diagonals: such a queen's images are on
-    /// them too.
+    /// Columns of a row that no queen attacks, without those on the two longest diagonals: the images of a queen there are
+    /// on the same diagonals.
     fn free(self, n: u32, row: u32) -> u32 {
         let attacked = u64::from(self.columns) | self.rising >> row | self.falling >> (n - row);
         let board = (1u64 << n) - 1;
@@ -99,8 +99,8 @@ fn bits(mut of: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Solutions that half a turn leaves as they are: P, OEIS A032522. A moment up to `n` = 22, 3 to 4 times as long for
-/// each row more.
+/// Solutions that half a turn maps to themselves: P, OEIS A032522. It takes a moment up to `n` = 22, and 3 to 4 times as
+/// long for each further row.
 ///
 /// # Errors
 /// [`Error::TooLarge`]
@@ -120,7 +120,7 @@ pub fn half_turn(n: u32) -> Result<u128, Error> {
     Ok(2 * ways.sum::<u128>())
 }
 
-/// Solutions that a quarter turn leaves as they are: R, OEIS A033148.
+/// Solutions that a quarter turn maps to themselves: R, OEIS A033148.
 ///
 /// # Errors
 /// [`Error::TooLarge`]
@@ -128,7 +128,8 @@ pub fn quarter_turn(n: u32) -> Result<u128, Error> {
     Ok(Lines::new(checked(n)?).quarters(n))
 }
 
-/// Solutions of which none is another's image under rotation or reflection, OEIS A002562, from the number of all.
+/// The number of fundamental solutions (none is an image of another under rotation or reflection), OEIS A002562, from the
+/// number of all.
 ///
 /// # Errors
 /// [`Error::TooLarge`]

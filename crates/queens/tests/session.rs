@@ -74,7 +74,7 @@ fn small_boards_and_those_without_solutions() {
             .run(&runtime, Options::default());
         let outcome = outcome.unwrap();
         assert_eq!(outcome.total, Some(total), "n {n}");
-        assert_eq!(outcome.far.run, 1.0, "n {n}");
+        assert_eq!(outcome.progress.run, 1.0, "n {n}");
     }
 }
 

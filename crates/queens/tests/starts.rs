@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evener_queens::{Border, Found, LARGEST, Searcher, Starts};
+use evener_queens::{Border, Counts, LARGEST, Searcher, Starts};
 use evener_runtime::Simd;
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn ranges_beyond_the_end_hold_nothing() {
     for range in [starts.len()..starts.len() + 5, 3..3, u64::MAX - 1..u64::MAX] {
         assert_eq!(
             searcher.search(&starts, range.clone()),
-            Found::default(),
+            Counts::default(),
             "{range:?}"
         );
     }

@@ -1,7 +1,7 @@
 //! Totals and numbers of different solutions against published values; those of 16 to 18 rows are in `./ci.sh long`.
 
 use evener_queens::{
-    Error, Found, LARGEST, Searcher, Starts, fundamental, half_turn, quarter_turn, reference,
+    Counts, Error, LARGEST, Searcher, Starts, fundamental, half_turn, quarter_turn, reference,
 };
 use evener_runtime::Simd;
 
@@ -87,7 +87,7 @@ fn every_depth_and_every_cut_has_the_same_total() {
             let mut searcher = Searcher::new(Simd::detect());
             let step = (starts.len() / 17).max(1);
             let parts = (0..starts.len()).step_by(step as usize);
-            let sum: Found = parts
+            let sum: Counts = parts
                 .map(|at| searcher.search(&starts, at..at + step))
                 .sum();
             assert_eq!(

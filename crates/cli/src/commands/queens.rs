@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Ended {
     if args.stream.explain {
         print_err(&session.to_string());
     }
-    let resumed = session.far().board;
+    let resumed = session.progress().board;
     let outcome = count(session, args, &started, &signals)?;
     let fundamental = match outcome.total {
         Some(total) if args.fundamental => {
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> Ended {
             } else {
                 ""
             };
-            summary::interrupted_board(args.n, outcome.far.board, flags, checkpoint)
+            summary::interrupted_board(args.n, outcome.progress.board, flags, checkpoint)
         }
     };
     let complete = "the count itself is complete";
@@ -181,7 +181,7 @@ fn count(
         cancel: signals.token(),
         on_progress: bar.as_ref().map(|bar| {
             let mut update = bar.share_updater();
-            Box::new(move |progress: &_, far: evener_queens::Far| {
+            Box::new(move |progress: &_, far: evener_queens::CountProgress| {
                 update(progress, Some([far.board, far.run]));
             }) as _
         }),

@@ -1,10 +1,10 @@
 //! How a board lies in the lanes of registers, and what placing a queen does to it.
 //!
-//! Beside the lines of its queens a board carries the columns that are **barred** in its row: attacked, or tried
-//! already. The lowest free column is the lowest 0 among them, which adding 1 finds.
+//! Beside the lines of its queens a board has the columns that are **barred** in its row: attacked, or already tried.
+//! The lowest free column is the lowest 0 among them, which adding 1 finds.
 //!
-//! - [`Narrow`], for up to 16 columns: two words, diagonals in the halves of one, columns and barred in the other. A
-//!   store is what a step of the search has least of, and this layout halves them.
+//! - [`Narrow`], for up to 16 columns: two words, diagonals in the halves of one, columns and barred in the other. Stores
+//!   limit the search, and this layout halves them.
 //! - [`Wide`], for up to 32 columns: four words.
 //!
 //! A lane whose words are all ones is empty: it has no free column and no child.
@@ -14,19 +14,19 @@ use crate::inner::{Row, State};
 
 /// Boards of `W` words in registers of `S`.
 pub trait Layout<S: Lanes, const W: usize>: Copy {
-    /// What placing needs to know of the row below.
+    /// What placing a queen needs of the row below.
     type Below: Copy;
 
-    /// What placing needs to know of `row`, which is below.
+    /// What placing a queen needs of `row`, which is below.
     fn below(s: S, row: Row) -> Self::Below;
-    /// A board that meets `row`, with nothing tried.
+    /// A board at `row`, with no column tried.
     fn pack(state: State, row: Row) -> [u32; W];
     /// A queen on the lowest free column of each lane: the children in the row below, and the lanes with that column
     /// barred.
     fn place(s: S, below: Self::Below, board: [S::V; W]) -> ([S::V; W], [S::V; W]);
     /// A bit for each lane with no free column.
     fn barred(s: S, board: [S::V; W]) -> u32;
-    /// A bit for each lane with no free column in the row below, whatever is done in its own.
+    /// A bit for each lane with no free column in the row below, even before a queen is placed.
     fn barred_below(s: S, below: Self::Below, board: [S::V; W]) -> u32;
 }
 
@@ -77,7 +77,7 @@ impl<S: Lanes> Layout<S, 2> for Narrow {
 }
 
 /// Barred columns in the high half, from what the low halves of `columns` and `rising` and the high one of `falling`
-/// say. The low half means nothing.
+/// say. The low half is undefined.
 #[inline(always)]
 fn barred_high<S: Lanes>(s: S, blocked: S::V, columns: S::V, rising: S::V, falling: S::V) -> S::V {
     s.or3(s.low_as_high(s.or(columns, rising)), falling, blocked)

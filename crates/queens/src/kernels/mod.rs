@@ -1,5 +1,6 @@
-//! The search below many starts with one border: a table of variants.
+//! The search below many starts of one border: a table of variants.
 
+mod job;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 #[cfg(target_arch = "x86_64")]
@@ -11,9 +12,10 @@ mod tests;
 
 use evener_runtime::Simd;
 
-use crate::found::Found;
-use crate::inner::{Row, State};
+use crate::counts::Counts;
 use crate::reference;
+
+pub use job::Job;
 
 #[cfg(target_arch = "x86_64")]
 use self::{
@@ -22,49 +24,27 @@ use self::{
     stacks::search,
 };
 
-/// What is to be searched.
-#[derive(Clone, Copy)]
-pub struct Job<'a> {
-    /// The rows inside the border.
-    pub rows: &'a [Row],
-    /// Which of them the roots meet.
-    pub depth: usize,
-    /// Where to start.
-    pub roots: &'a [State],
-}
-
-impl Job<'_> {
-    /// Columns inside the border.
-    fn columns(&self) -> u32 {
-        let widest = self
-            .rows
-            .iter()
-            .map(|row| u32::BITS - (!row.blocked).leading_zeros());
-        widest.max().unwrap_or(0)
-    }
-}
-
-/// Memory that a search keeps from job to job.
+/// Memory that is kept from job to job.
 #[derive(Default)]
 pub struct Memory {
     #[cfg(target_arch = "x86_64")]
     stacks: stacks::Memory,
 }
 
-/// One way to do a job.
+/// A way to run a job.
 struct Variant {
-    /// What failing tests call it.
+    /// Its name in failing tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "the product shows no names"))]
     name: &'static str,
-    /// Columns that its boards may have inside the border.
+    /// The most columns inside the border.
     columns: u32,
-    /// Whether a SIMD level allows it and the processor has what it needs.
+    /// Whether a SIMD level allows it and the processor has the instructions.
     exists: fn(Simd) -> bool,
     /// Solutions below all roots, unweighted.
-    run: fn(&Job<'_>, &mut Memory) -> Found,
+    run: fn(&Job<'_>, &mut Memory) -> Counts,
 }
 
-/// Best first. The last one is always there.
+/// The variants, the best first. The last one always exists.
 const VARIANTS: &[Variant] = &[
     #[cfg(target_arch = "x86_64")]
     Variant {
@@ -102,15 +82,15 @@ const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// Solutions below all roots of a job, unweighted, by the best variant there is.
-pub fn run(simd: Simd, job: &Job<'_>, memory: &mut Memory) -> Found {
+/// Solutions below all roots of a job, unweighted, by the best variant that exists.
+pub fn run(simd: Simd, job: &Job<'_>, memory: &mut Memory) -> Counts {
     let columns = job.columns();
     let mut variants = VARIANTS.iter();
     let best = variants.find(|v| v.columns >= columns && (v.exists)(simd));
     (best.expect("the reference takes every board").run)(job, memory)
 }
 
-fn scalar(job: &Job<'_>, _: &mut Memory) -> Found {
+fn scalar(job: &Job<'_>, _: &mut Memory) -> Counts {
     let roots = job.roots.iter();
     roots
         .map(|&root| reference::count(job.rows, job.depth, root))
@@ -131,13 +111,13 @@ fn has_avx2(simd: Simd) -> bool {
 #[cfg(target_arch = "x86_64")]
 macro_rules! variant {
     ($name:ident, $lanes:ident at $level:ident, $layout:ident, $features:literal) => {
-        fn $name(job: &Job<'_>, memory: &mut Memory) -> Found {
+        fn $name(job: &Job<'_>, memory: &mut Memory) -> Counts {
             #[target_feature(enable = $features)]
-            fn compiled(lanes: $lanes, job: &Job<'_>, memory: &mut Memory) -> Found {
+            fn compiled(lanes: $lanes, job: &Job<'_>, memory: &mut Memory) -> Counts {
                 search(lanes, $layout, job, &mut memory.stacks)
             }
             match $lanes::new(Simd::$level) {
-                // With fewer rows there is nothing to do for it.
+                // The stacks need at least two rows.
                 Some(lanes) if job.rows.len() >= job.depth + 2 => {
                     // SAFETY: `lanes` exists, so the processor has these instructions.
                     unsafe { compiled(lanes, job, memory) }

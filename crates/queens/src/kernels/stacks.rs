@@ -5,10 +5,11 @@
 //! have another free column go back onto their own, where the gaps close. So every lane of every register is a board
 //! with something to do, whatever the shapes of their trees.
 //!
-//! A pass is long (a *batch*) for two reasons: the next choice of a row, which nothing can predict, comes once
-//! in a pass, and what a pass reads was not written a moment ago in pieces that a load cannot be served from. The
-//! search goes down as soon as the next row has a batch, so no stack ever holds more than two, and up for more when a
-//! row has none. Only when there is nothing left to fetch is a smaller batch taken, from the highest row there is.
+//! A pass takes many boards (a *batch*) for two reasons. The choice of the next row, which the processor cannot predict,
+//! comes once in a pass. And the boards that a pass reads were written long before, in pieces that a load could not be
+//! served from while they are in the store buffer. The search goes down as soon as the next row has a batch, so no stack
+//! holds more than two batches, and up when a row has less than a batch. A smaller batch is taken only when there are no
+//! more boards above, from the highest row that has any.
 //!
 //! Bound: stores and decoding. A step of eight narrow boards writes four registers, which takes 8 clocks at places that
 //! are no multiple of a register, and is 44 instructions, 52 where it looks a row further. It takes about 1.7 times as
@@ -17,11 +18,11 @@
 use super::Job;
 use super::lanes::Lanes;
 use super::layout::Layout;
-use crate::found::Found;
+use crate::counts::Counts;
 use crate::inner::Row;
 
-/// Words of the boards of a batch. Half as many cost 5 to 10 % more time, as choices of a row come more often; twice as
-/// many save nothing, as stacks move out to the next cache.
+/// Words of the boards of a batch. Half as many cost 5 to 10 % more time, since rows are chosen more often. Twice as many
+/// save nothing, since the stacks no longer fit the nearest cache.
 const WORDS: usize = 1024;
 
 /// Boards of the widest register.
@@ -31,8 +32,8 @@ const WIDEST: usize = 16;
 #[derive(Default)]
 pub struct Memory(Vec<u32>);
 
-/// How many of the last rows are looked into a row further. Further up, too few boards end for it to pay.
-const NEAR: usize = 4;
+/// In how many of the last rows the search looks one row further ahead. Higher up, this drops too few boards to pay.
+const LOOKAHEAD_ROWS: usize = 4;
 
 /// Stacks of boards of `W` words.
 struct Stacks<'a, const W: usize> {
@@ -50,7 +51,7 @@ impl<const W: usize> Stacks<'_, W> {
     /// Words from one word of a stack's boards to the next word: two batches, and a register that reaches beyond.
     const STRIDE: usize = 2 * Self::BATCH + WIDEST;
 
-    /// Where a row's board number `board` has its first word.
+    /// Where the first word of board number `board` of a row lies.
     fn place(&self, row: usize, board: usize) -> usize {
         row * W * Self::STRIDE + board
     }
@@ -63,7 +64,7 @@ impl<const W: usize> Stacks<'_, W> {
         self.height[row] += 1;
     }
 
-    /// Makes what lies above the boards of a row empty lanes, as many as a register has.
+    /// Fills the space above the boards of a row with empty lanes, as many as the widest register has.
     fn pad(&mut self, row: usize) {
         let at = self.place(row, self.height[row]);
         for word in 0..W {
@@ -72,7 +73,7 @@ impl<const W: usize> Stacks<'_, W> {
     }
 }
 
-/// Does a job.
+/// Runs a job.
 ///
 /// # Panics
 /// If there are not at least two rows from the job's depth on.
@@ -82,7 +83,7 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
     _: L,
     job: &Job<'_>,
     memory: &mut Memory,
-) -> Found {
+) -> Counts {
     let Job { rows, depth, roots } = *job;
     assert!(depth + 2 <= rows.len() && rows.len() <= ROWS);
     let last = rows.len() - 2;
@@ -95,7 +96,7 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
         height: [0; ROWS],
     };
     let mut roots = roots.iter();
-    let mut found = Found::default();
+    let mut found = Counts::default();
     let mut solutions = 0;
     // Rows above `top` have no boards, nor will they get any.
     let (mut top, mut at) = (depth, depth);
@@ -130,7 +131,7 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
             found.nodes += more;
             continue;
         }
-        if last - at < NEAR {
+        if last - at < LOOKAHEAD_ROWS {
             pass::<S, L, W, true>(s, &mut stacks, rows, at, boards);
         } else {
             pass::<S, L, W, false>(s, &mut stacks, rows, at, boards);
@@ -143,10 +144,10 @@ pub fn search<S: Lanes, L: Layout<S, W>, const W: usize>(
     found
 }
 
-/// Places a queen on each of the topmost `boards` of a row. `AHEAD`: children are dropped too if they have no free
-/// column in the row after next.
+/// Places a queen on each of the topmost `boards` of a row. With `LOOKAHEAD`, children without a free column in the row
+/// after next are dropped too.
 #[inline(always)]
-fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const AHEAD: bool>(
+fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const LOOKAHEAD: bool>(
     s: S,
     stacks: &mut Stacks<'_, W>,
     rows: &[Row],
@@ -154,7 +155,7 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const AHEAD: bool>(
     boards: usize,
 ) {
     let below = L::below(s, rows[row + 1]);
-    let after = if AHEAD {
+    let after = if LOOKAHEAD {
         L::below(s, rows[row + 2])
     } else {
         below
@@ -176,26 +177,26 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const AHEAD: bool>(
     let words = stacks.words.as_mut_ptr();
     // SAFETY: both begin inside `words`, as just asserted.
     let (own, next) = unsafe { (words.add(own), words.add(next)) };
-    let (mut kept, mut born) = (0, 0);
+    let (mut kept, mut children_kept) = (0, 0);
     for board in (0..boards).step_by(S::LANES) {
-        // SAFETY: within the bounds asserted above, since `kept` and `born` never exceed `board`.
+        // SAFETY: within the bounds asserted above, since `kept` and `children_kept` never exceed `board`.
         let parents =
             std::array::from_fn(|i| unsafe { s.load(own.add(i * Stacks::<W>::STRIDE + board)) });
         let (children, parents) = L::place(s, below, parents);
         let mut gone = L::barred(s, children);
-        if AHEAD {
+        if LOOKAHEAD {
             gone |= L::barred_below(s, after, children);
         }
         // SAFETY: as above.
-        unsafe { write(s, s.keep(gone, children), next.add(born)) };
-        born += S::LANES - gone.count_ones() as usize;
+        unsafe { write(s, s.keep(gone, children), next.add(children_kept)) };
+        children_kept += S::LANES - gone.count_ones() as usize;
         let gone = L::barred(s, parents);
         // SAFETY: as above; it ends before the parents that are still to be read.
         unsafe { write(s, s.keep(gone, parents), own.add(kept)) };
         kept += S::LANES - gone.count_ones() as usize;
     }
     stacks.height[row] = bottom + kept;
-    stacks.height[row + 1] += born;
+    stacks.height[row + 1] += children_kept;
 }
 
 /// Writes boards.
@@ -210,9 +211,9 @@ unsafe fn write<S: Lanes, const W: usize>(s: S, board: [S::V; W], at: *mut u32) 
     }
 }
 
-/// Takes the topmost `boards` of the last row but one off its stack, and says how many solutions they have and how
-/// many of them have a second free column. They have no third: two columns are left for two rows, and each child with
-/// a free column in the last row is a solution.
+/// Takes the topmost `boards` of the last row but one off its stack, and returns how many solutions they have and how many
+/// of them have a second free column. There is no third, since two columns are left for two rows. Each child with a
+/// free column in the last row is a solution.
 #[inline(always)]
 fn finish<S: Lanes, L: Layout<S, W>, const W: usize>(
     s: S,

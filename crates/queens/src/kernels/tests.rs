@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::border::{Border, Class};
+use crate::inner::{Row, State};
 
 /// Numbers that look random, the same in every run.
 struct Numbers(u64);

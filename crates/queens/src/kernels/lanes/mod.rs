@@ -1,4 +1,4 @@
-//! Registers of 32-bit lanes, one board in each: what the search of many boards at once is written in.
+//! Registers of 32-bit lanes, with one board in each lane.
 //!
 //! A body generic over [`Lanes`] is compiled for each register width. A value of an implementing type is the proof
 //! that the processor has the instructions, so that everything but memory is safe to use.
@@ -59,6 +59,6 @@ pub trait Lanes: Copy {
     fn full(self, a: Self::V) -> u32;
     /// A bit for each lane whose high half's bits are all 1.
     fn high_full(self, a: Self::V) -> u32;
-    /// The lanes whose bit in `gone` is 0, in order, from the first lane on; what follows them is of no meaning.
+    /// The lanes whose bit in `gone` is 0, in order, from the first lane on. The lanes after them are undefined.
     fn keep<const W: usize>(self, gone: u32, words: [Self::V; W]) -> [Self::V; W];
 }

@@ -1,4 +1,4 @@
-//! Where units go: their solutions are added in order, and checkpoints written.
+//! The sink of units: it adds up their solutions in order, and writes checkpoints.
 
 #![forbid(unsafe_code)]
 
@@ -10,29 +10,31 @@ use evener_files::Error as FileError;
 use evener_runtime::Sink;
 
 use crate::checkpoint::{Checkpoint, Finished};
-use crate::save::CheckpointFile;
+use crate::checkpoint_file::CheckpointFile;
 use crate::service::{Search, Sums};
-use crate::session::OnProblem;
 
-/// Adds up units; `file`, where there is one, follows.
-pub(crate) struct Tally<'a> {
+/// A callback for why a checkpoint was not written.
+pub type OnProblem<'a> = Box<dyn FnMut(&evener_files::Error) + Send + 'a>;
+
+/// Adds up units, and writes the sum to `file`, if there is one.
+pub(crate) struct CheckpointSink<'a> {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) file: Option<CheckpointFile>,
     pub(crate) every: Duration,
-    /// Starts finished, for whoever tells how far it is.
+    /// Finished starts, for reports of the progress.
     pub(crate) done: Arc<AtomicU64>,
-    /// Why the last checkpoint was not written. A full disk is no reason to throw away days of work: the next time it
-    /// may have room.
+    /// Why the last checkpoint was not written. The run goes on all the same, since days of work would be lost and a full
+    /// disk may have space again for the next checkpoint.
     pub(crate) problem: Option<FileError>,
     pub(crate) on_problem: Option<OnProblem<'a>>,
     pub(crate) saved: Instant,
 }
 
-impl Tally<'_> {
+impl CheckpointSink<'_> {
     fn save(&mut self) {
         let Some(file) = &mut self.file else { return };
         let problem = file.write(&self.checkpoint).err();
-        // The first of a row, which may last for days.
+        // Only the first failure in a row is reported, since the row may last for days.
         if let Some(problem) = &problem
             && self.problem.is_none()
             && let Some(tell) = &mut self.on_problem
@@ -44,16 +46,16 @@ impl Tally<'_> {
     }
 }
 
-impl Sink<Search> for Tally<'_> {
+impl Sink<Search> for CheckpointSink<'_> {
     type Error = FileError;
 
-    /// So that a file that cannot be written is known before the work.
+    /// Writes the file before the work, so that an error is noticed early.
     fn start(&mut self, _: &Search) -> Result<(), FileError> {
         let written = match &mut self.file {
             Some(file) => file.write(&self.checkpoint),
             None => Ok(()),
         };
-        // What is told by failing is not tried once more.
+        // The error ends the run, so the file is not written again.
         written.inspect_err(|_| self.file = None)
     }
 
@@ -74,12 +76,12 @@ impl Sink<Search> for Tally<'_> {
         Ok(())
     }
 
-    /// What was finished before a failure is as good as any.
+    /// Saves what was finished before a failure.
     fn abort(&mut self) {
         self.save();
     }
 
-    /// A disk may take its time.
+    /// Writing a file may take long.
     fn inline(&self) -> bool {
         self.file.is_none()
     }

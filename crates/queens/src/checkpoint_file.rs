@@ -11,20 +11,20 @@ use evener_files::{
 };
 
 use crate::checkpoint::{Checkpoint, ParseError};
-use crate::session::SessionError;
+use crate::session_error::SessionError;
 use crate::starts::Starts;
 
-/// No checkpoint has more bytes.
+/// The most bytes of a checkpoint.
 const LARGEST: u64 = 1 << 20;
-/// How often to look again when another run replaces the file.
+/// How often to try when another run replaces the file.
 const TRIES: u32 = 8;
 
-/// A regular file, perhaps not there yet, that is replaced as a whole, and locked as long as this lives.
+/// A regular file, which need not exist yet. It is replaced as a whole, and locked as long as this lives.
 pub(crate) struct CheckpointFile {
     path: PathBuf,
     name: String,
-    /// The latest, locked. A new one is locked before it has the name, so that the name is never without a lock.
-    held: Option<File>,
+    /// The current file, locked. A new file is locked before it gets the name, so that the name always has a locked file.
+    locked: Option<File>,
 }
 
 impl CheckpointFile {
@@ -46,26 +46,26 @@ impl CheckpointFile {
                 return Err(FileError::Unfit { name, reason }.into());
             }
         };
-        let held = hold(&path, &name)?;
-        let checkpoint = match &held {
+        let locked = open_locked(&path, &name)?;
+        let checkpoint = match &locked {
             Some(file) => read(file, &name, starts)?,
             None => Checkpoint::new(starts),
         };
-        Ok((CheckpointFile { path, name, held }, checkpoint))
+        Ok((CheckpointFile { path, name, locked }, checkpoint))
     }
 
-    /// Replaces the file. It is on the disk before it has its name, so whatever happens meanwhile there is an old
-    /// checkpoint or a new one.
+    /// Replaces the file. The new one is on the disk before it gets the name, so that there is always a complete
+    /// checkpoint.
     ///
     /// # Errors
-    /// It cannot be written, or another run was faster in making the first.
+    /// It cannot be written, or another run has created the first one meanwhile.
     pub(crate) fn write(&mut self, checkpoint: &Checkpoint) -> Result<(), FileError> {
         if self
-            .held
+            .locked
             .as_ref()
-            .is_some_and(|held| !is_at_path(held, &self.path))
+            .is_some_and(|locked| !is_at_path(locked, &self.path))
         {
-            self.held = hold(&self.path, &self.name)?;
+            self.locked = open_locked(&self.path, &self.name)?;
         }
         let old = std::fs::metadata(&self.path).ok();
         let (staged, mut file) =
@@ -74,7 +74,7 @@ impl CheckpointFile {
         let text = checkpoint.to_string();
         file.write_all(text.as_bytes())
             .map_err(|reason| FileError::of_write(&self.name, 0, reason))?;
-        let placed = match self.held {
+        let placed = match self.locked {
             Some(_) => staged.commit(),
             None => staged.commit_new(),
         };
@@ -85,7 +85,7 @@ impl CheckpointFile {
                 reason,
             },
         })?;
-        self.held = Some(file);
+        self.locked = Some(file);
         Ok(())
     }
 
@@ -103,7 +103,7 @@ fn busy(name: &str) -> FileError {
 }
 
 /// Opens and locks the file of that name; there may be none.
-fn hold(path: &Path, name: &str) -> Result<Option<File>, FileError> {
+fn open_locked(path: &Path, name: &str) -> Result<Option<File>, FileError> {
     for _ in 0..TRIES {
         let file = match File::options().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -113,11 +113,11 @@ fn hold(path: &Path, name: &str) -> Result<Option<File>, FileError> {
                 return Err(FileError::Open { name, reason });
             }
         };
-        // Where files cannot be locked it is the user who sees to that.
+        // Where files cannot be locked, the user has to avoid a second run.
         if matches!(try_lock(&file), Ok(false)) {
             return Err(busy(name));
         }
-        // Otherwise another run has put a new one in its place since it was opened.
+        // Otherwise another run has replaced the file since it was opened.
         if is_at_path(&file, path) {
             return Ok(Some(file));
         }
@@ -133,7 +133,7 @@ fn read(file: &File, name: &str, starts: &Starts) -> Result<Checkpoint, SessionE
             name: name.to_owned(),
             reason,
         })?;
-    // What is no text is not one of ours, or damaged; either way it says which in its first bytes.
+    // A file that is not text is no checkpoint, or damaged; parsing says which by its first bytes.
     let text = String::from_utf8_lossy(&bytes);
     let parsed = Checkpoint::parse(&text, starts);
     parsed.map_err(|cause: ParseError| SessionError::Checkpoint {
