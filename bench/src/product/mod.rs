@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{
-    self, Batches, Block, BlockSource, Codebook, Direction, PASSES, Product,
+    self, Block, BlockSource, Codebook, Direction, PASSES, Product, ProductService,
 };
 use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, replay};
 use serde::Serialize;
@@ -312,8 +312,8 @@ impl Bench<'_> {
         costs::measure(self.runtime.pool(), self.product, self.simd, ways)
     }
 
-    fn service(&self) -> Batches {
-        Batches::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None)
+    fn service(&self) -> ProductService {
+        ProductService::new(Codebook::new(KEY, Direction::Encrypt, self.simd), None)
     }
 
     /// The costs of reading and of writing a unit.

@@ -4,6 +4,9 @@ use std::fmt;
 
 use evener_runtime::Simd;
 
+#[cfg(target_arch = "x86_64")]
+use crate::aes::Token;
+
 /// A way to compute AES. Which one a key uses follows from the [`Simd`] level it was made for and from the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
@@ -31,11 +34,22 @@ impl Variant {
     /// The fastest that `simd` allows on this processor.
     pub fn of(simd: Simd) -> Variant {
         #[cfg(target_arch = "x86_64")]
-        if let Some(token) = crate::aes::Token::new(simd) {
-            return token.variant();
+        if let Some(token) = Token::new(simd) {
+            return token.into();
         }
         let _ = simd;
         Variant::Portable
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl From<Token> for Variant {
+    fn from(token: Token) -> Variant {
+        match token {
+            Token::Ni(_) => Variant::AesNi,
+            Token::Vaes256(_) => Variant::Vaes256,
+            Token::Vaes512(_) => Variant::Vaes512,
+        }
     }
 }
 

@@ -10,8 +10,7 @@ use std::time::Duration;
 use evener_crypt::bulk::BulkSink;
 use evener_crypt::product::session::{Error, decrypt, encrypt};
 use evener_crypt::product::{
-    BatchSource, Batches, Block, BlockSource, Chain, Codebook, Direction, MOST_STREAMS, PASSES,
-    Product,
+    Block, BlockSource, Chain, Codebook, Direction, MAX_STREAMS, PASSES, Product, ProductService,
 };
 use evener_crypt::session::Options;
 use evener_files::{InputFile, OutputFile, SourceFile};
@@ -101,7 +100,7 @@ impl Schedule for Script {
     }
 }
 
-fn runs(service: Batches, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -> Vec<u8> {
+fn runs(service: ProductService, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -> Vec<u8> {
     let (input, output) = (folder.at("in"), folder.at("out"));
     fs::write(&input, text).unwrap();
     let file = InputFile::from_file(File::open(&input).unwrap(), "in").unwrap();
@@ -110,7 +109,7 @@ fn runs(service: Batches, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -
         Vec::new(),
     );
     let runtime = Runtime::builder().workers(3).build().unwrap();
-    let source = BatchSource::new(file, &service);
+    let source = service.source(file);
     let stream = runtime.stream(source).through(service);
     let report = stream.scheduled_by(Script(plans.to_vec(), 0)).into(sink);
     assert_eq!(
@@ -158,7 +157,7 @@ proptest! {
         let text = text(blocks);
         let wanted = expected(&key, &text, streams);
         let chain = streams.map(|streams| Chain::new(streams).unwrap());
-        let service = |direction| Batches::new(Codebook::new(&key, direction, simd), chain);
+        let service = |direction| ProductService::new(Codebook::new(&key, direction, simd), chain);
         // Encrypting chains leaves one structure.
         let own = if chain.is_some() { &chained } else { &plans };
         let got = runs(service(Direction::Encrypt), &folder, own, &text);
@@ -173,7 +172,7 @@ fn shapes_are_those_that_chains_allow() {
     let shapes = |direction, streams: Option<usize>| -> Vec<(&'static Structure, u32)> {
         let chain = streams.map(|streams| Chain::new(streams).unwrap());
         let codebook = Codebook::new(&KEY, direction, Simd::Scalar);
-        let shapes = Batches::new(codebook, chain).shapes(1 << 20);
+        let shapes = ProductService::new(codebook, chain).shapes(1 << 20);
         shapes.iter().map(|s| (s.structure, s.passes[0])).collect()
     };
     let all = [(&SEQUENTIAL, 64), (&PIPELINE, 64), (&FARM, 1)];
@@ -187,7 +186,7 @@ fn shapes_are_those_that_chains_allow() {
     }
     for bad in [0, 3, 4096, usize::MAX] {
         let said = Chain::new(bad).unwrap_err().to_string();
-        assert!(said.contains(&MOST_STREAMS.to_string()), "{said}");
+        assert!(said.contains(&MAX_STREAMS.to_string()), "{said}");
     }
 }
 
@@ -272,7 +271,7 @@ fn blocks_that_were_not_read_for_chains_are_refused() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     for direction in [Direction::Encrypt, Direction::Decrypt] {
         let codebook = Codebook::new(&KEY, direction, Simd::detect());
-        let service = Batches::new(codebook, Some(Chain::new(64).unwrap()));
+        let service = ProductService::new(codebook, Some(Chain::new(64).unwrap()));
         let blocks = text(3 * UNIT).as_chunks().0.to_vec();
         let source = BlockSource::new(blocks.into(), UNIT);
         let output = OutputFile::create(&Folder::new().at("out"), &SourceFile::default()).unwrap();

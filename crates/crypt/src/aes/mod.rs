@@ -22,8 +22,6 @@ pub(crate) use gcm::GcmKernel;
 
 use evener_runtime::Simd;
 
-use crate::variant::Variant;
-
 /// The widest registers of blocks that may be used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Token {
@@ -39,14 +37,6 @@ impl Token {
         let wide = vaes512::Vaes512::new(simd).map(Token::Vaes512);
         let wide = wide.or_else(|| vaes256::Vaes256::new(simd).map(Token::Vaes256));
         Some(wide.unwrap_or(Token::Ni(ni)))
-    }
-
-    pub(crate) fn variant(self) -> Variant {
-        match self {
-            Token::Ni(_) => Variant::AesNi,
-            Token::Vaes256(_) => Variant::Vaes256,
-            Token::Vaes512(_) => Variant::Vaes512,
-        }
     }
 }
 

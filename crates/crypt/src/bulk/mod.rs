@@ -16,7 +16,7 @@ mod source;
 mod unit;
 
 pub use operation::{Counter, Failure, Open, Operation, Seal};
-pub use service::{Bulk, Fault, STRUCTURES};
+pub use service::{Bulk, FirstFailure, STRUCTURES};
 pub use sink::BulkSink;
 pub use source::BulkSource;
 pub use unit::{UNIT_ROWS, UnitIn, UnitOut};

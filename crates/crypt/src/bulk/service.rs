@@ -13,9 +13,9 @@ pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// Why a file cannot go on, for whoever ran the stream: the stream itself knows only text.
 #[derive(Clone, Debug, Default)]
-pub struct Fault(Arc<Mutex<Option<(u64, Failure)>>>);
+pub struct FirstFailure(Arc<Mutex<Option<(u64, Failure)>>>);
 
-impl Fault {
+impl FirstFailure {
     /// The failure of the first row that failed.
     pub fn get(&self) -> Option<Failure> {
         let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ impl Fault {
 /// An operation on a file. An item is a row.
 pub struct Bulk<O> {
     operation: O,
-    fault: Fault,
+    first_failure: FirstFailure,
 }
 
 impl<O: Operation> Bulk<O> {
@@ -41,13 +41,13 @@ impl<O: Operation> Bulk<O> {
     pub fn new(operation: O) -> Bulk<O> {
         Bulk {
             operation,
-            fault: Fault::default(),
+            first_failure: FirstFailure::default(),
         }
     }
 
     /// Where a failure will be found.
-    pub fn fault(&self) -> Fault {
-        self.fault.clone()
+    pub fn first_failure(&self) -> FirstFailure {
+        self.first_failure.clone()
     }
 }
 
@@ -104,7 +104,7 @@ impl<O: Operation> Service for Bulk<O> {
         let mut rows = output.rows.write(items);
         let done = self.operation.run(first, read, ends, &mut rows[..written]);
         done.map_err(|failure| {
-            self.fault.put(first, failure);
+            self.first_failure.put(first, failure);
             failure.to_string()
         })
     }

@@ -5,10 +5,9 @@ use sha2::Sha512;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use super::scheme::COMMITMENT;
 use super::{HeaderError, SALT, Scheme};
 
-/// Bytes of the commitment.
-pub(super) const COMMITMENT: usize = 32;
 const NONCE: usize = 12;
 /// Bytes of two blocks of SHA-512, as many as the longest derivation takes.
 const ROOM: usize = 128;

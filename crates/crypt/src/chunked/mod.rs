@@ -7,6 +7,7 @@
 
 mod derive;
 mod error;
+mod scheme;
 mod sizes;
 
 use evener_runtime::Simd;
@@ -15,45 +16,8 @@ use zeroize::Zeroizing;
 use crate::gcm::{Gcm, TAG};
 
 pub use error::{ChunkError, HeaderError, SizeError};
+pub use scheme::{CHUNK, HEADER, MAX_CHUNKS, SALT, SEALED_CHUNK, Scheme};
 pub use sizes::{Needed, Sizes};
-
-/// Bytes of text in every chunk but the last.
-pub const CHUNK: usize = 16 << 10;
-/// Bytes of such a chunk in a sealed file.
-pub const SEALED_CHUNK: usize = CHUNK + TAG;
-/// Bytes of the salt.
-pub const SALT: usize = 24;
-/// Bytes before the first chunk: salt and commitment.
-pub const HEADER: usize = SALT + derive::COMMITMENT;
-/// Chunks a file can have.
-pub const MAX_CHUNKS: u64 = 1 << 38;
-
-/// An instantiation of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// SHA-512 and AES-128-GCM, keys of 16 bytes.
-    Cobblestone128,
-    /// SHA-512 and AES-256-GCM, keys of 32 bytes.
-    Cobblestone256,
-}
-
-impl Scheme {
-    /// Bytes of a key.
-    pub fn key_len(self) -> usize {
-        match self {
-            Scheme::Cobblestone128 => 16,
-            Scheme::Cobblestone256 => 32,
-        }
-    }
-
-    /// The AEAD's name in IANA's registry, which goes into the derivation of keys.
-    fn aead(self) -> &'static str {
-        match self {
-            Scheme::Cobblestone128 => "AEAD_AES_128_GCM",
-            Scheme::Cobblestone256 => "AEAD_AES_256_GCM",
-        }
-    }
-}
 
 /// The key of one file, derived and ready. It can be used on any number of threads at once.
 pub struct FileKey {

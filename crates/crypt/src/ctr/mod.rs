@@ -54,7 +54,7 @@ impl Ctr {
     pub fn variant(&self) -> Variant {
         match &self.engine {
             #[cfg(target_arch = "x86_64")]
-            Engine::Kernel(kernel) => kernel.token().variant(),
+            Engine::Kernel(kernel) => kernel.token().into(),
             Engine::Portable(_) => Variant::Portable,
         }
     }

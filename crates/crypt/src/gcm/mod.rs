@@ -23,7 +23,7 @@ enum Engine {
 /// The message is not what was sealed under this key, nonce and associated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tag does not fit the message")]
-pub struct Forged;
+pub struct AuthenticationError;
 
 impl Gcm {
     /// Of a key of 16 or 32 bytes, at SIMD level `simd`.
@@ -44,7 +44,7 @@ impl Gcm {
     pub fn variant(&self) -> Variant {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
-            Engine::Kernel(kernel) => kernel.token().variant(),
+            Engine::Kernel(kernel) => kernel.token().into(),
             Engine::Portable(_) => Variant::Portable,
         }
     }
@@ -77,7 +77,7 @@ impl Gcm {
         aad: &[u8],
         sealed: &[u8],
         plain: &mut [u8],
-    ) -> Result<(), Forged> {
+    ) -> Result<(), AuthenticationError> {
         assert_eq!(sealed.len(), plain.len() + TAG, "no room for the text");
         let (text, tag) = sealed.split_at(plain.len());
         let genuine = match &self.0 {
@@ -89,7 +89,7 @@ impl Gcm {
             return Ok(());
         }
         plain.fill(0);
-        Err(Forged)
+        Err(AuthenticationError)
     }
 }
 

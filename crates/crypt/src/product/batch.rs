@@ -1,4 +1,4 @@
-//! Batches of blocks as they are read, and the chains in them.
+//! ProductService of blocks as they are read, and the chains in them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use evener_files::{FileId, InputFile};
 use evener_runtime::{Service, Source};
 
 use super::Block;
-use super::service::{Batches, Codebook, MOST_STREAMS, UNIT};
+use super::codebook::{Codebook, MAX_STREAMS, UNIT};
 use crate::bulk::{Bulk, BulkSource, UnitIn};
 
 /// Chains of a file: how many streams lie in it, interleaved block by block.
@@ -21,16 +21,16 @@ pub struct Chain(usize);
 
 /// A number of streams that a file cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} streams in a chain; choose a power of two from 1 to {MOST_STREAMS}")]
+#[error("{0} streams in a chain; choose a power of two from 1 to {MAX_STREAMS}")]
 pub struct ChainError(pub usize);
 
 impl Chain {
     /// So many streams, a power of two, so that every unit has the same number of blocks of each.
     ///
     /// # Errors
-    /// It is none, or more than [`MOST_STREAMS`].
+    /// It is none, or more than [`MAX_STREAMS`].
     pub fn new(streams: usize) -> Result<Chain, ChainError> {
-        match streams.is_power_of_two() && streams <= MOST_STREAMS {
+        match streams.is_power_of_two() && streams <= MAX_STREAMS {
             true => Ok(Chain(streams)),
             false => Err(ChainError(streams)),
         }
@@ -92,7 +92,7 @@ pub enum ReadError {
     Length(#[from] LengthError),
 }
 
-/// Batches of a file or a pipe.
+/// ProductService of a file or a pipe.
 pub struct BatchSource {
     bytes: BulkSource,
     read: u64,
@@ -102,13 +102,13 @@ pub struct BatchSource {
 }
 
 impl BatchSource {
-    /// All of `input`, for `service`.
-    pub fn new(input: InputFile, service: &Batches) -> BatchSource {
+    /// All of `input`. `before` are the encrypted blocks before the first of each stream, if a chained file is decrypted.
+    pub(super) fn new(input: InputFile, chain: Option<Chain>, before: Vec<Block>) -> BatchSource {
         BatchSource {
             bytes: BulkSource::to_end::<Codebook>(input, 0, 0),
             read: 0,
-            last: service.first(),
-            streams: service.chain().map_or(0, Chain::streams),
+            last: before,
+            streams: chain.map_or(0, Chain::streams),
         }
     }
 
@@ -125,7 +125,7 @@ impl BatchSource {
     }
 }
 
-impl Source<Batches> for BatchSource {
+impl<S: Service<Input = Batch>> Source<S> for BatchSource {
     type Error = ReadError;
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, ReadError> {
@@ -151,7 +151,7 @@ impl Source<Batches> for BatchSource {
     }
 }
 
-/// Batches of blocks that lie in memory, each block by itself. A service that chains refuses them.
+/// ProductService of blocks that lie in memory, each block by itself. A service that chains refuses them.
 pub struct BlockSource {
     blocks: Arc<[Block]>,
     unit: usize,

@@ -20,6 +20,7 @@
 
 mod batch;
 mod chain;
+mod codebook;
 mod idea;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -28,6 +29,7 @@ mod raiden;
 mod service;
 pub mod session;
 mod skipjack;
+mod types;
 
 use std::ops::Range;
 
@@ -35,13 +37,9 @@ use evener_runtime::Simd;
 
 pub use batch::{Batch, BatchSource, BlockSource, Chain, ChainError, LengthError, ReadError};
 pub use chain::Stream;
-pub use service::{Batches, Codebook, MOST_STREAMS, PIPELINE, STRUCTURES};
-
-/// 64 bits: what every pass takes and gives.
-pub type Block = [u8; 8];
-
-/// Bytes of a key.
-pub const KEY_BYTES: usize = 16;
+pub use codebook::{Codebook, MAX_STREAMS};
+pub use service::{PIPELINE, ProductService, STRUCTURES};
+pub use types::{Block, Direction, KEY_BYTES};
 
 /// One of the three ciphers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,15 +87,6 @@ pub const fn passes() -> [Cipher; PASSES] {
         cipher += 1;
     }
     passes
-}
-
-/// Which way blocks go through passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From plain to encrypted blocks.
-    Encrypt,
-    /// Back.
-    Decrypt,
 }
 
 /// The product cipher under one key. Subkeys are wiped when it is dropped; the caller's key is the caller's to wipe.

@@ -1,15 +1,17 @@
-//! Batches of blocks as work for the runtime.
+//! ProductService of blocks as work for the runtime.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use evener_files::InputFile;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{Dispatch, Flow, Part, Service, Shape, Simd, Structure, Work};
+use evener_runtime::{Dispatch, Flow, Part, Service, Shape, Structure, Work};
 
-use super::batch::{Batch, Chain};
+use super::batch::{Batch, BatchSource, Chain};
 use super::chain::xor;
-use super::{Block, Cipher, Direction, KEY_BYTES, PASSES, Product, passes};
-use crate::bulk::{Failure, Operation, UNIT_ROWS, UnitIn, UnitOut};
+use super::codebook::{Codebook, ROW, UNIT};
+use super::{Block, Direction, PASSES};
+use crate::bulk::{Operation, UNIT_ROWS, UnitIn, UnitOut};
 
 /// Passes on different workers.
 pub static PIPELINE: Structure = Structure {
@@ -23,123 +25,12 @@ pub static PIPELINE: Structure = Structure {
 /// The structures that product ciphers run in.
 pub static STRUCTURES: [&Structure; 3] = [&SEQUENTIAL, &PIPELINE, &FARM];
 
-/// Blocks of a row, the least that is worth a job: half a register of the widest kernels.
-const ROW: usize = 32;
-/// Blocks of a unit: 16 KiB, which stay in the nearest cache on their way through a stage, and a whole number of the
-/// sets of 256 that kernels like best.
-pub(super) const UNIT: usize = UNIT_ROWS * ROW;
-
-/// Streams of a chained file: at most one for each block of a unit.
-pub const MOST_STREAMS: usize = UNIT;
-
-/// Nanoseconds that a pass takes for a block on a Zen 4: what predictions begin with, and only that.
-const fn nanoseconds(simd: Simd, cipher: Cipher) -> f64 {
-    match (simd, cipher) {
-        (Simd::Avx512, Cipher::Idea) => 2.3,
-        (Simd::Avx512, Cipher::Skipjack) => 3.8,
-        (Simd::Avx512, Cipher::Raiden) => 2.1,
-        (Simd::Avx2, Cipher::Idea) => 3.0,
-        (Simd::Avx2, Cipher::Skipjack) => 24.0,
-        (Simd::Avx2, Cipher::Raiden) => 2.8,
-        (_, Cipher::Idea) => 73.0,
-        (_, Cipher::Skipjack) => 190.0,
-        (_, Cipher::Raiden) => 51.0,
-    }
-}
-
-/// Operations on an element that the same processor does in a nanosecond, where they are vectorised.
-const OPS_PER_NANOSECOND: f64 = 40.0;
-
-/// All passes over blocks, each block by itself.
-pub struct Codebook {
-    product: Product,
-    direction: Direction,
-    simd: Simd,
-}
-
-impl Codebook {
-    /// Under a key, with the instructions that `simd` allows.
-    pub fn new(key: &[u8; KEY_BYTES], direction: Direction, simd: Simd) -> Codebook {
-        Codebook {
-            product: Product::new(key),
-            direction,
-            simd,
-        }
-    }
-
-    /// Runs some steps. Step i is pass i, or the i-th from the end where it is decrypted.
-    fn steps(&self, steps: Range<u32>, blocks: &mut [Block]) {
-        let (begin, end) = (steps.start as usize, steps.end as usize);
-        let (product, simd) = (&self.product, self.simd);
-        match self.direction {
-            Direction::Encrypt => product.encrypt(simd, begin..end, blocks),
-            Direction::Decrypt => product.decrypt(simd, PASSES - end..PASSES - begin, blocks),
-        }
-    }
-
-    /// Encrypts, whatever the direction.
-    pub(super) fn encrypt(&self, blocks: &mut [Block]) {
-        self.product.encrypt(self.simd, 0..PASSES, blocks);
-    }
-
-    fn all(&self, blocks: &mut [Block]) {
-        self.steps(0..PASSES as u32, blocks);
-    }
-
-    /// Nanoseconds of each pass for a block.
-    fn passes(&self) -> impl Iterator<Item = f64> {
-        passes()
-            .into_iter()
-            .map(|cipher| nanoseconds(self.simd, cipher))
-    }
-
-    /// What steps cost beside one another.
-    fn costs(&self) -> Vec<f64> {
-        let mut costs: Vec<f64> = self.passes().collect();
-        if self.direction == Direction::Decrypt {
-            costs.reverse();
-        }
-        costs
-    }
-}
-
-impl Operation for Codebook {
-    const READ: usize = ROW * size_of::<Block>();
-    const WRITTEN: usize = Self::READ;
-
-    fn name(&self) -> String {
-        let direction = match self.direction {
-            Direction::Encrypt => "encrypt",
-            Direction::Decrypt => "decrypt",
-        };
-        format!("product cipher, {direction}, {}", self.simd)
-    }
-
-    fn weight(&self) -> f64 {
-        OPS_PER_NANOSECOND * self.passes().sum::<f64>() / size_of::<Block>() as f64
-    }
-
-    fn rows(bytes: usize, _: bool) -> usize {
-        bytes.div_ceil(Self::READ)
-    }
-
-    fn written(bytes: usize, _: bool) -> usize {
-        bytes
-    }
-
-    fn run(&self, _: u64, input: &[u8], _: bool, output: &mut [u8]) -> Result<(), Failure> {
-        output.copy_from_slice(input);
-        self.all(output.as_chunks_mut().0);
-        Ok(())
-    }
-}
-
 /// The product cipher on a file.
 ///
 /// Without chains, and where chains are decrypted, every block depends on what was read alone: units are divided, go
 /// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so
 /// units go one by one; they are divided by streams, 512 to a job, and not at all if there are no more than that.
-pub struct Batches {
+pub struct ProductService {
     codebook: Codebook,
     chain: Option<Chain>,
     /// The last block of each stream after units of even and of odd number: a unit reads the one and writes the other,
@@ -147,32 +38,28 @@ pub struct Batches {
     ends: [Vec<AtomicU64>; 2],
 }
 
-impl Batches {
+impl ProductService {
     /// Each block by itself, or in chains.
-    pub fn new(codebook: Codebook, chain: Option<Chain>) -> Batches {
+    pub fn new(codebook: Codebook, chain: Option<Chain>) -> ProductService {
         let first = chain.map_or(Vec::new(), |chain| chain.first(&codebook));
         let of = |blocks: &[Block]| {
             let words = blocks.iter().map(|&block| u64::from_ne_bytes(block));
             words.map(AtomicU64::new).collect()
         };
-        Batches {
+        ProductService {
             ends: [of(&first), of(&first)],
             codebook,
             chain,
         }
     }
 
-    /// The chains of a file that is read for this.
-    pub(super) fn chain(&self) -> Option<Chain> {
-        self.chain
-    }
-
-    /// What the streams of a file that is decrypted begin with.
-    pub(super) fn first(&self) -> Vec<Block> {
-        match self.codebook.direction {
+    /// The batches of `input`, to be processed by this service.
+    pub fn source(&self, input: InputFile) -> BatchSource {
+        let before = match self.codebook.direction {
             Direction::Decrypt => self.ends[0].iter().map(word).collect(),
             Direction::Encrypt => Vec::new(),
-        }
+        };
+        BatchSource::new(input, self.chain, before)
     }
 
     /// The chain, where each unit needs the one before.
@@ -238,7 +125,7 @@ fn word(end: &AtomicU64) -> Block {
     end.load(Ordering::Relaxed).to_ne_bytes()
 }
 
-impl Service for Batches {
+impl Service for ProductService {
     type Input = Batch;
     type Output = UnitOut;
     type Scratch = Vec<Block>;

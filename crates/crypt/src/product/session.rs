@@ -9,7 +9,8 @@ use evener_runtime::stream::{Report, StreamError};
 use evener_runtime::{Runtime, Service, Topology};
 
 use super::batch::{BatchSource, Chain, ChainError, LengthError, ReadError};
-use super::service::{Batches, Codebook};
+use super::codebook::Codebook;
+use super::service::ProductService;
 use super::{Direction, KEY_BYTES};
 use crate::bulk::BulkSink;
 use crate::session::{self, Options};
@@ -51,7 +52,7 @@ impl Error {
 /// An input, the cipher and an output, ready to run. Dropped before it has run it leaves no output behind.
 pub struct Session {
     source: BatchSource,
-    service: Batches,
+    service: ProductService,
     sink: BulkSink,
 }
 
@@ -99,9 +100,9 @@ fn open(
     let out = OutputFile::named(output, &file.source_file()).map_err(session::Error::from)?;
     let sink = BulkSink::new(out, Vec::new());
     let codebook = Codebook::new(key, direction, Topology::detect().simd);
-    let service = Batches::new(codebook, chain);
+    let service = ProductService::new(codebook, chain);
     Ok(Session {
-        source: BatchSource::new(file, &service),
+        source: service.source(file),
         service,
         sink,
     })

@@ -32,7 +32,7 @@ pub use decrypt::{Range, decrypt};
 pub use encrypt::encrypt;
 pub use error::Error;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
-pub use secret::{Doubt, Secret, key_file, new_key_file, passphrase_file};
+pub use secret::{Secret, SecretWarning, key_file, new_key_file, passphrase_file};
 
 /// An input, an operation and an output that fit together, ready to run.
 ///
@@ -69,7 +69,7 @@ impl<O: Operation> Session<O> {
             service,
             sink,
         } = self;
-        let (fault, name) = (service.fault(), source.name().to_owned());
+        let (first_failure, name) = (service.first_failure(), source.name().to_owned());
         runtime
             .stream(source)
             .through(service)
@@ -78,7 +78,7 @@ impl<O: Operation> Session<O> {
             .rate_named("MiB/s")
             .counting(&sink.count())
             .into(sink)
-            .map_err(|error| match (&error, fault.get()) {
+            .map_err(|error| match (&error, first_failure.get()) {
                 (StreamError::Unit { .. }, Some(cause)) => Error::Refused { name, cause },
                 _ => error.into(),
             })

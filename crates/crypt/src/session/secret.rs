@@ -44,7 +44,7 @@ impl Secret {
 /// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum SecretWarning {
     /// Others may read or change it.
     Exposed(Exposed),
     /// A byte order mark in front of a passphrase, as some editors put it there.
@@ -53,15 +53,15 @@ pub enum Doubt {
     Blanks,
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for SecretWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::Exposed(exposed) => exposed.fmt(f),
-            Doubt::Mark => f.write_str(
+            SecretWarning::Exposed(exposed) => exposed.fmt(f),
+            SecretWarning::Mark => f.write_str(
                 "begins with a byte order mark (BOM), which is part of the passphrase; typed without it the passphrase \
                  is another",
             ),
-            Doubt::Blanks => f.write_str(
+            SecretWarning::Blanks => f.write_str(
                 "the line ends in blanks, which are part of the passphrase; typed without them it is another",
             ),
         }
@@ -73,7 +73,7 @@ impl fmt::Display for Doubt {
 ///
 /// # Errors
 /// It cannot be read, holds no key, or is the file that the data come from.
-pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Doubt>), Error> {
+pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
     let shared = is_shared(path, input)?;
     let (file, exposed) = open(path).map_err(|e| failed(KeyFileError::Read(e)))?;
@@ -106,14 +106,14 @@ fn of(path: &Path, cause: KeyFileError) -> Error {
 ///
 /// # Errors
 /// It cannot be read, the line is no passphrase, or it is the file that the data come from.
-pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Doubt>), Error> {
+pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let name = || one_line(&path.to_string_lossy());
     let failed = |reason| Error::NoPassphrase {
         name: name(),
         reason,
     };
     let shared = is_shared(path, input)?;
-    let (file, mut doubts) = open(path).map_err(failed)?;
+    let (file, mut warnings) = open(path).map_err(failed)?;
     let (mut line, ended) = keys::secret_line(&file, LONGEST).map_err(failed)?;
     if shared && !ended && line.len() < LONGEST {
         return Err(Error::NothingFollows { name: name() });
@@ -122,21 +122,21 @@ pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Doubt>
         line.pop();
     }
     if line.starts_with(b"\xef\xbb\xbf") {
-        doubts.push(Doubt::Mark);
+        warnings.push(SecretWarning::Mark);
     }
     if line.ends_with(b" ") || line.ends_with(b"\t") {
-        doubts.push(Doubt::Blanks);
+        warnings.push(SecretWarning::Blanks);
     }
     let wrong = |cause| Error::Passphrase {
         name: name(),
         cause,
     };
-    Ok((Secret::passphrase(line).map_err(wrong)?, doubts))
+    Ok((Secret::passphrase(line).map_err(wrong)?, warnings))
 }
 
-fn open(path: &Path) -> io::Result<(File, Vec<Doubt>)> {
+fn open(path: &Path) -> io::Result<(File, Vec<SecretWarning>)> {
     let file = File::open(path)?;
-    let exposed = Exposed::of(&file.metadata()?).map(Doubt::Exposed);
+    let exposed = Exposed::of(&file.metadata()?).map(SecretWarning::Exposed);
     Ok((file, Vec::from_iter(exposed)))
 }
 

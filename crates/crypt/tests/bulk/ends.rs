@@ -43,11 +43,11 @@ fn part(
         take,
     );
     let service = Bulk::new(Open(file_key()));
-    let fault = service.fault();
+    let first_failure = service.first_failure();
     let runtime = Runtime::builder().workers(2).memory(false).build().unwrap();
     let done = runtime.stream(source).through(service).into(sink);
     let written = fs::read(&out.0).ok();
-    (written, done.map(drop).map_err(|_| fault.get()))
+    (written, done.map(drop).map_err(|_| first_failure.get()))
 }
 
 /// The chunks that a range needs, from a file or a pipe that holds just them.

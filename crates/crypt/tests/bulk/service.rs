@@ -148,7 +148,7 @@ fn run<O: Operation + 'static>(
     plans: &[(Plan, u32)],
 ) -> (Vec<u8>, Result<(), Failure>) {
     let service = Bulk::new(operation);
-    let (fault, collect) = (service.fault(), Collect::default());
+    let (first_failure, collect) = (service.first_failure(), Collect::default());
     let runtime = Runtime::builder().workers(3).memory(false).build().unwrap();
     let script = Script {
         plans: plans.to_vec(),
@@ -159,10 +159,10 @@ fn run<O: Operation + 'static>(
         .through(service)
         .scheduled_by(script)
         .into(collect.clone());
-    let result = match (done, fault.get()) {
+    let result = match (done, first_failure.get()) {
         (Ok(_), None) => Ok(()),
         (Err(_), Some(failure)) => Err(failure),
-        (done, fault) => panic!("{:?} but {fault:?}", done.err()),
+        (done, first_failure) => panic!("{:?} but {first_failure:?}", done.err()),
     };
     assert_eq!(*collect.ended.lock().unwrap(), result.is_ok());
     let bytes = std::mem::take(&mut *collect.bytes.lock().unwrap());

@@ -59,13 +59,13 @@ impl SecretArgs {
 
     /// Reads the key or the passphrase; a new passphrase is asked for twice. `input` is the name of the data.
     pub fn read(&self, new: bool, input: &OsStr) -> Result<Secret, Failure> {
-        let (path, (secret, doubts)) = match (&self.key, &self.passphrase_file) {
+        let (path, (secret, warnings)) = match (&self.key, &self.passphrase_file) {
             (Some(path), _) => (path, key_file(path, input)?),
             (None, Some(path)) => (path, passphrase_file(path, input)?),
             (None, None) => return ask(new),
         };
         let name = one_line(&path.to_string_lossy());
-        for doubt in doubts {
+        for doubt in warnings {
             print_err(&format!("evener: warning: {name}: {doubt}"));
         }
         Ok(secret)

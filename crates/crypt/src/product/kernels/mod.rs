@@ -11,26 +11,26 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use self::lanes::{Avx2, Avx512, Lanes};
 use self::layout::Group;
-use super::{Block, Direction};
-use crate::product;
+use crate::product::types::{Block, Direction};
+use crate::product::{idea as idea_cipher, raiden as raiden_cipher, skipjack as skipjack_cipher};
 
 /// Subkeys as they go into every lane: repeated to fill 32 bits.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Keys {
     /// To encrypt and to decrypt.
-    idea: [[u32; product::idea::SUBKEYS]; 2],
+    idea: [[u32; idea_cipher::SUBKEYS]; 2],
     /// Whether a factor among IDEA's subkeys is 0, which takes other instructions.
     zeros: bool,
     skipjack: [u32; skipjack::KEYS],
-    raiden: [u32; product::raiden::CYCLES],
+    raiden: [u32; raiden_cipher::CYCLES],
 }
 
 impl Keys {
     /// From what the references use.
     pub fn new(
-        idea: &product::idea::Schedule,
-        skipjack: &product::skipjack::Schedule,
-        raiden: &product::raiden::Schedule,
+        idea: &idea_cipher::Schedule,
+        skipjack: &skipjack_cipher::Schedule,
+        raiden: &raiden_cipher::Schedule,
     ) -> Self {
         let factor = |at: usize| !matches!(at % 6, 1 | 2);
         let mut zeros = idea.encrypt.iter().enumerate();
@@ -38,7 +38,7 @@ impl Keys {
             idea: [&idea.encrypt, &idea.decrypt].map(|k| k.map(|k| u32::from(k) * 0x0001_0001)),
             zeros: zeros.any(|(at, &subkey)| factor(at) && subkey == 0),
             skipjack: std::array::from_fn(|at| {
-                u32::from(skipjack.key[at % product::skipjack::KEY_BYTES]) * 0x0101_0101
+                u32::from(skipjack.key[at % skipjack_cipher::KEY_BYTES]) * 0x0101_0101
             }),
             raiden: raiden.subkeys,
         }

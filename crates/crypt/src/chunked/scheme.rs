@@ -1,0 +1,43 @@
+//! The sizes of the format and its instantiations.
+
+use crate::gcm::TAG;
+
+/// Bytes of text in every chunk but the last.
+pub const CHUNK: usize = 16 << 10;
+/// Bytes of such a chunk in a sealed file.
+pub const SEALED_CHUNK: usize = CHUNK + TAG;
+/// Bytes of the salt.
+pub const SALT: usize = 24;
+/// Bytes of the commitment.
+pub(super) const COMMITMENT: usize = 32;
+/// Bytes before the first chunk: salt and commitment.
+pub const HEADER: usize = SALT + COMMITMENT;
+/// Chunks a file can have.
+pub const MAX_CHUNKS: u64 = 1 << 38;
+
+/// An instantiation of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// SHA-512 and AES-128-GCM, keys of 16 bytes.
+    Cobblestone128,
+    /// SHA-512 and AES-256-GCM, keys of 32 bytes.
+    Cobblestone256,
+}
+
+impl Scheme {
+    /// Bytes of a key.
+    pub fn key_len(self) -> usize {
+        match self {
+            Scheme::Cobblestone128 => 16,
+            Scheme::Cobblestone256 => 32,
+        }
+    }
+
+    /// The AEAD's name in IANA's registry, which goes into the derivation of keys.
+    pub(super) fn aead(self) -> &'static str {
+        match self {
+            Scheme::Cobblestone128 => "AEAD_AES_128_GCM",
+            Scheme::Cobblestone256 => "AEAD_AES_256_GCM",
+        }
+    }
+}
