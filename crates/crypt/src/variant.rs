@@ -1,4 +1,4 @@
-//! The ways AES can be computed here.
+//! The ways in which AES is computed.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use evener_runtime::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::aes::Token;
 
-/// A way to compute AES. Which one a key uses follows from the [`Simd`] level it was made for and from the processor.
+/// A way to compute AES. It follows from the [`Simd`] level that a key was made for and from the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
-    /// The crates `aes` and `aes-gcm`, which run everywhere and choose instructions by themselves.
+    /// The crates `aes` and `aes-gcm`, which run everywhere and choose instructions themselves.
     Portable,
     /// x86 with AES-NI and PCLMULQDQ, a block at a time.
     AesNi,

@@ -65,7 +65,7 @@ fn skipjack_gives_the_published_vector() {
         hex("33221100ddccbbaa"),
         hex("2587cae27a12d300"),
     );
-    // Nothing but the first 80 bits of the key counts.
+    // Only the first 80 bits of the key count.
     let key = hex("00998877665544332211ffffffffffff");
     holds(
         &key,

@@ -4,14 +4,14 @@ use std::arch::x86_64::__m128i;
 
 use super::ni::Ni;
 
-/// Arithmetic on registers of [`Blocks::N`] blocks of 16 bytes; on each block what the name says.
+/// Arithmetic on registers of [`Blocks::N`] blocks of 16 bytes, on each block.
 pub(crate) trait Blocks: Copy {
     /// A register.
     type V: Copy;
     /// Blocks of a register.
     const N: usize;
 
-    /// Registers of one block, which every processor with wider ones has.
+    /// Arithmetic on registers of one block, which every processor with wider ones has.
     fn single(self) -> Ni;
 
     /// The blocks from `at` on.

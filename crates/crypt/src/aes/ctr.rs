@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::schedule::RoundKeys;
 use super::{Token, compiled};
 
-/// Registers in flight. A round takes 3 or 4 clocks and two begin each clock.
+/// Registers that are computed at once. A round takes 3 or 4 clocks, and two begin in each clock.
 pub(super) const GROUP: usize = 8;
 
 /// A key, ready for counter mode.
@@ -14,7 +14,7 @@ pub(crate) struct CtrKernel {
 }
 
 impl CtrKernel {
-    /// Of a key of 16, 24 or 32 bytes.
+    /// The kernel for a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
     /// The key has another length.
@@ -35,7 +35,7 @@ impl CtrKernel {
     pub(crate) fn apply(&self, counter: u128, buf: &mut [u8]) {
         assert!(buf.len().is_multiple_of(16));
         let at = buf.as_mut_ptr();
-        // SAFETY: so many bytes are there, to be read and to be written.
+        // SAFETY: the slice has this number of bytes, and they may be read and written.
         unsafe { self.run(counter, at, at, buf.len() / 16) }
     }
 
@@ -45,7 +45,7 @@ impl CtrKernel {
     /// `input` is not a whole number of blocks, or `output` has another length.
     pub(crate) fn apply_to(&self, counter: u128, input: &[u8], output: &mut [u8]) {
         assert!(input.len().is_multiple_of(16) && input.len() == output.len());
-        // SAFETY: so many bytes are in both.
+        // SAFETY: both slices have this number of bytes.
         unsafe {
             self.run(
                 counter,
@@ -61,7 +61,7 @@ impl CtrKernel {
     unsafe fn run(&self, counter: u128, from: *const u8, to: *mut u8, blocks: usize) {
         let (mut counter, mut done) = (counter, 0);
         while done < blocks {
-            // Registers count in 64 bits; a run ends where these are full.
+            // Registers count in 64 bits, so a run ends where these overflow.
             let room = (1u128 << 64) - (counter & u128::from(u64::MAX));
             let run = room.min((blocks - done) as u128) as usize;
             // SAFETY: `done + run` is at most `blocks`; the rest is the caller's promise.

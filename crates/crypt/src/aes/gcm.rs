@@ -22,7 +22,7 @@ struct Key {
     powers: Powers,
 }
 
-/// What to do to one message. The pointers stand for `length` bytes and are the same or do not overlap.
+/// A message. The pointers are to `length` bytes each, which are the same or do not overlap.
 #[derive(Clone, Copy)]
 struct Message<'a> {
     nonce: &'a [u8; 12],
@@ -33,7 +33,7 @@ struct Message<'a> {
 }
 
 impl GcmKernel {
-    /// Of a key of 16, 24 or 32 bytes.
+    /// The kernel for a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
     /// The key has another length.
@@ -52,7 +52,7 @@ impl GcmKernel {
         self.token
     }
 
-    /// Encrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. The tag.
+    /// Encrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks, and returns the tag.
     pub(crate) fn seal(
         &self,
         nonce: &[u8; 12],
@@ -65,8 +65,8 @@ impl GcmKernel {
         unsafe { seal(self.token, &self.key, message) }
     }
 
-    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. Whether `tag` is that of the
-    /// message; if not, `output` holds what nobody may see.
+    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. Returns whether `tag` is that of the
+    /// message. If not, the caller must erase `output`.
     pub(crate) fn open(
         &self,
         nonce: &[u8; 12],
@@ -79,7 +79,7 @@ impl GcmKernel {
         // SAFETY: `message` made it from two slices of one length.
         let mut computed = unsafe { open(self.token, &self.key, message) };
         let genuine = computed.ct_eq(tag).into();
-        // For an altered message this is the tag that would make it pass.
+        // This tag would make an altered message pass.
         computed.zeroize();
         genuine
     }
@@ -140,13 +140,13 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
     let Message { from, to, .. } = message;
     let bytes = GROUP * 16 * B::N;
     let groups = message.length / bytes;
-    // The counter stands in the last four bytes of a block and begins with 1, which is kept for the tag.
+    // The counter is in the last four bytes of a block. It begins with 1, which is used for the tag.
     let mut first = [0u8; 16];
     first[..12].copy_from_slice(message.nonce);
     let first = u128::from_be_bytes(first) | 1;
 
-    // SAFETY: groups lie within the length, and so do the rest's whole blocks and its last bytes. What is hashed is
-    // what is sealed: when opening it is read before anything is written over it.
+    // SAFETY: groups lie within the length, and so do the whole blocks and the last bytes of the rest. The hash is over
+    // the sealed bytes: when opening, they are read before anything is written over them.
     unsafe {
         let mut hash = absorb_padded(b, &key.powers, ni.counters(0), message.aad);
         let mut counters = b.counters(first + 1);
@@ -207,8 +207,8 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
     }
 }
 
-/// One group encrypted, and in the same rounds another group's bytes from `hashed` on added to the hash: `aesenc` has a
-/// long latency, and products fit in between.
+/// Encrypts a group, and in the same rounds adds another group, from `hashed` on, to the hash. Products fill the time that
+/// `aesenc` takes.
 ///
 /// # Safety
 /// A group can be read from `from` and `hashed` and written to `to`.
@@ -240,7 +240,7 @@ unsafe fn step<B: Blocks>(
                 *state = b.round(*state, round_key);
             }
             if let Some(hashed) = hashed {
-                // The first register comes last: it alone waits for the hash of the group before.
+                // The first register comes last, since it waits for the hash of the group before.
                 let i = round % GROUP;
                 let mut terms = b.reversed(b.load(hashed.add(i * width)));
                 if i == 0 {
@@ -268,14 +268,14 @@ unsafe fn step<B: Blocks>(
     }
 }
 
-/// Adds bytes, filled up with zeros to whole blocks.
+/// Adds bytes to the hash, padded with zeros to whole blocks.
 ///
 /// # Safety
-/// Nothing but that the token exists.
+/// Only that the token exists.
 #[inline(always)]
 unsafe fn absorb_padded<B: Blocks>(b: B, powers: &Powers, hash: __m128i, bytes: &[u8]) -> __m128i {
     let (blocks, tail) = bytes.as_chunks::<16>();
-    // SAFETY: so many blocks are in the slice, and one in the array.
+    // SAFETY: the slice has this number of blocks, and the array has one.
     unsafe {
         let hash = absorb(b, powers, hash, bytes.as_ptr(), blocks.len());
         if tail.is_empty() {

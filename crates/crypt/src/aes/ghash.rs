@@ -1,8 +1,7 @@
 //! GHASH (NIST SP 800-38D): a polynomial in H over GF(2^128), many terms at a time.
 //!
-//! Blocks are taken with their bytes reversed, in which order a product comes out as RFC 8452's `dot` has it: divided
-//! by x^128, which multiplying H by x once for that order (its appendix A) makes up for. A sum of products is reduced
-//! once.
+//! The bytes of blocks are reversed. A product is then that of `dot` in RFC 8452, which divides by x^128; multiplying H by
+//! x once makes up for it (its appendix A). A sum of products is reduced once.
 
 use std::arch::x86_64::__m128i;
 
@@ -15,7 +14,7 @@ use super::ni::Ni;
 /// Powers kept: one for each block of the widest group.
 pub(super) const POWERS: usize = 4 * GROUP;
 
-/// H to the 32nd first, H itself last; and of each the sum of its halves, in the lower one.
+/// The powers of H from the 32nd to the first, and for each the sum of its halves, in the lower half.
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(super) struct Powers {
@@ -42,7 +41,7 @@ impl<V> Factor<V> {
 }
 
 impl Powers {
-    /// Room for them.
+    /// Powers that are not set yet.
     pub(super) fn empty() -> Self {
         Powers {
             whole: [[0; 16]; POWERS],
@@ -50,7 +49,7 @@ impl Powers {
         }
     }
 
-    /// Those of `h`, the encrypted zero block.
+    /// Sets them to the powers of `h`, the encrypted zero block.
     #[inline(always)]
     pub(super) fn set(&mut self, ni: Ni, h: __m128i) {
         let mut bytes = [0u8; 16];
@@ -89,8 +88,8 @@ impl Powers {
     }
 }
 
-/// A sum of products, not reduced: those of lower halves, of upper halves, and of the sums of both, from which the
-/// mixed ones follow (Karatsuba). A product costs more than the additions it saves.
+/// An unreduced sum of products: those of lower halves, of upper halves, and of the sums of both, from which the mixed ones
+/// follow (Karatsuba). This saves a product for some additions, which cost less.
 #[derive(Clone, Copy)]
 pub(super) struct Products<B: Blocks> {
     b: B,

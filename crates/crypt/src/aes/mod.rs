@@ -1,12 +1,12 @@
 //! AES kernels in the processor's own instructions: one body, compiled for registers of one, two and four blocks.
 //!
-//! A body is generic over [`Blocks`]. A value of an implementing type is the proof that the processor has the
-//! instructions; [`compiled!`] picks the body for the [`Token`] that was made when the key was set up.
+//! A body is generic over [`Blocks`]. A value of an implementing type proves that the processor has the instructions.
+//! [`compiled!`] picks the body for the [`Token`] that was made with the key.
 //!
-//! What bounds them: a core of the Zen 3 or Zen 4 kind begins two `aesenc` a clock in registers of up to 32 bytes, or
-//! one in 64, and AES-256 needs 14 for each byte: counter mode cannot pass 4.57 bytes a clock with VAES, 2.29 with
-//! AES-NI. GCM has three carry-less products a register to do as well, which keep the same units busy for longer than a
-//! round does; how much longer AMD does not say.
+//! Bound: a Zen 3 or Zen 4 core begins two `aesenc` a clock in registers of up to 32 bytes, or one in 64, and AES-256
+//! needs 14 for a register. So counter mode cannot exceed 4.57 bytes a clock with VAES, and 2.29 with AES-NI. GCM also
+//! needs three carry-less products a register. They occupy the same units for longer than a round; AMD does not say for
+//! how long.
 
 mod blocks;
 mod ctr;
@@ -31,7 +31,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// The widest that `simd` allows and the processor has. None: only the portable code is left.
+    /// The widest that `simd` allows and the processor has. `None`: only the portable code can be used.
     pub(crate) fn new(simd: Simd) -> Option<Token> {
         let ni = ni::Ni::new(simd)?;
         let wide = vaes512::Vaes512::new(simd).map(Token::Vaes512);
@@ -42,7 +42,7 @@ impl Token {
 
 /// Defines `unsafe fn $name(token, …)` which runs `$body(token, …)` compiled for the instructions of the token.
 ///
-/// The body is `#[inline(always)]`, and what it asks of its caller is asked of the caller of `$name`.
+/// The body is `#[inline(always)]`. The caller of `$name` has to keep the promises of the body.
 macro_rules! compiled {
     ($vis:vis unsafe fn $name:ident($($arg:ident : $type:ty),* $(,)?) $(-> $result:ty)? = $body:path;) => {
         $vis unsafe fn $name(token: $crate::aes::Token, $($arg: $type),*) $(-> $result)? {

@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::blocks::Blocks;
 use super::compiled;
 
-/// The round keys of AES-128, 192 or 256, each four times over, so that a load of any width has it in every block.
+/// The round keys of AES-128, 192 or 256. Each is repeated four times, so that a load of any width has it in every block.
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(crate) struct RoundKeys {
@@ -14,7 +14,7 @@ pub(crate) struct RoundKeys {
 }
 
 impl RoundKeys {
-    /// Room for them. They are set where they stay, since moving them would leave a copy that nobody wipes.
+    /// Keys that are not set yet. They are set in place, since moving them would leave a copy that is not wiped.
     pub(crate) fn empty() -> Self {
         RoundKeys {
             keys: [[0; 64]; 15],
@@ -22,7 +22,7 @@ impl RoundKeys {
         }
     }
 
-    /// Those of a key of 16, 24 or 32 bytes.
+    /// Sets them to those of a key of 16, 24 or 32 bytes.
     ///
     /// # Panics
     /// The key has another length.
@@ -33,7 +33,7 @@ impl RoundKeys {
         unsafe { expand(token, key, self) }
     }
 
-    /// The number of rounds, that is the index of the last round key.
+    /// The number of rounds, which is the index of the last round key.
     #[inline(always)]
     pub(crate) fn rounds(&self) -> usize {
         self.rounds
@@ -94,8 +94,8 @@ unsafe fn expand_body<B: Blocks>(b: B, key: &[u8], expanded: &mut RoundKeys) {
     words.zeroize();
 }
 
-/// The S-box on each byte. The last round does that and then shifts rows, which changes nothing where all columns are
-/// equal; unlike a table it takes the same time for every key.
+/// The S-box on each byte. The last round applies it and then shifts rows, which changes nothing if all columns are equal.
+/// Unlike a table, it takes the same time for every key.
 #[inline(always)]
 fn substituted<B: Blocks>(b: B, word: u32) -> u32 {
     let b = b.single();

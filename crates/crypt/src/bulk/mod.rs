@@ -1,12 +1,11 @@
-//! Bulk encryption as a service of the runtime: long files in units of a MiB, each of rows that can be computed on any
-//! worker.
+//! Bulk encryption as a service of the runtime: long files in units of a MiB. Any worker can compute any row of a unit.
 //!
 //! | file | what it is for |
 //! | --- | --- |
-//! | `operation.rs` | what is done to rows: sealing, opening, counter mode |
+//! | `operation.rs` | the operations on rows: sealing, opening, counter mode |
 //! | `unit.rs` | a unit as it is read and as it is written |
 //! | `service.rs` | how a unit is divided |
-//! | `source.rs`, `sink.rs` | units from files and pipes, and to them |
+//! | `source.rs`, `sink.rs` | reading units from files and pipes, and writing them |
 #![forbid(unsafe_code)]
 
 mod operation;

@@ -1,9 +1,9 @@
-//! What is done to the rows of a unit.
+//! Operations on the rows of a unit.
 
 use crate::chunked::{self, CHUNK, ChunkError, FileKey, SEALED_CHUNK, SizeError};
 use crate::ctr::Ctr;
 
-/// Rows that cannot be computed.
+/// Rows cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// A chunk is not what was sealed.
@@ -14,29 +14,29 @@ pub enum Failure {
     Size(#[from] SizeError),
 }
 
-/// Something that turns rows of bytes into rows of bytes, each by itself and by its number.
+/// An operation on rows of bytes. The result for a row depends on the row and its number only.
 pub trait Operation: Send + Sync {
-    /// Bytes of a whole row as it is read.
+    /// Bytes of a whole input row.
     const READ: usize;
-    /// Bytes of a whole row as it is written.
+    /// Bytes of a whole output row.
     const WRITTEN: usize;
 
-    /// What it is called in reports and for remembered plans.
+    /// Its name in reports and for remembered plans.
     fn name(&self) -> String;
 
-    /// Vectorised operations on a byte, about.
+    /// About how many vectorised operations it does for a byte.
     fn weight(&self) -> f64;
 
-    /// Rows that `bytes` bytes make; with `last` the file ends there.
+    /// How many rows `bytes` input bytes are. With `last` the file ends there.
     fn rows(bytes: usize, last: bool) -> usize;
 
-    /// Bytes that those rows take when written.
+    /// How many output bytes these rows have.
     fn written(bytes: usize, last: bool) -> usize;
 
-    /// Turns `input`, rows from number `first` of the file on, into `output`. With `last` the file ends there.
+    /// Computes `output` from `input`, the rows from number `first` of the file on. With `last` the file ends there.
     ///
     /// # Errors
-    /// The rows are not what they should be.
+    /// The rows are invalid.
     fn run(&self, first: u64, input: &[u8], last: bool, output: &mut [u8]) -> Result<(), Failure>;
 }
 
@@ -85,7 +85,7 @@ impl Operation for Open {
         GCM
     }
 
-    /// Nothing at the end of a file is a row too: the one that is missing.
+    /// The missing last row of a file counts, so that it is noticed.
     fn rows(bytes: usize, last: bool) -> usize {
         bytes.div_ceil(SEALED_CHUNK).max(usize::from(last))
     }
@@ -99,11 +99,11 @@ impl Operation for Open {
     }
 }
 
-/// Counter mode, from a place in the stream on.
+/// Counter mode, from a byte of the key stream on.
 pub struct Counter {
     /// The key stream.
     pub ctr: Ctr,
-    /// Bytes of it before the first of the file.
+    /// Its byte for the first byte of the file.
     pub at: u64,
 }
 
@@ -134,7 +134,7 @@ impl Operation for Counter {
     }
 }
 
-/// What a byte costs under kernels of four blocks at a time, beside the runtime's rate of operations; others take
-/// longer, and alike under every structure, so nothing hangs on it.
+/// Operations for a byte with the widest kernels. Others take longer under every structure alike, so the choice of plan
+/// does not depend on it.
 const CTR: f64 = 2.8;
 const GCM: f64 = 4.5;

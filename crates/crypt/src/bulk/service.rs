@@ -1,7 +1,8 @@
-//! Units of a file as work for the runtime.
+//! The service that runs an operation on units of a file.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use evener_files::unpoisoned;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Shape, Structure, Work};
 
@@ -11,19 +12,19 @@ use super::unit::{UNIT_ROWS, UnitIn, UnitOut};
 /// The structures that files are encrypted and decrypted in.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
-/// Why a file cannot go on, for whoever ran the stream: the stream itself knows only text.
+/// The failure of the first row that failed. A stream keeps only its text.
 #[derive(Clone, Debug, Default)]
 pub struct FirstFailure(Arc<Mutex<Option<(u64, Failure)>>>);
 
 impl FirstFailure {
-    /// The failure of the first row that failed.
+    /// The failure, if there is one.
     pub fn get(&self) -> Option<Failure> {
-        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = unpoisoned(self.0.lock());
         first.map(|(_, failure)| failure)
     }
 
-    fn put(&self, row: u64, failure: Failure) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record(&self, row: u64, failure: Failure) {
+        let mut first = unpoisoned(self.0.lock());
         if first.is_none_or(|(at, _)| row < at) {
             *first = Some((row, failure));
         }
@@ -37,7 +38,7 @@ pub struct Bulk<O> {
 }
 
 impl<O: Operation> Bulk<O> {
-    /// What to do to a file.
+    /// A service that runs `operation`.
     pub fn new(operation: O) -> Bulk<O> {
         Bulk {
             operation,
@@ -45,7 +46,7 @@ impl<O: Operation> Bulk<O> {
         }
     }
 
-    /// Where a failure will be found.
+    /// Where the first failure will be.
     pub fn first_failure(&self) -> FirstFailure {
         self.first_failure.clone()
     }
@@ -104,7 +105,7 @@ impl<O: Operation> Service for Bulk<O> {
         let mut rows = output.rows.write(items);
         let done = self.operation.run(first, read, ends, &mut rows[..written]);
         done.map_err(|failure| {
-            self.first_failure.put(first, failure);
+            self.first_failure.record(first, failure);
             failure.to_string()
         })
     }

@@ -1,4 +1,4 @@
-//! Units to a file or a pipe.
+//! Writing units to a file or a pipe.
 
 use std::io::{self, Write};
 
@@ -8,13 +8,13 @@ use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
 
-/// Writes units. A file appears under its name only if all of it was written: half of one that was encrypted is of no
-/// use, and half of a text may be taken for all of it.
+/// Writes units. A file gets its name only if all of it was written: half of an encrypted file is useless, and half of a
+/// text may be taken for all of it.
 pub struct BulkSink {
     output: OutputFile,
-    /// Written first.
+    /// What is written first.
     header: Vec<u8>,
-    /// Bytes to leave out in front, and to write after them at most.
+    /// Bytes to leave out at the beginning, and the most bytes to write after them.
     skip: u64,
     take: Option<u64>,
     bytes: u64,
@@ -24,7 +24,7 @@ pub struct BulkSink {
 }
 
 impl BulkSink {
-    /// All units, after `header`.
+    /// Writes `header` and all units.
     pub fn new(output: OutputFile, header: Vec<u8>) -> BulkSink {
         BulkSink {
             output,
@@ -37,7 +37,7 @@ impl BulkSink {
         }
     }
 
-    /// Of all units together the `take` bytes after the first `skip`, or all of them after those.
+    /// Writes `take` bytes of all units together after the first `skip` bytes, or all bytes after them.
     pub fn part(output: OutputFile, skip: u64, take: Option<u64>) -> BulkSink {
         BulkSink {
             skip,
@@ -51,12 +51,12 @@ impl BulkSink {
         self.output.name()
     }
 
-    /// Bytes written, as they are.
+    /// Counts the bytes that are written.
     pub fn count(&self) -> ByteCount {
         self.count.clone()
     }
 
-    /// Bytes there will be if the units have `bytes`.
+    /// How many bytes will be written if the units have `bytes`.
     pub fn bytes_of(&self, bytes: u64) -> u64 {
         let all = (self.header.len() as u64 + bytes).saturating_sub(self.skip);
         self.take.map_or(all, |take| take.min(all))
@@ -91,7 +91,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for BulkSink {
         self.skip -= skip;
         self.take = self.take.map(|wanted| wanted - take);
         self.put(&bytes[skip as usize..(skip + take) as usize])?;
-        // A part that begins after the end is missing too, if nothing of it was wanted as well.
+        // A part that begins after the end is missing, even if it is empty.
         let missing = self.skip.saturating_add(self.take.unwrap_or(0));
         if unit.is_last() && missing > 0 {
             return Err(Error::Short {

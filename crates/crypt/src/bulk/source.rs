@@ -1,4 +1,4 @@
-//! Units from a file or a pipe.
+//! Reading units from a file or a pipe.
 
 use evener_files::{Error, FileId, InputFile, Watch};
 use evener_runtime::{Service, Source};
@@ -6,21 +6,21 @@ use evener_runtime::{Service, Source};
 use super::Operation;
 use super::unit::{UNIT_ROWS, UnitIn};
 
-/// The rows of a file, or some of them. The last unit says so, and may be empty.
+/// The rows of a file, or some of them. The last unit is marked, and may be empty.
 pub struct BulkSource {
     input: InputFile,
     watch: Option<Watch>,
-    /// Bytes read before the first unit, and since.
+    /// The next byte to read.
     byte: u64,
     next: u64,
-    /// Bytes still wanted, where not all are, and whether the file ends with them.
+    /// If not all bytes are wanted, how many are left, and whether the file ends with them.
     left: Option<(u64, bool)>,
     units: Option<u64>,
     done: bool,
 }
 
 impl BulkSource {
-    /// The rows of `O` from row `first` on that lie in `input` from where it stands, after `byte` bytes, to its end.
+    /// The rows of `O` from row `first` on, to the end of `input`, of which `byte` bytes have been read.
     pub fn to_end<O: Operation>(input: InputFile, byte: u64, first: u64) -> BulkSource {
         let bytes = input.remaining();
         BulkSource {
@@ -57,12 +57,12 @@ impl BulkSource {
         &self.input.name
     }
 
-    /// The identity of the input, where it is a file.
+    /// The identity of the input, if it is a file.
     pub fn id(&self) -> Option<FileId> {
         self.input.id()
     }
 
-    /// Bytes there will be, where that is known.
+    /// How many bytes there will be, if that is known.
     pub fn bytes(&self) -> Option<u64> {
         match self.left {
             Some((left, _)) => Some(left),
@@ -75,7 +75,7 @@ impl BulkSource {
         self.left.is_none_or(|(_, last)| last)
     }
 
-    /// Units there will be, where that is known.
+    /// How many units there will be, if that is known.
     pub fn count(&self) -> Option<u64> {
         self.units
     }
@@ -102,7 +102,7 @@ impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
         unit.keep(got);
         unit.first = self.next;
         self.next += UNIT_ROWS as u64;
-        // A file that became shorter meanwhile ends where it ends.
+        // A file that became shorter meanwhile ends early.
         let short = got < wanted;
         unit.last = match &mut self.left {
             None => short,

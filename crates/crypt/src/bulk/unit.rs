@@ -6,7 +6,7 @@ use evener_runtime::buffer::{Aligned, Rows, RowsRef};
 
 use super::Operation;
 
-/// Rows of a unit: with rows of 16 KiB a MiB of text.
+/// Rows of a unit: a MiB of text with rows of 16 KiB.
 pub const UNIT_ROWS: usize = 64;
 
 /// A unit as it is read: at most [`UNIT_ROWS`] rows, fewer only at the end of a file.
@@ -30,17 +30,17 @@ impl UnitIn {
         }
     }
 
-    /// What was read.
+    /// The bytes that were read.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// All there is room for; [`UnitIn::keep`] says what of it counts.
+    /// The buffer to read into. [`UnitIn::keep`] sets how many of its bytes the unit has.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// The unit is the first `len` bytes of its room.
+    /// Makes the first `len` bytes of the buffer the unit.
     pub fn keep(&mut self, len: usize) {
         self.len = len.min(self.bytes.len());
     }
@@ -63,7 +63,7 @@ impl UnitOut {
         }
     }
 
-    /// What all jobs of a unit say alike.
+    /// Sets the length. All jobs of a unit set the same.
     pub(crate) fn describe(&self, len: usize, last: bool) {
         self.len.store(len, Ordering::Relaxed);
         self.last.store(last, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl UnitOut {
         self.last.load(Ordering::Relaxed)
     }
 
-    /// The rows; of these [`UnitOut::len`] bytes count.
+    /// The rows, of which the first [`UnitOut::len`] bytes are the unit.
     pub fn bytes(&self) -> RowsRef<'_, u8> {
         self.rows.read()
     }

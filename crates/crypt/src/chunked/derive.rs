@@ -1,4 +1,4 @@
-//! From the key of many files to the key of one.
+//! Deriving the key of a file from the key of many files.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha512;
@@ -9,12 +9,12 @@ use super::scheme::COMMITMENT;
 use super::{HeaderError, SALT, Scheme};
 
 const NONCE: usize = 12;
-/// Bytes of two blocks of SHA-512, as many as the longest derivation takes.
-const ROOM: usize = 128;
+/// Bytes of two blocks of SHA-512, enough for the longest derivation.
+const LENGTH: usize = 128;
 
 /// Key, base nonce and commitment of a file. Wiped after use.
 pub(super) struct Derived {
-    bytes: Zeroizing<[u8; ROOM]>,
+    bytes: Zeroizing<[u8; LENGTH]>,
     key_len: usize,
 }
 
@@ -38,7 +38,7 @@ impl Derived {
     }
 }
 
-/// HKDF-Expand (RFC 5869) with SHA-512, over the format's name, the AEAD's, the salt and the context.
+/// HKDF-Expand (RFC 5869) with SHA-512, over the names of the format and the AEAD, the salt and the context.
 pub(super) fn derive(
     scheme: Scheme,
     key: &[u8],
@@ -51,9 +51,9 @@ pub(super) fn derive(
             wanted: scheme.key_len(),
         });
     }
-    let mut bytes = Zeroizing::new([0; ROOM]);
-    for number in 1..=(ROOM / 64) as u8 {
-        // The crate `hkdf` refuses keys shorter than the hash, which here all are.
+    let mut bytes = Zeroizing::new([0; LENGTH]);
+    for number in 1..=(LENGTH / 64) as u8 {
+        // The crate `hkdf` refuses keys that are shorter than the hash, as all are here.
         let mut mac = Hmac::<Sha512>::new_from_slice(key).expect("HMAC takes keys of any length");
         let done = 64 * usize::from(number - 1);
         mac.update(&bytes[done.saturating_sub(64)..done]);

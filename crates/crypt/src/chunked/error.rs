@@ -1,12 +1,12 @@
-//! Why a sealed file is refused. Every message is one line, to stand after the file's name.
+//! Why a sealed file is refused. Every message is one line that follows the name of the file.
 
 use super::{CHUNK, HEADER, MAX_CHUNKS, SEALED_CHUNK};
 
-/// The file's key cannot be had.
+/// The key of the file cannot be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The key is none of the scheme's.
+    /// The key has a length that the scheme does not take.
     #[error("the key has {got} bytes, the format takes {wanted}")]
     KeyLength {
         /// Bytes of the key.
@@ -22,7 +22,7 @@ pub enum HeaderError {
         /// Bytes there are.
         got: usize,
     },
-    /// The commitment is another key's. Which of the reasons it is cannot be told.
+    /// The commitment does not fit the key. Which of the reasons applies cannot be known.
     #[error(
         "cannot be decrypted: the key (or passphrase) or the context is another than it was encrypted with, \
          or its header is damaged"
@@ -34,7 +34,7 @@ pub enum HeaderError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {
-    /// The chunk is not what was sealed at its place.
+    /// The chunk differs from what was sealed at its place.
     #[error(
         "was altered: chunk {chunk}, from byte {} on, is not what was encrypted there (changed, moved, cut or with \
          bytes added); fetch it again", at(*chunk)
@@ -43,7 +43,7 @@ pub enum ChunkError {
         /// The chunk.
         chunk: u64,
     },
-    /// The file ends where it cannot: before its last chunk, or inside the tag of one.
+    /// The file ends before its last chunk, or inside a tag.
     #[error(
         "was cut: it ends before the end of chunk {chunk}, which begins at byte {}; fetch it again", at(*chunk)
     )]
@@ -59,7 +59,7 @@ pub enum ChunkError {
     },
 }
 
-/// A size or a range that no file has.
+/// A size or a range is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SizeError {
@@ -69,7 +69,7 @@ pub enum SizeError {
         /// Bytes of the file.
         size: u64,
     },
-    /// The file ends before its last chunk, or inside the tag of one.
+    /// The file ends before its last chunk, or inside a tag.
     #[error(
         "has {size} bytes, a size no encrypted file has: it was cut or has bytes added; fetch it again"
     )]
@@ -88,7 +88,7 @@ pub enum SizeError {
         /// The byte after the last wanted.
         to: u64,
     },
-    /// The range reaches beyond the text.
+    /// The range ends after the text.
     #[error("the range {from}-{to} reaches beyond the {plain} bytes there are")]
     Beyond {
         /// First byte wanted.

@@ -2,8 +2,8 @@
 //! <https://c2sp.org/chunked-encryption>.
 //!
 //! A sealed file is a header of [`HEADER`] bytes (salt, commitment to the key) and chunks of [`CHUNK`] bytes of text,
-//! each followed by a tag. The last chunk is shorter than the others, if need be empty, so a file that was cut is not a
-//! file. Any chunk can be sealed and opened by itself, on any thread. [`Sizes`] knows where what lies.
+//! each followed by a tag. The last chunk is shorter than the others and may be empty, so a truncated file is noticed.
+//! Any chunk can be sealed and opened by itself, on any thread. [`Sizes`] computes where chunks lie.
 
 mod derive;
 mod error;
@@ -19,20 +19,20 @@ pub use error::{ChunkError, HeaderError, SizeError};
 pub use scheme::{CHUNK, HEADER, MAX_CHUNKS, SALT, SEALED_CHUNK, Scheme};
 pub use sizes::{Needed, Sizes};
 
-/// The key of one file, derived and ready. It can be used on any number of threads at once.
+/// The key of a file. Any number of threads can use it at once.
 pub struct FileKey {
     gcm: Gcm,
     base_nonce: Zeroizing<[u8; 12]>,
 }
 
 impl FileKey {
-    /// For a new file: its key, and the header to write first.
+    /// The key of a new file, and the header to write first.
     ///
-    /// `salt` must never serve twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data that
-    /// whoever opens the file has to know too.
+    /// `salt` must never be used twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data. It is
+    /// needed to open the file.
     ///
     /// # Errors
-    /// The key is not one of the scheme's.
+    /// The key has a length that the scheme does not take.
     pub fn create(
         scheme: Scheme,
         key: &[u8],
@@ -47,10 +47,10 @@ impl FileKey {
         Ok((FileKey::new(&derived, simd), header))
     }
 
-    /// For a file that begins with `header`.
+    /// The key of a file that begins with `header`.
     ///
     /// # Errors
-    /// Key, context or header are not those of the file.
+    /// The key, the context and the header do not fit each other.
     pub fn open(
         scheme: Scheme,
         key: &[u8],
@@ -81,15 +81,14 @@ impl FileKey {
 
     /// Seals chunks from number `first` on: `plain` into `sealed`.
     ///
-    /// Whole chunks are sealed as long as there are any. With `last` the file ends here, so what is left over, fewer
-    /// than [`CHUNK`] bytes or none, is its last chunk; without, nothing may be left over. A chunk must not be sealed
-    /// twice with different text.
+    /// Whole chunks are sealed first. With `last` the file ends here, and the rest, fewer than [`CHUNK`] bytes or none, is
+    /// its last chunk. Without `last` there must be no rest. A chunk must not be sealed twice with different text.
     ///
     /// # Errors
     /// There would be more than [`MAX_CHUNKS`].
     ///
     /// # Panics
-    /// Text is left over that is not the last, or `sealed` is not of [`sealed_len`] bytes.
+    /// There is a rest without `last`, or `sealed` does not have [`sealed_len`] bytes.
     pub fn seal(
         &self,
         first: u64,
@@ -114,14 +113,14 @@ impl FileKey {
 
     /// Opens chunks from number `first` on: `sealed` into `plain`.
     ///
-    /// With `last` the file ends here, so the last of them has to be a short one; without, all have to be whole. On
-    /// failure `plain` holds the text of the chunks before the one that failed, and zeros.
+    /// With `last` the file ends here, so the last chunk has to be a short one. Without `last` all have to be whole. On
+    /// failure `plain` has the text of the chunks before the one that failed, and then zeros.
     ///
     /// # Errors
-    /// A chunk is not what was sealed at its place, or the last of the file is missing.
+    /// A chunk differs from what was sealed at its place, or the last chunk of the file is missing.
     ///
     /// # Panics
-    /// `sealed` holds half a chunk that is not the last, or `plain` is not of the length of the text, [`plain_len`].
+    /// There is a part of a chunk without `last`, or `plain` does not have [`plain_len`] bytes.
     pub fn open_chunks(
         &self,
         first: u64,
@@ -174,13 +173,13 @@ impl std::fmt::Debug for FileKey {
     }
 }
 
-/// Bytes that `plain` bytes of text take when sealed as whole chunks and, with `last`, a short one.
+/// How many bytes `plain` bytes of text take when they are sealed as whole chunks and, with `last`, a short one.
 pub fn sealed_len(plain: usize, last: bool) -> usize {
     let chunks = plain / CHUNK + usize::from(last);
     plain + chunks * TAG
 }
 
-/// Bytes of text in `sealed` bytes of chunks; what is too short to be a chunk holds none.
+/// How many bytes of text `sealed` bytes of chunks have. A rest that is too short for a chunk has none.
 pub fn plain_len(sealed: usize) -> usize {
     sealed / SEALED_CHUNK * CHUNK + (sealed % SEALED_CHUNK).saturating_sub(TAG)
 }

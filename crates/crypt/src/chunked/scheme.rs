@@ -4,7 +4,7 @@ use crate::gcm::TAG;
 
 /// Bytes of text in every chunk but the last.
 pub const CHUNK: usize = 16 << 10;
-/// Bytes of such a chunk in a sealed file.
+/// Bytes of such a chunk when it is sealed.
 pub const SEALED_CHUNK: usize = CHUNK + TAG;
 /// Bytes of the salt.
 pub const SALT: usize = 24;
@@ -12,7 +12,7 @@ pub const SALT: usize = 24;
 pub(super) const COMMITMENT: usize = 32;
 /// Bytes before the first chunk: salt and commitment.
 pub const HEADER: usize = SALT + COMMITMENT;
-/// Chunks a file can have.
+/// The most chunks of a file.
 pub const MAX_CHUNKS: u64 = 1 << 38;
 
 /// An instantiation of the format.
@@ -33,7 +33,7 @@ impl Scheme {
         }
     }
 
-    /// The AEAD's name in IANA's registry, which goes into the derivation of keys.
+    /// The name of the AEAD in IANA's registry, from which keys are derived.
     pub(super) fn aead(self) -> &'static str {
         match self {
             Scheme::Cobblestone128 => "AEAD_AES_128_GCM",

@@ -1,37 +1,36 @@
-//! Where what lies in a sealed file.
+//! Where chunks lie in a sealed file.
 
 use std::ops::Range;
 
 use super::{CHUNK, HEADER, MAX_CHUNKS, SEALED_CHUNK, SizeError};
 use crate::gcm::TAG;
 
-/// The sizes of a file: which chunks it has, and where. Bytes and chunks are counted from 0.
+/// The sizes of a file: how many chunks it has, and where they lie. Bytes and chunks are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     plain: u64,
 }
 
-/// What a range of text needs.
+/// The chunks that are needed for a range of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// Chunks to open, at least one.
+    /// The chunks to open, at least one.
     pub chunks: Range<u64>,
     /// Where they lie in the sealed file, in bytes.
     pub sealed: Range<u64>,
-    /// Whether the last chunk of the file is among them. If not, that the file is whole is not known: of a file cut
-    /// elsewhere the range is right nevertheless.
+    /// Whether the last chunk of the file is among them. If not, the file may be truncated after the range.
     pub last: bool,
-    /// Bytes of text in front of the range in the first of these chunks.
+    /// Bytes of text before the range in the first of these chunks.
     pub skip: usize,
     /// Bytes of the range.
     pub take: u64,
 }
 
 impl Sizes {
-    /// Those of a file with `plain` bytes of text.
+    /// The sizes of a file with `plain` bytes of text.
     ///
     /// # Errors
-    /// The format does not hold so much.
+    /// The format does not allow this number.
     pub fn of_plain(plain: u64) -> Result<Sizes, SizeError> {
         match plain < MAX_CHUNKS * CHUNK as u64 {
             true => Ok(Sizes { plain }),
@@ -39,7 +38,7 @@ impl Sizes {
         }
     }
 
-    /// Those of a sealed file of `size` bytes.
+    /// The sizes of a sealed file of `size` bytes.
     ///
     /// # Errors
     /// No file has this size.
@@ -82,11 +81,11 @@ impl Sizes {
         from..self.sealed().min(from + SEALED_CHUNK as u64)
     }
 
-    /// What the text from byte `from` up to but without byte `to` needs. An empty range needs a chunk, too: opening it
+    /// The chunks that are needed for the text from byte `from` to before byte `to`. An empty range needs one too, which
     /// shows whether the key fits.
     ///
     /// # Errors
-    /// The range is none, or not all of it is text.
+    /// The range ends before it begins, or after the text.
     pub fn needed(self, from: u64, to: u64) -> Result<Needed, SizeError> {
         if from > to {
             return Err(SizeError::Backward { from, to });

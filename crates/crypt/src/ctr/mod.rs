@@ -9,8 +9,8 @@ use crate::variant::Variant;
 
 /// A key stream: AES-128, 192 or 256 in counter mode with a big-endian counter of 128 bits (NIST SP 800-38A).
 ///
-/// Any part of a stream can be computed without the rest, on any number of threads at once. It keeps text secret only
-/// if no two streams share key and counters, and it protects nothing from being changed.
+/// Any part of a stream can be computed without the rest, on any number of threads at once. Text is secret only if no two
+/// streams share key and counters. Changes of the text are not detected.
 pub struct Ctr {
     engine: Engine,
     iv: u128,
@@ -22,11 +22,11 @@ enum Engine {
     Portable(portable::Portable),
 }
 
-/// A key or an initial counter of the wrong length.
+/// A key or an initial counter has the wrong length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The key is not that of AES.
+    /// The key has no length of AES.
     #[error("the key has {0} bytes; AES-128, AES-192 and AES-256 take 16, 24 and 32")]
     Key(usize),
     /// The initial counter is not a block.
@@ -38,7 +38,7 @@ impl Ctr {
     /// The stream of `key` (16, 24 or 32 bytes) that begins with counter `iv` (16 bytes), at SIMD level `simd`.
     ///
     /// # Errors
-    /// One of them has another length.
+    /// A length is wrong.
     pub fn new(key: &[u8], iv: &[u8], simd: Simd) -> Result<Self, Error> {
         if !matches!(key.len(), 16 | 24 | 32) {
             return Err(Error::Key(key.len()));
@@ -50,7 +50,7 @@ impl Ctr {
         })
     }
 
-    /// How it is computed.
+    /// The way in which it is computed.
     pub fn variant(&self) -> Variant {
         match &self.engine {
             #[cfg(target_arch = "x86_64")]
@@ -98,7 +98,7 @@ impl Ctr {
         self.part(parts.last, 0, tail);
     }
 
-    /// Adds the stream of block `counter` from its byte `skip` on to less than a block.
+    /// Adds the stream of block `counter`, from its byte `skip` on, to a part of a block.
     fn part(&self, counter: u128, skip: usize, buf: &mut [u8]) {
         if buf.is_empty() {
             return;
@@ -133,7 +133,7 @@ impl Engine {
     }
 }
 
-/// A buffer cut where blocks of the stream begin.
+/// The parts of a buffer before, in and after whole blocks of the stream.
 struct Parts {
     /// Counter of the block the buffer begins in.
     first: u128,

@@ -3,7 +3,7 @@
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use zeroize::Zeroize;
 
-/// Blocks encrypted in one call: enough for every backend of the crate to use all it has.
+/// Blocks that are encrypted in one call, enough for the parallelism of every backend of the crate.
 const RUN: usize = 32;
 
 /// A key of one of the three lengths. The crate wipes it.

@@ -9,9 +9,10 @@ use crate::variant::Variant;
 /// Bytes of a tag.
 pub const TAG: usize = 16;
 
-/// A key for AES-128-GCM or AES-256-GCM. It can be used on any number of threads at once.
+/// A key for AES-128-GCM or AES-256-GCM. Any number of threads can use it at once.
 ///
-/// Two messages under one key and nonce give both away, so this stays inside the crate's formats, which derive both.
+/// Two messages with the same key and nonce reveal each other. So only the formats of this crate use it, which derive
+/// both.
 pub struct Gcm(Engine);
 
 enum Engine {
@@ -20,7 +21,7 @@ enum Engine {
     Portable(portable::Portable),
 }
 
-/// The message is not what was sealed under this key, nonce and associated data.
+/// The message was not sealed with this key, nonce and associated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tag does not fit the message")]
 pub struct AuthenticationError;
@@ -40,7 +41,7 @@ impl Gcm {
         Gcm(Engine::Portable(portable::Portable::new(key)))
     }
 
-    /// How it is computed.
+    /// The way in which it is computed.
     pub fn variant(&self) -> Variant {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -67,7 +68,7 @@ impl Gcm {
     /// Decrypts `sealed` into `plain`, which is shorter by [`TAG`].
     ///
     /// # Errors
-    /// It is not what was sealed; then `plain` holds zeros.
+    /// The message was altered. Then `plain` is zero.
     ///
     /// # Panics
     /// `plain` has another length, or more than 2^32 - 2 blocks.

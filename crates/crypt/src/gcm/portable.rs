@@ -20,7 +20,7 @@ impl Portable {
         }
     }
 
-    /// Encrypts `plain` into `text`, of the same length. The tag.
+    /// Encrypts `plain` into `text`, of the same length, and returns the tag.
     pub(super) fn seal(
         &self,
         nonce: &[u8; 12],
@@ -37,7 +37,7 @@ impl Portable {
         tag.expect(FITS).into()
     }
 
-    /// Decrypts `text` into `plain`, of the same length. Whether it is genuine; if not, `plain` holds anything.
+    /// Decrypts `text` into `plain`, of the same length. Returns whether it is genuine; if not, `plain` is undefined.
     pub(super) fn open(
         &self,
         nonce: &[u8; 12],

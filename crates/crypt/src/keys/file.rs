@@ -12,17 +12,17 @@ use zeroize::Zeroizing;
 use super::{Key, secret_line};
 
 const DIGITS: usize = 64;
-/// Bytes read at most: digits, a line end, and more than enough to see that there is more.
-const READ: usize = 4 * DIGITS;
+/// The most bytes to read: digits, the end of the line, and some to notice that more follows.
+const MAX_READ: usize = 4 * DIGITS;
 
-/// What a key or a passphrase without data behind it is told.
-pub(crate) const ALONE: &str = "ends within its first line, so no data follow the key or passphrase; give that line an end, and the data after it";
+/// The message where no data follow the key or passphrase.
+pub(crate) const NO_DATA: &str = "ends within its first line, so no data follow the key or passphrase; give that line an end, and the data after it";
 
-/// Text that is no key. No message repeats any of it, since it may be most of a key.
+/// The text is no key. No message repeats any of it, since it may be most of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// The line has not as many characters as a key.
+    /// The line does not have the length of a key.
     #[error("a key is one line of {DIGITS} hexadecimal digits, this line has {0}")]
     Length(usize),
     /// A character is no hexadecimal digit.
@@ -33,7 +33,7 @@ pub enum ParseError {
     Lines,
 }
 
-/// A key file that cannot be used or made. Every message is one line, to stand after the file's name.
+/// A key file cannot be used or created. Every message is one line that follows the name of the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
@@ -43,10 +43,10 @@ pub enum KeyFileError {
     /// It holds no key.
     #[error("is no key file: {0}")]
     Parse(#[from] ParseError),
-    /// It is where the data should follow, and they do not.
-    #[error("{ALONE}")]
+    /// The data should follow it, but do not.
+    #[error("{NO_DATA}")]
     Alone,
-    /// There is a file of this name, which may be the only key to something.
+    /// A file of this name exists, and may be the only key to something.
     #[error(
         "exists already and is not overwritten: it may be the only key to something; choose another name"
     )]
@@ -56,7 +56,7 @@ pub enum KeyFileError {
     Write(io::Error),
 }
 
-/// Others than its owner may read or change a file with a key or a passphrase. A reason for a warning.
+/// Users other than the owner may read or change a file with a key or a passphrase. This is a reason for a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposed {
     /// The permission bits, as `chmod` takes them.
@@ -64,7 +64,7 @@ pub struct Exposed {
 }
 
 impl Exposed {
-    /// Whether a regular file is.
+    /// Checks the permissions of a regular file.
     pub fn of(metadata: &fs::Metadata) -> Option<Exposed> {
         let mode = metadata.mode() & 0o777;
         (metadata.is_file() && mode & 0o077 != 0).then_some(Exposed { mode })
@@ -82,10 +82,10 @@ impl fmt::Display for Exposed {
 }
 
 impl Key {
-    /// The key that `text` spells: 64 hexadecimal digits in either case, then at most the end of the line.
+    /// Reads a key from text: 64 hexadecimal digits in either case, then at most the end of the line.
     ///
     /// # Errors
-    /// It spells none.
+    /// The text is no key.
     pub fn parse(text: &[u8]) -> Result<Key, ParseError> {
         let end = text.iter().position(|&c| c == b'\n').unwrap_or(text.len());
         let (line, rest) = text.split_at(end);
@@ -104,9 +104,9 @@ impl Key {
         Ok(key)
     }
 
-    /// The key as a key file has it, its line end included. Wiped when dropped.
+    /// The line of a key file, with its end. It is wiped when it is dropped.
     pub fn to_line(&self) -> Zeroizing<Vec<u8>> {
-        // Room for all from the start: a vector that grows leaves copies behind.
+        // The full capacity is reserved first, since a vector that grows leaves copies in memory.
         let mut line = Zeroizing::new(Vec::with_capacity(DIGITS + 1));
         for byte in self.0 {
             line.extend(
@@ -118,33 +118,33 @@ impl Key {
     }
 }
 
-/// The key that is all of a file.
+/// Reads a file that contains a key and nothing else.
 ///
 /// # Errors
-/// It cannot be read, or holds something else.
+/// It cannot be read, or contains something else.
 pub fn read_all(file: &File) -> Result<Key, KeyFileError> {
-    let mut text = Zeroizing::new(Vec::with_capacity(READ));
-    let mut part = file.take(READ as u64 - 1);
+    let mut text = Zeroizing::new(Vec::with_capacity(MAX_READ));
+    let mut part = file.take(MAX_READ as u64 - 1);
     part.read_to_end(&mut text).map_err(KeyFileError::Read)?;
     Ok(Key::parse(&text)?)
 }
 
-/// The key that is the next line of a file, of which no byte behind that line is read.
+/// Reads a key from the next line of a file. No byte behind the line is read.
 ///
 /// # Errors
-/// It cannot be read, the line is no key, or there is nothing behind it.
+/// It cannot be read, the line is no key, or no data follow.
 pub fn read_line(file: &File) -> Result<Key, KeyFileError> {
-    let (line, ended) = secret_line(file, READ).map_err(KeyFileError::Read)?;
+    let (line, ended) = secret_line(file, MAX_READ).map_err(KeyFileError::Read)?;
     match Key::parse(&line)? {
         key if ended => Ok(key),
         _ => Err(KeyFileError::Alone),
     }
 }
 
-/// Writes `key` to a new file at `path` that only its owner may read and write, and waits until it is on the disk.
+/// Writes `key` to a new file that only its owner may read and write, and waits until it is on the disk.
 ///
 /// # Errors
-/// There is a file already, or it cannot be written; then none is left behind.
+/// The file exists already, or cannot be written. Then no new file is left.
 pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
     if path.symlink_metadata().is_ok() {
         return Err(KeyFileError::Exists);

@@ -1,4 +1,4 @@
-//! Bytes as people write them.
+//! Bytes in hexadecimal.
 
 use std::str::FromStr;
 
@@ -8,13 +8,13 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct Hex(Zeroizing<Vec<u8>>);
 
-/// Text that is not hexadecimal. The message repeats none of it.
+/// The text is not hexadecimal. The message repeats none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HexError {
     /// A character is no digit.
     #[error("character {0} is no hexadecimal digit")]
     Digit(usize),
-    /// Half a byte is left over.
+    /// The number of digits is odd.
     #[error("there are {0} hexadecimal digits, an odd number")]
     Odd(usize),
 }

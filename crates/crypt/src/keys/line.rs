@@ -1,17 +1,17 @@
-//! Lines that nothing of may stay behind.
+//! Reading secret lines.
 
 use std::fs::File;
 use std::io::{self, Read};
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// A line without its end, and whether it had one; at most `most` bytes. Nothing behind it is read, which takes a system
-/// call for each byte.
+/// Reads a line of at most `most` bytes: the line without its end, and whether it had one. Nothing behind the line is
+/// read, which takes a system call for each byte.
 ///
 /// # Errors
 /// The system cannot read on.
 pub fn secret_line(mut file: &File, most: usize) -> io::Result<(Zeroizing<Vec<u8>>, bool)> {
-    // Room for all from the start: a vector that grows leaves copies behind.
+    // The full capacity is reserved first, since a vector that grows leaves copies in memory.
     let mut line = Zeroizing::new(Vec::with_capacity(most));
     let mut byte = [0];
     let ended = loop {

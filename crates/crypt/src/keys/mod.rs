@@ -1,6 +1,6 @@
-//! Keys: random ones, files of them, and keys made from passphrases.
+//! Keys: random ones, key files, and keys derived from passphrases.
 //!
-//! All of them are wiped from memory when they are dropped, and none is ever printed.
+//! Keys are wiped from memory when they are dropped, and never printed.
 
 mod file;
 mod hex;
@@ -9,7 +9,7 @@ mod passphrase;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-pub(crate) use file::ALONE;
+pub(crate) use file::NO_DATA;
 pub use file::{Exposed, KeyFileError, ParseError, read_all, read_line, write_new};
 pub use hex::{Hex, HexError};
 pub use line::secret_line;

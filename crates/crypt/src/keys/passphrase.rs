@@ -1,6 +1,6 @@
 //! Keys from passphrases, by Argon2id (RFC 9106).
 //!
-//! The header in front of a file says how its key was made:
+//! The header of a file says how its key was derived:
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -11,8 +11,8 @@
 //! | 16 to 19 | lanes |
 //! | 20 to 35 | salt |
 //!
-//! Version 1 means Argon2id 1.3 and Cobblestone-256, whose context begins with these 36 bytes, so nobody can change one
-//! of them without being noticed.
+//! Version 1 means Argon2id 1.3 and Cobblestone-256, whose context begins with these 36 bytes, so that any change of them
+//! is noticed.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use zeroize::Zeroize;
@@ -25,14 +25,14 @@ const MAGIC: &[u8; 7] = b"evener~";
 const VERSION: u8 = 1;
 const SALT: usize = 16;
 
-/// What deriving a key costs, and a guess at the passphrase with it.
+/// The cost of deriving a key, which is also the cost of each guess at the passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Memory in KiB.
     pub memory: u32,
     /// Passes over the memory.
     pub passes: u32,
-    /// Parts of the memory that could be worked on at once.
+    /// Parts of the memory that could be computed in parallel.
     pub lanes: u32,
 }
 
@@ -43,11 +43,11 @@ impl Cost {
         passes: 3,
         lanes: 4,
     };
-    /// Memory at most, in KiB: a file must not be able to take all of a machine's.
+    /// The most memory, in KiB: a file must not be able to exhaust a machine.
     pub const MAX_MEMORY: u32 = 1 << 20;
-    /// Memory times passes at most, in KiB: some ten seconds.
+    /// The most memory times passes, in KiB: about ten seconds.
     pub const MAX_WORK: u64 = 8 << 20;
-    /// Lanes at most.
+    /// The most lanes.
     pub const MAX_LANES: u32 = 64;
 
     fn check(self) -> Result<Params, PassphraseError> {
@@ -62,14 +62,14 @@ impl Cost {
     }
 }
 
-/// How the key of a file was made from a passphrase.
+/// How the key of a file is derived from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassphraseHeader {
     cost: Cost,
     salt: [u8; SALT],
 }
 
-/// A passphrase or a header that gives no key. Every message is one line.
+/// A passphrase or a header gives no key. Every message is one line.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassphraseError {
@@ -100,7 +100,7 @@ pub enum PassphraseError {
     /// The passphrase has no characters.
     #[error("the passphrase is empty")]
     Empty,
-    /// The passphrase is longer than whoever reads it takes, or has 4 GiB or more.
+    /// The passphrase is longer than a reader of it accepts, or has 4 GiB or more.
     #[error("the passphrase is too long")]
     TooLong,
     /// The passphrase has a byte that is no text.
@@ -115,7 +115,7 @@ pub enum PassphraseError {
 }
 
 impl PassphraseHeader {
-    /// For a new file.
+    /// A header for a new file.
     ///
     /// # Errors
     /// The cost is out of bounds, or the system has no randomness.
@@ -126,10 +126,10 @@ impl PassphraseHeader {
         Ok(PassphraseHeader { cost, salt })
     }
 
-    /// The header that a file beginning with `bytes` has.
+    /// The header of a file that begins with `bytes`.
     ///
     /// # Errors
-    /// It has none, one of another version, or one that asks for too much.
+    /// It has none, or one of another version or with an invalid cost.
     pub fn parse(bytes: &[u8]) -> Result<Self, PassphraseError> {
         let header = bytes.first_chunk::<HEADER>();
         if !bytes.starts_with(MAGIC) {
@@ -155,7 +155,7 @@ impl PassphraseHeader {
         Ok(PassphraseHeader { cost, salt })
     }
 
-    /// The header as it stands in front of a file.
+    /// The bytes of the header.
     pub fn to_bytes(&self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[..7].copy_from_slice(MAGIC);
@@ -167,17 +167,17 @@ impl PassphraseHeader {
         bytes
     }
 
-    /// What making the key costs.
+    /// The cost of deriving the key.
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The context of the chunks that follow: the header, then `user`'s.
+    /// The context of the chunks that follow: the header and then `user`.
     pub fn context(&self, user: &[u8]) -> Vec<u8> {
         [&self.to_bytes(), user].concat()
     }
 
-    /// The key that `passphrase` gives. It takes the time and the memory that [`PassphraseHeader::cost`] says.
+    /// Derives the key from `passphrase`, at the [cost](PassphraseHeader::cost) in the header.
     ///
     /// # Errors
     /// The passphrase cannot be used, or there is not enough memory.

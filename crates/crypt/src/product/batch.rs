@@ -1,4 +1,4 @@
-//! ProductService of blocks as they are read, and the chains in them.
+//! Batches of blocks as they are read, and the chains in them.
 
 use std::sync::Arc;
 
@@ -9,26 +9,25 @@ use super::Block;
 use super::codebook::{Codebook, MAX_STREAMS, UNIT};
 use crate::bulk::{Bulk, BulkSource, UnitIn};
 
-/// Chains of a file: how many streams lie in it, interleaved block by block.
+/// The chains of a file: how many streams it has, interleaved block by block.
 ///
-/// Block i of the file belongs to stream i mod S. Each stream is one chain from the beginning of the file to its end: a
-/// block is mixed (XOR) with the encrypted block before it in its stream, S blocks before it in the file, and then
-/// encrypted by the whole product cipher. The first block of stream s is mixed with the encryption of the number s, as
-/// 64 bits with the first byte the most significant. So a file keeps its length, and has no header: whoever decrypts it
-/// has to know S.
+/// Block i of the file belongs to stream i mod S. Each stream is one chain: a block is combined (XOR) with the encrypted
+/// block before it in its stream, S blocks before it in the file, and then encrypted by the whole product cipher. The
+/// first block of stream s is combined with the encryption of the number s, as 64 bits in big-endian order. So a file
+/// keeps its length and has no header, and S has to be known to decrypt it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain(usize);
 
-/// A number of streams that a file cannot have.
+/// A file cannot have this number of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} streams in a chain; choose a power of two from 1 to {MAX_STREAMS}")]
 pub struct ChainError(pub usize);
 
 impl Chain {
-    /// So many streams, a power of two, so that every unit has the same number of blocks of each.
+    /// `streams` has to be a power of two, so that every unit has the same number of blocks of each stream.
     ///
     /// # Errors
-    /// It is none, or more than [`MAX_STREAMS`].
+    /// It is no power of two, or more than [`MAX_STREAMS`].
     pub fn new(streams: usize) -> Result<Chain, ChainError> {
         match streams.is_power_of_two() && streams <= MAX_STREAMS {
             true => Ok(Chain(streams)),
@@ -41,7 +40,7 @@ impl Chain {
         self.0
     }
 
-    /// What the first block of each stream is mixed with.
+    /// What the first block of each stream is combined with.
     pub(super) fn first(self, codebook: &Codebook) -> Vec<Block> {
         let mut blocks: Vec<Block> = (0..self.0 as u64).map(u64::to_be_bytes).collect();
         codebook.encrypt(&mut blocks);
@@ -52,13 +51,13 @@ impl Chain {
 /// A unit as it is read.
 pub struct Batch {
     pub(super) unit: UnitIn,
-    /// The encrypted blocks before its first one, where a chained file is decrypted.
+    /// The encrypted blocks before its first one, if a chained file is decrypted.
     pub(super) before: Vec<Block>,
-    /// Streams of the chained file that it is a part of; otherwise none.
+    /// Streams of the chained file that it is a part of, otherwise 0.
     pub(super) streams: usize,
 }
 
-/// An input that does not consist of whole blocks.
+/// The input does not consist of whole blocks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {bytes} bytes, which is no multiple of 8; pad it to whole blocks")]
 pub struct LengthError {
@@ -69,7 +68,7 @@ pub struct LengthError {
 }
 
 impl LengthError {
-    /// Whether so many bytes are whole blocks.
+    /// Checks that this number of bytes is whole blocks.
     pub(super) fn check(name: &str, bytes: u64) -> Result<(), LengthError> {
         match bytes % size_of::<Block>() as u64 {
             0 => Ok(()),
@@ -92,11 +91,11 @@ pub enum ReadError {
     Length(#[from] LengthError),
 }
 
-/// ProductService of a file or a pipe.
+/// Batches of a file or a pipe.
 pub struct BatchSource {
     bytes: BulkSource,
     read: u64,
-    /// The last encrypted block of each stream so far, where a chained file is decrypted.
+    /// The last encrypted block of each stream so far, if a chained file is decrypted.
     last: Vec<Block>,
     streams: usize,
 }
@@ -151,7 +150,7 @@ impl<S: Service<Input = Batch>> Source<S> for BatchSource {
     }
 }
 
-/// ProductService of blocks that lie in memory, each block by itself. A service that chains refuses them.
+/// Batches of blocks in memory, each block by itself. A service that chains refuses them.
 pub struct BlockSource {
     blocks: Arc<[Block]>,
     unit: usize,
@@ -159,7 +158,7 @@ pub struct BlockSource {
 }
 
 impl BlockSource {
-    /// All of `blocks`, `unit` to a batch, of at most what a file's batches have: 2048.
+    /// All of `blocks`, `unit` of them to a batch, but at most 2048.
     pub fn new(blocks: Arc<[Block]>, unit: usize) -> BlockSource {
         BlockSource {
             blocks,

@@ -1,29 +1,28 @@
 //! Cipher block chaining over the whole product cipher.
 //!
-//! A block of a chain needs the encrypted block before it, so a single chain is encrypted one block after the other.
-//! Independent chains go side by side, one in each lane. Decrypting needs encrypted blocks only, all of which are
-//! there.
+//! A block of a chain needs the encrypted block before it, so a chain is encrypted one block after the other. Independent
+//! chains are encrypted at once, one in each lane. Decrypting needs only encrypted blocks, all of which are known.
 
 use evener_runtime::Simd;
 
 use super::{Block, PASSES, Product};
 
-/// A chain, or the part of one that is at hand.
+/// A chain or a part of one.
 #[derive(Debug)]
 pub struct Stream<'a> {
-    /// The encrypted block before the first one, the initialization vector at the beginning of a chain. Afterwards the
-    /// last encrypted block, with which the chain goes on.
+    /// The encrypted block before the first one; the initialization vector at the beginning of a chain. Afterwards it is
+    /// the last encrypted block, with which the chain goes on.
     pub previous: Block,
     /// The blocks, encrypted or decrypted in place.
     pub blocks: &'a mut [Block],
 }
 
-/// Streams that go side by side, and blocks that are decrypted at once.
+/// Streams that are encrypted at once, and blocks that are decrypted at once.
 const ROW: usize = 256;
 
 impl Product {
-    /// Encrypts every stream, a block of each at a time. Fastest with a register's number of streams of one length, 32
-    /// or 64, or a multiple of that up to 256.
+    /// Encrypts every stream, a block of each at a time. It is fastest with as many streams of one length as a register has
+    /// bytes, 32 or 64, or a multiple of that up to 256.
     pub fn encrypt_chained(&self, simd: Simd, streams: &mut [Stream<'_>]) {
         let mut row = [[0; 8]; ROW];
         for streams in streams.chunks_mut(ROW) {

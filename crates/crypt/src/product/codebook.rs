@@ -8,16 +8,15 @@ use super::types::{Block, Direction, KEY_BYTES};
 use super::{Cipher, PASSES, Product, passes};
 use crate::bulk::{Failure, Operation, UNIT_ROWS};
 
-/// Blocks of a row, the least that is worth a job: half a register of the widest kernels.
+/// Blocks of a row, the smallest part that is worth a job: half a register of the widest kernels.
 pub(super) const ROW: usize = 32;
-/// Blocks of a unit: 16 KiB, which stay in the nearest cache on their way through a stage, and a whole number of the
-/// sets of 256 that kernels like best.
+/// Blocks of a unit: 16 KiB, which fit the nearest cache, and a multiple of 256 blocks, with which kernels are fastest.
 pub(super) const UNIT: usize = UNIT_ROWS * ROW;
 
-/// Streams of a chained file: at most one for each block of a unit.
+/// The most streams of a chained file: one for each block of a unit.
 pub const MAX_STREAMS: usize = UNIT;
 
-/// Nanoseconds that a pass takes for a block on a Zen 4: what predictions begin with, and only that.
+/// Nanoseconds that a pass takes for a block on a Zen 4. They are used for the first predictions only.
 const fn nanoseconds(simd: Simd, cipher: Cipher) -> f64 {
     match (simd, cipher) {
         (Simd::Avx512, Cipher::Idea) => 2.3,
@@ -32,7 +31,7 @@ const fn nanoseconds(simd: Simd, cipher: Cipher) -> f64 {
     }
 }
 
-/// Operations on an element that the same processor does in a nanosecond, where they are vectorised.
+/// Vectorised operations that the same processor does in a nanosecond.
 const OPS_PER_NANOSECOND: f64 = 40.0;
 
 /// All passes over blocks, each block by itself.
@@ -43,7 +42,7 @@ pub struct Codebook {
 }
 
 impl Codebook {
-    /// Under a key, with the instructions that `simd` allows.
+    /// All passes with a key, with the instructions that `simd` allows.
     pub fn new(key: &[u8; KEY_BYTES], direction: Direction, simd: Simd) -> Codebook {
         Codebook {
             product: Product::new(key),
@@ -52,7 +51,7 @@ impl Codebook {
         }
     }
 
-    /// Runs some steps. Step i is pass i, or the i-th from the end where it is decrypted.
+    /// Runs a range of steps. Step i is pass i when encrypting, and the i-th pass from the end when decrypting.
     pub(super) fn steps(&self, steps: Range<u32>, blocks: &mut [Block]) {
         let (begin, end) = (steps.start as usize, steps.end as usize);
         let (product, simd) = (&self.product, self.simd);
@@ -78,7 +77,7 @@ impl Codebook {
             .map(|cipher| nanoseconds(self.simd, cipher))
     }
 
-    /// What steps cost beside one another.
+    /// The relative costs of steps.
     pub(super) fn costs(&self) -> Vec<f64> {
         let mut costs: Vec<f64> = self.passes().collect();
         if self.direction == Direction::Decrypt {

@@ -24,15 +24,15 @@ impl Schedule {
     /// Expands a key.
     pub fn new(key: &[u8; 16]) -> Self {
         let mut encrypt = [0; SUBKEYS];
-        // Eight words of the key, then eight of the key turned left by 25 bits, and so on.
-        let mut turned = u128::from_be_bytes(*key);
+        // Eight words of the key, then eight of the key rotated left by 25 bits, and so on.
+        let mut rotated = u128::from_be_bytes(*key);
         for eight in encrypt.chunks_mut(8) {
             for (at, subkey) in eight.iter_mut().enumerate() {
-                *subkey = (turned >> (112 - 16 * at)) as u16;
+                *subkey = (rotated >> (112 - 16 * at)) as u16;
             }
-            turned = turned.rotate_left(25);
+            rotated = rotated.rotate_left(25);
         }
-        turned.zeroize();
+        rotated.zeroize();
         Schedule {
             decrypt: inverse(&encrypt),
             encrypt,
@@ -90,8 +90,8 @@ fn pass(k: &[u16; SUBKEYS], block: Block) -> Block {
     block
 }
 
-/// Subkeys that decrypt: the rounds backward, each subkey's inverse. Within the middle rounds the words that are added
-/// to lie crossed.
+/// Subkeys that decrypt: the inverses of the subkeys, in the reverse order of rounds. In the middle rounds the two words to
+/// which subkeys are added are exchanged.
 fn inverse(k: &[u16; SUBKEYS]) -> [u16; SUBKEYS] {
     let mut out = [0; SUBKEYS];
     for round in 0..9 {

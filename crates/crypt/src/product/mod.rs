@@ -1,22 +1,22 @@
 //! The product cipher: IDEA twenty times, Skipjack twenty-four times, Raiden twenty times, on blocks of 64 bits.
 //!
-//! **A workload, not protection.** Three old ciphers that all take the same 128-bit key, in codebook or chained mode,
-//! with tables read at secret places. It is here because its 64 passes can be cut anywhere into the stages of a
-//! pipeline, as in the work by Nawinne and others that it is taken from. To protect something, encrypt it with
-//! AES-GCM.
+//! **A workload, not protection.** Three old ciphers take the same 128-bit key, in codebook or chained mode, and read
+//! tables at secret indices. The cipher is here because its 64 passes can be divided anywhere into the stages of a
+//! pipeline, as in the work by Nawinne and others that it is taken from. To protect something, encrypt it with AES-GCM.
 //!
-//! A pass is one whole encryption of a block by one of the ciphers. All passes of a cipher use the same subkeys;
-//! Skipjack takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that
-//! stages which together run all 64 in order give what one call gives.
+//! A pass is a whole encryption of a block by one of the ciphers. All passes of a cipher use the same subkeys. Skipjack
+//! takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that stages which
+//! together run all 64 in order give the result of one call.
 //!
 //! | file | what it is for |
 //! | --- | --- |
 //! | `idea.rs`, `skipjack.rs`, `raiden.rs` | the ciphers, one block after the other |
 //! | `kernels/` | the same for many blocks at once |
 //! | `chain.rs` | chains in memory |
+//! | `codebook.rs` | all passes over blocks, each block by itself |
 //! | `batch.rs` | batches of a file, and how chains lie in it |
 //! | `service.rs` | how a batch is divided, and run in stages |
-//! | `session.rs` | files and pipes: what a command line asks for |
+//! | `session.rs` | files and pipes, as `evener product` encrypts them |
 
 mod batch;
 mod chain;
@@ -89,7 +89,7 @@ pub const fn passes() -> [Cipher; PASSES] {
     passes
 }
 
-/// The product cipher under one key. Subkeys are wiped when it is dropped; the caller's key is the caller's to wipe.
+/// The product cipher with a key. Subkeys are wiped when it is dropped. The caller has to wipe the key.
 pub struct Product {
     idea: idea::Schedule,
     skipjack: skipjack::Schedule,
@@ -123,8 +123,8 @@ impl Product {
 
     /// Runs a range of the passes over every block, in place, with the instructions that `simd` allows.
     ///
-    /// There are kernels for AVX2 and AVX-512 with VBMI; AVX-512 without it runs the former, every other level the
-    /// reference. Fastest are multiples of 128 blocks with AVX2, of 256 with AVX-512.
+    /// There are kernels for AVX2, and for AVX-512 with VBMI. Every other level runs the reference. Multiples of 128 blocks
+    /// are fastest with AVX2, of 256 with AVX-512.
     ///
     /// # Panics
     /// If the range begins after its end or ends after [`PASSES`].
@@ -160,7 +160,7 @@ impl Product {
         self.reference(direction, work, &mut blocks[done..]);
     }
 
-    /// One block after the other, pass by pass over as many blocks as stay in the nearest cache.
+    /// One block after the other, pass by pass, over as many blocks as fit the nearest cache.
     fn reference(&self, direction: Direction, work: [usize; 3], blocks: &mut [Block]) {
         const CHUNK: usize = 256;
         let [idea, skipjack, raiden] = work;

@@ -1,4 +1,4 @@
-//! ProductService of blocks as work for the runtime.
+//! Encryption of batches of blocks as a service of the runtime.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,14 +27,14 @@ pub static STRUCTURES: [&Structure; 3] = [&SEQUENTIAL, &PIPELINE, &FARM];
 
 /// The product cipher on a file.
 ///
-/// Without chains, and where chains are decrypted, every block depends on what was read alone: units are divided, go
-/// whole to workers, or go through stages. Encrypting chains, a unit needs the last blocks of the unit before it, so
-/// units go one by one; they are divided by streams, 512 to a job, and not at all if there are no more than that.
+/// Without chains, and when chains are decrypted, every block depends only on the input. Units are divided, go whole to
+/// workers, or go through stages. When chains are encrypted, a unit needs the last blocks of the unit before it. So units
+/// are encrypted one after the other, and divided by streams.
 pub struct ProductService {
     codebook: Codebook,
     chain: Option<Chain>,
-    /// The last block of each stream after units of even and of odd number: a unit reads the one and writes the other,
-    /// so that one that is run again finds what it found the first time.
+    /// The last block of each stream, after units of even and of odd number. A unit reads one and writes the other, so that
+    /// a unit that is run again finds the same blocks.
     ends: [Vec<AtomicU64>; 2],
 }
 
@@ -62,7 +62,7 @@ impl ProductService {
         BatchSource::new(input, self.chain, before)
     }
 
-    /// The chain, where each unit needs the one before.
+    /// The chain, if each unit needs the one before.
     fn serial(&self) -> Option<Chain> {
         self.chain
             .filter(|_| self.codebook.direction == Direction::Encrypt)
@@ -104,7 +104,7 @@ impl ProductService {
         }
     }
 
-    /// Takes off what blocks were mixed with before they were encrypted. `first` is the number of the first in the
+    /// Removes what blocks were combined with before they were encrypted. `first` is the number of the first block in the
     /// unit.
     fn unchain(&self, input: &Batch, first: usize, blocks: &mut [Block]) {
         let Some(chain) = self.chain else {

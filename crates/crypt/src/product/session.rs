@@ -1,4 +1,4 @@
-//! The product cipher over files and pipes: what a command line asks for.
+//! The product cipher over files and pipes, as `evener product` runs it.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -15,14 +15,14 @@ use super::{Direction, KEY_BYTES};
 use crate::bulk::BulkSink;
 use crate::session::{self, Options};
 
-/// A session that could not be opened or did not run to its end. Every message is one line.
+/// A session could not be opened or did not run to its end. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The key has another length.
     #[error("a key of {0} bytes; the product cipher takes 16, which are 32 hexadecimal digits")]
     Key(usize),
-    /// There cannot be so many streams.
+    /// A file cannot have this number of streams.
     #[error(transparent)]
     Chain(#[from] ChainError),
     /// The input is no whole number of blocks.
@@ -34,7 +34,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for can never work, whatever the files hold.
+    /// Whether the request can never work, whatever the files contain.
     pub fn is_request(&self) -> bool {
         match self {
             Error::Key(_) | Error::Chain(_) => true,
@@ -43,13 +43,13 @@ impl Error {
         }
     }
 
-    /// Whether all that happened is that the reader of the output went away.
+    /// Whether the only error is that the reader of the output closed the pipe.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Session(error) if error.is_closed_pipe())
     }
 }
 
-/// An input, the cipher and an output, ready to run. Dropped before it has run it leaves no output behind.
+/// An input, the cipher and an output, ready to run. If it is dropped before it has run, there is no output.
 pub struct Session {
     source: BatchSource,
     service: ProductService,
@@ -62,7 +62,8 @@ pub struct Session {
 /// **A workload, not protection**; see [the module](super).
 ///
 /// # Errors
-/// Key or chains are none, the input cannot be read or is no whole number of blocks, or the output cannot be written.
+/// The key or the number of chains is invalid, the input cannot be read or is no whole number of blocks, or the output
+/// cannot be written.
 pub fn encrypt(
     input: &OsStr,
     output: &OsStr,
@@ -109,21 +110,21 @@ fn open(
 }
 
 impl Session {
-    /// Bytes that will be read, and as many written, where that is known.
+    /// How many bytes will be read and written, if that is known.
     pub fn bytes(&self) -> Option<u64> {
         self.source.bytes()
     }
 
-    /// The identity of the input, where it is a file.
+    /// The identity of the input, if it is a file.
     pub fn input_id(&self) -> Option<FileId> {
         self.source.id()
     }
 
-    /// Runs until the input ends, or is cancelled.
+    /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// What could not be read or written, or an input that ends within a block. A file is not written then; a pipe has got
-    /// the blocks before.
+    /// Something cannot be read or written, or the input ends within a block. Then no file is written, but a pipe has the
+    /// blocks before.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
         runtime
             .stream(self.source)
@@ -158,7 +159,7 @@ fn of_stream(error: StreamError) -> Error {
 }
 
 impl fmt::Display for Session {
-    /// A few lines: what is read, done and written.
+    /// Three lines: input, kernel and output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
         if let Some(bytes) = self.bytes() {

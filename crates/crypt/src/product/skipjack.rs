@@ -3,8 +3,8 @@
 //! Source: "SKIPJACK and KEA Algorithm Specifications", version 2.0, NIST, 1998. A block is four words of 16 bits, the
 //! first byte of a word the high one.
 //!
-//! The specification moves every word on by one place in a round. Here words stay where they are and their names move:
-//! the word named first is one place further left after each round, and back in its place after four.
+//! In the specification every word moves by one place in a round. Here words stay in place and their names move: the word
+//! named first is one place further left after each round, and back after four.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -34,13 +34,13 @@ pub(super) static F: [u8; 256] = [
     0x5e, 0x6c, 0xa9, 0x13, 0x57, 0x25, 0xb5, 0xe3, 0xbd, 0xa8, 0x3a, 0x01, 0x05, 0x59, 0x2a, 0x46,
 ];
 
-/// Rounds by their numbers, so that the places of words and of key bytes are constants.
+/// Rounds by number, so that the indices of words and of key bytes are constants.
 macro_rules! rounds {
     ($round:ident $tables:expr, $w:ident; $($number:literal)*) => {
         $($round::<$number>($tables, &mut $w);)*
     };
 }
-/// F of every byte with a byte of the key already in it, one table for each byte of the key.
+/// F of every byte combined with a byte of the key: a table for each byte of the key.
 type Tables = [[u8; 256]; KEY_BYTES];
 
 /// The key and its tables.
@@ -116,14 +116,14 @@ fn bytes(w: [Word; 4]) -> Block {
     ]
 }
 
-/// Where the word named first lies in a round, and the words before and after it.
+/// The index of the word named first in a round, and of the words before and after it.
 const fn places(round: usize) -> (usize, usize, usize) {
     (3 - (round + 3) % 4, 3 - round % 4, 3 - (round + 2) % 4)
 }
 
-/// The other word and the round's number, counted from one, into the word at `at`.
+/// Combines the word at `at` with the word at `with` and the number of the round, counted from one.
 #[inline(always)]
-fn stir<const R: usize>(w: &mut [Word; 4], at: usize, with: usize) {
+fn mix<const R: usize>(w: &mut [Word; 4], at: usize, with: usize) {
     w[at][0] ^= w[with][0];
     w[at][1] ^= w[with][1] ^ (R + 1);
 }
@@ -133,14 +133,14 @@ fn stir<const R: usize>(w: &mut [Word; 4], at: usize, with: usize) {
 fn encrypt_a<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
     let (first, before, _) = places(R);
     w[first] = g::<R>(tables, w[first]);
-    stir::<R>(w, before, first);
+    mix::<R>(w, before, first);
 }
 
 /// Stepping rule B.
 #[inline(always)]
 fn encrypt_b<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
     let (first, _, after) = places(R);
-    stir::<R>(w, after, first);
+    mix::<R>(w, after, first);
     w[first] = g::<R>(tables, w[first]);
 }
 
@@ -148,7 +148,7 @@ fn encrypt_b<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
 #[inline(always)]
 fn decrypt_a<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
     let (first, before, _) = places(R);
-    stir::<R>(w, before, first);
+    mix::<R>(w, before, first);
     w[first] = g_inverse::<R>(tables, w[first]);
 }
 
@@ -157,7 +157,7 @@ fn decrypt_a<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
 fn decrypt_b<const R: usize>(tables: &Tables, w: &mut [Word; 4]) {
     let (first, _, after) = places(R);
     w[first] = g_inverse::<R>(tables, w[first]);
-    stir::<R>(w, after, first);
+    mix::<R>(w, after, first);
 }
 
 /// The permutation G of a round.

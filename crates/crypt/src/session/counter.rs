@@ -13,7 +13,7 @@ use crate::ctr::Ctr;
 /// 16, 24 or 32 bytes, the first counter `iv` of 16. The input's first byte is byte `at` of the stream.
 ///
 /// # Errors
-/// Key or counter have other lengths, the input cannot be read, or the output cannot be written.
+/// The key or the counter has the wrong length, the input cannot be read, or the output cannot be written.
 pub fn counter(
     input: &OsStr,
     output: &OsStr,

@@ -10,16 +10,16 @@ use evener_runtime::Topology;
 use super::{Error, Secret, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
 use crate::chunked::{
-    CHUNK, FileKey, HEADER, HeaderError, MAX_CHUNKS, Needed, SEALED_CHUNK, Scheme, SizeError, Sizes,
+    CHUNK, FileKey, HEADER, HeaderError, MAX_CHUNKS, SEALED_CHUNK, Scheme, SizeError, Sizes,
 };
 use crate::keys::{Key, PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
-/// Bytes of a text, counted from 0: from the first up to but without the second.
+/// A range of bytes of a text, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first byte.
     pub from: u64,
-    /// The byte after the last; `None` for all there are.
+    /// The byte after the last; `None` for the end.
     pub to: Option<u64>,
 }
 
@@ -48,12 +48,12 @@ impl FromStr for Range {
     }
 }
 
-/// Decrypts `input` into `output`, both names of files or `-`; of its text only `range`, if one is given, without
-/// reading the rest of a file that has a size.
+/// Decrypts `input` into `output`, both names of files or `-`. With a range only that part of the text is decrypted, and
+/// if the input is a file, the rest is not read.
 ///
 /// # Errors
-/// The input cannot be read, is no encrypted file, or the secret or `context` are not its own; the range is not in it;
-/// the output cannot be written.
+/// The input cannot be read or is no encrypted file; the secret or `context` is another than it was encrypted with; the
+/// range is not in it; or the output cannot be written.
 pub fn decrypt(
     input: &OsStr,
     output: &OsStr,
@@ -63,87 +63,108 @@ pub fn decrypt(
 ) -> Result<Session<Open>, Error> {
     let mut file = open(input)?;
     let size = file.remaining();
-    let name = file.name.clone();
     if let Some(Range { from, to: Some(to) }) = range
         && to < from
     {
-        let cause = SizeError::Backward { from, to };
+        let (name, cause) = (file.name, SizeError::Backward { from, to });
         return Err(Error::Size { name, cause });
     }
-    let (key, before) = unlock(&mut file, secret, context)?;
-    let of_size = |cause| Error::Size {
-        name: name.clone(),
-        cause,
-    };
-    // The sizes of the sealed file, without a header in front of it. Messages count that one too.
-    let sizes_of = |size: u64| {
-        let sealed = (size + HEADER as u64).saturating_sub(before);
-        Sizes::of_sealed(sealed).map_err(|cause| match cause {
-            SizeError::Impossible { .. } => of_size(SizeError::Impossible { size }),
-            other => of_size(other),
-        })
-    };
-    let sizes = size.map(sizes_of).transpose()?;
-    let Some(range) = range else {
-        let sink = BulkSink::new(OutputFile::named(output, &file.source_file())?, Vec::new());
-        return Ok(Session {
-            source: BulkSource::to_end::<Open>(file, before, 0),
-            service: Bulk::new(Open(key)),
-            sink,
-        });
-    };
-    let source = |mut file: InputFile, needed: &Needed| -> Result<BulkSource, Error> {
-        let skip = needed.sealed.start - HEADER as u64;
-        pass(&mut file, before, skip)?;
-        let bytes = needed.sealed.end - needed.sealed.start;
-        let first = needed.chunks.start;
-        let limit = (bytes, needed.last);
-        Ok(BulkSource::limited::<Open>(
-            file,
-            before + skip,
-            first,
-            limit,
-        ))
-    };
-    let (source, skip, take, out) = match (sizes, range.to) {
-        (Some(sizes), to) => {
-            let to = to.unwrap_or_else(|| sizes.plain().max(range.from));
-            let needed = sizes.needed(range.from, to).map_err(of_size)?;
-            let out = OutputFile::named(output, &file.source_file())?;
-            (source(file, &needed)?, needed.skip, Some(needed.take), out)
-        }
-        // Of a pipe nobody knows how long it is; whether the range was all there shows at its end.
-        (None, to) => {
-            let first = (range.from / CHUNK as u64).min(MAX_CHUNKS);
-            let out = OutputFile::named(output, &file.source_file())?;
-            let skip = first * SEALED_CHUNK as u64;
-            let passed = pass(&mut file, before, skip)?;
-            if passed < skip {
-                let (from, plain) = (range.from, sizes_of(before + passed)?.plain());
-                let to = to.unwrap_or(from);
-                return Err(of_size(SizeError::Beyond { from, to, plain }));
-            }
-            let inside = (range.from % CHUNK as u64) as usize;
-            let source = match to {
-                Some(to) => {
-                    let end = to.div_ceil(CHUNK as u64).min(MAX_CHUNKS);
-                    let chunks = end.max(first + 1) - first;
-                    let limit = (chunks * SEALED_CHUNK as u64, false);
-                    BulkSource::limited::<Open>(file, before + skip, first, limit)
-                }
-                None => BulkSource::to_end::<Open>(file, before + skip, first),
-            };
-            (source, inside, to.map(|to| to - range.from), out)
-        }
+    let (key, header) = unlock(&mut file, secret, context)?;
+    let sealed = Sealed { file, header };
+    let sizes = size.map(|size| sealed.sizes(size)).transpose()?;
+    let (source, sink) = match (range, sizes) {
+        (None, _) => sealed.all(output)?,
+        (Some(range), Some(sizes)) => sealed.part_of_file(output, range, sizes)?,
+        (Some(range), None) => sealed.part_of_pipe(output, range)?,
     };
     Ok(Session {
         source,
         service: Bulk::new(Open(key)),
-        sink: BulkSink::part(out, skip as u64, take),
+        sink,
     })
 }
 
-/// The key of the file, and how many bytes its header has.
+/// An encrypted input, read up to the end of its header.
+struct Sealed {
+    file: InputFile,
+    /// Bytes of the header.
+    header: u64,
+}
+
+impl Sealed {
+    /// The sizes of an input of `size` bytes.
+    fn sizes(&self, size: u64) -> Result<Sizes, Error> {
+        // The header may be longer than that of the format. Messages are about the whole input.
+        let sealed = (size + HEADER as u64).saturating_sub(self.header);
+        Sizes::of_sealed(sealed).map_err(|cause| match cause {
+            SizeError::Impossible { .. } => self.size_error(SizeError::Impossible { size }),
+            other => self.size_error(other),
+        })
+    }
+
+    fn size_error(&self, cause: SizeError) -> Error {
+        let name = self.file.name.clone();
+        Error::Size { name, cause }
+    }
+
+    fn all(self, output: &OsStr) -> Result<(BulkSource, BulkSink), Error> {
+        let out = OutputFile::named(output, &self.file.source_file())?;
+        let source = BulkSource::to_end::<Open>(self.file, self.header, 0);
+        Ok((source, BulkSink::new(out, Vec::new())))
+    }
+
+    fn part_of_file(
+        mut self,
+        output: &OsStr,
+        range: Range,
+        sizes: Sizes,
+    ) -> Result<(BulkSource, BulkSink), Error> {
+        let to = range.to.unwrap_or_else(|| sizes.plain().max(range.from));
+        let needed = sizes
+            .needed(range.from, to)
+            .map_err(|cause| self.size_error(cause))?;
+        let out = OutputFile::named(output, &self.file.source_file())?;
+        let skip = needed.sealed.start - HEADER as u64;
+        skip_bytes(&mut self.file, self.header, skip)?;
+        let limit = (needed.sealed.end - needed.sealed.start, needed.last);
+        let first = needed.chunks.start;
+        let source = BulkSource::limited::<Open>(self.file, self.header + skip, first, limit);
+        let sink = BulkSink::part(out, needed.skip as u64, Some(needed.take));
+        Ok((source, sink))
+    }
+
+    /// The length of a pipe is unknown, so whether it has the whole range shows only at its end.
+    fn part_of_pipe(
+        mut self,
+        output: &OsStr,
+        range: Range,
+    ) -> Result<(BulkSource, BulkSink), Error> {
+        let first = (range.from / CHUNK as u64).min(MAX_CHUNKS);
+        let out = OutputFile::named(output, &self.file.source_file())?;
+        let skip = first * SEALED_CHUNK as u64;
+        let skipped = skip_bytes(&mut self.file, self.header, skip)?;
+        if skipped < skip {
+            let (from, plain) = (range.from, self.sizes(self.header + skipped)?.plain());
+            let to = range.to.unwrap_or(from);
+            return Err(self.size_error(SizeError::Beyond { from, to, plain }));
+        }
+        let start = self.header + skip;
+        let source = match range.to {
+            Some(to) => {
+                let end = to.div_ceil(CHUNK as u64).min(MAX_CHUNKS);
+                let chunks = end.max(first + 1) - first;
+                let limit = (chunks * SEALED_CHUNK as u64, false);
+                BulkSource::limited::<Open>(self.file, start, first, limit)
+            }
+            None => BulkSource::to_end::<Open>(self.file, start, first),
+        };
+        let take = range.to.map(|to| to - range.from);
+        let sink = BulkSink::part(out, range.from % CHUNK as u64, take);
+        Ok((source, sink))
+    }
+}
+
+/// Reads the header: the key of the file, and the length of the header.
 fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(FileKey, u64), Error> {
     let name = file.name.clone();
     let simd = Topology::detect().simd;
@@ -185,8 +206,8 @@ fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(File
     }
 }
 
-/// Goes `bytes` bytes ahead: by seeking where that can be done. Gives how many there were.
-fn pass(file: &mut InputFile, at: u64, bytes: u64) -> Result<u64, Error> {
+/// Skips `bytes` bytes, by seeking where that is possible. Returns how many there were.
+fn skip_bytes(file: &mut InputFile, at: u64, bytes: u64) -> Result<u64, Error> {
     if file.is_file() {
         let ahead = i64::try_from(bytes).map_err(|_| Error::Size {
             name: file.name.clone(),

@@ -6,9 +6,9 @@ use evener_runtime::stream::{BoxError, StreamError};
 use crate::bulk::Failure;
 use crate::chunked::{HeaderError, SizeError};
 use crate::ctr;
-use crate::keys::{ALONE, KeyFileError, PassphraseError, RandomError};
+use crate::keys::{KeyFileError, NO_DATA, PassphraseError, RandomError};
 
-/// A session that could not be opened or did not run to its end. Every message is one line that says what, where and
+/// A session could not be opened or did not run to its end. Every message is one line that says what, where and
 /// what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub enum Error {
     /// The input or the output cannot be used.
     #[error(transparent)]
     File(#[from] evener_files::Error),
-    /// The key file cannot be used or made.
+    /// The key file cannot be used or created.
     #[error("{name}: {cause}")]
     KeyFile {
         /// The key file.
@@ -40,13 +40,13 @@ pub enum Error {
         /// What the system said.
         reason: std::io::Error,
     },
-    /// The data should follow behind the passphrase, and do not.
-    #[error("{name}: {ALONE}")]
+    /// The data should follow the passphrase, but do not.
+    #[error("{name}: {NO_DATA}")]
     NothingFollows {
         /// Where from.
         name: String,
     },
-    /// The key or the passphrase is in the file that the data come from.
+    /// The key or the passphrase is in the file of the data.
     #[error(
         "{name}: is the input as well, whose first line would be the key or passphrase; keep that in a file of its own, or \
          pipe both: (cat KEYFILE; cat IN) | evener ..."
@@ -61,7 +61,7 @@ pub enum Error {
         /// The input.
         name: String,
     },
-    /// The input's header is not one that the key fits.
+    /// The key does not fit the header of the input.
     #[error("{name}: {cause}")]
     Header {
         /// The input.
@@ -69,7 +69,7 @@ pub enum Error {
         /// What is wrong with it.
         cause: HeaderError,
     },
-    /// The input's size is none that a file has, or the range is not in it.
+    /// The size of the input is invalid, or the range is not in it.
     #[error("{name}: {cause}")]
     Size {
         /// The input.
@@ -77,7 +77,7 @@ pub enum Error {
         /// What is wrong.
         cause: SizeError,
     },
-    /// The input is not what was encrypted.
+    /// The input was altered.
     #[error("{name}: {cause}")]
     Refused {
         /// The input.
@@ -85,7 +85,7 @@ pub enum Error {
         /// What is wrong with it.
         cause: Failure,
     },
-    /// Key or initial counter of counter mode.
+    /// The key or the initial counter of counter mode has the wrong length.
     #[error(transparent)]
     Counter(#[from] ctr::Error),
     /// The system has no randomness.
@@ -97,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for can never work, whatever the files hold.
+    /// Whether the request can never work, whatever the files contain.
     pub fn is_request(&self) -> bool {
         match self {
             Error::Counter(_) | Error::OwnInput { .. } => true,
@@ -107,7 +107,7 @@ impl Error {
         }
     }
 
-    /// Whether all that happened is that the reader of the output went away, as `head` does.
+    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         let closed = |e: &evener_files::Error| matches!(e, evener_files::Error::ClosedPipe { .. });
         match self {
@@ -119,7 +119,7 @@ impl Error {
 }
 
 fn of_stream(error: &StreamError) -> String {
-    // What files say names the file and the place already.
+    // Errors of files name the file and the place already.
     let named = |what: &str, cause: &BoxError| match cause.is::<evener_files::Error>() {
         true => cause.to_string(),
         false => format!("{what} failed: {cause}"),

@@ -1,4 +1,4 @@
-//! Files and pipes encrypted and decrypted: what a command line asks for.
+//! Encrypting and decrypting files and pipes, as `evener encrypt`, `decrypt` and `ctr` do.
 //!
 //! ```no_run
 //! use evener_crypt::keys::Key;
@@ -34,9 +34,7 @@ pub use error::Error;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
 pub use secret::{Secret, SecretWarning, key_file, new_key_file, passphrase_file};
 
-/// An input, an operation and an output that fit together, ready to run.
-///
-/// Dropped before it has run it leaves no output behind.
+/// An input, an operation and an output, ready to run. If it is dropped before it has run, there is no output.
 pub struct Session<O> {
     source: BulkSource,
     service: Bulk<O>,
@@ -44,22 +42,22 @@ pub struct Session<O> {
 }
 
 impl<O: Operation> Session<O> {
-    /// Bytes that will be written, where that is known.
+    /// How many bytes will be written, if that is known.
     pub fn bytes(&self) -> Option<u64> {
         let read = usize::try_from(self.source.bytes()?).ok()?;
         let written = O::written(read, self.source.is_whole());
         Some(self.sink.bytes_of(written as u64))
     }
 
-    /// The identity of the input, where it is a file.
+    /// The identity of the input, if it is a file.
     pub fn input_id(&self) -> Option<FileId> {
         self.source.id()
     }
 
-    /// Runs until the input ends, or is cancelled.
+    /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// What could not be read, computed or written; above all an input that is not what was encrypted.
+    /// Something cannot be read, computed or written, or the input was altered.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error>
     where
         O: 'static,
@@ -86,7 +84,7 @@ impl<O: Operation> Session<O> {
 }
 
 impl<O: Operation> fmt::Display for Session<O> {
-    /// A few lines: what is read, done and written.
+    /// Three lines: input, kernel and output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input   {}", self.source.name())?;
         if let Some(bytes) = self.source.bytes() {

@@ -21,35 +21,34 @@ pub enum Secret {
     Passphrase(Zeroizing<Vec<u8>>),
 }
 
-/// Bytes of a passphrase, or of a line that should be a key, have to be fewer.
-const LONGEST: usize = 64 << 10;
+/// A passphrase, or a line that should be a key, must have fewer bytes.
+const MAX_LINE: usize = 64 << 10;
 
 impl Secret {
-    /// A passphrase that somebody can type.
+    /// A passphrase that can be typed.
     ///
     /// # Errors
     /// It is empty, too long, or has a NUL in it.
     pub fn passphrase(text: Zeroizing<Vec<u8>>) -> Result<Secret, PassphraseError> {
         match &text[..] {
             [] => Err(PassphraseError::Empty),
-            // Half of a long line would open what the whole was to protect.
-            long if long.len() >= LONGEST => Err(PassphraseError::TooLong),
+            // A truncated line must not be used instead of the whole.
+            long if long.len() >= MAX_LINE => Err(PassphraseError::TooLong),
             text if text.contains(&0) => Err(PassphraseError::Nul),
             _ => Ok(Secret::Passphrase(text)),
         }
     }
 }
 
-/// What is wrong with a file but does not keep it from being used. A reason for a warning, to stand after the file's
-/// name.
+/// A warning about a file with a secret, which can still be used. The text follows the name of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretWarning {
-    /// Others may read or change it.
+    /// Other users may read or change it.
     Exposed(Exposed),
-    /// A byte order mark in front of a passphrase, as some editors put it there.
+    /// The passphrase begins with a byte order mark, which some editors add.
     Mark,
-    /// Blanks after a passphrase.
+    /// The passphrase ends with blanks.
     Blanks,
 }
 
@@ -68,11 +67,11 @@ impl fmt::Display for SecretWarning {
     }
 }
 
-/// The key in the file at `path`, and what is to be told of that; `input` is the name of the data. Where they come from
-/// the same pipe, exactly the key's line is read from it.
+/// The key in the file at `path`, and warnings about the file. `input` is the name of the data. If they come from the same
+/// pipe, exactly the line of the key is read from it.
 ///
 /// # Errors
-/// It cannot be read, holds no key, or is the file that the data come from.
+/// It cannot be read, contains no key, or is the file of the data.
 pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
     let shared = is_shared(path, input)?;
@@ -94,18 +93,18 @@ pub fn new_key_file(path: &Path) -> Result<(), Error> {
 
 fn of(path: &Path, cause: KeyFileError) -> Error {
     let name = match Key::parse(path.as_os_str().as_encoded_bytes()) {
-        // No message repeats a key.
+        // The name is a key itself, which no message may repeat.
         Ok(_) => "-k (a key itself, where the name of its file belongs)".to_owned(),
         Err(_) => one_line(&path.to_string_lossy()),
     };
     Error::KeyFile { name, cause }
 }
 
-/// The passphrase in the first line of the file at `path`, and what is to be told of that; `input` is the name of the
-/// data. Nothing behind the line is read.
+/// The passphrase in the first line of the file at `path`, and warnings about the file. `input` is the name of the data.
+/// Nothing behind the line is read.
 ///
 /// # Errors
-/// It cannot be read, the line is no passphrase, or it is the file that the data come from.
+/// It cannot be read, the line is no passphrase, or it is the file of the data.
 pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let name = || one_line(&path.to_string_lossy());
     let failed = |reason| Error::NoPassphrase {
@@ -114,8 +113,8 @@ pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Secret
     };
     let shared = is_shared(path, input)?;
     let (file, mut warnings) = open(path).map_err(failed)?;
-    let (mut line, ended) = keys::secret_line(&file, LONGEST).map_err(failed)?;
-    if shared && !ended && line.len() < LONGEST {
+    let (mut line, ended) = keys::secret_line(&file, MAX_LINE).map_err(failed)?;
+    if shared && !ended && line.len() < MAX_LINE {
         return Err(Error::NothingFollows { name: name() });
     }
     if line.ends_with(b"\r") {
@@ -140,11 +139,11 @@ fn open(path: &Path) -> io::Result<(File, Vec<SecretWarning>)> {
     Ok((file, Vec::from_iter(exposed)))
 }
 
-/// Whether the data come from the same pipe or terminal, where they follow behind the key or passphrase.
+/// Whether the data come from the same pipe or terminal, and so follow the key or passphrase.
 ///
 /// # Errors
-/// They come from the same file, whose first line would be both, or from the same pipe with a name, which cannot be opened
-/// twice once its writer is gone.
+/// They come from the same file, whose first line would be both, or from the same named pipe, which cannot be opened again
+/// once its writer is gone.
 fn is_shared(path: &Path, input: &OsStr) -> Result<bool, Error> {
     let (Ok(secret), Some(data)) = (path.metadata(), InputFile::metadata_of(input)) else {
         return Ok(false);

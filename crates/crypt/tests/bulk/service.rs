@@ -79,7 +79,7 @@ pub fn pipe_with(content: &[u8], pieces: &[usize]) -> InputFile {
         let mut rest = &content[..];
         for &piece in pieces.iter().cycle() {
             let (now, later) = rest.split_at(piece.min(rest.len()));
-            // Whoever reads may have had enough.
+            // The reader may have closed its end.
             if now.is_empty() || write.write_all(now).is_err() {
                 return;
             }

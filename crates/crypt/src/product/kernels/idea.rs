@@ -20,7 +20,7 @@ pub fn one<S: Lanes, const ZEROS: bool>(
     *group = from_words(s, words);
 }
 
-/// Two groups side by side, so that one's products fill the time that the other's take.
+/// Two groups at once, so that the products of one fill the latency of the other's.
 #[inline(always)]
 pub fn two<S: Lanes, const ZEROS: bool>(
     s: S,
@@ -45,7 +45,7 @@ fn passes<S: Lanes, const ZEROS: bool, const N: usize>(
     mut w: [[S::V; N]; 4],
 ) -> [[S::V; N]; 4] {
     for _ in 0..count {
-        // Not a loop over registers, which would keep them in memory.
+        // A loop over registers would keep them in memory.
         for k in k[..48].as_chunks::<6>().0 {
             round::<S, ZEROS, N>(s, k, 0, &mut w);
             round::<S, ZEROS, N>(s, k, 1, &mut w);

@@ -1,12 +1,12 @@
-//! How a group of blocks lies in eight registers, and the ways from one layout to the next.
+//! How a group of blocks lies in eight registers, and conversions between the layouts.
 //!
 //! - In **memory**: block after block.
 //! - As **planes**: register i holds byte i of every block. Skipjack's layout, and the one between ciphers.
 //! - As **words**: IDEA's, two registers for each of four words of 16 bits, the first byte the high one.
 //! - As **doubles**: Raiden's, four registers for each of two words of 32 bits, the first byte the low one.
 //!
-//! A way costs 8 to 40 operations for a group and is taken once per cipher of a range; a pass of the cheapest cipher
-//! takes 700.
+//! A conversion takes 8 to 40 operations for a group, once for each cipher of a range. A pass of the cheapest cipher takes
+//! 700.
 
 use super::lanes::Lanes;
 

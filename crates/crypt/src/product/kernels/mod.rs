@@ -1,4 +1,4 @@
-//! Many blocks at once: a range of passes over groups of blocks that stay in registers, or in the nearest cache.
+//! Passes over many blocks at once. Groups of blocks stay in registers or in the nearest cache for all passes.
 
 mod idea;
 mod lanes;
@@ -14,19 +14,19 @@ use self::layout::Group;
 use crate::product::types::{Block, Direction};
 use crate::product::{idea as idea_cipher, raiden as raiden_cipher, skipjack as skipjack_cipher};
 
-/// Subkeys as they go into every lane: repeated to fill 32 bits.
+/// Subkeys, repeated to fill 32 bits, as they are broadcast to lanes.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Keys {
     /// To encrypt and to decrypt.
     idea: [[u32; idea_cipher::SUBKEYS]; 2],
-    /// Whether a factor among IDEA's subkeys is 0, which takes other instructions.
+    /// Whether a subkey that IDEA multiplies by is 0, which takes other instructions.
     zeros: bool,
     skipjack: [u32; skipjack::KEYS],
     raiden: [u32; raiden_cipher::CYCLES],
 }
 
 impl Keys {
-    /// From what the references use.
+    /// The subkeys of the reference.
     pub fn new(
         idea: &idea_cipher::Schedule,
         skipjack: &skipjack_cipher::Schedule,
@@ -45,18 +45,18 @@ impl Keys {
     }
 }
 
-/// What is to be done with every block.
+/// The passes to run on every block.
 pub struct Job<'a> {
     /// Subkeys.
     pub keys: &'a Keys,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Passes of IDEA, Skipjack and Raiden.
     pub work: [usize; 3],
 }
 
-/// Does the job for blocks from the first on, and says for how many: the reference is for those left, all of them
-/// where the level or the processor has nothing better.
+/// Runs the job for the first blocks, and returns how many these are: none if the level or the processor has no kernels.
+/// The reference is for the others.
 pub fn run(simd: Simd, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     if let Some(lanes) = Avx512::new(simd) {
         // SAFETY: `lanes` exists, so the processor has these instructions.
@@ -79,8 +79,8 @@ fn avx2(lanes: Avx2, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     all::<_, 4>(lanes, job, 3, blocks)
 }
 
-/// `U` groups side by side as long as there are so many, then one group at a time; what is left is filled up to a
-/// group if it has `worth` blocks, fewer of which the reference does sooner.
+/// Runs `U` groups at once as long as `U` groups are left, then one group at a time. The rest is padded to a group if it has
+/// at least `worth` blocks; with fewer the reference is faster.
 #[inline(always)]
 fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut [Block]) -> usize {
     let whole = blocks.len();
@@ -96,7 +96,7 @@ fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut
     if rest.len() < worth {
         return whole - rest.len();
     }
-    let mut filled = [[0; 8]; MOST];
+    let mut filled = [[0; 8]; MAX_GROUP];
     filled[..rest.len()].copy_from_slice(rest);
     groups::<S, 1>(s, job, &mut filled[..S::BYTES]);
     rest.copy_from_slice(&filled[..rest.len()]);
@@ -104,7 +104,7 @@ fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut
 }
 
 /// Blocks of the largest group.
-const MOST: usize = Avx512::BYTES;
+const MAX_GROUP: usize = Avx512::BYTES;
 
 /// `U` groups through all passes of the job.
 #[inline(always)]

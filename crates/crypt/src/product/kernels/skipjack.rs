@@ -1,10 +1,10 @@
 //! Skipjack on lanes of a byte.
 //!
-//! Bound: the 128 substitutions of a pass, each of which needs the result of the one before, so groups go side by
-//! side; what bounds one substitution is said where it is written. With four groups a pass takes 1.3 times as long as
-//! that with AVX2, 1.9 times with AVX-512.
+//! Bound: the 128 substitutions of a pass. Each needs the result of the one before, so several groups are computed at
+//! once. The bound of a substitution is given where it is implemented. With four groups a pass takes 1.3 times as long as
+//! its bound with AVX2, and 1.9 times with AVX-512.
 //!
-//! A round is a loop's body. Four rounds in line would need no moves and took longer with AVX2, probably because so
+//! A round is the body of a loop. Four rounds unrolled would need no moves, but took longer with AVX2, probably because so
 //! much code does not stay decoded.
 
 use super::lanes::Lanes;
@@ -34,7 +34,7 @@ pub fn encrypt<S: Lanes, const U: usize>(
                 rule_a,
             } = Round::new(round);
             if !rule_a {
-                stir::<S, U>(s, round, after, first, w);
+                mix::<S, U>(s, round, after, first, w);
             }
             let [a, b, c, d] = keys::<S>(s, key, round);
             let (high, low) = planes::<S, U>(first, w);
@@ -44,7 +44,7 @@ pub fn encrypt<S: Lanes, const U: usize>(
             let low = step::<S, U>(s, d, high, low);
             put::<S, U>(first, high, low, w);
             if rule_a {
-                stir::<S, U>(s, round, before, first, w);
+                mix::<S, U>(s, round, before, first, w);
             }
         }
     }
@@ -67,7 +67,7 @@ pub fn decrypt<S: Lanes, const U: usize>(
                 rule_a,
             } = Round::new(round);
             if rule_a {
-                stir::<S, U>(s, round, before, first, w);
+                mix::<S, U>(s, round, before, first, w);
             }
             let [a, b, c, d] = keys::<S>(s, key, round);
             let (high, low) = planes::<S, U>(first, w);
@@ -77,7 +77,7 @@ pub fn decrypt<S: Lanes, const U: usize>(
             let high = step::<S, U>(s, a, low, high);
             put::<S, U>(first, high, low, w);
             if !rule_a {
-                stir::<S, U>(s, round, after, first, w);
+                mix::<S, U>(s, round, after, first, w);
             }
         }
     }
@@ -111,9 +111,9 @@ fn keys<S: Lanes>(s: S, key: &[u32; KEYS], round: usize) -> [S::V; 4] {
     [0, 1, 2, 3].map(|i| s.splat(key[from + i]))
 }
 
-/// The word at `with` and the round's number, counted from one, into the word at `at`.
+/// Combines the word at `at` with the word at `with` and the number of the round, counted from one.
 #[inline(always)]
-fn stir<S: Lanes, const U: usize>(
+fn mix<S: Lanes, const U: usize>(
     s: S,
     round: usize,
     at: usize,

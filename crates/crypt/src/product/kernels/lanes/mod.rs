@@ -1,7 +1,7 @@
-//! Registers of whole numbers: what the passes over many blocks at once are written in.
+//! Arithmetic on registers of integers.
 //!
-//! A body generic over [`Lanes`] is compiled for each register width. A value of an implementing type is the proof
-//! that the processor has the instructions, so that arithmetic is safe to call.
+//! A body generic over [`Lanes`] is compiled for each register width. A value of an implementing type proves that the
+//! processor has the instructions, so that arithmetic is safe to call.
 
 mod avx2;
 mod avx512;
@@ -11,8 +11,8 @@ pub use avx512::Avx512;
 
 /// Arithmetic on registers seen as lanes of 8, 16 or 32 bits, all modulo the size of a lane.
 ///
-/// Packing and unpacking work within each 128 bits, as x86 has it. Which block comes to which lane follows from that
-/// and matters to nobody, as long as packing undoes unpacking.
+/// Packing and unpacking work within each 128 bits, as on x86. Which block is in which lane does not matter, since packing
+/// undoes unpacking.
 pub trait Lanes: Copy {
     /// A register.
     type V: Copy;
