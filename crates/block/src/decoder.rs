@@ -3,8 +3,8 @@
 use crate::codec::{Codec, CodecError, Decode, TABLE};
 use crate::error::Fault;
 
-/// What a thread needs to decode blocks: the contexts of codecs and buffers. They are kept, so that nothing is allocated
-/// for a block.
+/// What a thread needs to decode blocks: the contexts of codecs and buffers. They are kept, so that nothing is
+/// allocated for a block.
 pub struct Decoder {
     codecs: [Option<Box<dyn Decode>>; TABLE.len()],
     pub(crate) packed: Vec<u8>,

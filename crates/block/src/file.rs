@@ -81,8 +81,8 @@ impl ImageFile {
         self.source
     }
 
-    /// Fills `room` from byte `at` on, and returns how many bytes there were before the end that the file had when it was
-    /// opened.
+    /// Fills `room` from byte `at` on, and returns how many bytes there were before the end that the file had when it
+    /// was opened.
     ///
     /// # Errors
     /// The system cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
@@ -148,8 +148,8 @@ impl ImageFile {
     }
 
     /// The first byte from `at` on that is in no hole; `at` itself where the system cannot tell. Where the next hole
-    /// begins is not asked for, since some file systems look at every page before it. Bytes that the file has lost since
-    /// it was opened count as being in no hole.
+    /// begins is not asked for, since some file systems look at every page before it. Bytes that the file has lost
+    /// since it was opened count as being in no hole.
     pub fn data_from(&self, at: u64) -> u64 {
         #[cfg(target_os = "linux")]
         {

@@ -106,9 +106,9 @@ impl Image {
         }
     }
 
-    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes that
-    /// take space may be zero. Blocks that are damaged or missing count as taking space, so that readers do not skip
-    /// them.
+    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes
+    /// that take space may be zero. Blocks that are damaged or missing count as taking space, so that readers do not
+    /// skip them.
     ///
     /// # Errors
     /// There is no byte `at`.

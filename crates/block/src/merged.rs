@@ -157,9 +157,9 @@ impl fmt::Display for Merged {
     }
 }
 
-/// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes that take
-/// space may be zero. The run ends after `blocks` blocks of the image, and `blocks` is reduced by those that were looked
-/// at, at least one; a run in the overlay counts as one.
+/// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes that
+/// take space may be zero. The run ends after `blocks` blocks of the image, and `blocks` is reduced by those that were
+/// looked at, at least one; a run in the overlay counts as one.
 ///
 /// # Errors
 /// There is no byte `at`.

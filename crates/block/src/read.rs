@@ -184,8 +184,8 @@ impl Image {
         self.check(block, plain)
     }
 
-    /// Decodes packed bytes that were [fetched](Image::fetch), as [`Image::read_whole`] does. A block that is not packed
-    /// is left alone. The result has to be [checked](Image::check) where the packed bytes have no checksum.
+    /// Decodes packed bytes that were [fetched](Image::fetch), as [`Image::read_whole`] does. A block that is not
+    /// packed is left alone. The result has to be [checked](Image::check) where the packed bytes have no checksum.
     ///
     /// # Errors
     /// The checksum differs, or they cannot be decoded.
@@ -208,8 +208,8 @@ impl Image {
         done.map_err(|fault| self.block_error(block.start, fault))
     }
 
-    /// Whether [`Image::read_prefix`] reads the first bytes of a block without decoding the rest, and checks them as well
-    /// as [`Image::read_whole`] does.
+    /// Whether [`Image::read_prefix`] reads the first bytes of a block without decoding the rest, and checks them as
+    /// well as [`Image::read_whole`] does.
     pub fn has_prefix(&self, block: &Block) -> bool {
         let Place::Packed {
             codec, plain, sum, ..

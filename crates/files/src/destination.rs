@@ -1,4 +1,4 @@
-//! Where output paths lead.
+//! What an output path leads to.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, Metadata};
@@ -11,7 +11,7 @@ pub enum Destination {
     InPlace,
     /// A regular file, perhaps not there yet; `path` with links followed.
     File {
-        /// Where it will be.
+        /// The path of the finished file.
         path: PathBuf,
         /// The file that is there now.
         old: Option<Metadata>,
@@ -19,7 +19,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Where `path` leads, links followed.
+    /// What `path` leads to, links followed.
     ///
     /// # Errors
     /// It is a directory, or exists and may not be written.
@@ -37,7 +37,7 @@ impl Destination {
                 "it is a directory",
             )),
             Ok(old) if old.is_file() && !is_descriptor(path) => {
-                // Replacing a file needs rights to its directory only: respect its own as well.
+                // Replacing a file needs rights to its directory only. The file's own rights are respected too.
                 File::options().write(true).open(path)?;
                 Ok(Destination::File {
                     path: fs::canonicalize(path)?,
@@ -54,12 +54,12 @@ impl Destination {
     }
 }
 
-/// Names that stand for an open file, which has its readers already.
+/// Names of open files: these are written to in place, since they have their readers already.
 fn is_descriptor(path: &Path) -> bool {
     path.starts_with("/dev/fd") || path.starts_with("/proc") || path.starts_with("/dev/stderr")
 }
 
-/// The file that a symbolic link to nowhere would create.
+/// The file that a write through a dangling symbolic link would create.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {

@@ -1,9 +1,9 @@
-//! What can go wrong with files by their names.
+//! Errors of files, with their names.
 #![forbid(unsafe_code)]
 
 use std::io;
 
-/// A file that cannot be used. Every message is one line that says what, where and what to do.
+/// A file that cannot be used. Every message is one line that says what is wrong, where, and what to do.
 ///
 /// `name` is the file as messages show it (control characters escaped), or `standard input`, `standard output`.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// The output was made but could not be given its name.
+    /// The output was written, but could not be given its name.
     #[error(
         "{name}: cannot put the finished file in place: {}",
         error_text(reason)
@@ -40,7 +40,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Reading failed in the middle.
+    /// A read failed.
     #[error("{name}: cannot read at byte {byte}: {}", error_text(reason))]
     Read {
         /// The input.
@@ -50,7 +50,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// Writing failed in the middle.
+    /// A write failed.
     #[error("{name}: cannot write at byte {byte}: {}", error_text(reason))]
     Write {
         /// The output.
@@ -60,7 +60,7 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// The disk, the quota or the file system's largest file is full.
+    /// The disk or the quota is full, or the file has the largest size of the file system.
     #[error(
         "{name}: {} after {bytes} bytes; free some space or write elsewhere",
         error_text(reason)
@@ -73,7 +73,8 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
-    /// The reader of the output went away (`EPIPE`), as `head` does: a reason to end quietly, by `SIGPIPE`.
+    /// The reader of the output closed it (`EPIPE`), as `head` does. The process should end without a message, by
+    /// `SIGPIPE`.
     #[error("{name}: the reader closed the pipe after {bytes} bytes")]
     ClosedPipe {
         /// The output.
@@ -81,12 +82,12 @@ pub enum Error {
         /// Bytes written before.
         bytes: u64,
     },
-    /// The input ended before all that was asked for was there.
+    /// The input ended before the end of the range.
     #[error("{name}: the input ends {missing} bytes before the end of the range")]
     Short {
         /// The output.
         name: String,
-        /// Bytes that are not there.
+        /// The bytes that are missing.
         missing: u64,
     },
     /// The output would overwrite an input.
@@ -106,7 +107,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a write that failed after `bytes` bytes: a closed pipe and a full disk are told from the rest.
+    /// The error of a write that failed after `bytes` bytes. A closed pipe and a full disk have variants of their own.
     pub fn of_write(name: &str, bytes: u64, reason: io::Error) -> Error {
         use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
         let name = name.to_owned();
@@ -125,13 +126,13 @@ impl Error {
         }
     }
 
-    /// Whether all that happened is that the reader of the output went away.
+    /// Whether the error is only that the reader closed the output.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::ClosedPipe { .. })
     }
 }
 
-/// What to do where a file cannot be opened, as far as its reason says so.
+/// Advice on a file that cannot be opened, where the reason allows it.
 fn to_read(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::NotFound => "; check the name",
@@ -140,7 +141,7 @@ fn to_read(reason: &io::Error) -> &'static str {
     }
 }
 
-/// The same where one cannot be made.
+/// Advice on a file that cannot be created.
 fn to_create(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::NotFound => "; make the directory first",
@@ -160,8 +161,8 @@ pub fn error_text(reason: &io::Error) -> String {
     }
 }
 
-/// Text from outside for use inside a message: control characters escaped, so that it stays one line
-/// and cannot steer a terminal.
+/// Foreign text for use in a message. Control characters are escaped, so that it stays one line and cannot control a
+/// terminal.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {

@@ -34,7 +34,7 @@ impl InputFile {
         }
     }
 
-    /// What an input's text leads to, without opening it; nothing if that cannot be said.
+    /// The metadata of an input by its text, without opening it. `None` if the system does not give it.
     pub fn metadata_of(text: &OsStr) -> Option<Metadata> {
         match text.to_str() {
             Some("-" | "/dev/stdin") => standard::input().ok()?.metadata().ok(),
@@ -54,7 +54,7 @@ impl InputFile {
         }
     }
 
-    /// An open file or pipe, from where it stands. `name` is what messages call it.
+    /// An open file or pipe, from its current position. `name` is what messages call it.
     ///
     /// # Errors
     /// It is a directory.
@@ -88,12 +88,12 @@ impl InputFile {
         InputFile::from_file(stdin, name)
     }
 
-    /// Whether it is a regular file, so that any place in it can be read.
+    /// Whether it is a regular file, which can be read at any offset.
     pub fn is_file(&self) -> bool {
         self.metadata.is_file()
     }
 
-    /// Bytes from where it stands to the end of a regular file.
+    /// The bytes from the current position to the end of a regular file.
     pub fn remaining(&self) -> Option<u64> {
         let at = self
             .is_file()
@@ -106,29 +106,28 @@ impl InputFile {
         FileId::of(&self.metadata)
     }
 
-    /// What tells at the end of reading whether it is still what it was when it was opened; `None` for what is no
-    /// regular file.
+    /// Finds out later whether the file changed since it was opened. `None` for anything but a regular file.
     pub fn watch(&self) -> Option<Watch> {
-        // Without a descriptor for it the file is read all the same.
+        // Without a free descriptor the file is read without a watch.
         Watch::new(&self.file, &self.name, &self.metadata)
             .ok()
             .flatten()
     }
 
-    /// It as the source of an output.
+    /// The input as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         SourceFile::of(&self.metadata)
     }
 
-    /// Reads until `room` is full or the input ends, and says how many bytes there were. `byte` is where they begin,
+    /// Reads until `buffer` is full or the input ends, and returns the number of bytes read. `byte` is their offset,
     /// for the message.
     ///
     /// # Errors
-    /// The system cannot read on.
-    pub fn fill(&mut self, room: &mut [u8], byte: u64) -> Result<usize, Error> {
+    /// The system cannot read.
+    pub fn fill(&mut self, buffer: &mut [u8], byte: u64) -> Result<usize, Error> {
         let mut got = 0;
-        while got < room.len() {
-            match self.file.read(&mut room[got..]) {
+        while got < buffer.len() {
+            match self.file.read(&mut buffer[got..]) {
                 Ok(0) => break,
                 Ok(n) => got += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -144,7 +143,7 @@ impl InputFile {
         Ok(got)
     }
 
-    /// Tells the system that it will be read from front to back.
+    /// Tells the system that the input will be read sequentially.
     pub fn expect_sequential(&self) {
         widen_pipe(&self.file);
         read_ahead(&self.file);
@@ -157,15 +156,15 @@ mod tests {
     use std::io::SeekFrom;
 
     #[test]
-    fn what_remains_counts_from_where_a_file_stands() {
+    fn remaining_bytes_count_from_the_position() {
         let path = std::env::temp_dir().join(format!("evener-input-{}", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
         let mut input = InputFile::open(&path).unwrap();
         (&input.file).seek(SeekFrom::Start(4)).unwrap();
         assert_eq!(input.remaining(), Some(6));
-        let mut room = [0; 8];
-        assert_eq!(input.fill(&mut room, 4).unwrap(), 6);
-        assert_eq!(&room[..6], b"456789");
+        let mut buffer = [0; 8];
+        assert_eq!(input.fill(&mut buffer, 4).unwrap(), 6);
+        assert_eq!(&buffer[..6], b"456789");
         std::fs::remove_file(&path).unwrap();
     }
 

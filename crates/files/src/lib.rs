@@ -1,8 +1,8 @@
-//! Files and pipes as the ends of streams: what every service needs and none owns.
+//! Files and pipes as the ends of streams: the part that all services share.
 //!
-//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`]); an input is a file, a pipe or the
-//! standard input ([`InputFile`]); a [`Watch`] tells whether a file changed while it was read. Nothing here starts a
-//! thread.
+//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`]); an input is a file, a pipe or
+//! the standard input ([`InputFile`]); a [`Watch`] finds out whether a file changed while it was read. Nothing here
+//! starts a thread.
 
 mod destination;
 mod error;

@@ -1,4 +1,4 @@
-//! Files that one run at a time has.
+//! Locks on files, for one run at a time.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File};
@@ -9,16 +9,16 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// Locks a file for as long as it is open, which ends with the process, however that ends; `false` if another run has it
-/// locked.
+/// Locks a file until it is closed, at the latest when the process ends, however it ends. `false` if another run has
+/// locked it.
 ///
 /// # Errors
-/// The file system knows no locks.
+/// The file system has no locks.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     flock_now(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// The same, shared with others that only read it.
+/// The same with a lock that several readers can hold at once.
 ///
 /// # Errors
 /// As for [`try_lock`].
@@ -34,7 +34,7 @@ fn flock_now(file: &File, how: FlockOperation) -> io::Result<bool> {
     }
 }
 
-/// Whether an open file is the one of that name: another may have been given it since the file was opened.
+/// Whether `name` is still the name of an open file. Another file may have taken the name since it was opened.
 pub fn is_at_path(file: &File, name: &Path) -> bool {
     let same = |a: fs::Metadata, b: fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     match (file.metadata(), fs::symlink_metadata(name)) {

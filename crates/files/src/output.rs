@@ -14,12 +14,12 @@ use crate::stall::blocking_call;
 use crate::system::{self, FileId};
 use crate::{STDOUT, standard};
 
-/// Where a stream is written to.
+/// The output of a stream.
 pub trait Target: Write {
-    /// Ends the output after `bytes` good bytes; whatever was written beyond them is a part of a unit.
+    /// Ends the output after `bytes` bytes. Anything beyond them is an incomplete unit and is cut off.
     ///
     /// # Errors
-    /// The output cannot be given its place.
+    /// The output cannot be given its name.
     fn commit(&mut self, bytes: u64) -> io::Result<()>;
 }
 
@@ -32,21 +32,21 @@ impl Target for Vec<u8> {
 
 /// A file being written.
 ///
-/// A regular file is [`Staged`]: it has its name after [`Target::commit`], and dropped before that it is gone. Pipes,
-/// devices and the standard output are written to as they are.
+/// A regular file is [`Staged`]: it gets its name in [`Target::commit`], and is removed if it is dropped before. Pipes,
+/// devices and the standard output are written to in place.
 pub struct OutputFile {
     file: File,
     staged: Option<Staged>,
     name: String,
-    /// The file ends in a hole, here at the earliest.
+    /// The end of the last hole: the file is at least this long.
     hole: Option<u64>,
-    /// It keeps what is written; otherwise another process has to read it.
+    /// It stores what is written. Otherwise a write waits for the reader.
     keeps: bool,
 }
 
 impl OutputFile {
-    /// Creates an output by its text: `-` is the standard output, `./-` a file of that name. A file is on the disk when it
-    /// is committed: it holds what its source holds, which people delete then.
+    /// Creates an output by its text: `-` is the standard output, `./-` a file of that name. A committed
+    /// file is on the disk: people delete its source then.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -61,8 +61,8 @@ impl OutputFile {
         Ok(output)
     }
 
-    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays and what it points to is replaced. A
-    /// new file is not more readable than its source; one that is replaced keeps its rights.
+    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays, and its target is replaced. A
+    /// new file has at most the rights of its source; a replaced file keeps its rights.
     ///
     /// # Errors
     /// It is its source; the directory is missing or not writable; or the file exists and is not writable.
@@ -125,7 +125,7 @@ impl OutputFile {
         }
     }
 
-    /// Goes `bytes` bytes ahead, which read as zero: as a hole in a regular file, written anywhere else.
+    /// Appends `bytes` zero bytes: as a hole in a regular file, written anywhere else.
     ///
     /// # Errors
     /// The system cannot.
@@ -144,7 +144,7 @@ impl OutputFile {
         &self.name
     }
 
-    /// The identity of the file being written, which is not that of an older file it will replace.
+    /// The identity of the file that is written, not of an older file that it will replace.
     pub fn id(&self) -> Option<FileId> {
         self.file.metadata().ok().as_ref().and_then(FileId::of)
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_good_bytes_is_cut_off() {
+    fn bytes_after_the_committed_ones_are_cut_off() {
         let directory = std::env::temp_dir().join(format!("evener-staged-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let path = directory.join("out");

@@ -1,9 +1,8 @@
-//! Names beside an output for what is not finished.
+//! Unfinished outputs that have a temporary name in the output's directory.
 //!
-//! A file under such a name is locked as long as its run lives, and the system lets go of the lock however the run ends.
-//! So a run that finds the name taken knows what it has found: one that is locked is another run's, which it leaves alone,
-//! taking the next name; one that is not was left behind, and is removed. Whatever kills a run, what it leaves is gone
-//! after the next one that writes the same output.
+//! A run locks its part file, and the system releases the lock however the run ends. So a run that finds a name taken
+//! can tell why. A locked file belongs to another run, and this run takes the next name. A file without a lock was left
+//! behind, and this run removes it. So what a killed run leaves is gone after the next run that writes the same output.
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -12,26 +11,28 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rustix::fs::OFlags;
 
 use crate::lock::{is_at_path, try_lock};
+use crate::sync::unpoisoned;
 
-/// Runs that can write one output at once.
-const MOST: u32 = 16;
-/// How often a name is tried that others make and take away.
+/// The number of runs that can write one output at once.
+const MAX_RUNS: u32 = 16;
+/// How often a name is tried while other runs create and remove it.
 const TRIES: u32 = 8;
-/// Bytes of the output's name in the other one, at most, so that no file system finds it too long.
-const KEPT: usize = 120;
+/// The bytes of the output's name that a part file's name repeats at most, so that it is not too long for the file
+/// system.
+const MAX_KEPT: usize = 120;
 
-/// A name for what will be `path`. Removed with what is under it when dropped, unless [given up](PartFile::keep).
+/// A temporary name for the output `path`. Dropping it removes the file, unless it is [kept](PartFile::keep).
 pub(crate) struct PartFile {
     path: PathBuf,
 }
 
 impl PartFile {
-    /// A new file of that mode, locked.
+    /// Creates a file with this mode, and locks it.
     pub(crate) fn create(path: &Path, mode: u32) -> io::Result<(PartFile, File)> {
         claim(path, |name| {
             let mut options = File::options();
@@ -40,7 +41,7 @@ impl PartFile {
         })
     }
 
-    /// A name for a file that has none and is locked.
+    /// Gives a temporary name to a locked file without a name.
     #[cfg(target_os = "linux")]
     pub(crate) fn link(path: &Path, file: &File) -> io::Result<PartFile> {
         let linked = |name: &Path| {
@@ -54,7 +55,7 @@ impl PartFile {
         &self.path
     }
 
-    /// The file has another name now.
+    /// Leaves the file alone: it has its final name now, or belongs to another run.
     pub(crate) fn keep(self) {
         unfinished(|all| all.retain(|one| *one != self.path));
         std::mem::forget(self);
@@ -68,7 +69,7 @@ impl Drop for PartFile {
     }
 }
 
-/// Gives a file without a name one that no other file has.
+/// Gives a file without a name this one. It fails if another file has it.
 #[cfg(target_os = "linux")]
 pub(crate) fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -76,19 +77,19 @@ pub(crate) fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, descriptor(file), CWD, name, followed)?)
 }
 
-/// The name that an open file has in any case.
+/// A path to an open file, also to one without a name.
 #[cfg(target_os = "linux")]
 pub(crate) fn descriptor(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Makes a file under the first name that is free, and locks it.
+/// Creates a file with the first free part name, and locks it.
 fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(PartFile, File)> {
-    for number in 1..=MOST {
+    for number in 1..=MAX_RUNS {
         let name = path.with_file_name(part_name(path, number));
         for _ in 0..TRIES {
-            // In one step, so that `remove_unfinished` misses none.
+            // The file is created and noted under one lock, so that `remove_unfinished` misses none.
             let made: io::Result<File> = unfinished(|all| {
                 let made = make(&name)?;
                 all.push(name.clone());
@@ -98,7 +99,7 @@ fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(P
                 Ok(file) => {
                     let part = PartFile { path: name.clone() };
                     match try_lock(&file) {
-                        // Before it was locked another run may have taken it for one that was left behind.
+                        // Before it was locked, another run may have removed it as a file that was left behind.
                         Ok(true) if !is_at_path(&file, &name) => part.keep(),
                         Ok(false) => part.keep(),
                         _ => return Ok((part, file)),
@@ -113,10 +114,11 @@ fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(P
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// `.evener-part1-NAME`: the end of the output's name, by which other programs know the format.
+/// `.evener-part1-NAME`. NAME is the end of the output's name, which has the extension: programs infer the format from
+/// it.
 fn part_name(path: &Path, number: u32) -> OsString {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    let kept = &name[name.len().saturating_sub(KEPT)..];
+    let kept = &name[name.len().saturating_sub(MAX_KEPT)..];
     let within = |byte: &&u8| **byte & 0xc0 == 0x80;
     let inside = match kept.len() < name.len() {
         true => kept.iter().take_while(within).count(),
@@ -132,19 +134,20 @@ fn clear(name: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     match File::options().read(true).custom_flags(flags).open(name) {
         Ok(file) if !matches!(try_lock(&file), Ok(true)) => false,
-        // Who has the lock is alone in giving the name away.
+        // Only the run with the lock may remove the name.
         Ok(file) => !is_at_path(&file, name) || fs::remove_file(name).is_ok(),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 
-/// Names of this process.
+/// Changes the list of this process's part files.
 fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
     static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    change(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner))
+    let mut all = unpoisoned(ALL.lock());
+    change(&mut all)
 }
 
-/// Removes the files of all outputs that are not finished: for a process that ends without dropping them.
+/// Removes the part files of all unfinished outputs, for a process that ends without dropping them.
 pub fn remove_unfinished() {
     unfinished(|all| {
         all.drain(..).for_each(|part| {
@@ -206,7 +209,7 @@ mod tests {
     fn runs_that_begin_at_once_do_not_share_a_name() {
         let folder = Folder::new("many");
         let path = folder.0.join("out");
-        // Under each of the first names something that was left behind.
+        // The first names are all taken by files that were left behind.
         for number in 1..=4 {
             fs::write(folder.0.join(format!(".evener-part{number}-out")), "").unwrap();
         }

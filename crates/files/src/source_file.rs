@@ -1,4 +1,4 @@
-//! What is read, as far as it concerns what is written from it.
+//! The source of an output, which the output must not overwrite or be more readable than.
 #![forbid(unsafe_code)]
 
 use std::fs::Metadata;
@@ -7,13 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use crate::error::Error;
 use crate::system::FileId;
 
-/// The rights that a new file has before the process's umask takes some away.
+/// The rights of a new file before the umask.
 const ALL: u32 = 0o666;
-/// Those that the process needs that makes a file.
+/// The rights that the creating process needs.
 const OWNER: u32 = 0o600;
 
-/// The file that an output is made from, or two of them: none may be the output, which is not more readable than they
-/// are.
+/// The file that an output is made from, or two of them. The output must be another file, with at most their rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     id: Option<FileId>,
@@ -22,7 +21,7 @@ pub struct SourceFile {
 }
 
 impl Default for SourceFile {
-    /// None.
+    /// No source.
     fn default() -> SourceFile {
         SourceFile {
             id: None,
@@ -33,7 +32,7 @@ impl Default for SourceFile {
 }
 
 impl SourceFile {
-    /// An open file; pipes and terminals have no rights of their own, so they say nothing.
+    /// A source by its metadata. Pipes and terminals have no rights of their own and limit nothing.
     pub fn of(metadata: &Metadata) -> SourceFile {
         let id = FileId::of(metadata);
         let mode = id.map_or(ALL, |_| OWNER | ALL & metadata.mode());
@@ -44,7 +43,7 @@ impl SourceFile {
         }
     }
 
-    /// This file and another that the output is made from as well.
+    /// This source and another one of the same output.
     pub fn and(self, another: SourceFile) -> SourceFile {
         SourceFile {
             id: self.id,
@@ -53,21 +52,21 @@ impl SourceFile {
         }
     }
 
-    /// Its identity.
+    /// The identity of the source.
     pub fn id(&self) -> Option<FileId> {
         self.id
     }
 
-    /// The rights of a new output, from which the system takes the umask. Its owner may always read and write it; others
-    /// may do no more with it than with its source.
+    /// The rights of a new output before the umask. Its owner may always read and write it; others have at most their
+    /// rights on the source.
     pub fn mode(&self) -> u32 {
         self.mode
     }
 
-    /// Sees to it that what is to be written is not what is read; `name` is what it is called in the message.
+    /// Checks that the output `id` is not the source. `name` is what the message calls it.
     ///
     /// # Errors
-    /// It is.
+    /// The output is the source.
     pub fn exclude(&self, id: Option<FileId>, name: &str) -> Result<(), Error> {
         match id {
             Some(_) if id == self.id || id == self.other => {

@@ -13,29 +13,29 @@ use crate::error::{Error, one_line};
 use crate::lock::try_lock;
 use crate::part_file::PartFile;
 
-/// Rights until a file is given those of the one it replaces.
+/// The rights of a replacing file until it gets those of the replaced one.
 const PRIVATE: u32 = 0o600;
 
-/// A file that does not have its name yet. Gone when dropped before [`Staged::commit`].
+/// A file that does not have its name yet. Dropping it before [`Staged::commit`] removes it.
 ///
-/// Where the system can, it has no name at all meanwhile, so that nothing is left of it whatever ends the process;
-/// elsewhere one beside it, from which the next run that writes the same file takes it away. It is locked from the
-/// beginning until it is closed.
+/// Where the system can, the file has no name until then, so that it is gone however the process ends. Elsewhere it has
+/// a temporary name in the same directory, and the next run that writes the same output removes it. It is locked until
+/// it is closed.
 pub struct Staged {
     path: PathBuf,
     file: File,
     part: Option<PartFile>,
-    /// Owner, group and rights of the file it replaces.
+    /// The owner, group and rights of the replaced file.
     like: Option<(u32, u32, u32)>,
     durable: bool,
     committed: bool,
 }
 
 impl Staged {
-    /// An empty file, to be written and read, with the rights of the `old` one or else `mode` less the umask.
+    /// An empty file for reading and writing, with the rights of the `old` one or else `mode` less the umask.
     ///
     /// # Errors
-    /// There can be none in that directory.
+    /// The directory does not allow it.
     pub fn create(path: &Path, mode: u32, old: Option<&Metadata>) -> Result<(Staged, File), Error> {
         let staged = match unnamed(directory(path), old.map_or(mode, |_| PRIVATE)) {
             Some(file) => Staged::of(path, file, None, old),
@@ -47,7 +47,7 @@ impl Staged {
         }
     }
 
-    /// The same with a [temporary](Staged::temporary) name of the same extension, for another program to write to.
+    /// The same with a [temporary](Staged::temporary) name of the same extension, for other programs that write it.
     ///
     /// # Errors
     /// As [`Staged::create`].
@@ -68,15 +68,15 @@ impl Staged {
         }
     }
 
-    /// From now on [`Staged::commit`] waits until the file and its name are on the disk: for what people keep in place
-    /// of something they delete.
+    /// Makes [`Staged::commit`] wait until the file and its name are on the disk: for a file whose source people delete
+    /// afterwards.
     #[must_use]
     pub fn durable(mut self) -> Staged {
         self.durable = true;
         self
     }
 
-    /// Where a [named](Staged::named) file is until [`Staged::commit`].
+    /// The path of a [named](Staged::named) file until [`Staged::commit`].
     pub fn temporary(&self) -> Option<&Path> {
         self.part.as_ref().map(PartFile::path)
     }
@@ -84,7 +84,7 @@ impl Staged {
     /// Gives the file its name, over the old file of that name. A second call does nothing.
     ///
     /// # Errors
-    /// The system cannot, or not write the file down.
+    /// The system cannot rename the file, or not write it to the disk.
     pub fn commit(&mut self) -> io::Result<()> {
         self.place(true)
     }
@@ -116,7 +116,7 @@ impl Staged {
         }
         self.committed = true;
         if self.durable {
-            // Where a directory cannot be synced there is nothing more to do.
+            // Some file systems cannot sync a directory; nothing else helps there.
             let _ = File::open(directory(&self.path)).and_then(|directory| sync(&directory));
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Staged {
     #[cfg(target_os = "linux")]
     fn link(&mut self, replace: bool) -> io::Result<()> {
         match crate::part_file::link(&self.file, &self.path) {
-            // A link replaces nothing, and a name does: for that moment it has one.
+            // A link cannot replace a file, a rename can. So the file gets a temporary name first.
             Err(error) if replace && error.kind() == ErrorKind::AlreadyExists => {
                 let part = PartFile::link(&self.path, &self.file)?;
                 self.rename(part, replace)
@@ -144,7 +144,7 @@ impl Staged {
         match replace {
             true => fs::rename(from, to)?,
             false => match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-                // Then the temporary name goes as that of a file that was given up.
+                // Dropping `part` removes the temporary name.
                 Err(Errno::INVAL | Errno::NOSYS) => return fs::hard_link(from, to),
                 renamed => renamed?,
             },
@@ -154,13 +154,13 @@ impl Staged {
     }
 }
 
-/// A file without a name, locked; `None` where there are none.
+/// A locked file without a name; `None` where the system has none.
 #[cfg(target_os = "linux")]
 fn unnamed(directory: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
-    // Without this name it could not be given another.
+    // The link in `commit` needs this path.
     fs::symlink_metadata(crate::part_file::descriptor(&file)).ok()?;
     let _ = try_lock(&file);
     Some(file)
@@ -171,7 +171,7 @@ fn unnamed(_: &Path, _: u32) -> Option<File> {
     None
 }
 
-/// Waits until a file is on the disk; some kinds of file systems cannot tell.
+/// Waits until a file is on the disk. File systems that do not know pass as well.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Both kinds, of which a system may have one only.
+    /// Both kinds; some systems have only the named one.
     fn both(path: &Path, old: Option<&Metadata>) -> [(Staged, File); 2] {
         let named = Staged::named(path, 0o640, old).unwrap();
         let file = named.file.try_clone().unwrap();

@@ -1,16 +1,16 @@
-//! Writes that may never end, since those who should read do not.
+//! Writes to other processes that may block for ever, because the reader does not read.
 //!
-//! A thread inside such a write cannot be woken. So they are counted, and what wants to end the process sees
-//! whether one of them goes on and on.
+//! A thread in such a write cannot be woken. So these calls are counted, and the code that ends the process can see
+//! whether one of them makes no progress.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls that were begun, and that came to their end.
+/// The number of calls that began, and that ended.
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes a call that may wait for another process.
+/// Makes a call that may block until another process acts.
 pub fn blocking_call<R>(call: impl FnOnce() -> R) -> R {
     struct End;
     impl Drop for End {
@@ -23,25 +23,27 @@ pub fn blocking_call<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Sees whether calls that wait for other processes come to an end.
+/// Notices blocking calls that make no progress.
 #[derive(Debug, Default)]
 pub struct StallDetector {
-    /// Ended calls at the last look, and looks since they were fewer or no call was under way.
+    /// The calls that had ended at the last check.
     ended: usize,
-    looks: u32,
+    /// The checks in a row that saw no progress.
+    checks: u32,
 }
 
 impl StallDetector {
-    /// How often in a row, up to now, a look has found a call under way and none that ended since the look before.
+    /// Checks once. Returns how many checks in a row found a call in progress and none that ended since the check
+    /// before.
     pub fn check(&mut self) -> u32 {
         let ended = ENDED.load(Ordering::SeqCst);
         let under_way = BEGUN.load(Ordering::SeqCst) != ended;
         match under_way && ended == self.ended {
-            true => self.looks += 1,
-            false => self.looks = 0,
+            true => self.checks += 1,
+            false => self.checks = 0,
         }
         self.ended = ended;
-        self.looks
+        self.checks
     }
 }
 
@@ -50,12 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_call_that_goes_on_is_waited_for() {
+    fn only_a_call_without_progress_is_counted() {
         let mut detector = StallDetector::default();
         blocking_call(|| {
             detector.check();
-            let looks: Vec<_> = (0..3).map(|_| detector.check()).collect();
-            assert_eq!(looks[1..], [looks[0] + 1, looks[0] + 2]);
+            let checks: Vec<_> = (0..3).map(|_| detector.check()).collect();
+            assert_eq!(checks[1..], [checks[0] + 1, checks[0] + 2]);
             blocking_call(|| ());
             assert_eq!(detector.check(), 0);
         });

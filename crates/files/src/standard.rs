@@ -1,9 +1,9 @@
 //! The standard streams, also where the parent of the process closed them or opened them the other way round.
 //!
-//! Rust's library opens `/dev/null` for a standard stream that is closed, before `main`, and takes a write to one that
-//! is open for reading only as done: all that was printed would be lost without a word. Afterwards a stream that was
-//! closed cannot be told from one that was given as `/dev/null`, for reading and writing as several languages give it
-//! to programs they start. So they are looked at earlier, when the C library calls the constructors of the program.
+//! Before `main`, Rust's standard library opens `/dev/null` for a standard stream that is closed. It also ignores the
+//! error of a write to a stream that is open for reading only. Either way all that is printed would be lost without a
+//! message. After `main` has begun, a closed stream looks like one that the parent gave as `/dev/null`. So the streams
+//! are examined earlier, when the C library calls the constructors of the program.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -14,13 +14,13 @@ use rustix::fs::OFlags;
 use crate::error::Error;
 use crate::{STDIN, STDOUT};
 
-/// Input and output, where they were closed.
+/// Whether the standard input and the standard output were closed.
 static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 ctor::declarative::ctor! {
-    /// Calls the system and nothing of the standard library, which is not ready yet.
+    /// Only system calls: the standard library is not initialized yet.
     #[ctor(unsafe)]
-    fn look() {
+    fn note_closed() {
         for (fd, closed) in [rustix::stdio::stdin(), rustix::stdio::stdout()].into_iter().zip(&CLOSED) {
             let found = rustix::io::fcntl_getfd(fd);
             closed.store(found == Err(rustix::io::Errno::BADF), Ordering::Relaxed);
@@ -33,7 +33,7 @@ pub(crate) fn input() -> Result<File, Error> {
     let closed = "is closed; name a file, or pipe something in";
     let other = "is open for writing only; name a file, or pipe something in";
     let fd = rustix::stdio::stdin();
-    taken(fd, &CLOSED[0], STDIN, (OFlags::WRONLY, other), closed)
+    duplicate(fd, &CLOSED[0], STDIN, (OFlags::WRONLY, other), closed)
 }
 
 /// The standard output.
@@ -41,10 +41,10 @@ pub(crate) fn output() -> Result<File, Error> {
     let closed = "is closed; send it to a file or a program, or to /dev/null";
     let other = "is open for reading only; send it to a file or a program, or to /dev/null";
     let fd = rustix::stdio::stdout();
-    taken(fd, &CLOSED[1], STDOUT, (OFlags::RDONLY, other), closed)
+    duplicate(fd, &CLOSED[1], STDOUT, (OFlags::RDONLY, other), closed)
 }
 
-fn taken(
+fn duplicate(
     fd: BorrowedFd<'_>,
     was_closed: &AtomicBool,
     name: &str,

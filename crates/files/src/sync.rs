@@ -3,8 +3,8 @@
 
 use std::sync::{LockResult, PoisonError};
 
-/// What a lock or a condition variable gives, poisoned or not. It is for values that are valid between any two
-/// statements, so that a panic of another thread leaves nothing half done.
+/// The guard that a lock or a condition variable returns, poisoned or not. The value behind it must be valid after
+/// every statement, so that a panic in another thread leaves it usable.
 pub fn unpoisoned<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }

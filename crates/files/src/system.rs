@@ -1,13 +1,13 @@
-//! What files and pipes ask of the operating system beyond `std`.
+//! System calls for files and pipes that `std` does not have.
 //!
-//! Hints (pipe size, read-ahead) may fail without harm: the stream is only slower.
+//! Errors of hints (pipe size, read-ahead) are ignored: the stream is only slower.
 #![forbid(unsafe_code)]
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// Which file on which device: equal for two names of one file.
+/// The device and inode of a file: equal for two names of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     device: u64,
@@ -15,8 +15,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The identity of something that keeps what is written to it; `None` for pipes, terminals and the like,
-    /// which may well be input and output at once.
+    /// The identity of a file or a block device. `None` for pipes, terminals and the like, which may be input and
+    /// output at once.
     pub fn of(metadata: &Metadata) -> Option<FileId> {
         let kind = metadata.file_type();
         (kind.is_file() || kind.is_block_device()).then(|| FileId {
@@ -26,14 +26,14 @@ impl FileId {
     }
 }
 
-/// Asks for a pipe of 1 MiB, so that a unit passes in few system calls; no effect on other files.
+/// Makes a pipe 1 MiB large, so that a unit takes few system calls. No effect on other files.
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 pub fn widen_pipe(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
 }
 
-/// Says that a file will be read from front to back; no effect on pipes.
+/// Tells the system that a file will be read sequentially. No effect on pipes.
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 pub fn read_ahead(file: &File) {
     #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Whether a file that is read stays what it was.
+//! Detection of changes to a file while it is read.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -6,16 +6,16 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// A regular file that is being read, and what it was when it was opened.
+/// A regular file that is being read, and its state when it was opened.
 ///
-/// Size and time of the last change tell; a change within the resolution of that time (a few milliseconds) that keeps
-/// the size goes unseen.
+/// The state is the size and the time of the last change. A change that keeps the size, within the resolution of that
+/// time (a few milliseconds), is not noticed.
 #[derive(Debug)]
 pub struct Watch {
     file: File,
     name: String,
     before: State,
-    told: bool,
+    warned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl State {
     }
 }
 
-/// What became of a file while it was read.
+/// How a file changed while it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It is shorter.
@@ -63,8 +63,8 @@ impl fmt::Display for Change {
 }
 
 impl Watch {
-    /// Of an open file, called `name` in messages, that had `metadata` when it was opened. `None` for pipes, devices
-    /// and whatever else is no regular file.
+    /// Watches an open file, called `name` in messages, that had `metadata` when it was opened. `None` for anything but
+    /// a regular file.
     ///
     /// # Errors
     /// The process has no more descriptors.
@@ -76,11 +76,11 @@ impl Watch {
             file: file.try_clone()?,
             name: name.to_owned(),
             before: State::of(metadata),
-            told: false,
+            warned: false,
         }))
     }
 
-    /// What became of it, if it is not as it was.
+    /// How the file changed, if it did.
     pub fn change(&self) -> Option<Change> {
         let now = State::of(&self.file.metadata().ok()?);
         let (from, to) = (self.before.bytes, now.bytes);
@@ -90,13 +90,13 @@ impl Watch {
         (now != self.before).then_some(Change::Written)
     }
 
-    /// Logs a warning if it is not as it was, once: for the end of reading.
+    /// Logs one warning if the file changed. Call it after reading.
     pub fn warn(&mut self) {
-        if self.told {
+        if self.warned {
             return;
         }
         if let Some(change) = self.change() {
-            self.told = true;
+            self.warned = true;
             let name = &self.name;
             tracing::warn!(
                 "{name}: {change}; the output may mix two states of it, so run again when nothing writes to it"
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_becomes_of_a_file_is_seen() {
+    fn changes_of_a_file_are_noticed() {
         let path = std::env::temp_dir().join(format!("evener-watch-{}", std::process::id()));
         fs::write(&path, [0; 100]).unwrap();
         let file = File::open(&path).unwrap();
@@ -122,7 +122,7 @@ mod tests {
         let watch = Watch::new(&file, "a", &metadata).unwrap().unwrap();
         assert_eq!(watch.change(), None);
 
-        // Written to in place.
+        // A write in place is a change.
         let writer = File::options().write(true).open(&path).unwrap();
         writer
             .set_modified(SystemTime::now() + Duration::from_secs(5))
@@ -137,7 +137,7 @@ mod tests {
         (&writer).write_all(&[0; 200]).unwrap();
         assert_eq!(watch.change(), Some(Change::Written));
 
-        // One that is replaced stays what it was for those who have it open.
+        // Replacing a file does not change it for a process that has it open.
         let metadata = file.metadata().unwrap();
         let watch = Watch::new(&file, "a", &metadata).unwrap().unwrap();
         fs::remove_file(&path).unwrap();

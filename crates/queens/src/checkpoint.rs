@@ -12,8 +12,8 @@
 //! There is a line for each finished range of [`Starts`], with its weighted solutions. Ranges follow one another from
 //! start 0, and the count is complete when they reach the last start. There are at most 4096 ranges, so that writing
 //! takes little time; before there would be more, each two neighbours are merged. `check` is FNV-1a (Fowler, Noll, Vo)
-//! of 64 bits over all bytes before its line. It detects damage, but not forgery. The version is that of this format and
-//! of the numbering of starts.
+//! of 64 bits over all bytes before its line. It detects damage, but not forgery. The version is that of this format
+//! and of the numbering of starts.
 
 #![forbid(unsafe_code)]
 

@@ -23,7 +23,8 @@ const TRIES: u32 = 8;
 pub(crate) struct CheckpointFile {
     path: PathBuf,
     name: String,
-    /// The current file, locked. A new file is locked before it gets the name, so that the name always has a locked file.
+    /// The current file, locked. A new file is locked before it gets the name, so that the name always has a locked
+    /// file.
     locked: Option<File>,
 }
 

@@ -1,10 +1,10 @@
 //! How the starts of a board are cut into units.
 //!
-//! The size of the tree below a start is not known beforehand. Units have about equal *estimated* work, so that the tuner
-//! compares like with like. In the last quarter they shrink: each is an equal share of what is left, so that all workers
-//! finish together even if the estimates are bad. This is guided self-scheduling (C. D. Polychronopoulos and D. J. Kuck,
-//! IEEE Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the units depend on
-//! the board alone, and a run that goes on elsewhere has the same units.
+//! The size of the tree below a start is not known beforehand. Units have about equal *estimated* work, so that the
+//! tuner compares like with like. In the last quarter they shrink: each is an equal share of what is left, so that all
+//! workers finish together even if the estimates are bad. This is guided self-scheduling (C. D. Polychronopoulos and D.
+//! J. Kuck, IEEE Transactions on Computers 36, 1987). The shares are small enough for some hundred workers, so the
+//! units depend on the board alone, and a run that goes on elsewhere has the same units.
 
 #![forbid(unsafe_code)]
 
@@ -15,8 +15,8 @@ use evener_runtime::{Service, Source};
 
 use crate::starts::Starts;
 
-/// How many units of full size the work of a board would be. Up to 19 rows a unit takes a few milliseconds or less, below
-/// 16 rows some microseconds. For larger boards the number of units is limited.
+/// How many units of full size the work of a board would be. Up to 19 rows a unit takes a few milliseconds or less,
+/// below 16 rows some microseconds. For larger boards the number of units is limited.
 fn parts(n: u32) -> f64 {
     let parts: u32 = match n {
         0..=18 => (1024 >> (18 - n)).max(64),

@@ -53,9 +53,9 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// How much the upper 60 % of the rows branch: for each square of the first row the product of the free squares in
-    /// each row after it, summed up. It orders the rotations of a border nearly as the sizes of their trees do. If it left
-    /// the queens of the first row out, the trees chosen by it would be 4 % larger; with those of the second row too they
-    /// would be 2 % smaller.
+    /// each row after it, summed up. It orders the rotations of a border nearly as the sizes of their trees do. If it
+    /// left the queens of the first row out, the trees chosen by it would be 4 % larger; with those of the second row
+    /// too they would be 2 % smaller.
     ///
     /// Rounding is the same on every machine, so all machines choose the same rotation.
     pub(crate) fn branching(&self) -> f64 {
@@ -87,9 +87,9 @@ impl Inner {
         possible.fold(0.0, |sum, (_, &product)| sum + f64::from(product))
     }
 
-    /// Calls `visit` for every way to place queens in the first `depth` rows, or in all if there are fewer, that leaves a
-    /// free square in the next row. The order is lexicographic by columns. The arguments are the state for the next row,
-    /// and the bit of the queen of each row.
+    /// Calls `visit` for every way to place queens in the first `depth` rows, or in all if there are fewer, that leaves
+    /// a free square in the next row. The order is lexicographic by columns. The arguments are the state for the next
+    /// row, and the bit of the queen of each row.
     pub(crate) fn unfold(&self, depth: usize, visit: &mut impl FnMut(State, &[u32])) {
         let depth = depth.min(self.rows.len());
         self.below(State::default(), depth, &mut Vec::new(), visit);

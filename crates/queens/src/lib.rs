@@ -12,8 +12,8 @@
 //! # Ok::<(), evener_queens::Error>(())
 //! ```
 //!
-//! [`Starts`] numbers the places where searches start. A job is a range of them, and the [`Counts`] of all jobs add up to
-//! the result. The result is exact, and the same at every SIMD level.
+//! [`Starts`] numbers the places where searches start. A job is a range of them, and the [`Counts`] of all jobs add up
+//! to the result. The result is exact, and the same at every SIMD level.
 //!
 //! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`].
 

@@ -23,8 +23,8 @@ const PARTS: usize = 64;
 const GROWTH: f64 = 7.8;
 /// Operations that a core does in a nanosecond.
 const OPS_PER_NANOSECOND: f64 = 40.0;
-/// How much longer a unit takes when it is divided. Workers wait for the largest part, and have no part where the unit has
-/// one or two starts. With this the tuner goes on to try whole units.
+/// How much longer a unit takes when it is divided. Workers wait for the largest part, and have no part where the unit
+/// has one or two starts. With this the tuner goes on to try whole units.
 const UNEVEN: f64 = 1.5;
 
 /// Nanoseconds that a board of 18 rows takes on one core.

@@ -23,8 +23,8 @@ pub(crate) struct CheckpointSink<'a> {
     pub(crate) every: Duration,
     /// Finished starts, for reports of the progress.
     pub(crate) done: Arc<AtomicU64>,
-    /// Why the last checkpoint was not written. The run goes on all the same, since days of work would be lost and a full
-    /// disk may have space again for the next checkpoint.
+    /// Why the last checkpoint was not written. The run goes on all the same, since days of work would be lost and a
+    /// full disk may have space again for the next checkpoint.
     pub(crate) problem: Option<FileError>,
     pub(crate) on_problem: Option<OnProblem<'a>>,
     pub(crate) saved: Instant,

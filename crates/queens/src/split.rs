@@ -14,8 +14,8 @@ use crate::starts::{Searcher, Starts};
 /// A way to cut a board into jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
-    /// A job for each square of the left half of the first row, with the middle. The solutions below a square count twice,
-    /// for their mirror images, except below the middle.
+    /// A job for each square of the left half of the first row, with the middle. The solutions below a square count
+    /// twice, for their mirror images, except below the middle.
     FirstRow,
     /// The same for each two queens in the first two rows.
     TwoRows,

@@ -1,4 +1,5 @@
-//! The places where searches start. They are numbered, so that a job is a range of numbers and a checkpoint can name it.
+//! The places where searches start. They are numbered, so that a job is a range of numbers and a checkpoint can name
+//! it.
 
 #![forbid(unsafe_code)]
 
@@ -53,8 +54,8 @@ impl Starts {
         Starts::with_depth(n, depth)
     }
 
-    /// The starts with `depth` rows filled inside the border. Each further row means about `n` / 2 times as many starts and
-    /// as much more time to number them.
+    /// The starts with `depth` rows filled inside the border. Each further row means about `n` / 2 times as many starts
+    /// and as much more time to number them.
     ///
     /// # Errors
     /// [`Error::TooLarge`]
@@ -100,8 +101,8 @@ impl Starts {
         self.len == 0
     }
 
-    /// The estimated share of the work below the starts before `number`, from 0 to 1. The work of a border is estimated by
-    /// its branching, and all starts of a border are taken to be alike. Over a hundredth of all starts or more, the
+    /// The estimated share of the work below the starts before `number`, from 0 to 1. The work of a border is estimated
+    /// by its branching, and all starts of a border are taken to be alike. Over a hundredth of all starts or more, the
     /// estimate is within a factor of two.
     pub fn share(&self, number: u64) -> f64 {
         if number >= self.len || self.all_work() <= 0.0 {

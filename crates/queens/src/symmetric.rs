@@ -19,8 +19,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// The lines of an empty board. A board with a middle square has a queen there, since any other square of the middle
-    /// row has an image in the same row.
+    /// The lines of an empty board. A board with a middle square has a queen there, since any other square of the
+    /// middle row has an image in the same row.
     fn new(n: u32) -> Lines {
         let nothing = Lines::default();
         if n.is_multiple_of(2) {
@@ -39,8 +39,8 @@ impl Lines {
         self
     }
 
-    /// Columns of a row that no queen attacks, without those on the two longest diagonals: the images of a queen there are
-    /// on the same diagonals.
+    /// Columns of a row that no queen attacks, without those on the two longest diagonals: the images of a queen there
+    /// are on the same diagonals.
     fn free(self, n: u32, row: u32) -> u32 {
         let attacked = u64::from(self.columns) | self.rising >> row | self.falling >> (n - row);
         let board = (1u64 << n) - 1;
@@ -99,8 +99,8 @@ fn bits(mut of: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Solutions that half a turn maps to themselves: P, OEIS A032522. It takes a moment up to `n` = 22, and 3 to 4 times as
-/// long for each further row.
+/// Solutions that half a turn maps to themselves: P, OEIS A032522. It takes a moment up to `n` = 22, and 3 to 4 times
+/// as long for each further row.
 ///
 /// # Errors
 /// [`Error::TooLarge`]
@@ -128,8 +128,8 @@ pub fn quarter_turn(n: u32) -> Result<u128, Error> {
     Ok(Lines::new(checked(n)?).quarters(n))
 }
 
-/// The number of fundamental solutions (none is an image of another under rotation or reflection), OEIS A002562, from the
-/// number of all.
+/// The number of fundamental solutions (none is an image of another under rotation or reflection), OEIS A002562, from
+/// the number of all.
 ///
 /// # Errors
 /// [`Error::TooLarge`]

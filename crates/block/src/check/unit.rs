@@ -50,7 +50,8 @@ impl UnitOut {
         all.1 = last;
     }
 
-    /// Its pieces, and whether the image ends with them. Unless piece n is zero, its bytes are at the beginning of row n.
+    /// Its pieces, and whether the image ends with them. Unless piece n is zero, its bytes are at the beginning of row
+    /// n.
     pub(super) fn pieces(&self) -> impl std::ops::Deref<Target = (Vec<Piece>, bool)> + '_ {
         self.pieces_mut()
     }

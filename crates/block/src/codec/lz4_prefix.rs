@@ -9,8 +9,8 @@ use super::CodecError;
 use super::types::exact;
 
 unsafe extern "C" {
-    /// From lz4.h, since version 1.8. Decodes until `target` bytes are written or `src` ends, and returns how many bytes
-    /// it wrote; less than 0 if `src` is damaged. It reads at most `src_len` bytes and writes at most `room`.
+    /// From lz4.h, since version 1.8. Decodes until `target` bytes are written or `src` ends, and returns how many
+    /// bytes it wrote; less than 0 if `src` is damaged. It reads at most `src_len` bytes and writes at most `room`.
     fn LZ4_decompress_safe_partial(
         src: *const c_char,
         dst: *mut c_char,

@@ -53,8 +53,8 @@ pub trait Decode: Send {
     /// `packed` does not decode to so many bytes.
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
 
-    /// Decodes `packed` until `prefix` is full. If the codec [cannot decode prefixes](Codec::prefix), `prefix` must take
-    /// the whole block. A checksum of the packed bytes is compared.
+    /// Decodes `packed` until `prefix` is full. If the codec [cannot decode prefixes](Codec::prefix), `prefix` must
+    /// take the whole block. A checksum of the packed bytes is compared.
     ///
     /// # Errors
     /// `packed` does not decode to so many bytes or more.

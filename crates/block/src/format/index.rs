@@ -67,8 +67,8 @@ impl Index {
         }
     }
 
-    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of the file. Blocks of the file end before
-    /// byte `end`.
+    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of the file. Blocks of the file end
+    /// before byte `end`.
     ///
     /// # Errors
     /// It lies beyond the end, or a size is invalid or too large.

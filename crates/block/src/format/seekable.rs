@@ -67,8 +67,8 @@ fn recognise(ends: &Ends) -> bool {
 /// The most skippable frames at the beginning of a file that are skipped.
 const MAX_SKIPPED: usize = 64;
 
-/// The first bytes behind the skippable frames that a file begins with; `None` if it begins with something else. `bytes`
-/// reads from the file.
+/// The first bytes behind the skippable frames that a file begins with; `None` if it begins with something else.
+/// `bytes` reads from the file.
 pub(super) fn skipped(
     bytes: impl Fn(u64, u64) -> Result<Vec<u8>, Error>,
 ) -> Result<Option<Vec<u8>>, Error> {

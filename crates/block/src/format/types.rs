@@ -61,8 +61,8 @@ pub struct Leaves {
 
 /// Where blocks lie.
 pub trait Layout: Send + Sync {
-    /// The block that holds byte `at` of the image. The `start` of a zero block may be any byte before `at` if all bytes
-    /// from there on are zero.
+    /// The block that holds byte `at` of the image. The `start` of a zero block may be any byte before `at` if all
+    /// bytes from there on are zero.
     ///
     /// # Errors
     /// The index cannot be read or is damaged.

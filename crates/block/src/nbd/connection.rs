@@ -2,8 +2,8 @@
 //!
 //! At most one thread of a connection reads requests at a time: the one that holds [`ReadSide`]. It answers requests
 //! that need no decoding itself. If one has to be decoded and the next request is already there, it hands reading over
-//! to another thread, so that both are worked on at once and replies are sent in whatever order they are ready. Before a
-//! request that may take long, such as a flush, it hands reading over in any case.
+//! to another thread, so that both are worked on at once and replies are sent in whatever order they are ready. Before
+//! a request that may take long, such as a flush, it hands reading over in any case.
 //!
 //! So a client that waits for each reply is served by one thread, which only the client wakes, and the workers help to
 //! decode what it requests. While no request is there, the reading thread reads ahead. If requests come soon after

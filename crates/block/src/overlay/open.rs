@@ -45,7 +45,8 @@ impl Overlay {
     /// Opens the overlay `path` of an image without writing to it. While it is open, no server can open it.
     ///
     /// # Errors
-    /// There is no such file, it is no overlay, damaged, of another image or in use by a server, or the system refuses it.
+    /// There is no such file, it is no overlay, damaged, of another image or in use by a server, or the system refuses
+    /// it.
     pub fn read_only(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
         let layout = layout(&name, base)?;

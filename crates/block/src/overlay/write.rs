@@ -26,8 +26,8 @@ impl Overlay {
     /// Writes bytes from byte `at` of the image on. A granule that is not in the overlay yet is filled up by `base`.
     ///
     /// # Errors
-    /// The image cannot be read or the overlay cannot be written. Granules that were not in the overlay still are not; of
-    /// others any of the bytes may be written.
+    /// The image cannot be read or the overlay cannot be written. Granules that were not in the overlay still are not;
+    /// of others any of the bytes may be written.
     ///
     /// # Panics
     /// If the bytes reach beyond the end of the image.
@@ -102,7 +102,8 @@ impl Overlay {
         }
     }
 
-    /// Frees the space of whole granules, which are zero then, where the storage has holes. Other bytes stay as they are.
+    /// Frees the space of whole granules, which are zero then, where the storage has holes. Other bytes stay as they
+    /// are.
     ///
     /// # Errors
     /// As for [`Overlay::write`].

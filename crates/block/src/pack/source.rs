@@ -35,8 +35,8 @@ impl PackSource {
         PackSource::new(Input::Image(image), block)
     }
 
-    /// The units of a raw image that a pipe delivers. If it begins like an image of another format, it is refused, unless
-    /// `is_raw`.
+    /// The units of a raw image that a pipe delivers. If it begins like an image of another format, it is refused,
+    /// unless `is_raw`.
     pub fn pipe(input: InputFile, block: u32, is_raw: bool) -> PackSource {
         PackSource::new(Input::Pipe { input, is_raw }, block)
     }

@@ -108,8 +108,8 @@ impl Store {
     /// batch.
     ///
     /// `put` gets all bytes of all ranges, in parts: the number of the range, where in the range the part begins, and
-    /// its bytes. The thread that decodes a block for this batch calls `put` for it, this thread for all else. `done` is
-    /// called when a range has all its bytes, or will never have them.
+    /// its bytes. The thread that decodes a block for this batch calls `put` for it, this thread for all else. `done`
+    /// is called when a range has all its bytes, or will never have them.
     pub fn deliver(
         &self,
         pool: &Pool,

@@ -66,8 +66,8 @@ pub struct PackSession {
     sink: PackSink,
 }
 
-/// Packs `input`, an image or `-` for a raw image from a pipe, into `output`, a file or `-`. A file as standard input is
-/// read as if it were named.
+/// Packs `input`, an image or `-` for a raw image from a pipe, into `output`, a file or `-`. A file as standard input
+/// is read as if it were named.
 ///
 /// # Errors
 /// The input cannot be read, is damaged or not supported; the options contradict each other; or the output cannot be

@@ -21,8 +21,8 @@ use crate::units::{DECODING, work};
 
 /// Bytes of decoded blocks that are cached by default.
 pub const DEFAULT_CACHE: u64 = 64 << 20;
-/// Bytes to read ahead by default: enough that a reader which works between its requests finds the next one decoded, and
-/// few compared with the cache.
+/// Bytes to read ahead by default: enough that a reader which works between its requests finds the next one decoded,
+/// and few compared with the cache.
 const AUTO_READ_AHEAD: u64 = 2 << 20;
 
 /// How an image is served.

@@ -76,7 +76,8 @@ pub fn disk(
 }
 
 impl DiskSession {
-    /// Creates or recovers the disk, serves it until it is cancelled, and removes it. `started` is called when it exists.
+    /// Creates or recovers the disk, serves it until it is cancelled, and removes it. `started` is called when it
+    /// exists.
     ///
     /// # Errors
     /// The driver is not there or refuses.

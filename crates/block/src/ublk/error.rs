@@ -2,7 +2,8 @@
 
 use std::io;
 
-/// An image cannot become a device, or stopped being one. Every message is one line that says what, where and what to do.
+/// An image cannot become a device, or stopped being one. Every message is one line that says what, where and what to
+/// do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

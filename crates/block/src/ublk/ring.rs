@@ -44,8 +44,8 @@ impl ControlRing {
         let entry = opcode::UringCmd80::new(device, code)
             .cmd(command.bytes(address, len))
             .build();
-        // SAFETY: the driver reads and writes the first `len` bytes of `room`, which stays where it is until the command
-        // has ended; below it is given up for ever where that cannot be known. `self` has the device open.
+        // SAFETY: the driver reads and writes the first `len` bytes of `room`, which stays where it is until the
+        // command has ended; below it is given up for ever where that cannot be known. `self` has the device open.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -109,8 +109,8 @@ impl QueueRing {
             .cmd(io_command(descriptors.queue, tag, result))
             .build()
             .user_data(tag.into());
-        // SAFETY: a command of this layout names no memory, so the driver reads and writes none for it. If the device is
-        // closed before the command is given, the kernel refuses it.
+        // SAFETY: a command of this layout names no memory, so the driver reads and writes none for it. If the device
+        // is closed before the command is given, the kernel refuses it.
         let mut pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.submit(false)?;
@@ -178,8 +178,8 @@ impl Descriptors {
             return None;
         }
         let from = usize::from(tag) * Descriptor::SIZE;
-        // SAFETY: `depth` descriptors lie in the `len` bytes of the mapping, which lasts as long as `self`. Bytes may be
-        // read at any address, and any value of them is one.
+        // SAFETY: `depth` descriptors lie in the `len` bytes of the mapping, which lasts as long as `self`. Bytes may
+        // be read at any address, and any value of them is one.
         let bytes = unsafe {
             let at = self.at.as_ptr().add(from);
             at.cast::<[u8; Descriptor::SIZE]>().read_volatile()

@@ -65,8 +65,8 @@ impl GcmKernel {
         unsafe { seal(self.token, &self.key, message) }
     }
 
-    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. Returns whether `tag` is that of the
-    /// message. If not, the caller must erase `output`.
+    /// Decrypts `input` into `output`, of the same length and at most 2^32 - 2 blocks. Returns whether `tag` is that of
+    /// the message. If not, the caller must erase `output`.
     pub(crate) fn open(
         &self,
         nonce: &[u8; 12],
@@ -207,8 +207,8 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
     }
 }
 
-/// Encrypts a group, and in the same rounds adds another group, from `hashed` on, to the hash. Products fill the time that
-/// `aesenc` takes.
+/// Encrypts a group, and in the same rounds adds another group, from `hashed` on, to the hash. Products fill the time
+/// that `aesenc` takes.
 ///
 /// # Safety
 /// A group can be read from `from` and `hashed` and written to `to`.

@@ -1,7 +1,7 @@
 //! GHASH (NIST SP 800-38D): a polynomial in H over GF(2^128), many terms at a time.
 //!
-//! The bytes of blocks are reversed. A product is then that of `dot` in RFC 8452, which divides by x^128; multiplying H by
-//! x once makes up for it (its appendix A). A sum of products is reduced once.
+//! The bytes of blocks are reversed. A product is then that of `dot` in RFC 8452, which divides by x^128; multiplying H
+//! by x once makes up for it (its appendix A). A sum of products is reduced once.
 
 use std::arch::x86_64::__m128i;
 
@@ -88,8 +88,8 @@ impl Powers {
     }
 }
 
-/// An unreduced sum of products: those of lower halves, of upper halves, and of the sums of both, from which the mixed ones
-/// follow (Karatsuba). This saves a product for some additions, which cost less.
+/// An unreduced sum of products: those of lower halves, of upper halves, and of the sums of both, from which the mixed
+/// ones follow (Karatsuba). This saves a product for some additions, which cost less.
 #[derive(Clone, Copy)]
 pub(super) struct Products<B: Blocks> {
     b: B,

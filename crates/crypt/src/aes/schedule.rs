@@ -5,7 +5,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::blocks::Blocks;
 use super::compiled;
 
-/// The round keys of AES-128, 192 or 256. Each is repeated four times, so that a load of any width has it in every block.
+/// The round keys of AES-128, 192 or 256. Each is repeated four times, so that a load of any width has it in every
+/// block.
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(crate) struct RoundKeys {
@@ -94,8 +95,8 @@ unsafe fn expand_body<B: Blocks>(b: B, key: &[u8], expanded: &mut RoundKeys) {
     words.zeroize();
 }
 
-/// The S-box on each byte. The last round applies it and then shifts rows, which changes nothing if all columns are equal.
-/// Unlike a table, it takes the same time for every key.
+/// The S-box on each byte. The last round applies it and then shifts rows, which changes nothing if all columns are
+/// equal. Unlike a table, it takes the same time for every key.
 #[inline(always)]
 fn substituted<B: Blocks>(b: B, word: u32) -> u32 {
     let b = b.single();

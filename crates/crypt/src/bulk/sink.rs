@@ -8,8 +8,8 @@ use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
 
-/// Writes units. A file gets its name only if all of it was written: half of an encrypted file is useless, and half of a
-/// text may be taken for all of it.
+/// Writes units. A file gets its name only if all of it was written: half of an encrypted file is useless, and half of
+/// a text may be taken for all of it.
 pub struct BulkSink {
     output: OutputFile,
     /// What is written first.

@@ -28,8 +28,8 @@ pub struct FileKey {
 impl FileKey {
     /// The key of a new file, and the header to write first.
     ///
-    /// `salt` must never be used twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data. It is
-    /// needed to open the file.
+    /// `salt` must never be used twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data. It
+    /// is needed to open the file.
     ///
     /// # Errors
     /// The key has a length that the scheme does not take.
@@ -81,8 +81,8 @@ impl FileKey {
 
     /// Seals chunks from number `first` on: `plain` into `sealed`.
     ///
-    /// Whole chunks are sealed first. With `last` the file ends here, and the rest, fewer than [`CHUNK`] bytes or none, is
-    /// its last chunk. Without `last` there must be no rest. A chunk must not be sealed twice with different text.
+    /// Whole chunks are sealed first. With `last` the file ends here, and the rest, fewer than [`CHUNK`] bytes or none,
+    /// is its last chunk. Without `last` there must be no rest. A chunk must not be sealed twice with different text.
     ///
     /// # Errors
     /// There would be more than [`MAX_CHUNKS`].

@@ -81,8 +81,8 @@ impl Sizes {
         from..self.sealed().min(from + SEALED_CHUNK as u64)
     }
 
-    /// The chunks that are needed for the text from byte `from` to before byte `to`. An empty range needs one too, which
-    /// shows whether the key fits.
+    /// The chunks that are needed for the text from byte `from` to before byte `to`. An empty range needs one too,
+    /// which shows whether the key fits.
     ///
     /// # Errors
     /// The range ends before it begins, or after the text.

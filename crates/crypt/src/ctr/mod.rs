@@ -9,8 +9,8 @@ use crate::variant::Variant;
 
 /// A key stream: AES-128, 192 or 256 in counter mode with a big-endian counter of 128 bits (NIST SP 800-38A).
 ///
-/// Any part of a stream can be computed without the rest, on any number of threads at once. Text is secret only if no two
-/// streams share key and counters. Changes of the text are not detected.
+/// Any part of a stream can be computed without the rest, on any number of threads at once. Text is secret only if no
+/// two streams share key and counters. Changes of the text are not detected.
 pub struct Ctr {
     engine: Engine,
     iv: u128,

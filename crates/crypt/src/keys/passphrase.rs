@@ -11,8 +11,8 @@
 //! | 16 to 19 | lanes |
 //! | 20 to 35 | salt |
 //!
-//! Version 1 means Argon2id 1.3 and Cobblestone-256, whose context begins with these 36 bytes, so that any change of them
-//! is noticed.
+//! Version 1 means Argon2id 1.3 and Cobblestone-256, whose context begins with these 36 bytes, so that any change of
+//! them is noticed.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use zeroize::Zeroize;

@@ -11,10 +11,10 @@ use crate::bulk::{Bulk, BulkSource, UnitIn};
 
 /// The chains of a file: how many streams it has, interleaved block by block.
 ///
-/// Block i of the file belongs to stream i mod S. Each stream is one chain: a block is combined (XOR) with the encrypted
-/// block before it in its stream, S blocks before it in the file, and then encrypted by the whole product cipher. The
-/// first block of stream s is combined with the encryption of the number s, as 64 bits in big-endian order. So a file
-/// keeps its length and has no header, and S has to be known to decrypt it.
+/// Block i of the file belongs to stream i mod S. Each stream is one chain: a block is combined (XOR) with the
+/// encrypted block before it in its stream, S blocks before it in the file, and then encrypted by the whole product
+/// cipher. The first block of stream s is combined with the encryption of the number s, as 64 bits in big-endian order.
+/// So a file keeps its length and has no header, and S has to be known to decrypt it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain(usize);
 
@@ -101,7 +101,8 @@ pub struct BatchSource {
 }
 
 impl BatchSource {
-    /// All of `input`. `before` are the encrypted blocks before the first of each stream, if a chained file is decrypted.
+    /// All of `input`. `before` are the encrypted blocks before the first of each stream, if a chained file is
+    /// decrypted.
     pub(super) fn new(input: InputFile, chain: Option<Chain>, before: Vec<Block>) -> BatchSource {
         BatchSource {
             bytes: BulkSource::to_end::<Codebook>(input, 0, 0),

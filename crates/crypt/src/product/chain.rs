@@ -1,7 +1,8 @@
 //! Cipher block chaining over the whole product cipher.
 //!
-//! A block of a chain needs the encrypted block before it, so a chain is encrypted one block after the other. Independent
-//! chains are encrypted at once, one in each lane. Decrypting needs only encrypted blocks, all of which are known.
+//! A block of a chain needs the encrypted block before it, so a chain is encrypted one block after the other.
+//! Independent chains are encrypted at once, one in each lane. Decrypting needs only encrypted blocks, all of which are
+//! known.
 
 use evener_runtime::Simd;
 
@@ -10,8 +11,8 @@ use super::{Block, PASSES, Product};
 /// A chain or a part of one.
 #[derive(Debug)]
 pub struct Stream<'a> {
-    /// The encrypted block before the first one; the initialization vector at the beginning of a chain. Afterwards it is
-    /// the last encrypted block, with which the chain goes on.
+    /// The encrypted block before the first one; the initialization vector at the beginning of a chain. Afterwards it
+    /// is the last encrypted block, with which the chain goes on.
     pub previous: Block,
     /// The blocks, encrypted or decrypted in place.
     pub blocks: &'a mut [Block],
@@ -21,8 +22,8 @@ pub struct Stream<'a> {
 const ROW: usize = 256;
 
 impl Product {
-    /// Encrypts every stream, a block of each at a time. It is fastest with as many streams of one length as a register has
-    /// bytes, 32 or 64, or a multiple of that up to 256.
+    /// Encrypts every stream, a block of each at a time. It is fastest with as many streams of one length as a register
+    /// has bytes, 32 or 64, or a multiple of that up to 256.
     pub fn encrypt_chained(&self, simd: Simd, streams: &mut [Stream<'_>]) {
         let mut row = [[0; 8]; ROW];
         for streams in streams.chunks_mut(ROW) {

@@ -90,8 +90,8 @@ fn pass(k: &[u16; SUBKEYS], block: Block) -> Block {
     block
 }
 
-/// Subkeys that decrypt: the inverses of the subkeys, in the reverse order of rounds. In the middle rounds the two words to
-/// which subkeys are added are exchanged.
+/// Subkeys that decrypt: the inverses of the subkeys, in the reverse order of rounds. In the middle rounds the two
+/// words to which subkeys are added are exchanged.
 fn inverse(k: &[u16; SUBKEYS]) -> [u16; SUBKEYS] {
     let mut out = [0; SUBKEYS];
     for round in 0..9 {

@@ -5,8 +5,8 @@
 //! pipeline, as in the work by Nawinne and others that it is taken from. To protect something, encrypt it with AES-GCM.
 //!
 //! A pass is a whole encryption of a block by one of the ciphers. All passes of a cipher use the same subkeys. Skipjack
-//! takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that stages which
-//! together run all 64 in order give the result of one call.
+//! takes the first 80 bits of the key. [`Product::encrypt`] runs any contiguous range of the passes, so that stages
+//! which together run all 64 in order give the result of one call.
 //!
 //! | file | what it is for |
 //! | --- | --- |
@@ -123,8 +123,8 @@ impl Product {
 
     /// Runs a range of the passes over every block, in place, with the instructions that `simd` allows.
     ///
-    /// There are kernels for AVX2, and for AVX-512 with VBMI. Every other level runs the reference. Multiples of 128 blocks
-    /// are fastest with AVX2, of 256 with AVX-512.
+    /// There are kernels for AVX2, and for AVX-512 with VBMI. Every other level runs the reference. Multiples of 128
+    /// blocks are fastest with AVX2, of 256 with AVX-512.
     ///
     /// # Panics
     /// If the range begins after its end or ends after [`PASSES`].

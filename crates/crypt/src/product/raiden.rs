@@ -1,8 +1,8 @@
 //! Raiden: 64-bit blocks, 128-bit key, sixteen cycles of two Feistel rounds.
 //!
-//! Source: J. Polimón, J. C. Hernández-Castro, J. M. Estévez-Tapiador, A. Ribagorda, "Automated design of a
-//! lightweight block cipher with Genetic Programming", 2008. It defines the cipher on words of 32 bits without an order of
-//! bytes. Here words are little-endian, as in the authors' program on the processors that it was written for.
+//! Source: J. Polimón, J. C. Hernández-Castro, J. M. Estévez-Tapiador, A. Ribagorda, "Automated design of a lightweight
+//! block cipher with Genetic Programming", 2008. It defines the cipher on words of 32 bits without an order of bytes.
+//! Here words are little-endian, as in the authors' program on the processors that it was written for.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

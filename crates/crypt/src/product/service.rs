@@ -28,13 +28,13 @@ pub static STRUCTURES: [&Structure; 3] = [&SEQUENTIAL, &PIPELINE, &FARM];
 /// The product cipher on a file.
 ///
 /// Without chains, and when chains are decrypted, every block depends only on the input. Units are divided, go whole to
-/// workers, or go through stages. When chains are encrypted, a unit needs the last blocks of the unit before it. So units
-/// are encrypted one after the other, and divided by streams.
+/// workers, or go through stages. When chains are encrypted, a unit needs the last blocks of the unit before it. So
+/// units are encrypted one after the other, and divided by streams.
 pub struct ProductService {
     codebook: Codebook,
     chain: Option<Chain>,
-    /// The last block of each stream, after units of even and of odd number. A unit reads one and writes the other, so that
-    /// a unit that is run again finds the same blocks.
+    /// The last block of each stream, after units of even and of odd number. A unit reads one and writes the other, so
+    /// that a unit that is run again finds the same blocks.
     ends: [Vec<AtomicU64>; 2],
 }
 
@@ -104,8 +104,8 @@ impl ProductService {
         }
     }
 
-    /// Removes what blocks were combined with before they were encrypted. `first` is the number of the first block in the
-    /// unit.
+    /// Removes what blocks were combined with before they were encrypted. `first` is the number of the first block in
+    /// the unit.
     fn unchain(&self, input: &Batch, first: usize, blocks: &mut [Block]) {
         let Some(chain) = self.chain else {
             return;

@@ -123,8 +123,8 @@ impl Session {
     /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// Something cannot be read or written, or the input ends within a block. Then no file is written, but a pipe has the
-    /// blocks before.
+    /// Something cannot be read or written, or the input ends within a block. Then no file is written, but a pipe has
+    /// the blocks before.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
         runtime
             .stream(self.source)

@@ -3,8 +3,8 @@
 //! Source: "SKIPJACK and KEA Algorithm Specifications", version 2.0, NIST, 1998. A block is four words of 16 bits, the
 //! first byte of a word the high one.
 //!
-//! In the specification every word moves by one place in a round. Here words stay in place and their names move: the word
-//! named first is one place further left after each round, and back after four.
+//! In the specification every word moves by one place in a round. Here words stay in place and their names move: the
+//! word named first is one place further left after each round, and back after four.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

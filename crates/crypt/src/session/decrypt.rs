@@ -48,8 +48,8 @@ impl FromStr for Range {
     }
 }
 
-/// Decrypts `input` into `output`, both names of files or `-`. With a range only that part of the text is decrypted, and
-/// if the input is a file, the rest is not read.
+/// Decrypts `input` into `output`, both names of files or `-`. With a range only that part of the text is decrypted,
+/// and if the input is a file, the rest is not read.
 ///
 /// # Errors
 /// The input cannot be read or is no encrypted file; the secret or `context` is another than it was encrypted with; the

@@ -67,8 +67,8 @@ impl fmt::Display for SecretWarning {
     }
 }
 
-/// The key in the file at `path`, and warnings about the file. `input` is the name of the data. If they come from the same
-/// pipe, exactly the line of the key is read from it.
+/// The key in the file at `path`, and warnings about the file. `input` is the name of the data. If they come from the
+/// same pipe, exactly the line of the key is read from it.
 ///
 /// # Errors
 /// It cannot be read, contains no key, or is the file of the data.
@@ -100,8 +100,8 @@ fn of(path: &Path, cause: KeyFileError) -> Error {
     Error::KeyFile { name, cause }
 }
 
-/// The passphrase in the first line of the file at `path`, and warnings about the file. `input` is the name of the data.
-/// Nothing behind the line is read.
+/// The passphrase in the first line of the file at `path`, and warnings about the file. `input` is the name of the
+/// data. Nothing behind the line is read.
 ///
 /// # Errors
 /// It cannot be read, the line is no passphrase, or it is the file of the data.
@@ -142,8 +142,8 @@ fn open(path: &Path) -> io::Result<(File, Vec<SecretWarning>)> {
 /// Whether the data come from the same pipe or terminal, and so follow the key or passphrase.
 ///
 /// # Errors
-/// They come from the same file, whose first line would be both, or from the same named pipe, which cannot be opened again
-/// once its writer is gone.
+/// They come from the same file, whose first line would be both, or from the same named pipe, which cannot be opened
+/// again once its writer is gone.
 fn is_shared(path: &Path, input: &OsStr) -> Result<bool, Error> {
     let (Ok(secret), Some(data)) = (path.metadata(), InputFile::metadata_of(input)) else {
         return Ok(false);

@@ -5,11 +5,11 @@
 //! have another free column go back onto their own, where the gaps close. So every lane of every register is a board
 //! with something to do, whatever the shapes of their trees.
 //!
-//! A pass takes many boards (a *batch*) for two reasons. The choice of the next row, which the processor cannot predict,
-//! comes once in a pass. And the boards that a pass reads were written long before, in pieces that a load could not be
-//! served from while they are in the store buffer. The search goes down as soon as the next row has a batch, so no stack
-//! holds more than two batches, and up when a row has less than a batch. A smaller batch is taken only when there are no
-//! more boards above, from the highest row that has any.
+//! A pass takes many boards (a *batch*) for two reasons. The choice of the next row, which the processor cannot
+//! predict, comes once in a pass. And the boards that a pass reads were written long before, in pieces that a load
+//! could not be served from while they are in the store buffer. The search goes down as soon as the next row has a
+//! batch, so no stack holds more than two batches, and up when a row has less than a batch. A smaller batch is taken
+//! only when there are no more boards above, from the highest row that has any.
 //!
 //! Bound: stores and decoding. A step of eight narrow boards writes four registers, which takes 8 clocks at places that
 //! are no multiple of a register, and is 44 instructions, 52 where it looks a row further. It takes about 1.7 times as
@@ -21,8 +21,8 @@ use super::layout::Layout;
 use crate::counts::Counts;
 use crate::inner::Row;
 
-/// Words of the boards of a batch. Half as many cost 5 to 10 % more time, since rows are chosen more often. Twice as many
-/// save nothing, since the stacks no longer fit the nearest cache.
+/// Words of the boards of a batch. Half as many cost 5 to 10 % more time, since rows are chosen more often. Twice as
+/// many save nothing, since the stacks no longer fit the nearest cache.
 const WORDS: usize = 1024;
 
 /// Boards of the widest register.
@@ -211,9 +211,9 @@ unsafe fn write<S: Lanes, const W: usize>(s: S, board: [S::V; W], at: *mut u32) 
     }
 }
 
-/// Takes the topmost `boards` of the last row but one off its stack, and returns how many solutions they have and how many
-/// of them have a second free column. There is no third, since two columns are left for two rows. Each child with a
-/// free column in the last row is a solution.
+/// Takes the topmost `boards` of the last row but one off its stack, and returns how many solutions they have and how
+/// many of them have a second free column. There is no third, since two columns are left for two rows. Each child with
+/// a free column in the last row is a solution.
 #[inline(always)]
 fn finish<S: Lanes, L: Layout<S, W>, const W: usize>(
     s: S,

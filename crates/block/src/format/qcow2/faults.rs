@@ -125,8 +125,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that a table is aligned to clusters and lies in the file. The last cluster of the file may be shorter, and
-    /// what it lacks is zero.
+    /// Checks that a table is aligned to clusters and lies in the file. The last cluster of the file may be shorter,
+    /// and what it lacks is zero.
     fn table(&mut self, name: &str, at: u64, len: u64) -> bool {
         let cluster = self.header.cluster();
         let end = at.checked_add(len);

@@ -5,8 +5,8 @@
 //! - As **words**: IDEA's, two registers for each of four words of 16 bits, the first byte the high one.
 //! - As **doubles**: Raiden's, four registers for each of two words of 32 bits, the first byte the low one.
 //!
-//! A conversion takes 8 to 40 operations for a group, once for each cipher of a range. A pass of the cheapest cipher takes
-//! 700.
+//! A conversion takes 8 to 40 operations for a group, once for each cipher of a range. A pass of the cheapest cipher
+//! takes 700.
 
 use super::lanes::Lanes;
 

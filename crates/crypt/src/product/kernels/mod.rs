@@ -55,8 +55,8 @@ pub struct Job<'a> {
     pub work: [usize; 3],
 }
 
-/// Runs the job for the first blocks, and returns how many these are: none if the level or the processor has no kernels.
-/// The reference is for the others.
+/// Runs the job for the first blocks, and returns how many these are: none if the level or the processor has no
+/// kernels. The reference is for the others.
 pub fn run(simd: Simd, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     if let Some(lanes) = Avx512::new(simd) {
         // SAFETY: `lanes` exists, so the processor has these instructions.
@@ -79,8 +79,8 @@ fn avx2(lanes: Avx2, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     all::<_, 4>(lanes, job, 3, blocks)
 }
 
-/// Runs `U` groups at once as long as `U` groups are left, then one group at a time. The rest is padded to a group if it has
-/// at least `worth` blocks; with fewer the reference is faster.
+/// Runs `U` groups at once as long as `U` groups are left, then one group at a time. The rest is padded to a group if
+/// it has at least `worth` blocks; with fewer the reference is faster.
 #[inline(always)]
 fn all<S: Lanes, const U: usize>(s: S, job: &Job<'_>, worth: usize, blocks: &mut [Block]) -> usize {
     let whole = blocks.len();

@@ -1,8 +1,8 @@
 //! Raiden on lanes of 32 bits.
 //!
 //! Bound: for a register of both words, 32 rounds of seven operations, six where one can join three operands; four a
-//! clock in registers of 256 bits and two in those of 512. Four registers are computed at once. It takes 1.1 times as long
-//! as the bound.
+//! clock in registers of 256 bits and two in those of 512. Four registers are computed at once. It takes 1.1 times as
+//! long as the bound.
 
 use super::lanes::Lanes;
 use super::layout::{Group, from_doubles, to_doubles};

@@ -1,11 +1,11 @@
 //! Skipjack on lanes of a byte.
 //!
 //! Bound: the 128 substitutions of a pass. Each needs the result of the one before, so several groups are computed at
-//! once. The bound of a substitution is given where it is implemented. With four groups a pass takes 1.3 times as long as
-//! its bound with AVX2, and 1.9 times with AVX-512.
+//! once. The bound of a substitution is given where it is implemented. With four groups a pass takes 1.3 times as long
+//! as its bound with AVX2, and 1.9 times with AVX-512.
 //!
-//! A round is the body of a loop. Four rounds unrolled would need no moves, but took longer with AVX2, probably because so
-//! much code does not stay decoded.
+//! A round is the body of a loop. Four rounds unrolled would need no moves, but took longer with AVX2, probably because
+//! so much code does not stay decoded.
 
 use super::lanes::Lanes;
 use super::layout::Group;

@@ -11,8 +11,8 @@ pub use avx512::Avx512;
 
 /// Arithmetic on registers seen as lanes of 8, 16 or 32 bits, all modulo the size of a lane.
 ///
-/// Packing and unpacking work within each 128 bits, as on x86. Which block is in which lane does not matter, since packing
-/// undoes unpacking.
+/// Packing and unpacking work within each 128 bits, as on x86. Which block is in which lane does not matter, since
+/// packing undoes unpacking.
 pub trait Lanes: Copy {
     /// A register.
     type V: Copy;
