@@ -24,7 +24,7 @@ impl Decoder {
     /// Decodes `packed` with `codec` into all of `plain`.
     ///
     /// # Errors
-    /// `packed` does not decode to so many bytes.
+    /// `packed` does not decode to exactly this number of bytes.
     pub fn decode(
         &mut self,
         codec: &'static Codec,
@@ -39,7 +39,7 @@ impl Decoder {
     /// whole block.
     ///
     /// # Errors
-    /// `packed` does not decode to so many bytes or more.
+    /// `packed` decodes to fewer bytes.
     pub fn decode_prefix(
         &mut self,
         codec: &'static Codec,

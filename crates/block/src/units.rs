@@ -28,7 +28,7 @@ pub(crate) fn work(bytes: f64, ops: f64) -> Work {
     }
 }
 
-/// The ways of running a unit of blocks of `block` bytes that take so many operations a byte.
+/// The ways of running a unit of blocks of `block` bytes that take this number of operations a byte.
 pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
     let blocks = unit_blocks(block);
     let work = work(blocks as f64 * f64::from(block), ops);

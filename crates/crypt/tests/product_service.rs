@@ -1,13 +1,10 @@
 //! The product cipher as a service: whatever the plan, the same bytes.
 
-use evener_crypt::product::PIPELINE;
-use evener_runtime::structure::{FARM, SEQUENTIAL};
 use std::fs::{self, File};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use evener_crypt::bulk::BulkSink;
+use evener_crypt::product::PIPELINE;
 use evener_crypt::product::session::{Error, decrypt, encrypt};
 use evener_crypt::product::{
     Block, BlockSource, Chain, Codebook, Direction, MAX_STREAMS, PASSES, Product, ProductService,
@@ -15,36 +12,14 @@ use evener_crypt::product::{
 use evener_crypt::session::Options;
 use evener_files::{InputFile, OutputFile, SourceFile};
 use evener_runtime::stream::Schedule;
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure};
+use evener_testing::Folder;
 use proptest::prelude::*;
 
 const KEY: [u8; 16] = *b"0123456789abcdef";
 const UNIT: usize = 2048;
-
-/// A folder that goes when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("evener-product-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn text(blocks: usize) -> Vec<u8> {
     let block = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
@@ -101,7 +76,7 @@ impl Schedule for Script {
 }
 
 fn runs(service: ProductService, folder: &Folder, plans: &[(Plan, u32)], text: &[u8]) -> Vec<u8> {
-    let (input, output) = (folder.at("in"), folder.at("out"));
+    let (input, output) = (folder.path("in"), folder.path("out"));
     fs::write(&input, text).unwrap();
     let file = InputFile::from_file(File::open(&input).unwrap(), "in").unwrap();
     let sink = BulkSink::new(
@@ -197,7 +172,7 @@ fn auto_gives_the_same_bytes() {
         Runtime::builder().workers(2).build().unwrap(),
     );
     let text = text(150 * UNIT + 77);
-    let [input, output, back] = ["in", "out", "back"].map(|name| folder.at(name));
+    let [input, output, back] = ["in", "out", "back"].map(|name| folder.path(name));
     fs::write(&input, &text).unwrap();
     for streams in [None, Some(256)] {
         let session = encrypt(input.as_os_str(), output.as_os_str(), &KEY, streams).unwrap();
@@ -219,7 +194,7 @@ fn auto_gives_the_same_bytes() {
 #[test]
 fn half_a_block_is_refused_and_leaves_nothing() {
     let folder = Folder::new();
-    let (input, output) = (folder.at("in"), folder.at("out"));
+    let (input, output) = (folder.path("in"), folder.path("out"));
     let open = |key: &[u8], streams| encrypt(input.as_os_str(), output.as_os_str(), key, streams);
     for bytes in [1, 7, 9, 8 * UNIT + 4] {
         fs::write(&input, vec![0; bytes]).unwrap();
@@ -242,14 +217,14 @@ fn half_a_block_is_refused_and_leaves_nothing() {
     let error = session.run(&runtime, Options::default()).unwrap_err();
     assert!(matches!(error, Error::Length(_)), "{error}");
     assert!(!output.exists());
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(folder.names().len(), 1);
 }
 
 /// The stream's report names what ran; nothing waits for ever on an empty input.
 #[test]
 fn an_empty_input_is_an_empty_output() {
     let folder = Folder::new();
-    let (input, output) = (folder.at("in"), folder.at("out"));
+    let (input, output) = (folder.path("in"), folder.path("out"));
     fs::write(&input, b"").unwrap();
     let runtime = Runtime::builder().workers(2).build().unwrap();
     for plan in ["auto", "farm", "pipeline", "sequential"] {
@@ -274,7 +249,8 @@ fn blocks_that_were_not_read_for_chains_are_refused() {
         let service = ProductService::new(codebook, Some(Chain::new(64).unwrap()));
         let blocks = text(3 * UNIT).as_chunks().0.to_vec();
         let source = BlockSource::new(blocks.into(), UNIT);
-        let output = OutputFile::create(&Folder::new().at("out"), &SourceFile::default()).unwrap();
+        let output =
+            OutputFile::create(&Folder::new().path("out"), &SourceFile::default()).unwrap();
         let stream = runtime.stream(source).through(service);
         let error = stream.into(BulkSink::new(output, Vec::new())).unwrap_err();
         assert!(

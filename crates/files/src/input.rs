@@ -152,20 +152,21 @@ impl InputFile {
 
 #[cfg(test)]
 mod tests {
+    use evener_testing::Folder;
+
     use super::*;
     use std::io::SeekFrom;
 
     #[test]
     fn remaining_bytes_count_from_the_position() {
-        let path = std::env::temp_dir().join(format!("evener-input-{}", std::process::id()));
-        std::fs::write(&path, b"0123456789").unwrap();
+        let folder = Folder::new();
+        let path = folder.file("in", b"0123456789");
         let mut input = InputFile::open(&path).unwrap();
         (&input.file).seek(SeekFrom::Start(4)).unwrap();
         assert_eq!(input.remaining(), Some(6));
         let mut buffer = [0; 8];
         assert_eq!(input.fill(&mut buffer, 4).unwrap(), 6);
         assert_eq!(&buffer[..6], b"456789");
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

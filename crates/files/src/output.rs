@@ -188,30 +188,30 @@ impl Target for OutputFile {
 mod tests {
     use std::fs;
 
+    use evener_testing::Folder;
+
     use super::*;
 
     #[test]
     fn holes_read_as_zero_also_at_the_end() {
-        let path = std::env::temp_dir().join(format!("evener-hole-{}", std::process::id()));
+        let folder = Folder::new();
+        let path = folder.path("out");
         let mut output = OutputFile::create(&path, &SourceFile::default()).unwrap();
         output.skip(3).unwrap();
         output.write_all(b"abc").unwrap();
         output.skip(2).unwrap();
         output.commit(u64::MAX).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"\0\0\0abc\0\0");
-        fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn bytes_after_the_committed_ones_are_cut_off() {
-        let directory = std::env::temp_dir().join(format!("evener-staged-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("out");
+        let folder = Folder::new();
+        let path = folder.path("out");
         let mut file = OutputFile::create(&path, &SourceFile::default()).unwrap();
         file.write_all(b"whole framespart of one").unwrap();
         file.commit(12).unwrap();
         file.commit(12).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole frames");
-        fs::remove_dir_all(&directory).unwrap();
     }
 }

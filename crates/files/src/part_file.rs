@@ -158,60 +158,45 @@ pub fn remove_unfinished() {
 
 #[cfg(test)]
 mod tests {
+    use evener_testing::Folder;
+
     use super::*;
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let id = std::process::id();
-            let path = std::env::temp_dir().join(format!("evener-part-{id}-{name}"));
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn what_was_left_behind_is_replaced_and_what_is_in_use_is_not() {
-        let folder = Folder::new("left");
-        let path = folder.0.join("out.mkv");
-        let first = folder.0.join(".evener-part1-out.mkv");
+        let folder = Folder::new();
+        let path = folder.path("out.mkv");
+        let first = folder.path(".evener-part1-out.mkv");
         fs::write(&first, "left by a run that was killed").unwrap();
         let (one, mut file) = PartFile::create(&path, 0o600).unwrap();
         assert_eq!(one.path(), first);
         assert_eq!(fs::read(&first).unwrap(), b"");
         io::Write::write_all(&mut file, b"mine").unwrap();
         let (two, _file) = PartFile::create(&path, 0o600).unwrap();
-        assert_eq!(two.path(), folder.0.join(".evener-part2-out.mkv"));
+        assert_eq!(two.path(), folder.path(".evener-part2-out.mkv"));
         assert_eq!(fs::read(&first).unwrap(), b"mine");
         drop((one, two));
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+        assert_eq!(folder.names(), [""; 0]);
     }
 
     #[test]
     fn a_link_under_the_name_is_not_followed() {
-        let folder = Folder::new("link");
-        let (path, other) = (folder.0.join("out"), folder.0.join("other"));
+        let folder = Folder::new();
+        let (path, other) = (folder.path("out"), folder.path("other"));
         fs::write(&other, "not ours").unwrap();
-        std::os::unix::fs::symlink("other", folder.0.join(".evener-part1-out")).unwrap();
+        std::os::unix::fs::symlink("other", folder.path(".evener-part1-out")).unwrap();
         let (part, _file) = PartFile::create(&path, 0o600).unwrap();
-        assert_eq!(part.path(), folder.0.join(".evener-part2-out"));
+        assert_eq!(part.path(), folder.path(".evener-part2-out"));
         assert_eq!(fs::read(&other).unwrap(), b"not ours");
     }
 
     #[test]
     fn runs_that_begin_at_once_do_not_share_a_name() {
-        let folder = Folder::new("many");
-        let path = folder.0.join("out");
+        let folder = Folder::new();
+        let path = folder.path("out");
         // The first names are all taken by files that were left behind.
         for number in 1..=4 {
-            fs::write(folder.0.join(format!(".evener-part{number}-out")), "").unwrap();
+            fs::write(folder.path(&format!(".evener-part{number}-out")), "").unwrap();
         }
         let claims = || PartFile::create(&path, 0o600).unwrap();
         let taken = std::thread::scope(|threads| {

@@ -82,12 +82,14 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
+    use evener_testing::Folder;
+
     use super::*;
 
     #[test]
     fn others_may_do_no_more_than_with_the_source() {
-        let path = std::env::temp_dir().join(format!("evener-source-{}", std::process::id()));
-        fs::write(&path, "").unwrap();
+        let folder = Folder::new();
+        let path = folder.file("source", "");
         for (mode, output) in [
             (0o600, 0o600),
             (0o400, 0o600),
@@ -99,8 +101,6 @@ mod tests {
             let source = SourceFile::of(&fs::metadata(&path).unwrap());
             assert_eq!(source.mode(), output, "{mode:o}");
         }
-        fs::remove_file(&path).unwrap();
-        fs::write(&path, "").unwrap();
         let of = |mode| {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             SourceFile::of(&fs::metadata(&path).unwrap())
@@ -109,7 +109,6 @@ mod tests {
         assert_eq!(both.mode(), 0o640);
         let image = SourceFile::of(&fs::metadata("/").unwrap());
         assert!(image.and(both).exclude(both.id(), "out").is_err());
-        fs::remove_file(&path).unwrap();
         let null = SourceFile::of(&fs::metadata("/dev/null").unwrap());
         assert_eq!(null, SourceFile::default());
     }

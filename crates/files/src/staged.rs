@@ -196,33 +196,9 @@ fn cannot_create(path: &Path, reason: io::Error) -> Error {
 mod tests {
     use std::io::Write;
 
+    use evener_testing::Folder;
+
     use super::*;
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let id = std::process::id();
-            let path = std::env::temp_dir().join(format!("evener-staged-{id}-{name}"));
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let names = fs::read_dir(&self.0).unwrap();
-            let mut names: Vec<_> = names
-                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     /// Both kinds; some systems have only the named one.
     fn both(path: &Path, old: Option<&Metadata>) -> [(Staged, File); 2] {
@@ -237,8 +213,8 @@ mod tests {
 
     #[test]
     fn rights_are_the_final_ones_or_stricter_from_the_first_byte() {
-        let folder = Folder::new("rights");
-        let path = folder.0.join("out");
+        let folder = Folder::new();
+        let path = folder.path("out");
         for (staged, file) in both(&path, None) {
             let now = file.metadata().unwrap().mode() & 0o777;
             assert_eq!(now & !0o640, 0, "{now:o}");
@@ -262,8 +238,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_there_is_replaced_only_if_that_is_asked_for() {
-        let folder = Folder::new("new");
-        let path = folder.0.join("out");
+        let folder = Folder::new();
+        let path = folder.path("out");
         for durable in [false, true] {
             for (staged, mut file) in both(&path, None) {
                 let mut staged = match durable {
@@ -285,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_directory_in_its_place_leaves_nothing_behind() {
-        let folder = Folder::new("directory");
-        let path = folder.0.join("out");
+        let folder = Folder::new();
+        let path = folder.path("out");
         for (mut staged, _file) in both(&path, None) {
             fs::create_dir_all(&path).unwrap();
             assert!(staged.commit().is_err());

@@ -42,19 +42,18 @@ pub fn read_ahead(file: &File) {
 
 #[cfg(test)]
 mod tests {
+    use evener_testing::Folder;
+
     use super::*;
 
     #[test]
     fn two_names_of_a_file_are_one_file_and_devices_are_none() {
-        let dir = std::env::temp_dir().join(format!("evener-sys-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let (a, b) = (dir.join("a"), dir.join("b"));
-        std::fs::write(&a, "").unwrap();
+        let folder = Folder::new();
+        let (a, b) = (folder.file("a", ""), folder.path("b"));
         std::fs::hard_link(&a, &b).unwrap();
         let id = |p: &std::path::Path| FileId::of(&std::fs::metadata(p).unwrap());
         assert_eq!(id(&a), id(&b));
         assert!(id(&a).is_some());
         assert_eq!(id(std::path::Path::new("/dev/null")), None);
-        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -111,12 +111,14 @@ mod tests {
     use std::io::Write;
     use std::time::{Duration, SystemTime};
 
+    use evener_testing::Folder;
+
     use super::*;
 
     #[test]
     fn changes_of_a_file_are_noticed() {
-        let path = std::env::temp_dir().join(format!("evener-watch-{}", std::process::id()));
-        fs::write(&path, [0; 100]).unwrap();
+        let folder = Folder::new();
+        let path = folder.file("a", [0; 100]);
         let file = File::open(&path).unwrap();
         let metadata = file.metadata().unwrap();
         let watch = Watch::new(&file, "a", &metadata).unwrap().unwrap();

@@ -4,7 +4,7 @@ use evener_queens::{Checkpoint, Finished, ParseError, Searcher, Starts};
 use evener_runtime::Simd;
 use proptest::prelude::*;
 
-/// The first `units` units of so many starts, with what is found below them.
+/// The first `units` units of `starts`, with what is found below them.
 fn some(starts: &Starts, units: u64, step: u64) -> Checkpoint {
     let mut searcher = Searcher::new(Simd::detect());
     let mut checkpoint = Checkpoint::new(starts);

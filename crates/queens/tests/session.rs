@@ -1,11 +1,11 @@
 //! Boards on a runtime: every plan and number of workers, and checkpoints between.
 
-use evener_runtime::structure::{FARM, SEQUENTIAL};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use evener_queens::{Options, Session, SessionError, Starts};
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{CancelToken, Choice, Dispatch, Runtime};
+use evener_testing::Folder;
 
 const TOTALS: [u128; 14] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14_200, 73_712];
 
@@ -23,14 +23,6 @@ fn options(plan: Choice, workers: u32) -> Options<'static> {
         workers: Some(workers),
         ..Options::default()
     }
-}
-
-/// A name in a folder of its own.
-fn path(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("evener-queens-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join("checkpoint.txt")
 }
 
 #[test]
@@ -80,7 +72,8 @@ fn small_boards_and_those_without_solutions() {
 
 #[test]
 fn a_run_that_was_ended_goes_on_under_another_plan() {
-    let file = path("goes-on");
+    let folder = Folder::new();
+    let file = folder.path("checkpoint.txt");
     let runtime = runtime(2);
     let plans: [Choice; 4] =
         ["farm", "sequential", "auto", "farm/steal"].map(|p| p.parse().unwrap());
@@ -120,7 +113,8 @@ fn a_run_that_was_ended_goes_on_under_another_plan() {
 
 #[test]
 fn files_that_are_no_checkpoint_of_it_stay_as_they_are() {
-    let file = path("refused");
+    let folder = Folder::new();
+    let file = folder.path("checkpoint.txt");
     let session = Session::open(12, Some((&file, Duration::ZERO))).unwrap();
     assert!(!file.exists(), "nothing is written before it runs");
     session.run(&runtime(1), Options::default()).unwrap();

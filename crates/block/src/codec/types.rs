@@ -50,14 +50,14 @@ pub trait Decode: Send {
     /// memory is allocated than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), and the dictionary for `xz`.
     ///
     /// # Errors
-    /// `packed` does not decode to so many bytes.
+    /// `packed` does not decode to exactly this number of bytes.
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
 
     /// Decodes `packed` until `prefix` is full. If the codec [cannot decode prefixes](Codec::prefix), `prefix` must
     /// take the whole block. A checksum of the packed bytes is compared.
     ///
     /// # Errors
-    /// `packed` does not decode to so many bytes or more.
+    /// `packed` decodes to fewer bytes.
     fn decode_prefix(&mut self, packed: &[u8], prefix: &mut [u8]) -> Result<(), CodecError> {
         self.decode(packed, prefix)
     }

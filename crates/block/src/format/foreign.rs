@@ -28,9 +28,9 @@ enum Kind {
 
 #[derive(Debug)]
 enum At {
-    /// So many bytes from the beginning.
+    /// This number of bytes from the beginning.
     Front(usize),
-    /// So many bytes before the end.
+    /// This number of bytes before the end.
     End(usize),
 }
 

@@ -33,7 +33,7 @@ impl Input {
         !self.reader.buffer().is_empty() || self.reader.get_ref().0.is_ready()
     }
 
-    /// Whether so many bytes are in memory, so that reading them does not block.
+    /// Whether this number of bytes is in memory, so that reading them does not block.
     pub fn has(&self, bytes: usize) -> bool {
         self.reader.buffer().len() >= bytes
     }
@@ -63,7 +63,7 @@ impl Input {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    /// So many bytes. The caller limits their number.
+    /// This number of bytes. The caller limits it.
     pub fn bytes(&mut self, len: u32) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; len as usize];
         self.reader.read_exact(&mut bytes)?;

@@ -9,7 +9,7 @@ use crate::serve::Piece;
 
 /// What zeros are sent from.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
-/// Up to so many bytes are copied, so that several replies can be sent with one system call.
+/// Up to this number of bytes are copied, so that several replies can be sent with one system call.
 const MAX_COPIED: u64 = 8 << 10;
 /// Bytes of replies that may be held back.
 const MAX_HELD: usize = 64 << 10;

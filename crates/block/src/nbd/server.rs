@@ -96,7 +96,7 @@ impl<'a> Acceptor<'a> {
                 PollFd::new(listener, PollFlags::IN),
             ];
             fds.extend(metrics.map(|metrics| PollFd::new(metrics, PollFlags::IN)));
-            // Without a callback nothing but a client wakes the server.
+            // Without a callback only a client wakes the server.
             let timeout = on_status.is_some().then(|| {
                 let left = next.saturating_duration_since(Instant::now());
                 Timespec::try_from(left).unwrap_or_default()

@@ -65,7 +65,7 @@ impl Disk {
         self.state().commands.len()
     }
 
-    /// The disk after the process was killed when it had given so many commands.
+    /// The disk after the process was killed after this number of commands.
     fn killed(&self, commands: usize) -> Disk {
         let state = self.state();
         let mut bytes = state.first.clone();

@@ -18,7 +18,7 @@ const MAX_SHARDS: u64 = 16;
 const POOL_BYTES: u64 = 4 << 20;
 /// Bytes that a cached block takes beside its content: its entry, its slot and what the allocator adds.
 const OVERHEAD: u64 = 192;
-/// A shard has room for at least so many blocks; otherwise there are fewer shards.
+/// A shard has room for at least this number of blocks; otherwise there are fewer shards.
 const MIN_BLOCKS_PER_SHARD: u64 = 8;
 
 /// The decoded bytes of a block, or the first of them. Its buffer goes back to the pool when it is dropped.

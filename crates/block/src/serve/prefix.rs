@@ -8,7 +8,7 @@ use super::counter::Counter;
 const PAGE: usize = 4096;
 /// The balance of saved bytes lies between this and its negative.
 const MAX_BALANCE: i64 = 1 << 20;
-/// While prefixes do not pay, one in so many is decoded all the same, to notice when they do.
+/// While prefixes do not pay, every block of this number is still decoded as a prefix, to notice when they do.
 const TRIAL: u64 = 16;
 
 /// Decides between a prefix and the whole block.

@@ -444,13 +444,13 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::block::Place;
-
     use std::path::Path;
 
     use evener_runtime::Runtime;
+    use evener_testing::Folder;
 
+    use super::*;
+    use crate::block::Place;
     use crate::codec::{Codec, LZ4, ZSTD};
     use crate::session::{Options, PackOptions, pack};
 
@@ -504,13 +504,9 @@ mod tests {
 
     /// One block of a codec, and what is in it.
     fn one_block(codec: &'static Codec) -> (Arc<Image>, Vec<u8>) {
-        let path = |end: &str| {
-            let name = format!("evener-store-{}-{}.{end}", codec.name, std::process::id());
-            std::env::temp_dir().join(name)
-        };
-        let (raw, packed) = (path("img"), path("evb"));
         let plain: Vec<u8> = (0..65_536u32).map(|i| (i / 5 * i) as u8).collect();
-        std::fs::write(&raw, &plain).unwrap();
+        let folder = Folder::new();
+        let (raw, packed) = (folder.file("img", &plain), folder.path("evb"));
         let options = PackOptions {
             codec,
             ..PackOptions::default()
@@ -519,8 +515,6 @@ mod tests {
         let session = pack(raw.as_os_str(), packed.as_os_str(), &options).unwrap();
         session.run(&runtime, Options::default()).unwrap();
         let image = Image::open(&packed).unwrap();
-        std::fs::remove_file(raw).unwrap();
-        std::fs::remove_file(packed).unwrap();
         (Arc::new(image), plain)
     }
 

@@ -52,7 +52,7 @@ pub enum ReadAhead {
     Auto,
     /// Nothing.
     Off,
-    /// At most so many bytes.
+    /// At most this number of bytes.
     Bytes(u64),
 }
 

@@ -155,7 +155,7 @@ impl Descriptors {
         let page = rustix::param::page_size() as u64;
         let (offset, len) = descriptors_at(queue, depth, page);
         let (prot, flags) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE);
-        // SAFETY: a new mapping, at an address the kernel chooses, that nobody else knows.
+        // SAFETY: a new mapping at an address that the kernel chooses, so nothing else refers to it.
         let at = unsafe { mmap(ptr::null_mut(), len, prot, flags, &*device, offset)? };
         let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Descriptors {
@@ -172,7 +172,7 @@ impl Descriptors {
         self.queue
     }
 
-    /// The descriptor of request `tag`, if the queue has so many.
+    /// The descriptor of request `tag`, if the queue has that slot.
     pub fn descriptor(&self, tag: u16) -> Option<Descriptor> {
         if tag >= self.depth {
             return None;

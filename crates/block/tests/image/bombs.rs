@@ -39,7 +39,7 @@ pub fn seekable(frames: &[(&[u8], u32, Option<u32>)]) -> Vec<u8> {
 
 #[test]
 fn a_frame_that_holds_more_than_the_table_says() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let frame = encoded(&ZSTD, &vec![0; 64 << 20]);
     let path = folder.file("bomb", &seekable(&[(&frame[..], 65536, None)]));
     let image = Image::open(&path).unwrap();
@@ -49,7 +49,7 @@ fn a_frame_that_holds_more_than_the_table_says() {
 
 #[test]
 fn frames_larger_than_any_block_are_refused_when_opened() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let frame = encoded(&ZSTD, &vec![0; 5 << 20]);
     let path = folder.file("large", &seekable(&[(&frame[..], 5 << 20, None)]));
     let error = Image::open(&path).unwrap_err().to_string();
@@ -91,7 +91,7 @@ fn sparse(folder: &Folder, head: &[u8], len: u64, tail: &[u8]) -> std::path::Pat
 
 #[test]
 fn numbers_that_are_too_large_are_refused_at_once() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     // A seek table of four thousand million frames.
     let mut tail = u32::MAX.to_le_bytes().to_vec();
     tail.push(0);
@@ -118,7 +118,7 @@ fn numbers_that_are_too_large_are_refused_at_once() {
 
 #[test]
 fn tables_of_qcow2_that_are_all_one_are_refused() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let mut bytes = fs::read(fixture("zlib.qcow2")).unwrap();
     let l1 = u64::from_be_bytes(bytes[40..48].try_into().unwrap()) as usize;
     let first: [u8; 8] = bytes[l1..l1 + 8].try_into().unwrap();

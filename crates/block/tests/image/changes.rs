@@ -102,7 +102,7 @@ fn ends(folder: &Folder, hole: bool, format: &'static Format) -> [SessionError; 
 
 #[test]
 fn no_copy_is_left_of_an_image_that_changed_meanwhile() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for (format, said) in [
         (&SHRINKS, "shrank from 5242880 to 3145728 bytes"),
         (&GROWS, "changed while"),
@@ -123,7 +123,7 @@ fn no_copy_is_left_of_an_image_that_changed_meanwhile() {
 
 #[test]
 fn what_is_gone_is_served_as_an_error_and_counts_as_data() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for hole in [false, true] {
         let path = image(&folder, hole);
         let image = Image::open(Path::new(&path)).unwrap();

@@ -41,7 +41,7 @@ fn image(blocks: &[(u64, Vec<u8>)], header_first: bool) -> Vec<u8> {
 
 #[test]
 fn blocks_of_any_codec_with_the_header_at_either_end() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let mut plain = sample();
     plain.truncate(5 * BLOCK);
     // A block of zlib as create_compressed_fs wrote it: the first of these bytes.
@@ -68,7 +68,7 @@ fn blocks_of_any_codec_with_the_header_at_either_end() {
 
 #[test]
 fn offsets_that_run_backwards_are_refused() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let blocks = vec![(1, vec![1; BLOCK]), (1, vec![2; BLOCK])];
     let mut bytes = image(&blocks, true);
     bytes.copy_within(136..144, 144);

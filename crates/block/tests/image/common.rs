@@ -4,22 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use evener_block::codec::Codec;
 use evener_block::session::{Options, PackOptions, SessionError, Verified};
 use evener_block::session::{pack, unpack, verify};
 use evener_block::{Decoder, Error, Image};
 use evener_runtime::{Choice, Runtime};
-
-/// In memory where there is such a folder: thousands of damaged files are written.
-fn temporary() -> PathBuf {
-    let memory = PathBuf::from("/dev/shm");
-    match memory.is_dir() {
-        true => memory,
-        false => std::env::temp_dir(),
-    }
-}
+pub use evener_testing::Folder;
 
 /// Whether a program is there; otherwise a note is printed.
 pub fn has(program: &str) -> bool {
@@ -33,36 +24,6 @@ pub fn has(program: &str) -> bool {
         println!("skipped: {program} is not installed");
     }
     found.is_ok()
-}
-
-/// A folder for one test, removed at its end.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new() -> Folder {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("evener-block-{}-{count}", std::process::id());
-        let path = temporary().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// What all fixtures hold: text, zeros, and something that hardly shrinks.

@@ -28,7 +28,7 @@ fn one_line(error: &Error) {
 
 #[test]
 fn any_changed_byte_of_our_containers_shows() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = &sample()[10_000..40_000];
     for codec in Codec::encoders() {
         let bytes = packed(&folder, plain, codec.name, 4096, "auto");
@@ -37,7 +37,7 @@ fn any_changed_byte_of_our_containers_shows() {
             changed[at] ^= 1 << (at % 8);
             match read(&folder, &changed) {
                 Err(error) => one_line(&error),
-                // A bit that means nothing to a codec, or the frame of a zero block, which nobody has to read.
+                // A bit that means nothing to a codec, or the frame of a zero block, which is never read.
                 Ok(got) => assert!(got == plain, "{}, byte {at}", codec.name),
             }
         }
@@ -46,7 +46,7 @@ fn any_changed_byte_of_our_containers_shows() {
 
 #[test]
 fn header_and_index_of_our_containers_are_checked_when_opened() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for codec in Codec::encoders() {
         let bytes = packed(&folder, &sample(), codec.name, 4096, "auto");
         let image = Image::open(&folder.file("whole", &bytes)).unwrap();
@@ -79,7 +79,7 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
 
 #[test]
 fn a_prefix_is_refused_wherever_its_block_is_damaged() {
-    let (folder, plain) = (Folder::new(), sample());
+    let (folder, plain) = (Folder::in_memory(), sample());
     for codec in ["zstd", "lz4"] {
         let mut bytes = packed(&folder, &plain, codec, 16384, "auto");
         let image = Image::open(&folder.path("packed")).unwrap();
@@ -106,7 +106,7 @@ fn a_prefix_is_refused_wherever_its_block_is_damaged() {
 
 #[test]
 fn any_changed_byte_of_other_formats_is_an_error_or_does_no_harm() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for name in [
         "zlib.qcow2",
         "zstd.qcow2",
@@ -133,7 +133,7 @@ fn any_changed_byte_of_other_formats_is_an_error_or_does_no_harm() {
 
 #[test]
 fn any_length_cut_to_is_an_error() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = &sample()[12_000..36_000];
     for codec in Codec::encoders() {
         let bytes = packed(&folder, plain, codec.name, 4096, "auto");

@@ -7,7 +7,7 @@ use crate::common::{Folder, fixture, packed, read_all, same, sample, unpacked, v
 
 #[test]
 fn what_other_programs_wrote_is_read() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let once = sample();
     let twice = [once.clone(), once.clone()].concat();
     let mut filled = once.clone();
@@ -41,7 +41,7 @@ fn what_other_programs_wrote_is_read() {
 
 #[test]
 fn an_image_without_sums_of_packed_bytes_is_read_whole() {
-    let (folder, plain) = (Folder::new(), sample());
+    let (folder, plain) = (Folder::in_memory(), sample());
     let old = fixture("version1.zst");
     let image = Image::open(&old).unwrap();
     same(&read_all(&image).unwrap(), &plain, "version 1");
@@ -65,7 +65,7 @@ fn holes_of_qcow2_are_known() {
 
 #[test]
 fn a_changed_block_is_told_and_the_others_are_good() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for (name, place) in [("blocks.xz", 60), ("v2.cloop", 3000), ("frames.zst", 300)] {
         let mut bytes = std::fs::read(fixture(name)).unwrap();
         bytes[place] ^= 4;

@@ -29,7 +29,7 @@ fn sum(plain: &[u8]) -> u32 {
 
 #[test]
 fn frames_of_any_size_with_checksums_in_the_table() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     let cuts = [0, 1, 700, 20_000, 20_001, 41_000, plain.len()];
     let parts: Vec<&[u8]> = cuts.windows(2).map(|w| &plain[w[0]..w[1]]).collect();
@@ -61,7 +61,7 @@ fn frames_of_any_size_with_checksums_in_the_table() {
     assert_eq!((found.bad_count, found.bad[0].at), (1, 1));
     assert!(found.bad[0].what.contains("another XXH64"), "{found}");
 
-    // Whoever serves it compares what the table says, too.
+    // Serving compares the sums of the table too.
     let store = Store::new(
         Arc::new(Image::open(&path).unwrap()),
         1 << 20,
@@ -78,7 +78,7 @@ fn frames_of_any_size_with_checksums_in_the_table() {
 
 #[test]
 fn skippable_frames_in_front_are_passed_over() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     let (first, second) = plain.split_at(20_000);
     let frames = [frame(first), frame(second)];
@@ -110,7 +110,7 @@ fn skippable_frames_in_front_are_passed_over() {
 
 #[test]
 fn frames_without_a_table_are_refused_with_a_way_out() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let path = folder.file("plain.zst", &frame(&sample()));
     let error = Image::open(&path).unwrap_err().to_string();
     assert!(
@@ -121,7 +121,7 @@ fn frames_without_a_table_are_refused_with_a_way_out() {
 
 #[test]
 fn a_frame_that_is_said_to_be_empty_holds_nothing() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     let (hidden, empty) = (frame(b"hidden"), frame(b""));
     let long = [
@@ -166,7 +166,7 @@ fn a_frame_that_is_said_to_be_empty_holds_nothing() {
 
 #[test]
 fn a_frame_that_is_too_large_is_not_called_damaged() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let frame = frame(&vec![0; 8 << 20]);
     let path = folder.file("large.zst", &seekable(&[(&frame, 8 << 20, None)]));
     let error = Image::open(&path).unwrap_err();
@@ -186,7 +186,7 @@ fn files_of_the_writer_of_zstd_are_read() {
 
 #[test]
 fn golden_frames_of_zstd_are_read_and_bad_ones_refused() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let read = |name: &str, len: u32| {
         let frame = fs::read(fixture("zstd/golden").join(name)).unwrap();
         let path = folder.file("golden.zst", &seekable(&[(&frame, len, None)]));

@@ -10,7 +10,7 @@ use crate::common::{Folder, packed, same, sample};
 
 #[test]
 fn extents_tell_zero_blocks_from_others() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     for codec in ["zstd", "lz4", "none"] {
         let bytes = packed(&folder, &plain, codec, 4096, "auto");
@@ -36,7 +36,7 @@ fn extents_tell_zero_blocks_from_others() {
 
 #[test]
 fn holes_of_raw_images_are_extents_where_the_system_tells() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let path = folder.path("raw");
     let file = File::create(&path).unwrap();
     file.write_at(&[1; 4096], 0).unwrap();
@@ -59,7 +59,7 @@ fn holes_of_raw_images_are_extents_where_the_system_tells() {
 
 #[test]
 fn a_raw_image_that_ends_like_another_format_is_raw() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for end in [&b"YZ"[..], b"\x89EVNTAIL", b"V4.0"] {
         let mut plain = sample();
         plain.extend(end);
@@ -70,7 +70,7 @@ fn a_raw_image_that_ends_like_another_format_is_raw() {
 
 #[test]
 fn threads_read_at_once() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     let bytes = packed(&folder, &plain, "zstd", 4096, "auto");
     let image = Image::open(&folder.file("image", &bytes)).unwrap();
@@ -92,7 +92,7 @@ fn threads_read_at_once() {
 
 #[test]
 fn packed_bytes_can_be_fetched_and_decoded_elsewhere() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = sample();
     let bytes = packed(&folder, &plain, "lz4", 4096, "auto");
     let image = Image::open(&folder.file("image", &bytes)).unwrap();

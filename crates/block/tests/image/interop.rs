@@ -44,7 +44,7 @@ fn zstd_unpacks_what_is_packed() {
     if !has("zstd") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     for block in [4096, 65536, 1 << 20] {
         let bytes = packed(&folder, &plain, "zstd", block, "auto");
@@ -65,7 +65,7 @@ fn images_of_qemu_are_read_and_packed() {
     if !has("qemu-img") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     folder.file("raw", &plain);
     for options in [
@@ -100,7 +100,7 @@ fn what_is_not_read_of_qcow2_is_refused_in_one_line() {
     if !has("qemu-img") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     run(&folder, "qemu-img create -q -f raw base 1M");
     for (line, said) in [
         ("-f qcow2 -b base -F raw image", "backing file"),
@@ -122,7 +122,7 @@ fn files_of_xz_are_read() {
     if !has("xz") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     folder.file("raw", &plain);
     for options in [
@@ -155,7 +155,7 @@ fn compressed_loops_are_read() {
     if !has("create_compressed_fs") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     folder.file("raw", &plain);
     for options in ["-B 65536", "-B 4096 -L 1", "-B 131072 -L 9"] {

@@ -26,7 +26,7 @@ fn refused(folder: &Folder, bytes: &[u8]) -> Error {
 
 #[test]
 fn limits_and_features_are_unsupported_and_named() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let large = frame(&vec![0; 8 << 20]);
     let small = frame(&[1; 100]);
     let mut later = seekable(&[(&small[..], 100, None)]);
@@ -71,7 +71,7 @@ fn limits_and_features_are_unsupported_and_named() {
 
 #[test]
 fn what_a_codec_does_not_read_is_no_damage() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     // A frame of three bytes as they are, made with dictionary 7.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x21, 7, 3, 0x19, 0, 0, 1, 2, 3];
     let dictionary = seekable(&[(&frame[..], 3, None)]);
@@ -105,7 +105,7 @@ fn what_a_codec_does_not_read_is_no_damage() {
 
 #[test]
 fn what_was_cut_is_called_that() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let whole = fs::read(fixture("zlib.qcow2")).unwrap();
     for len in [20, 100, 0x3000, 0x3800] {
         let error = refused(&folder, &whole[..len]);
@@ -153,7 +153,7 @@ fn blocks_that_are_not_to_be_found_are_listed_and_the_others_looked_at() {
         recognise: |_| false,
         open: open_lost,
     };
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let path = folder.file("image", &vec![7; (8 << 16) - 100]);
     let session = verify(path.as_os_str(), Some(&LOST)).unwrap();
     let (found, _) = session.run(runtime(), Options::default()).unwrap();
@@ -166,7 +166,7 @@ fn blocks_that_are_not_to_be_found_are_listed_and_the_others_looked_at() {
             .contains("the cluster at byte 196608 lies nowhere"),
         "{found}"
     );
-    // Whoever copies by what is zero has to come across it.
+    // A copy that skips zero ranges has to find the damage too.
     let image = Image::of(ImageFile::open(&path).unwrap(), Some(&LOST)).unwrap();
     let extent = image.extent(3 << 16, 4 << 16).unwrap();
     assert_eq!((extent.bytes, extent.zero), (3 << 16..4 << 16, false));
@@ -177,7 +177,7 @@ fn clusters_behind_the_end_are_all_listed() {
     if !has("qemu-img") {
         return;
     }
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     folder.file("raw", &vec![7; 16 << 16]);
     let made = std::process::Command::new("qemu-img")
         .args(["convert", "-f", "raw", "-O", "qcow2", "raw", "image"])

@@ -60,7 +60,7 @@ fn opened(file: &ImageFile, looks: &'static Looks) -> Opened {
 fn packing_looks_at_each_block_of_data_a_few_times() {
     static LOOKS: Looks = Looks::new(0);
     static COUNTED: Format = counted(|file| Ok(opened(file, &LOOKS)));
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = vec![7; 16 << 20];
     let options = PackOptions {
         codec: Codec::of_name("none").unwrap(),
@@ -79,7 +79,7 @@ fn packing_looks_at_each_block_of_data_a_few_times() {
 fn a_run_ends_where_enough_blocks_were_looked_at() {
     static LOOKS: Looks = Looks::new(0);
     static COUNTED: Format = counted(|file| Ok(opened(file, &LOOKS)));
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let path = folder.file("plain", &vec![7; 1 << 20]);
     let image = Image::of(ImageFile::open(&path).unwrap(), Some(&COUNTED)).unwrap();
     let store = Store::new(Arc::new(image), 0, Rounds::plain(1));

@@ -141,7 +141,7 @@ fn qemu_img(line: &str, folder: &Folder) -> Output {
 
 #[test]
 fn every_number_of_header_and_tables_is_checked() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let whole = fs::read(fixture("zlib.qcow2")).unwrap();
     assert!(made(&fixture("zlib.qcow2")) == (Good, sample()));
     let with = has("qemu-img");

@@ -48,7 +48,7 @@ proptest! {
         reads in proptest::collection::vec((any::<u64>(), 0..200_000usize), 8),
     ) {
         let codec = Codec::encoders().nth(codec).unwrap().name;
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         let block = 1 << log2;
         let bytes = packed(&folder, &plain, codec, block, PLANS[how]);
         let other = packed(&folder, &plain, codec, block, PLANS[(how + 1) % PLANS.len()]);
@@ -77,7 +77,7 @@ proptest! {
 
 #[test]
 fn the_root_is_that_of_the_image_and_not_of_the_codec() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = crate::common::sample();
     let root = |codec: &str, block| {
         let bytes = packed(&folder, &plain, codec, block, "auto");
@@ -95,7 +95,7 @@ fn the_root_is_that_of_the_image_and_not_of_the_codec() {
 
 #[test]
 fn images_without_a_byte_are_images() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for codec in Codec::encoders() {
         let bytes = packed(&folder, b"", codec.name, 4096, "auto");
         let path = folder.file("image", &bytes);

@@ -99,7 +99,7 @@ fn ranges(state: &mut u64, size: u64) -> Vec<Range<u64>> {
 
 #[test]
 fn a_batch_gives_every_byte_once() {
-    let (folder, plain) = (Folder::new(), sample());
+    let (folder, plain) = (Folder::in_memory(), sample());
     for (codec, block) in [
         ("zstd", 1024),
         ("zstd", 16_384),
@@ -140,7 +140,7 @@ fn what_is_damaged_is_refused_and_the_rest_is_given() {
 }
 
 fn damaged_and_served(codec: &str) {
-    let (folder, plain) = (Folder::new(), sample());
+    let (folder, plain) = (Folder::in_memory(), sample());
     let mut bytes = packed(&folder, &plain, codec, 1024, "sequential");
     let image = Image::open(&folder.path("packed")).unwrap();
     let block = image.block(35_000).unwrap();
@@ -187,7 +187,7 @@ fn damaged_noise(folder: &Folder, codec: &str) -> (Arc<Image>, Vec<u8>, Range<u6
 #[test]
 fn blocks_that_are_stored_as_they_are_are_compared_with_their_hashes() {
     for codec in ["lz4", "lzo", "none"] {
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         let (image, plain, bad) = damaged_noise(&folder, codec);
         let store = Store::new(image, 4 << 20, Rounds::plain(2));
         let mut window = Window::default();
@@ -213,7 +213,7 @@ fn blocks_that_are_stored_as_they_are_are_compared_with_their_hashes() {
 #[test]
 fn bytes_that_are_not_what_was_packed_cannot_be_read() {
     for codec in ["lz4", "lzo", "none"] {
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         let (image, plain, bad) = damaged_noise(&folder, codec);
         let mut decoder = Decoder::new();
         for (at, len) in [
@@ -234,7 +234,7 @@ fn bytes_that_are_not_what_was_packed_cannot_be_read() {
 
 #[test]
 fn no_bytes_of_a_bad_block_come_into_an_overlay() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let (image, plain, bad) = damaged_noise(&folder, "none");
     let overlay = Overlay::open(&folder.path("overlay"), &Base::of(&image).unwrap()).unwrap();
     let store = Store::new(image, 1 << 20, Rounds::plain(2)).with_overlay(overlay);

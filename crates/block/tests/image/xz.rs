@@ -20,7 +20,7 @@ fn files(prefix: &str) -> Vec<(String, std::path::PathBuf)> {
 
 #[test]
 fn good_files_are_read_as_xz_reads_them() {
-    let (folder, with) = (Folder::new(), has("xz"));
+    let (folder, with) = (Folder::in_memory(), has("xz"));
     let good = files("good-");
     assert_eq!(good.len(), 22);
     for (name, path) in good {
@@ -43,7 +43,7 @@ fn good_files_are_read_as_xz_reads_them() {
 
 #[test]
 fn bad_files_are_refused() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let bad = files("bad-");
     assert_eq!(bad.len(), 44);
     for (name, path) in bad {

@@ -225,7 +225,7 @@ fn what_cannot_be_is_refused_and_the_connection_lives() {
 #[test]
 fn bad_blocks_are_errors_and_the_others_are_served() {
     for codec in ["zstd", "lz4"] {
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         let plain = image();
         let mut bytes = packed(&folder, &plain, codec, 16384, "auto");
         bytes[1000] ^= 0x55;

@@ -99,6 +99,6 @@ fn what_no_client_sends_ends_the_connection() {
     let mut client = Client::greet(server.connect(), 3);
     client.send(b"IHAVEOPT\0\0\0\x07\xff\xff\xff\xff");
     assert!(client.is_over());
-    // And harms nobody else.
+    // Other clients are not affected.
     Client::start(server.connect(), true);
 }

@@ -89,7 +89,7 @@ fn qemu_reads_it() {
     same(&copy[..plain.len()], &plain, "qemu-img convert");
     run(&server, "qemu-img info -f raw URI");
     let whole = vec![7; 1 << 20];
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let bytes = packed(&folder, &whole, "zstd", 65536, "auto");
     let server = Server::of(&bytes, 1 << 20);
     server.folder().file("plain", &whole);
@@ -140,7 +140,7 @@ fn a_file_system_of_nbdfuse_has_it() {
     }
     let read = std::fs::read(&file);
     let unmount = |flag| Command::new("fusermount3").arg(flag).arg(&mount).status();
-    // Whoever looks at every new mount may still have it.
+    // A program that examines every new mount may still use it.
     if !unmount("-u").unwrap().success() {
         unmount("-uz").unwrap();
     }
@@ -160,9 +160,9 @@ pub fn run_ok(line: &str) -> bool {
 #[test]
 fn a_server_that_died_is_started_again_at_the_same_place() {
     let (bytes, _) = packed_image("zstd");
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     folder.file("image", &bytes);
-    // What a server leaves that had no time to clean up: a socket nobody listens at.
+    // A killed server leaves a socket without a listener.
     drop(std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap());
     assert!(folder.path("socket").exists());
     let server = Server::at(folder, 1 << 20);

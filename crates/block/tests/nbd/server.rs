@@ -22,7 +22,7 @@ pub struct Server {
 impl Server {
     /// Serves a file of `bytes`, an image of any format.
     pub fn of(bytes: &[u8], cache: u64) -> Server {
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         folder.file("image", bytes);
         Server::at(folder, cache)
     }
@@ -148,6 +148,6 @@ pub fn image() -> Vec<u8> {
 /// That image, packed, and as it is.
 pub fn packed_image(codec: &str) -> (Vec<u8>, Vec<u8>) {
     let plain = image();
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     (packed(&folder, &plain, codec, 16384, "auto"), plain)
 }

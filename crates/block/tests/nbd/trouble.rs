@@ -23,7 +23,7 @@ fn reads(client: &mut Client, plain: &[u8]) {
 }
 
 #[test]
-fn clients_that_go_in_the_middle_of_anything_harm_nobody() {
+fn clients_that_disconnect_at_any_moment_do_not_affect_others() {
     let (bytes, plain) = packed_image("zstd");
     let server = Server::of(&bytes, 100_000);
     let mut other = Client::start(server.connect(), false);
@@ -94,7 +94,7 @@ fn clients_that_never_read_take_little_memory_and_no_time_of_others() {
 }
 
 #[test]
-fn nobody_waits_for_a_block_because_a_client_that_wanted_it_does_not_read() {
+fn a_client_that_does_not_read_delays_no_block_for_others() {
     let (bytes, plain) = packed_image("zstd");
     let server = Server::of(&bytes, 8 << 20);
     let mut other = Client::start(server.connect(), false);
@@ -114,7 +114,7 @@ fn nobody_waits_for_a_block_because_a_client_that_wanted_it_does_not_read() {
         client.send(&all);
         client
     };
-    // So many replies fill the socket.
+    // This number of replies fills the socket.
     let first = deaf(5000, 0);
     std::thread::sleep(Duration::from_millis(200));
     let full = rustix::io::ioctl_fionread(&first.stream).unwrap() / 4112;
@@ -134,7 +134,7 @@ fn nobody_waits_for_a_block_because_a_client_that_wanted_it_does_not_read() {
 fn a_thousand_connections_are_served() {
     let (bytes, plain) = packed_image("zstd");
     let server = Server::of(&bytes, 1 << 20);
-    // Both ends of every connection are files of this process, of which it may have so many.
+    // Both ends of every connection are files of this process, of which it may have a limited number.
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits
         .lines()
@@ -156,7 +156,7 @@ fn a_thousand_connections_are_served() {
 }
 
 #[test]
-fn those_who_only_knock_keep_nobody_out() {
+fn connections_without_a_handshake_do_not_keep_clients_out() {
     let (bytes, plain) = packed_image("zstd");
     let server = Server::of(&bytes, 1 << 20);
     let idle: Vec<UnixStream> = (0..200).map(|_| server.connect()).collect();

@@ -11,7 +11,7 @@ use crate::server::{Server, packed_image};
 fn server() -> (Server, Vec<u8>) {
     let (_, mut plain) = packed_image("zstd");
     plain.resize(4 << 20, 0);
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let bytes = crate::common::packed(&folder, &plain, "zstd", 16384, "auto");
     folder.file("image", &bytes);
     (Server::over(folder, 1 << 20), plain)

@@ -24,7 +24,7 @@ const FAST: u16 = 16;
 
 fn server() -> (Server, Vec<u8>) {
     let (bytes, plain) = packed_image("zstd");
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     folder.file("image", &bytes);
     (Server::over(folder, 1 << 20), plain)
 }
@@ -273,7 +273,7 @@ fn hundreds_of_writers_are_served() {
 
 #[test]
 fn a_bad_block_of_the_image_can_be_written_over() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let mut bytes = packed(&folder, &image(), "zstd", 16384, "auto");
     bytes[1000] ^= 0x55;
     folder.file("image", &bytes);
@@ -296,7 +296,7 @@ fn refused(folder: &Folder, overlay: &str) -> Error {
 
 #[test]
 fn overlays_that_do_not_fit_are_refused() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     folder.file("image", &plain);
     let open = |image: &str, overlay: &str| {
@@ -352,7 +352,7 @@ fn overlays_that_do_not_fit_are_refused() {
 
 #[test]
 fn packed_again_in_another_way_an_image_is_the_same() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     let plain = image();
     for (name, codec, block) in [
         ("zstd", "zstd", 16384),
@@ -369,7 +369,7 @@ fn packed_again_in_another_way_an_image_is_the_same() {
 
 #[test]
 fn those_who_make_one_at_once_get_one() {
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     folder.file("image", &image());
     let base = Base::of(&Image::open(&folder.path("image")).unwrap()).unwrap();
     for round in 0..20 {
@@ -381,7 +381,7 @@ fn those_who_make_one_at_once_get_one() {
                 .into_iter()
                 .map(|thread| thread.join().unwrap())
                 .collect();
-            // Nobody lets go before all have tried.
+            // No lock is released before all threads have tried to get it.
             all.into_iter()
                 .filter(|overlay| match overlay {
                     Ok(_) => true,
@@ -421,11 +421,11 @@ fn another_boot_believes_only_what_was_flushed() {
     client.write(0, 1, 1 << 20, &[8; 4096]);
     done(&mut client);
     // The server did not get to its end: the file as it is now, after a start of the machine.
-    let folder = Folder::new();
+    let folder = Folder::in_memory();
     for name in ["image", "overlay"] {
         fs::copy(server.folder().path(name), folder.path(name)).unwrap();
     }
-    let same_boot = Folder::new();
+    let same_boot = Folder::in_memory();
     for name in ["image", "overlay"] {
         fs::copy(server.folder().path(name), same_boot.path(name)).unwrap();
     }
@@ -461,7 +461,7 @@ proptest! {
         codec in prop_oneof![Just("zstd"), Just("none"), Just("raw")],
     ) {
         let mut plain = image();
-        let folder = Folder::new();
+        let folder = Folder::in_memory();
         let bytes = match codec {
             "raw" => plain.clone(),
             codec => packed(&folder, &plain, codec, 16384, "auto"),

@@ -1,34 +1,16 @@
 //! Where the units of a file come from and go to.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use evener_crypt::bulk::{Bulk, BulkSink, BulkSource, Failure, Open};
 use evener_crypt::chunked::{CHUNK, ChunkError, HEADER, Sizes};
 use evener_files::{InputFile, OutputFile, SourceFile};
 use evener_runtime::Runtime;
+use evener_testing::Folder;
 use proptest::prelude::*;
 
 use crate::service::{MIB, file_key, file_with, pipe_with, sealed};
 use crate::vectors::bytes;
-
-/// A path for one run, free before and after it.
-struct Out(PathBuf);
-
-impl Out {
-    fn new() -> Out {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let (id, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        Out(std::env::temp_dir().join(format!("evener-ends-{id}-{count}")))
-    }
-}
-
-impl Drop for Out {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
 
 /// Opens some chunks and writes a part of their text; gives the file that appeared.
 fn part(
@@ -36,9 +18,10 @@ fn part(
     skip: u64,
     take: Option<u64>,
 ) -> (Option<Vec<u8>>, Result<(), Option<Failure>>) {
-    let out = Out::new();
+    let folder = Folder::new();
+    let out = folder.path("out");
     let sink = BulkSink::part(
-        OutputFile::create(&out.0, &SourceFile::default()).unwrap(),
+        OutputFile::create(&out, &SourceFile::default()).unwrap(),
         skip,
         take,
     );
@@ -46,7 +29,7 @@ fn part(
     let first_failure = service.first_failure();
     let runtime = Runtime::builder().workers(2).memory(false).build().unwrap();
     let done = runtime.stream(source).through(service).into(sink);
-    let written = fs::read(&out.0).ok();
+    let written = fs::read(&out).ok();
     (written, done.map(drop).map_err(|_| first_failure.get()))
 }
 

@@ -1,29 +1,12 @@
 //! Key files and passphrases.
 
 use std::fs;
-use std::path::PathBuf;
 
 use evener_crypt::keys::{
     self, Cost, Exposed, Key, KeyFileError, PASSPHRASE_HEADER, ParseError, PassphraseError,
     PassphraseHeader,
 };
-
-/// A directory of its own, gone afterwards.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Directory {
-        let path = std::env::temp_dir().join(format!("evener-keys-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Directory(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use evener_testing::Folder;
 
 #[test]
 fn keys_differ_and_read_back() {
@@ -72,8 +55,8 @@ fn text_that_is_no_key() {
 
 #[test]
 fn files() {
-    let directory = Directory::new("files");
-    let path = directory.0.join("key");
+    let folder = Folder::new();
+    let path = folder.path("key");
     let key = Key::generate().unwrap();
     keys::write_new(&path, &key).unwrap();
     let read = keys::read_all(&fs::File::open(&path).unwrap()).unwrap();
@@ -89,7 +72,7 @@ fn files() {
         "it was left alone"
     );
     assert!(matches!(
-        keys::read_all(&fs::File::open(&directory.0).unwrap()),
+        keys::read_all(&fs::File::open(folder.root()).unwrap()),
         Err(KeyFileError::Read(_))
     ));
     fs::write(&path, "x".repeat(1 << 20)).unwrap();
@@ -97,7 +80,7 @@ fn files() {
         keys::read_all(&fs::File::open(&path).unwrap()),
         Err(KeyFileError::Parse(ParseError::Length(_)))
     ));
-    let nowhere = directory.0.join("none/key");
+    let nowhere = folder.path("none/key");
     assert!(matches!(
         keys::write_new(&nowhere, &key),
         Err(KeyFileError::Write(_))
@@ -108,8 +91,8 @@ fn files() {
 #[test]
 fn others_may_not_read_them() {
     use std::os::unix::fs::PermissionsExt;
-    let directory = Directory::new("modes");
-    let path = directory.0.join("key");
+    let folder = Folder::new();
+    let path = folder.path("key");
     keys::write_new(&path, &Key::generate().unwrap()).unwrap();
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,

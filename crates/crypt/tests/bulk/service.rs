@@ -1,7 +1,6 @@
 //! The service on the runtime: any plan, plans that change in mid-stream, any size and any split of reads give the
 //! bytes of one call over the whole.
 
-use evener_runtime::structure::{FARM, SEQUENTIAL};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
@@ -14,8 +13,10 @@ use evener_crypt::chunked::{CHUNK, ChunkError, FileKey, SALT, SEALED_CHUNK, Sche
 use evener_crypt::ctr::Ctr;
 use evener_files::InputFile;
 use evener_runtime::stream::Schedule;
+use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Dispatch, Plan, Runtime, Simd, Sink, Structure};
+use evener_testing::Folder;
 use proptest::prelude::*;
 
 use crate::vectors::bytes;
@@ -53,19 +54,14 @@ fn counted(text: &[u8]) -> Vec<u8> {
 
 /// A file with `content` that has no name any more.
 pub fn file_with(content: &[u8]) -> InputFile {
-    let path = std::env::temp_dir().join(format!(
-        "evener-bulk-{}-{:?}",
-        std::process::id(),
-        thread::current().id()
-    ));
+    let folder = Folder::new();
     let mut file = File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(true)
-        .open(&path)
+        .open(folder.path("file"))
         .unwrap();
-    std::fs::remove_file(path).unwrap();
     file.write_all(content).unwrap();
     file.rewind().unwrap();
     InputFile::from_file(file, "file").unwrap()

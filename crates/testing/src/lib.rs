@@ -1,0 +1,71 @@
+//! What the tests of several crates share.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder for one test. Dropping it removes it with all its files.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty folder where the system keeps temporary files.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Folder {
+        Folder::within(&std::env::temp_dir())
+    }
+
+    /// An empty folder in memory where the system has such a file system: for tests that write thousands of files.
+    pub fn in_memory() -> Folder {
+        let memory = Path::new("/dev/shm");
+        match memory.is_dir() {
+            true => Folder::within(memory),
+            false => Folder::new(),
+        }
+    }
+
+    fn within(parent: &Path) -> Folder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = parent.join(format!("evener-test-{process}-{count}"));
+        // A killed process of the same number may have left one.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of a file in the folder, which need not exist.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file, and returns its path.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// The sorted names of all files in the folder, also of hidden ones.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
