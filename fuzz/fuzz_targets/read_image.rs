@@ -193,11 +193,11 @@ fuzz_target!(|data: &[u8]| {
         let plain = &mut plain[..block.len as usize];
         let done = image.read_block(&mut decoder, &block, plain);
         let done = done.and_then(|()| image.check(&block, plain));
-        if image.has_front(&block) {
-            let mut front = vec![0; plain.len() / 2];
-            let read = image.read_front(&mut decoder, &block, &mut front);
+        if image.has_prefix(&block) {
+            let mut prefix = vec![0; plain.len() / 2];
+            let read = image.read_prefix(&mut decoder, &block, &mut prefix);
             assert!(
-                done.is_err() || read.is_ok() && plain.starts_with(&front),
+                done.is_err() || read.is_ok() && plain.starts_with(&prefix),
                 "{block:?}: {read:?}"
             );
         }

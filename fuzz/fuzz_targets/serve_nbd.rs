@@ -52,7 +52,7 @@ fn options(socket: &Path, overlay: Option<PathBuf>) -> ServeOptions {
         metrics: None,
         format: None,
         cache: 20_000,
-        ahead: ReadAhead::Auto,
+        read_ahead: ReadAhead::Auto,
         plan: Choice::Auto,
     }
 }

@@ -41,7 +41,7 @@ pub fn seekable(frames: &[(&[u8], u32, Option<u32>)]) -> Vec<u8> {
 fn a_frame_that_holds_more_than_the_table_says() {
     let folder = Folder::in_memory();
     let frame = encoded(&ZSTD, &vec![0; 64 << 20]);
-    let path = folder.file("bomb", &seekable(&[(&frame[..], 65536, None)]));
+    let path = folder.file("bomb", seekable(&[(&frame[..], 65536, None)]));
     let image = Image::open(&path).unwrap();
     let error = read_all(&image).unwrap_err().to_string();
     assert!(error.contains("holds more than the block has"), "{error}");
@@ -51,7 +51,7 @@ fn a_frame_that_holds_more_than_the_table_says() {
 fn frames_larger_than_any_block_are_refused_when_opened() {
     let folder = Folder::in_memory();
     let frame = encoded(&ZSTD, &vec![0; 5 << 20]);
-    let path = folder.file("large", &seekable(&[(&frame[..], 5 << 20, None)]));
+    let path = folder.file("large", seekable(&[(&frame[..], 5 << 20, None)]));
     let error = Image::open(&path).unwrap_err().to_string();
     assert!(error.contains("up to 4 MiB are read"), "{error}");
 }

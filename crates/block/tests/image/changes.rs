@@ -72,9 +72,9 @@ static WRITTEN: Format = format(|file| {
 /// Bytes without zeros, or a hole.
 fn image(folder: &Folder, hole: bool) -> PathBuf {
     match hole {
-        false => folder.file("image", &vec![7; SIZE as usize]),
+        false => folder.file("image", vec![7; SIZE as usize]),
         true => {
-            let path = folder.file("image", &vec![7; 1 << 20]);
+            let path = folder.file("image", vec![7; 1 << 20]);
             let file = File::options().write(true).open(&path).unwrap();
             file.set_len(SIZE).unwrap();
             path

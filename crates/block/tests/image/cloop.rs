@@ -54,7 +54,7 @@ fn blocks_of_any_codec_with_the_header_at_either_end() {
         (3, lz4_flex::block::compress(&plain[4 * BLOCK..])),
     ];
     for header_first in [true, false] {
-        let path = folder.file("v4.cloop", &image(&blocks, header_first));
+        let path = folder.file("v4.cloop", image(&blocks, header_first));
         let image = Image::open(&path).unwrap();
         assert_eq!(image.format().name, "cloop");
         same(&read_all(&image).unwrap(), &plain, "v4");
@@ -62,7 +62,7 @@ fn blocks_of_any_codec_with_the_header_at_either_end() {
     }
     let mut odd = blocks.clone();
     odd[1].0 = 5;
-    let error = Image::open(&folder.file("v4.cloop", &image(&odd, true))).unwrap_err();
+    let error = Image::open(&folder.file("v4.cloop", image(&odd, true))).unwrap_err();
     assert!(error.to_string().contains("codec 5"), "{error}");
 }
 

@@ -45,7 +45,7 @@ fn frames_of_any_size_with_checksums_in_the_table() {
         .map(|(frame, part)| (&frame[..], part.len() as u32, Some(sum(part))))
         .collect();
     entries.insert(2, (&skippable[..], 0, Some(0)));
-    let path = folder.file("frames.zst", &seekable(&entries));
+    let path = folder.file("frames.zst", seekable(&entries));
     same(
         &read_all(&Image::open(&path).unwrap()).unwrap(),
         &plain,
@@ -56,7 +56,7 @@ fn frames_of_any_size_with_checksums_in_the_table() {
 
     // A frame that is whole, and another than the table says.
     entries[1].2 = Some(1);
-    let path = folder.file("frames.zst", &seekable(&entries));
+    let path = folder.file("frames.zst", seekable(&entries));
     let found = verified(&path).unwrap();
     assert_eq!((found.bad_count, found.bad[0].at), (1, 1));
     assert!(found.bad[0].what.contains("another XXH64"), "{found}");
@@ -111,7 +111,7 @@ fn skippable_frames_in_front_are_passed_over() {
 #[test]
 fn frames_without_a_table_are_refused_with_a_way_out() {
     let folder = Folder::in_memory();
-    let path = folder.file("plain.zst", &frame(&sample()));
+    let path = folder.file("plain.zst", frame(&sample()));
     let error = Image::open(&path).unwrap_err().to_string();
     assert!(
         error.contains("no seek table") && error.contains("zstd -d"),
@@ -132,7 +132,7 @@ fn a_frame_that_is_said_to_be_empty_holds_nothing() {
     .concat();
     let cut = &long[..long.len() - 1];
     let read = |entries: &[(&[u8], u32, Option<u32>)]| {
-        let path = folder.file("frames.zst", &seekable(entries));
+        let path = folder.file("frames.zst", seekable(entries));
         let image = Image::open(&path).unwrap();
         same(&read_all(&image).unwrap(), &plain, "frames");
         (verified(&path).unwrap(), unpacked(&folder, &path, "auto"))
@@ -168,7 +168,7 @@ fn a_frame_that_is_said_to_be_empty_holds_nothing() {
 fn a_frame_that_is_too_large_is_not_called_damaged() {
     let folder = Folder::in_memory();
     let frame = frame(&vec![0; 8 << 20]);
-    let path = folder.file("large.zst", &seekable(&[(&frame, 8 << 20, None)]));
+    let path = folder.file("large.zst", seekable(&[(&frame, 8 << 20, None)]));
     let error = Image::open(&path).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
 }
@@ -189,7 +189,7 @@ fn golden_frames_of_zstd_are_read_and_bad_ones_refused() {
     let folder = Folder::in_memory();
     let read = |name: &str, len: u32| {
         let frame = fs::read(fixture("zstd/golden").join(name)).unwrap();
-        let path = folder.file("golden.zst", &seekable(&[(&frame, len, None)]));
+        let path = folder.file("golden.zst", seekable(&[(&frame, len, None)]));
         unpacked(&folder, &path, "auto")
     };
     for (name, plain) in [

@@ -154,7 +154,7 @@ fn blocks_that_are_not_to_be_found_are_listed_and_the_others_looked_at() {
         open: open_lost,
     };
     let folder = Folder::in_memory();
-    let path = folder.file("image", &vec![7; (8 << 16) - 100]);
+    let path = folder.file("image", vec![7; (8 << 16) - 100]);
     let session = verify(path.as_os_str(), Some(&LOST)).unwrap();
     let (found, _) = session.run(runtime(), Options::default()).unwrap();
     let places: Vec<_> = found.bad.iter().map(|bad| (bad.at, bad.len)).collect();
@@ -178,7 +178,7 @@ fn clusters_behind_the_end_are_all_listed() {
         return;
     }
     let folder = Folder::in_memory();
-    folder.file("raw", &vec![7; 16 << 16]);
+    folder.file("raw", vec![7; 16 << 16]);
     let made = std::process::Command::new("qemu-img")
         .args(["convert", "-f", "raw", "-O", "qcow2", "raw", "image"])
         .current_dir(folder.path(""))

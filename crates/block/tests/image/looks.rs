@@ -80,7 +80,7 @@ fn a_run_ends_where_enough_blocks_were_looked_at() {
     static LOOKS: Looks = Looks::new(0);
     static COUNTED: Format = counted(|file| Ok(opened(file, &LOOKS)));
     let folder = Folder::in_memory();
-    let path = folder.file("plain", &vec![7; 1 << 20]);
+    let path = folder.file("plain", vec![7; 1 << 20]);
     let image = Image::of(ImageFile::open(&path).unwrap(), Some(&COUNTED)).unwrap();
     let store = Store::new(Arc::new(image), 0, Rounds::plain(1));
     let mut blocks = 100;

@@ -370,7 +370,7 @@ fn packed_again_in_another_way_an_image_is_the_same() {
 #[test]
 fn those_who_make_one_at_once_get_one() {
     let folder = Folder::in_memory();
-    folder.file("image", &image());
+    folder.file("image", image());
     let base = Base::of(&Image::open(&folder.path("image")).unwrap()).unwrap();
     for round in 0..20 {
         let path = folder.path(&format!("o{round}"));
