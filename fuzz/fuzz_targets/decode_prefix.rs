@@ -1,4 +1,4 @@
-//! Any bytes as a packed block of a codec that decodes fronts, and real blocks changed here and there: the front is
+//! Any bytes as a packed block of a codec that decodes prefixes, and real blocks changed here and there: the prefix is
 //! what the whole begins with, and nothing is written behind it.
 
 #![no_main]
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 
 /// Bytes of a block.
 const BLOCK: usize = 32_768;
-/// What lies behind a front.
+/// What lies behind a prefix.
 const BEHIND: [u8; 64] = [0xa5; 64];
 
 /// A block of each codec, packed, without what `LZ4` has behind it.
@@ -79,23 +79,23 @@ fuzz_target!(|data: &[u8]| {
     let mut decoder = Decoder::new();
     let mut out = vec![0; len];
     out.extend(BEHIND);
-    let front = decoder.decode_prefix(codec, &bytes, &mut out[..len]);
+    let prefix = decoder.decode_prefix(codec, &bytes, &mut out[..len]);
     assert_eq!(out[len..], BEHIND);
     let mut plain = vec![0; BLOCK];
     let whole = decoder.decode(codec, &bytes, &mut plain);
     let known = *codec != &LZ4_BARE || !has_match_without_offset(&bytes);
-    if whole.is_ok() && front.is_ok() && known {
+    if whole.is_ok() && prefix.is_ok() && known {
         assert!(
             len <= BLOCK && plain.starts_with(&out[..len]),
             "{} {len}",
             codec.name
         );
     }
-    // Of zstd the front alone refuses windows larger than a block, and what follows a frame.
+    // Of zstd the prefix alone refuses windows larger than a block, and what follows a frame.
     if bytes == *packed || *codec == &LZ4_BARE {
         assert!(
-            whole.is_err() || len > BLOCK || front.is_ok(),
-            "{} {len}: {front:?}",
+            whole.is_err() || len > BLOCK || prefix.is_ok(),
+            "{} {len}: {prefix:?}",
             codec.name
         );
     }
