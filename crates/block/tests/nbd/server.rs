@@ -5,9 +5,10 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use evener_block::session::{ReadAhead, ServeOptions, Served, serve};
+use evener_block::overlay;
+use evener_block::session::{ReadAhead, ServeOptions, Served, SessionError, serve};
 use evener_runtime::{CancelToken, Choice};
 
 use crate::common::{Folder, packed, runtime, sample};
@@ -52,7 +53,19 @@ impl Server {
             plan: Choice::Auto,
         };
         let image = folder.path("image");
-        let session = serve(image.as_os_str(), &options, runtime(), cancel.clone()).unwrap();
+        let start = || serve(image.as_os_str(), &options, runtime(), cancel.clone());
+        // A program that another test starts holds the old lock from its fork to its exec.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let session = loop {
+            match start() {
+                Err(SessionError::Overlay(overlay::Error::Locked { .. }))
+                    if Instant::now() < deadline =>
+                {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                started => break started.unwrap(),
+            }
+        };
         folder.file(
             "metrics",
             session.metrics_address().unwrap().uri().as_bytes(),
