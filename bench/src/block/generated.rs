@@ -21,7 +21,8 @@ pub(super) struct GeneratedImages {
 
 /// One with zstd and one with lz4.
 pub(super) fn images(runtime: &Runtime) -> Result<GeneratedImages, Error> {
-    let failed = |error: &dyn std::fmt::Display| Error::Picture(format!("a generated image: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| Error::Picture(format!("a generated image: {error}"));
     let folder = TempDir::with_prefix("evener-bench-").map_err(|error| failed(&error))?;
     let raw = folder.path().join("img");
     fs::write(&raw, words()).map_err(|error| failed(&error))?;

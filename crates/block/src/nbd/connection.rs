@@ -282,7 +282,9 @@ impl<'a> Connection<'a> {
 
     /// Waits for a request and reads it.
     fn read_request(&self, read_side: &mut ReadSide) -> Option<Request> {
-        let ReadSide { input, spin_wait, .. } = read_side;
+        let ReadSide {
+            input, spin_wait, ..
+        } = read_side;
         let waits = !input.has(Request::LEN);
         if waits {
             let others = || self.context.store.rounds().busy() > 0;
