@@ -1,13 +1,10 @@
 //! Locks on files, for one run at a time.
 #![forbid(unsafe_code)]
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
 /// Locks a file until it is closed, at the latest when the process ends, however it ends. `false` if another run has
 /// locked it.
@@ -15,7 +12,7 @@ use rustix::io::Errno;
 /// # Errors
 /// The file system has no locks.
 pub fn try_lock(file: &File) -> io::Result<bool> {
-    flock_now(file, FlockOperation::NonBlockingLockExclusive)
+    is_locked(file.try_lock())
 }
 
 /// The same with a lock that several readers can hold at once.
@@ -23,14 +20,14 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
 /// # Errors
 /// As for [`try_lock`].
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
-    flock_now(file, FlockOperation::NonBlockingLockShared)
+    is_locked(file.try_lock_shared())
 }
 
-fn flock_now(file: &File, how: FlockOperation) -> io::Result<bool> {
-    match flock(file, how) {
+fn is_locked(tried: Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
         Ok(()) => Ok(true),
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        Err(other) => Err(other.into()),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
 
 /// A folder for one test. Dropping it removes it with all its files.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder(TempDir);
 
 impl Folder {
     /// An empty folder where the system keeps temporary files.
@@ -26,23 +27,18 @@ impl Folder {
     }
 
     fn within(parent: &Path) -> Folder {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = parent.join(format!("evener-test-{process}-{count}"));
-        // A killed process of the same number may have left one.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        let folder = TempDir::with_prefix_in("evener-test-", parent);
+        Folder(folder.unwrap())
     }
 
     /// The folder itself.
     pub fn root(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// The path of a file in the folder, which need not exist.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// Writes a file, and returns its path.
@@ -61,11 +57,5 @@ impl Folder {
             .collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

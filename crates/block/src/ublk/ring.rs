@@ -4,12 +4,11 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use io_uring::squeue::{Entry, Entry128};
 use io_uring::{IoUring, cqueue, opcode, types};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use memmap2::{MmapOptions, MmapRaw};
 
 use super::abi::{Command, Descriptor, descriptors_at, io_command};
 
@@ -145,8 +144,7 @@ pub struct Descriptors {
     device: Arc<File>,
     queue: u16,
     depth: u16,
-    at: NonNull<u8>,
-    len: usize,
+    shared: MmapRaw,
 }
 
 impl Descriptors {
@@ -154,16 +152,14 @@ impl Descriptors {
     pub fn new(device: Arc<File>, queue: u16, depth: u16) -> io::Result<Descriptors> {
         let page = rustix::param::page_size() as u64;
         let (offset, len) = descriptors_at(queue, depth, page);
-        let (prot, flags) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE);
-        // SAFETY: a new mapping at an address that the kernel chooses, so nothing else refers to it.
-        let at = unsafe { mmap(ptr::null_mut(), len, prot, flags, &*device, offset)? };
-        let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut options = MmapOptions::new();
+        options.offset(offset).len(len).populate();
+        let shared = options.map_raw_read_only(&*device)?;
         Ok(Descriptors {
             device,
             queue,
             depth,
-            at,
-            len,
+            shared,
         })
     }
 
@@ -178,20 +174,12 @@ impl Descriptors {
             return None;
         }
         let from = usize::from(tag) * Descriptor::SIZE;
-        // SAFETY: `depth` descriptors lie in the `len` bytes of the mapping, which lasts as long as `self`. Bytes may
-        // be read at any address, and any value of them is one.
+        // SAFETY: `depth` descriptors lie in the mapping, which lasts as long as `self`. Bytes may be read at any
+        // address, and any value of them is one.
         let bytes = unsafe {
-            let at = self.at.as_ptr().add(from);
+            let at = self.shared.as_ptr().add(from);
             at.cast::<[u8; Descriptor::SIZE]>().read_volatile()
         };
         Some(Descriptor::parse(&bytes))
-    }
-}
-
-impl Drop for Descriptors {
-    fn drop(&mut self) {
-        // SAFETY: this is the whole of the mapping made in `new`, and nothing refers to it but `self`.
-        // What can fail is a call with other values.
-        let _ = unsafe { munmap(self.at.as_ptr().cast(), self.len) };
     }
 }
