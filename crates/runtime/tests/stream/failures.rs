@@ -508,7 +508,7 @@ fn a_callback_that_panics_leaves_nothing_behind() {
             let alive = Arc::new(());
             let source = Numbers {
                 _alive: Arc::clone(&alive),
-                ..numbers(100)
+                ..numbers(1000)
             };
             let toy = Toy {
                 delay: Some(|_, _| Duration::from_millis(8)),
@@ -530,8 +530,8 @@ fn a_callback_that_panics_leaves_nothing_behind() {
                 stream.into(Keep::default())
             }));
             assert!(!matches!(result, Ok(Ok(_))));
-            // All units on two workers would have taken 400 ms.
-            assert!(begin.elapsed() < Duration::from_millis(200), "{structure}");
+            // All units on two workers would have taken 4 s.
+            assert!(begin.elapsed() < Duration::from_secs(2), "{structure}");
             let begin = Instant::now();
             while Arc::strong_count(&alive) > 1 {
                 assert!(

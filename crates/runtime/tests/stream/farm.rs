@@ -311,13 +311,13 @@ fn no_unit_is_begun_once_one_exceeds_the_cutoff() {
     within(|| {
         let farm = plan(&FARM, Dispatch::Fifo, 1, 2);
         let mut script = Script::new(&[(farm, 1000)]);
-        script.cutoff = Some(Duration::from_millis(20));
+        script.cutoff = Some(Duration::from_millis(100));
         let log = script.log.clone();
         let toy = Toy {
             delay: Some(|unit, _| {
                 Duration::from_millis(match unit {
-                    0 => 300,
-                    1 => 30,
+                    0 => 900,
+                    1 => 150,
                     _ => 2,
                 })
             }),
@@ -338,7 +338,7 @@ fn no_unit_is_begun_once_one_exceeds_the_cutoff() {
         let Recorded::Units(_, costs) = &log[1] else {
             panic!("{log:?}")
         };
-        // In 300 ms the other worker could have computed more than half of them.
+        // In 900 ms the other worker could have computed more than half of them.
         assert!(costs.len() > 150, "{}", costs.len());
     });
 }
