@@ -109,7 +109,7 @@ impl Schedule for Turns<'_> {
             units: 1 + self.number as u32 % UNITS,
             cutoff: None,
             fallback: plan,
-            spread: false,
+            pin_workers: false,
             purpose: Purpose::Fixed,
         }
     }

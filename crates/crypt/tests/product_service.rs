@@ -150,7 +150,7 @@ fn shapes_are_those_that_chains_allow() {
         let shapes = ProductService::new(codebook, chain).shapes(1 << 20);
         shapes.iter().map(|s| (s.structure, s.passes[0])).collect()
     };
-    let all = [(&SEQUENTIAL, 64), (&PIPELINE, 64), (&FARM, 1)];
+    let all = [(&SEQUENTIAL, 64), (&PIPELINE, 64), (&FARM, 64)];
     assert_eq!(shapes(Direction::Encrypt, None), all);
     assert_eq!(shapes(Direction::Decrypt, None), all);
     assert_eq!(shapes(Direction::Decrypt, Some(1)), all);
