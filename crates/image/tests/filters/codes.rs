@@ -14,10 +14,12 @@ fn filtered(text: &str, planes: Planes, input: &Frame) -> Vec<Vec<u16>> {
     for simd in Simd::levels() {
         let service = FilterService::new(&bound, text.to_owned(), 1 << 20, simd);
         let output = service.output();
+        let shapes = service.shapes(1 << 20);
+        let farm = shapes.iter().find(|shape| shape.structure == &FARM);
         let part = Part {
             structure: &FARM,
             pass: 0,
-            items: 0..1,
+            items: 0..farm.unwrap().passes[0],
         };
         service
             .run(&part, input, &output, &mut service.scratch())

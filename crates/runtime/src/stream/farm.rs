@@ -29,6 +29,11 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
 ) -> EpochEnd {
+    if epoch.cutoff.is_some()
+        && let Err(message) = engine.prepare(&epoch.fallback)
+    {
+        return Stop::from((engine.intake.taken(), message)).into();
+    }
     let workers = epoch.plan.workers;
     let farm = Farm::new(Overlap::new(engine, epoch, schedule));
     // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
@@ -58,6 +63,8 @@ struct Farm<'e, 'a, 'p, S: Service, Src, K> {
     beside: AtomicU64,
     /// How long workers had slept for want of input or output when the epoch began.
     slept_before: Mutex<Duration>,
+    /// Held while a unit is computed under the fallback.
+    redo: Mutex<()>,
 }
 
 impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
@@ -66,6 +73,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             units,
             beside: AtomicU64::new(0),
             slept_before: Mutex::default(),
+            redo: Mutex::default(),
         };
         farm.slept_before = Mutex::new(farm.slept());
         farm
@@ -147,6 +155,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             }
             let after = begin.elapsed();
             if units.claims.is_too_long(after) {
+                // What a structure keeps between passes may be there once.
+                let _one_at_a_time = lock(&self.redo);
                 let fallback = units.fallback.structure;
                 units
                     .exec
