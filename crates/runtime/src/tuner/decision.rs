@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(
             Decision { epoch: 7, reason }.to_string(),
             "epoch 7: tiled \u{b7} steal \u{b7} grain 34 \u{b7} 2 workers measured 1.21 ms, incumbent 1.30 ms over \
-             5 pairs: switch (7 % faster)"
+             5 experiments: switch (7 % faster)"
         );
     }
 

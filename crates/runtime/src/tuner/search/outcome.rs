@@ -193,8 +193,7 @@ impl Search {
             Some(_) => spent + cut.after,
             None => spent + (cut.after - in_work * cost).max(0.0),
         });
-        // What slowed the machine slowed the fallback as well.
-        let ratio = cut.after / (cost.max(cut.redo.unwrap_or(cost)) * in_work);
+        let ratio = cut.after / (cost * in_work);
         let arm = &mut self.arms[index];
         arm.give_up(ratio);
         arm.seen = totals.seconds;
