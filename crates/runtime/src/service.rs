@@ -30,7 +30,8 @@ pub struct Shape {
     pub default_grain: u32,
     /// Smallest grain worth trying.
     pub min_grain: u32,
-    /// Units that a part is about where they are [grouped](crate::structure::Flow::Grouped), as far as there are so many; 1 otherwise.
+    /// Units that a part is about where they are [grouped](crate::structure::Flow::Grouped), as far as there are so
+    /// many; 1 otherwise.
     pub units: u32,
     /// Predicted work of a unit.
     pub work: Work,
@@ -120,7 +121,8 @@ pub trait Service: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), String>;
     /// Computes a part of each of several units: of as many inputs and outputs, at least one and at most
-    /// [`Shape::units`]. Called where units are [grouped](crate::structure::Flow::Grouped), which only a service that has this offers.
+    /// [`Shape::units`]. Called where units are [grouped](crate::structure::Flow::Grouped), which only a service that has
+    /// this offers.
     fn run_group(
         &self,
         part: &Part,
