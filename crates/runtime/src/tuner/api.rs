@@ -77,7 +77,7 @@ pub struct Epoch {
     pub plan: Plan,
     /// How many units, at least 1.
     pub units: u32,
-    /// Longest time a single unit, or a group of those abreast, may take from its start, on whichever worker.
+    /// Longest time a single unit, or a group of units, may take from its start, on whichever worker.
     pub cutoff: Option<Duration>,
     /// The plan for a unit that was cut off. Differs from `plan` where there is a cutoff.
     pub fallback: Plan,
@@ -94,8 +94,8 @@ pub enum Measured<'a> {
     /// The epoch ran to its end, or to the end of the stream.
     Units {
         /// Time of each unit, in order, without what was spent waiting for input or output. Where units overlap
-        /// (`farm`), a unit's own time on its worker divided by the workers side by side; where only the time of the
-        /// whole epoch is known, its mean, once for each unit, which is taken for the one measurement it is.
+        /// (a farm), a unit's own time on its worker divided by the workers side by side; of a group, its time divided
+        /// by the units, once for each.
         costs: &'a [Duration],
     },
     /// A unit exceeded the epoch's cutoff.
@@ -104,8 +104,8 @@ pub enum Measured<'a> {
         done: &'a [Duration],
         /// Time from the start of that unit until it was abandoned.
         after: Duration,
-        /// Time of the same unit redone under the fallback, of several abreast that of each. Zero where the unit was
-        /// not abandoned but finished too late, as with `farm`, whose units are one job each.
+        /// Time of the same unit redone under the fallback, of a group that of each. Zero where the unit was not
+        /// abandoned but finished too late, as in a pipeline.
         redo: Duration,
     },
 }

@@ -29,9 +29,9 @@ pub(super) struct Arm {
     pub(super) samples: u32,
     /// A whole block was measured at some time.
     pub(super) measured: bool,
-    /// It was run, if not to the end of a unit, and the units that were run to the end.
+    /// It was run, and to the end of a unit.
     pub(super) tried: bool,
-    pub(super) runs: u64,
+    pub(super) ran: bool,
     /// How many times its blocks have doubled.
     pub(super) grown: u32,
     /// Seconds of the stream when it was last measured.
@@ -53,7 +53,7 @@ impl Arm {
             samples: 0,
             measured: false,
             tried: false,
-            runs: 0,
+            ran: false,
             grown: 0,
             seen: 0.0,
             announced: false,

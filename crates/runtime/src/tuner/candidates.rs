@@ -1,11 +1,11 @@
-//! Which plans are candidates, and what measuring one is worth.
+//! Which plans are candidates.
 
 use super::arm::Arm;
 use super::belief::Belief;
 use super::model::Model;
 use crate::plan::{Dispatch, Plan};
 
-/// Plans considered at all; a search never gets near it.
+/// Plans considered at all. Streams in virtual time have 56 at most.
 const MOST_ARMS: usize = 64;
 /// Deviation of the logarithm of measured over predicted cost, from one structure to another.
 pub(super) const STRUCTURE_SIGMA: f64 = 0.65;
@@ -33,75 +33,82 @@ pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model) {
 /// Adds the plans one step away from arm `base`: another dispatch, another grain, another number of workers, and, where
 /// the machine has `slowed`, the same with each worker on a processor of its own.
 pub(super) fn add_neighbours(arms: &mut Vec<Arm>, model: &Model, base: usize, slowed: bool) {
-    let (from, pinned, belief) = (arms[base].plan, arms[base].pinned, arms[base].belief);
-    let mut step = |plan: Plan, pinned: bool, sigma: f64| {
-        let predicted = (model.seconds(&plan) / model.seconds(&from)).ln();
-        let overhead = model.overhead(&from).max(model.overhead(&plan));
-        let sigma = belief.sigma.hypot(sigma + OVERHEAD_SIGMA * overhead);
-        let belief = Belief::new(belief.mu + predicted, sigma);
-        add(arms, Arm::new(plan, pinned, false, belief));
-    };
+    let Arm { plan, pinned, .. } = arms[base];
     if slowed || pinned {
-        step(from, !pinned && may_pin(model, &from), WORKERS_SIGMA);
+        add_step(arms, model, base, (plan, !pinned), WORKERS_SIGMA);
     }
-    if from.workers > 1 && !from.structure.overlaps() {
+    if plan.workers > 1 && !plan.structure.overlaps() {
         for &dispatch in model.dispatches() {
-            step(Plan { dispatch, ..from }, pinned, DISPATCH_SIGMA);
+            let plan = Plan { dispatch, ..plan };
+            add_step(arms, model, base, (plan, pinned), DISPATCH_SIGMA);
         }
     }
-    let (least, most) = model.grains(from.structure, from.workers);
+    let (least, most) = model.grains(plan.structure, plan.workers);
     // One job for each worker divides a pass evenly, which no step of two need come near.
-    for grain in [most, from.grain / 2, from.grain.saturating_mul(2)] {
+    for grain in [most, plan.grain / 2, plan.grain.saturating_mul(2)] {
         let grain = grain.clamp(least, most);
-        step(Plan { grain, ..from }, pinned, GRAIN_SIGMA);
+        add_step(
+            arms,
+            model,
+            base,
+            (Plan { grain, ..plan }, pinned),
+            GRAIN_SIGMA,
+        );
     }
     add_workers(arms, model, base);
 }
 
 /// Adds arm `base` on other numbers of workers.
 pub(super) fn add_workers(arms: &mut Vec<Arm>, model: &Model, base: usize) {
-    let (from, pinned, belief) = (arms[base].plan, arms[base].pinned, arms[base].belief);
     if model.pinned_workers() {
         return;
     }
-    let w = from.workers;
-    let sigma = if model.crowded() {
-        CROWDED_SIGMA
-    } else {
-        WORKERS_SIGMA
+    let Arm { plan, pinned, .. } = arms[base];
+    let w = plan.workers;
+    let sigma = match model.crowded() {
+        true => CROWDED_SIGMA,
+        false => WORKERS_SIGMA,
     };
     for workers in [w / 2, w - 1, w + 1, w.saturating_mul(2), 1, model.workers()] {
-        let workers = workers.clamp(model.least_workers(from.structure), model.workers());
-        let (least, most) = model.grains(from.structure, workers);
+        let workers = workers.clamp(model.least_workers(plan.structure), model.workers());
+        let (least, most) = model.grains(plan.structure, workers);
         let same = Plan {
             workers,
-            grain: from.grain.clamp(least, most),
+            grain: plan.grain.clamp(least, most),
             // One worker alone is handed nothing: all dispatches are the same to it.
-            dispatch: if workers == 1 {
-                model.dispatch(from.structure)
-            } else {
-                from.dispatch
+            dispatch: match workers {
+                1 => model.dispatch(plan.structure),
+                _ => plan.dispatch,
             },
-            ..from
+            ..plan
         };
         let own = Plan {
-            grain: model.default_plan(from.structure, workers).grain,
+            grain: model.default_plan(plan.structure, workers).grain,
             ..same
         };
-        let plan = if model.seconds(&own) < 0.97 * model.seconds(&same) {
-            own
-        } else {
-            same
-        };
-        let predicted = (model.seconds(&plan) / model.seconds(&from)).ln();
-        let overhead = model.overhead(&from).max(model.overhead(&plan));
-        let sigma = belief.sigma.hypot(sigma + OVERHEAD_SIGMA * overhead);
-        let belief = Belief::new(belief.mu + predicted, sigma);
-        add(
-            arms,
-            Arm::new(plan, pinned && may_pin(model, &plan), false, belief),
-        );
+        let better = model.seconds(&own) < 0.97 * model.seconds(&same);
+        let plan = if better { own } else { same };
+        add_step(arms, model, base, (plan, pinned), sigma);
     }
+}
+
+/// Adds a plan that is one step away from arm `base`, whose cost the model foretells but for `sigma` (log).
+fn add_step(
+    arms: &mut Vec<Arm>,
+    model: &Model,
+    base: usize,
+    (plan, pinned): (Plan, bool),
+    sigma: f64,
+) {
+    let Arm {
+        plan: from, belief, ..
+    } = arms[base];
+    let predicted = (model.seconds(&plan) / model.seconds(&from)).ln();
+    let overhead = model.overhead(&from).max(model.overhead(&plan));
+    let sigma = belief.sigma.hypot(sigma + OVERHEAD_SIGMA * overhead);
+    let belief = Belief::new(belief.mu + predicted, sigma);
+    let pinned = pinned && may_pin(model, &plan);
+    add(arms, Arm::new(plan, pinned, false, belief));
 }
 
 /// Workers that keep to processors need one each, and each must be able to take over what another does not get to.

@@ -9,5 +9,6 @@ mod grouped;
 mod live;
 mod pipeline;
 mod plans;
+#[path = "../common/structures.rs"]
 mod structures;
 mod toy;

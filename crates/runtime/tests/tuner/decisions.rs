@@ -1,8 +1,10 @@
 //! The log of decisions in a few scenarios, as `--explain` prints it.
 
 use crate::frames::frames;
-use crate::sim::{Rng, World, run};
+use crate::rng::Rng;
+use crate::sim::run;
 use crate::structures::{BACKWARD, SEQUENTIAL, TILED};
+use crate::world::World;
 
 fn quiet(mut world: World) -> World {
     world.noise = 0.02;

@@ -1,7 +1,9 @@
 //! Figures over many seeds.
 
-use crate::sim::{Rng, Run, World, run};
+use crate::rng::Rng;
+use crate::sim::{Run, run};
 use crate::table::check;
+use crate::world::World;
 
 /// Streams of each scenario.
 pub const SEEDS: u64 = 60;
@@ -48,6 +50,7 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Takes a stream. `TUNER_LOG=1` prints what was best and what the tuner decided.
     pub fn push(&mut self, world: &World, run: &Run) {
         if std::env::var_os("TUNER_LOG").is_some() {
             let (best, cost) = world.best(0, world.units);

@@ -3,8 +3,10 @@
 use evener_runtime::Plan;
 
 use crate::figures::figures;
-use crate::sim::{Rng, Truth, World, run};
+use crate::rng::Rng;
+use crate::sim::run;
 use crate::structures::{BACKWARD, BACKWARD_CACHED, FARM, SEQUENTIAL, TILED};
+use crate::world::{Truth, World};
 
 /// A filter graph on frames whose true costs and predictions vary from seed to seed. `unit_s` is about what the best
 /// plan takes on all workers; `error` is the deviation of the logarithm of each prediction's error.

@@ -2,8 +2,9 @@
 
 use crate::figures::figures;
 use crate::frames::frames;
-use crate::sim::{Rng, Truth, World};
+use crate::rng::Rng;
 use crate::structures::{BACKWARD_CACHED, FARM, GROUPED};
+use crate::world::{Truth, World};
 
 /// Units, seconds of a unit, rows, units of a group.
 const STREAMS: [(&str, u64, f64, u32, u32); 5] = [

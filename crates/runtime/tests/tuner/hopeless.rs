@@ -1,16 +1,21 @@
 //! One candidate a hundred times slower than the best, although the model predicts it as best or as equal.
 
+use std::time::Duration;
+
 use evener_runtime::Structure;
+use evener_runtime::tuner::{Measured, Tuner};
 
 use crate::figures::{Figure, SEEDS};
 use crate::frames::frames;
-use crate::sim::{Rng, World, run};
+use crate::rng::Rng;
+use crate::sim::run;
 use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
 use crate::table::check;
+use crate::world::World;
 
 /// Makes `bad` hopeless, and has the model predict `predicted` times the best prediction for it.
 fn poison(world: &mut World, bad: &'static Structure, unit_s: f64, predicted: f64) {
-    let of = |t: &crate::sim::Truth| t.work_s * t.predicted;
+    let of = |t: &crate::world::Truth| t.work_s * t.predicted;
     let least = world.truths.iter().map(of).fold(f64::MAX, f64::min);
     let Some(t) = world.truths.iter_mut().find(|t| t.structure == bad) else {
         return;
@@ -20,7 +25,7 @@ fn poison(world: &mut World, bad: &'static Structure, unit_s: f64, predicted: f6
 }
 
 #[test]
-fn a_hopeless_structure_costs_at_most_five_percent() {
+fn a_hopeless_structure_costs_little() {
     for (units, unit_s, rows) in [(300, 1e-3, 1080), (300, 0.2e-3, 1080), (3000, 20e-6, 288)] {
         for bad in [&SEQUENTIAL, &BACKWARD, &TILED] {
             for predicted in [0.5, 1.0] {
@@ -34,9 +39,6 @@ fn a_hopeless_structure_costs_at_most_five_percent() {
                     without.truths.retain(|t| t.structure != bad);
                     let ran = run(&poisoned, seed + 1000);
                     let one = ran.efficiency(&poisoned, 0, units);
-                    if std::env::var_os("TUNER_LOG").is_some() {
-                        println!("best {bad} {predicted} {one:.3}\n{}", ran.log());
-                    }
                     with.push(one);
                     extra.push(run(&without, seed + 1000).efficiency(&without, 0, units) - one);
                 }
@@ -68,4 +70,30 @@ fn a_farm_that_promises_too_much_is_not_tried_in_a_short_stream() {
     }
     println!("300 x 1000 us, farm predicted 0.3: {whole}");
     check("300 x 1000 us, farm predicted 0.3", "whole", whole.mean());
+}
+
+/// Its units are given up each time, and the fallback takes long for one unit by itself, as one that has groups does.
+#[test]
+fn a_structure_that_is_given_up_is_not_tried_for_ever() {
+    let world = frames(2, 3000, 50e-6, 288, 0.1, &mut Rng::new(5));
+    let mut tuner = Tuner::new(world.setup()).expect("a setup that can run");
+    let cost = Duration::from_micros(50);
+    let (mut units, mut given_up) = (0, 0);
+    while units < world.units {
+        let epoch = tuner.next();
+        if let Some(cutoff) = epoch.cutoff.filter(|_| epoch.plan.structure == &FARM) {
+            given_up += 1;
+            units += 1;
+            tuner.record(Measured::CutOff {
+                done: &[],
+                after: cutoff.mul_f64(1.05),
+                redo: 40 * cost,
+            });
+        } else {
+            units += u64::from(epoch.units);
+            let costs = vec![cost; epoch.units as usize];
+            tuner.record(Measured::Units { costs: &costs });
+        }
+    }
+    assert!((1..=3).contains(&given_up), "{given_up}");
 }

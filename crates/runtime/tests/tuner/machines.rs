@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use crate::figures::figures;
 use crate::frames::frames;
-use crate::sim::{Rng, Truth, World, run};
+use crate::rng::Rng;
+use crate::sim::run;
 use crate::structures::{FARM, PIPELINE, SEQUENTIAL, TILED};
+use crate::world::{Truth, World};
 
 fn plain(structure: &'static Structure, work_s: f64, memory_s: f64, items: u32) -> Truth {
     Truth {

@@ -8,8 +8,12 @@ mod figures;
 mod frames;
 mod groups;
 mod hopeless;
+mod host;
 mod machines;
+mod rng;
 mod shared_host;
 mod sim;
+#[path = "../common/structures.rs"]
 mod structures;
 mod table;
+mod world;

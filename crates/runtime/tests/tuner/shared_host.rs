@@ -2,9 +2,12 @@
 
 use crate::figures::{Figure, Figures};
 use crate::frames::frames;
-use crate::sim::{Bursts, Rng, World, run};
+use crate::host::Bursts;
+use crate::rng::Rng;
+use crate::sim::run;
 use crate::structures::{SEQUENTIAL, TILED};
 use crate::table::check;
+use crate::world::World;
 
 /// Streams of each scenario: a share of few percent is to be told from another.
 const SEEDS: u64 = 200;

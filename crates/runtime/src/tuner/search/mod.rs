@@ -6,6 +6,7 @@ mod price;
 use std::time::Duration;
 
 use self::price::{Ledger, MemoryCost};
+use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
 use super::arm::Arm;
 use super::belief::Belief;
@@ -14,7 +15,6 @@ use super::decision::{Log, Reason};
 use super::drift::Drift;
 use super::level::Level;
 use super::model::Model;
-use super::{LONG_EPOCH_S, Totals};
 use crate::plan::Plan;
 
 /// Seconds a block takes at least, and the most units for that.
@@ -281,7 +281,7 @@ impl Search {
     /// No plan of this arm's structure was ever run to the end of a unit.
     fn is_new(&self, index: usize) -> bool {
         let structure = self.arms[index].plan.structure;
-        let ran = |arm: &Arm| arm.plan.structure == structure && arm.runs > 0;
+        let ran = |arm: &Arm| arm.plan.structure == structure && arm.ran;
         !self.arms.iter().any(ran)
     }
 
@@ -295,7 +295,7 @@ impl Search {
         let arm = &self.arms[index];
         let is_cold = match index == self.incumbent {
             true => self.away,
-            false => self.is_away(index) || arm.runs == 0,
+            false => self.is_away(index) || !arm.ran,
         };
         match is_cold {
             true => self.model.footprint(&arm.plan).warmup,
@@ -376,12 +376,6 @@ impl Search {
         let factor = predicted / self.model.seconds(&self.incumbent());
         // A speed-up of more than there are cpus would have to be seen to be believed.
         gain(factor.min(self.model.cpus()), false)
-    }
-
-    /// The length of the next epoch of an incumbent that stays, after one of `units`.
-    fn grown(&self, units: u32, cost: f64) -> u32 {
-        let most = (LONG_EPOCH_S / cost).clamp(1.0, 65_536.0) as u32;
-        units.max(self.units).saturating_mul(2).clamp(1, most)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tuner::belief::{Belief, median, trimmed};
 use crate::tuner::candidates::{STRUCTURE_SIGMA, add_workers};
 use crate::tuner::decision::{Log, Reason};
 use crate::tuner::drift::Change;
-use crate::tuner::{Cut, Totals};
+use crate::tuner::{Cut, Totals, grown};
 
 /// A plan takes over when it is faster by so much (log) and one deviation, and saves a unit.
 const LEAST_SWITCH: f64 = 0.01;
@@ -51,7 +51,7 @@ impl Search {
         let arm = &mut self.arms[index];
         self.tried += u32::from(!arm.tried);
         arm.tried = true;
-        arm.runs += costs.len() as u64;
+        arm.ran |= !costs.is_empty();
         match (other, cut) {
             (Some(experiment), None) => self.record_other(experiment, &seconds, warmup),
             (Some(experiment), Some(cut)) => {
@@ -87,7 +87,8 @@ impl Search {
         if self.level.len() == 1 && epoch.number <= 3 {
             self.level.restart(None);
         }
-        let mut measured = self.measured(self.incumbent, seconds, warmup);
+        let index = self.incumbent;
+        let mut measured = self.measured(index, seconds, warmup);
         self.level.take(&measured, 32);
         let Some(cost) = self.cost() else { return };
         let block = block_units(cost);
@@ -122,10 +123,10 @@ impl Search {
                     (experiment.before, experiment.side) = (before, side);
                 }
             }
-            None => self.units = self.grown(epoch.units, cost),
+            None => self.units = grown(epoch.units.max(self.units), cost),
         }
         // Unless these units brought another plan to its place.
-        if self.incumbent().eq(&epoch.plan) {
+        if self.incumbent == index {
             self.latest = last.map(|cost| (cost, (counted * group) as u32));
             if let Some(change) = change {
                 self.reopen(change, (epoch, totals), log);
@@ -225,7 +226,7 @@ impl Search {
         self.tried += 1;
         self.switches += 1;
         let arm = &mut self.arms[index];
-        (arm.runs, arm.tried, arm.belief) = (1, true, Belief::new(0.0, 0.01));
+        (arm.ran, arm.tried, arm.belief) = (true, true, Belief::new(0.0, 0.01));
         // Most of its time may have gone into what no later unit pays for.
         self.arms[old].belief = Belief::new(0.0, STRUCTURE_SIGMA);
         self.arms[old].give_up((after / redo).clamp(1.0, 4.0));

@@ -8,6 +8,8 @@ use crate::tuner::belief::Belief;
 /// What a block may be expected to lose, in units of the incumbent's time, or as a share of those to come.
 const BLOCK_LOSS: f64 = 0.25;
 const BLOCK_LOSS_SHARE: f64 = 0.0003;
+/// A plan that costs more than that many times the incumbent's is told from it by the first units.
+const TELLING: f64 = 2.0 * CUTOFF;
 /// Expected improvements below this share of the cost are not worth a measurement.
 const LEAST_GAIN: f64 = 0.003;
 /// What two changes of the plan cost beside the blocks, in units, and in seconds.
@@ -139,7 +141,7 @@ impl Search {
             true => mean(&|belief| belief.chance_above(CUTOFF)) * self.in_work(&arm.plan),
             false => 0.0,
         };
-        let excess = mean(&|belief| belief.excess(2.0 * CUTOFF)) - improvement;
+        let excess = mean(&|belief| belief.excess(TELLING)) - improvement;
         let mut price = units * excess.max(0.0) + given_up + SWITCH + SWITCH_S / cost;
         let gain = improvement * (horizon - 2.0 * units).max(0.0);
         let memory = self.memory_seconds(index) * self.memory.times / cost;
@@ -159,7 +161,7 @@ impl Search {
         let cost = self.cost().unwrap_or(1e-3);
         let arm = &self.arms[index];
         let footprint = self.model.footprint(&arm.plan);
-        let apart = arm.belief.excess(2.0 * CUTOFF) + arm.belief.improvement();
+        let apart = arm.belief.excess(TELLING) + arm.belief.improvement();
         let bearable = BLOCK_LOSS.max(BLOCK_LOSS_SHARE * self.horizon(totals)) / apart.max(1e-6);
         let least = footprint
             .round(block_units(cost))
@@ -195,7 +197,7 @@ impl Search {
 
     /// How likely a plan's cost has changed since it was measured.
     pub(super) fn stale(&self, arm: &Arm, totals: &Totals) -> f64 {
-        if arm.runs == 0 {
+        if !arm.ran {
             return 0.0;
         }
         let stays = self

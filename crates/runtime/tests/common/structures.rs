@@ -1,4 +1,7 @@
-//! The structures of these tests' services.
+//! The structures of the services that these tests make up.
+
+// Each test uses some of them.
+#![allow(dead_code)]
 
 use evener_runtime::{Dispatch, Flow, Structure};
 
@@ -17,6 +20,7 @@ const fn structure(name: &'static str, flow: Flow, dispatch: Dispatch) -> Struct
 pub static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
 pub static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
 pub static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
+pub static BACKWARD_CACHED: Structure = structure("backward-cached", Flow::Divided, Dispatch::Fifo);
 pub static GROUPED: Structure = structure("grouped", Flow::Grouped, Dispatch::Steal);
 /// One that no service offers.
 pub static NOWHERE: Structure = structure("nowhere", Flow::Divided, Dispatch::Fifo);
