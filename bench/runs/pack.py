@@ -162,7 +162,7 @@ def product(run):
     rows = [[r["system"], r["workers"], r["blocks"], r["unit"], statistics.median(r["seconds"]),
              single.get(r["blocks"], 0) / statistics.median(r["seconds"]),
              statistics.median(r["predicted_seconds"]) if r["predicted_seconds"] else None] for r in run["results"]]
-    head = ["system", "workers", "blocks", "unit", "median, s", "times one worker", "foreseen, s"]
+    head = ["system", "workers", "blocks", "unit", "median, s", "times one worker", "predicted, s"]
     return f"evener bench product --rounds {run['rounds']}", table(head, rows)
 
 
@@ -198,7 +198,7 @@ def splits(run):
 
     rows = [[r["n"], r["split"], len(r["job_seconds"]), *(statistics.median(x["seconds"]) for x in r["runs"]),
              *(gains(r).get(w) for w in (2, 64, 256))] for r in run["results"]]
-    head = ["n", "split", "jobs", "one worker, s", "two, s", "foreseen, 2", "64", "256 workers"]
+    head = ["n", "split", "jobs", "one worker, s", "two, s", "predicted, 2", "64", "256 workers"]
     sizes = ",".join(str(n) for n in dict.fromkeys(r["n"] for r in run["results"]))
     ways = dict.fromkeys(r["split"] for r in run["results"])
     only = "" if len(ways) > 1 else f"--split {next(iter(ways))} "
