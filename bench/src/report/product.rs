@@ -54,7 +54,7 @@ fn outlook(predicted: &[Prediction]) -> Section {
         series("farm, 22 units", |f| f.farm_22),
     ];
     Section {
-        title: "Prediction gain by workers".into(),
+        title: "Predicted gain by workers".into(),
         about: "From what passes cost on one worker alone; workers that are equal and do not slow one another down.".into(),
         body: svg::lines(&names, &series, "times"),
     }
