@@ -8,7 +8,6 @@ pub mod dispatch;
 pub mod error;
 pub mod filters;
 mod fixed_schedule;
-mod lock;
 mod markup;
 pub mod memory_io;
 pub mod picture;

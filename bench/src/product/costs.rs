@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use evener_crypt::product::{Block, Cipher, PASSES, Product};
+use evener_files::unpoisoned;
 use evener_runtime::dispatch::Caller;
 use evener_runtime::{Batch, Dispatch, Pool, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::lock::lock;
 use crate::stats::median_of;
 
 /// Blocks of one measurement, so many that reading the clock does not count.
@@ -131,11 +131,11 @@ pub(super) fn measure(
                 own.push(once(product, simd, &mut blocks));
             }
             std::hint::black_box(&blocks);
-            lock(&all).extend(own);
+            unpoisoned(all.lock()).extend(own);
         }
     });
     ran.map_err(|e| Error::Runtime(e.to_string()))?;
-    Ok(Costs::mean(&lock(&all)))
+    Ok(Costs::mean(&unpoisoned(all.lock())))
 }
 
 fn once(product: &Product, simd: Simd, blocks: &mut [Block]) -> Costs {

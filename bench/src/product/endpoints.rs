@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{Batch, Block, BlockSource};
+use evener_files::unpoisoned;
 use evener_runtime::{Part, Service, Sink, Source};
 
 use crate::error::Error;
-use crate::lock::lock;
 
 /// When a stream began and ended, by the clock and in processor time of the whole process.
 #[derive(Default)]
@@ -136,7 +136,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for Collect {
     fn write(&mut self, unit: &UnitOut) -> Result<(), Error> {
         let bytes = unit.bytes();
         let (blocks, _) = bytes[..unit.len()].as_chunks();
-        let mut all = lock(&self.blocks);
+        let mut all = unpoisoned(self.blocks.lock());
         all.extend_from_slice(blocks);
         if all.len() == self.room {
             self.clock.end.get_or_init(now);

@@ -19,11 +19,11 @@ use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{
     self, Block, BlockSource, Codebook, Direction, PASSES, Product, ProductService,
 };
+use evener_files::unpoisoned;
 use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, replay};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::lock::lock;
 use crate::stats::{distinct, median_of, paired_ratio, rotated};
 use crate::workers;
 pub use costs::Costs;
@@ -270,7 +270,7 @@ impl Stream {
 
     /// A source of the blocks, and an empty sink.
     fn endpoints(&self, clock: &Arc<StreamClock>) -> (TimedSource, Collect) {
-        lock(&self.collected).clear();
+        unpoisoned(self.collected.lock()).clear();
         let source = TimedSource {
             inner: BlockSource::new(Arc::clone(&self.blocks), self.unit as usize),
             clock: Arc::clone(clock),
@@ -369,7 +369,7 @@ impl Bench<'_> {
             .workers(Some(result.workers))
             .into(sink)
             .map_err(|e| failed(result, e))?;
-        if *lock(&stream.collected) != stream.encrypted {
+        if *unpoisoned(stream.collected.lock()) != stream.encrypted {
             return Err(failed(result, "its output is wrong"));
         }
         let (seconds, processor) = clock

@@ -13,13 +13,13 @@ use evener_runtime::structure::FARM;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use evener_files::unpoisoned;
 use evener_queens::{Counts, Jobs, Options as RunOptions, Searcher, Session, Split};
 use evener_runtime::dispatch::Caller;
 use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::lock::lock;
 use crate::stats::{distinct, median_of, rotated};
 use crate::workers;
 
@@ -206,17 +206,17 @@ impl Bench<'_> {
         let all = Mutex::new(Counts::default());
         let begin = Instant::now();
         let ran = self.runtime.pool().run(&batch, &|_, items| {
-            let searcher = lock(&idle).pop();
+            let searcher = unpoisoned(idle.lock()).pop();
             let mut searcher = searcher.unwrap_or_else(|| Searcher::new(self.simd));
             for job in items {
                 let found = jobs.search(&mut searcher, job as usize);
-                *lock(&all) += found;
+                *unpoisoned(all.lock()) += found;
             }
-            lock(&idle).push(searcher);
+            unpoisoned(idle.lock()).push(searcher);
         });
         let seconds = begin.elapsed().as_secs_f64();
         ran.map_err(failed)?;
-        let solutions = lock(&all).solutions;
+        let solutions = unpoisoned(all.lock()).solutions;
         Ok((seconds, solutions))
     }
 

@@ -6,11 +6,10 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use evener_files::unpoisoned;
 use evener_image::Frame;
 use evener_image::exec::service::FilterService;
 use evener_runtime::Service;
-
-use crate::lock::lock;
 
 /// The frames that all short streams of a subject read and write.
 #[derive(Clone)]
@@ -73,7 +72,7 @@ impl FramePool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Arc<Frame>>> {
-        lock(&self.idle)
+        unpoisoned(self.idle.lock())
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use evener_crypt::keys::secret_line;
+use evener_files::unpoisoned;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -33,7 +34,7 @@ struct Hidden {
 static HIDDEN: Mutex<Option<Hidden>> = Mutex::new(None);
 
 fn hidden_terminal() -> MutexGuard<'static, Option<Hidden>> {
-    HIDDEN.lock().unwrap_or_else(PoisonError::into_inner)
+    unpoisoned(HIDDEN.lock())
 }
 
 impl Terminal {

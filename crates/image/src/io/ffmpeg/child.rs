@@ -2,14 +2,15 @@
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use evener_files::unpoisoned;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Children that were started and not reaped. While this is locked, their process ids are not reused.
 fn children() -> MutexGuard<'static, Vec<Pid>> {
     static ALL: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    unpoisoned(ALL.lock())
 }
 
 /// Kills the programs of all inputs and outputs, for a process that ends without dropping them. Threads that start or reap
