@@ -231,10 +231,12 @@ impl Fusion<'_> {
             Port::Stage(j) => Input::Node(self.node_of(j)),
             _ if self.values => Input::Source,
             _ => {
-                if self.loaded.is_none() {
-                    self.loaded = Some(self.copy(Input::Source, self.graph.source));
-                }
-                Input::Node(self.loaded.expect("just converted"))
+                let at = match self.loaded {
+                    Some(at) => at,
+                    None => self.copy(Input::Source, self.graph.source),
+                };
+                self.loaded = Some(at);
+                Input::Node(at)
             }
         }
     }
