@@ -1,5 +1,7 @@
 //! Operations as Espeland et al. print them in Table III: those of frames of 16:9, though they do not say so.
 
+use evener_image::structures::{BACKWARD, BACKWARD_CACHED, SEQUENTIAL};
+
 use crate::filters::OpsRow;
 
 /// Pipeline, stage, then sequential, backward and backward-cached.
@@ -31,12 +33,8 @@ const PRINTED: &[(&str, &str, [f64; 3])] = &[
 
 /// The printed figure for a row of ours, where there is one.
 pub fn printed(row: &OpsRow) -> Option<f64> {
-    let column = match row.structure.name {
-        "sequential" => 0,
-        "backward" => 1,
-        "backward-cached" => 2,
-        _ => return None,
-    };
+    let columns = [&SEQUENTIAL, &BACKWARD, &BACKWARD_CACHED];
+    let column = columns.iter().position(|s| *s == row.structure)?;
     let (.., values) = PRINTED
         .iter()
         .find(|(graph, stage, _)| graph.eq_ignore_ascii_case(&row.graph) && *stage == row.stage)?;

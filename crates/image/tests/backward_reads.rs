@@ -140,9 +140,9 @@ fn reads(
         };
     }
     let cache = Cache::new(&graph);
-    let mode = match structure.name {
-        "backward-cached" => Mode::Cached(&cache),
-        "backward-store" => Mode::Store,
+    let mode = match structure {
+        s if *s == BACKWARD_CACHED => Mode::Cached(&cache),
+        s if *s == BACKWARD_STORE => Mode::Store,
         _ => Mode::Plain,
     };
     let (from, to) = (
