@@ -51,7 +51,7 @@ pub(super) fn output(
         .map_err(|reason| not_started(name, program, reason))
 }
 
-pub(super) fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
+fn not_started(name: &str, program: &Path, reason: io::Error) -> Error {
     let name = name.to_owned();
     let shown = one_line(&program.to_string_lossy());
     match reason.kind() {
@@ -157,7 +157,7 @@ impl Process {
     }
 
     /// Its messages so far.
-    pub(super) fn lines(&self) -> Vec<LogLine> {
+    fn lines(&self) -> Vec<LogLine> {
         let mut lines = self.log.lines();
         if let Some(temporary) = &self.temporary {
             for line in &mut lines {
