@@ -3,10 +3,10 @@
 //! Only computation is measured, as Espeland et al. did. Frames of f32 planes stay in memory: nothing is read, converted or
 //! written. The same frame is computed again and again, so what fits in a cache is found there.
 
-use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 use std::time::{Duration, Instant};
 
 use evener_image::exec::service::FilterService;
+use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 use evener_image::{Size, ops};
 use evener_runtime::{Choice, Dispatch, Placement, Plan, Runtime, Service, Structure};
 use serde::Serialize;

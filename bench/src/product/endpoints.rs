@@ -1,6 +1,5 @@
 //! The source and the sink of a stream of blocks in memory, and the time between them.
 
-use evener_runtime::structure::FARM;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -8,6 +7,7 @@ use std::time::{Duration, Instant};
 use evener_crypt::bulk::UnitOut;
 use evener_crypt::product::{Batch, Block, BlockSource};
 use evener_files::unpoisoned;
+use evener_runtime::structure::FARM;
 use evener_runtime::{Part, Service, Sink, Source};
 
 use crate::error::Error;

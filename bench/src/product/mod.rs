@@ -11,15 +11,15 @@ mod fixed_stages;
 mod predict;
 mod tables;
 
-use evener_crypt::product::PIPELINE;
-use evener_runtime::structure::FARM;
 use std::sync::{Arc, Mutex};
 
 use evener_crypt::bulk::UnitOut;
+use evener_crypt::product::PIPELINE;
 use evener_crypt::product::{
     self, Block, BlockSource, Codebook, Direction, PASSES, Product, ProductService,
 };
 use evener_files::unpoisoned;
+use evener_runtime::structure::FARM;
 use evener_runtime::{Choice, Dispatch, Plan, Runtime, Service, Simd, Structure, replay};
 use serde::Serialize;
 

@@ -9,13 +9,13 @@
 
 mod tables;
 
-use evener_runtime::structure::FARM;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use evener_files::unpoisoned;
 use evener_queens::{Counts, Jobs, Options as RunOptions, Searcher, Session, Split};
 use evener_runtime::dispatch::Caller;
+use evener_runtime::structure::FARM;
 use evener_runtime::{Batch, Choice, Dispatch, Runtime, Simd, replay};
 use serde::Serialize;
 

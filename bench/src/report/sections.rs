@@ -1,10 +1,10 @@
 //! The sections of the report; each is one figure or table of Espeland et al. for this machine.
 
+use std::fmt::Write;
+
 use evener_image::structures::{
     self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
-use std::fmt::Write;
-
 use evener_runtime::{Placement, Structure};
 
 use super::svg::{self, Series};

@@ -3,7 +3,6 @@
 //! A process of its own filters test frames under plan `tiled` without an output. Its anonymous memory counts while the
 //! stream runs, less that of before the stream and less the frames in flight.
 
-use evener_image::structures::TILED;
 use std::convert::Infallible;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,6 +11,7 @@ use evener_image::Frame;
 use evener_image::exec::service::FilterService;
 use evener_image::graph::Graph;
 use evener_image::io::TestSource;
+use evener_image::structures::TILED;
 use evener_image::{Size, pipelines};
 use evener_runtime::stream::Sink;
 use evener_runtime::{Choice, Runtime};

@@ -5,7 +5,6 @@
 //! buffers and the first frames, while caches and processors warm up, are not timed. Streams are short and take turns with
 //! loops, since the speed of a shared processor changes from one tenth of a second to the next.
 
-use evener_image::structures::TILED;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -14,6 +13,7 @@ use std::thread;
 use std::time::Instant;
 
 use evener_image::exec::service::{FilterService, Scratch};
+use evener_image::structures::TILED;
 use evener_runtime::{Choice, Discard, Dispatch, Part, Plan, Runtime, Service, Structure};
 use serde::Serialize;
 

@@ -101,8 +101,9 @@ impl Screened {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use evener_image::structures::TILED;
+
+    use super::*;
 
     #[test]
     fn plans_far_from_the_best_are_left_out_and_named() {

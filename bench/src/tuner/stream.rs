@@ -270,8 +270,9 @@ fn unit_seconds(measured: Measured<'_>, units: usize, time: Duration) -> Vec<f64
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use evener_image::structures::TILED;
+
+    use super::*;
 
     const S: Duration = Duration::from_secs(1);
 

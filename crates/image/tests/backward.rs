@@ -1,6 +1,5 @@
 //! The backward structures give what the definition of the stages gives, however the plane is divided.
 
-use evener_image::structures::BACKWARD;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,6 +9,7 @@ use evener_image::frame::Samples;
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::kernels::convert::{self, Scale};
+use evener_image::structures::BACKWARD;
 use evener_image::{Chroma, Codes, ColourRange, Depth, Format, Size, ops, pipelines, reference};
 use evener_runtime::Simd;
 use proptest::prelude::*;

@@ -1,7 +1,6 @@
 //! The backward executors read as often as [`ops::count`] says: what they need twice they compute twice, and
 //! with a cache once.
 
-use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +14,7 @@ use evener_image::kernels::convert::Scale;
 use evener_image::kernels::taps::TapRun;
 use evener_image::row_view::RowView;
 use evener_image::stage::{Point, Resample, RowContext, Stage};
+use evener_image::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE};
 use evener_image::{Chroma, Codes, ColourRange, Depth, Format, ops, pipelines};
 use evener_runtime::{Simd, Structure};
 

@@ -1,12 +1,12 @@
 //! Operation counts: against a counting recursion, and against the published table.
 
-use evener_image::structures::{
-    BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
-};
 use std::collections::HashSet;
 
 use evener_image::graph::plane::{PlaneGraph, Port};
 use evener_image::graph::{Bound, Graph, Planes};
+use evener_image::structures::{
+    BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
+};
 use evener_image::{Chroma, ColourRange, Depth, Format, ops, pipelines};
 
 fn bind(text: &str, width: u32, height: u32, chroma: Chroma) -> Bound {

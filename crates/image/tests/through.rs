@@ -1,10 +1,10 @@
 //! Graphs between readers and writers of video, as the library's users join them.
 
-use evener_image::structures::TILED;
 use std::io::Cursor;
 
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::io::y4m;
+use evener_image::structures::TILED;
 use evener_runtime::stream::StreamError;
 use evener_runtime::{Choice, Runtime};
 

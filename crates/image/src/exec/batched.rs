@@ -20,11 +20,9 @@ use super::regions::{columns_read, infer_regions};
 use crate::filters;
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
-use crate::kernels::STRIP;
 use crate::kernels::bilinear::batched::{Block, Out, Samples};
-use crate::kernels::pointwise::PointOp;
-use crate::kernels::pointwise::{self, Same, with_point_op};
-use crate::kernels::{BATCH, interleaved};
+use crate::kernels::pointwise::{self, PointOp, Same, with_point_op};
+use crate::kernels::{BATCH, STRIP, interleaved};
 use crate::stage::{self, grown};
 
 /// Private memory of one worker.

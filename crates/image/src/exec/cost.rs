@@ -6,7 +6,7 @@ use super::batched::Batched;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{Node, PlaneGraph, Port};
-use crate::structures::{self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
+use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, SEQUENTIAL};
 
 /// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: for a pointwise stage, in
 /// rows, and in lists of scattered elements, which is how a warp pulls. Fitted to the published pipelines.
@@ -215,7 +215,7 @@ pub fn total(planes: &[Predicted], structure: &Structure) -> Work {
         s if *s == BACKWARD => p.backward,
         s if *s == BACKWARD_CACHED => p.cached,
         s if *s == BACKWARD_STORE => p.store,
-        s if *s == structures::BATCHED => p.batched,
+        s if *s == BATCHED => p.batched,
         _ => p.tiled,
     };
     planes.iter().map(of).fold(Work::default(), |sum, w| Work {
