@@ -53,14 +53,14 @@ impl From<Report> for RunOutcome {
     }
 }
 
-/// Opens a session that writes `output`, runs it and prints what it did, as `came` describes its outcome. `complete` says
+/// Opens a session that writes `output`, runs it and prints what it did, as `describe` does its outcome. `complete` says
 /// what is complete even if no report can be written.
 pub fn convert<J: RunSession + Display>(
     args: &StreamArgs,
     output: &OsStr,
     complete: &str,
     open: impl FnOnce() -> Result<J, Failure>,
-    came: impl FnOnce(J::Outcome) -> RunOutcome,
+    describe: impl FnOnce(J::Outcome) -> RunOutcome,
 ) -> Ended {
     args.check_distinct(None, output)?;
     let signals = Signals::take()?;
@@ -72,7 +72,7 @@ pub fn convert<J: RunSession + Display>(
     }
     let (all, output) = (session.bytes().map(Amount::Bytes), Output::named(output));
     let outcome = run(session, args, &started, &signals)?;
-    let RunOutcome { report, what, more } = came(outcome);
+    let RunOutcome { report, what, more } = describe(outcome);
     let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
     let lines = match report.cancelled {
         true => vec![interrupted(&output, bytes, all)],
@@ -104,7 +104,7 @@ pub fn run<J: RunSession>(
     result.map_err(|error| signals.failed(error))
 }
 
-macro_rules! job {
+macro_rules! run_session {
     ([$($of:tt)*] $session:ty, $error:ty => $outcome:ty, $input_id:expr) => {
         impl $($of)* RunSession for $session {
             type Outcome = $outcome;
@@ -125,8 +125,8 @@ macro_rules! job {
     };
 }
 
-job!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, Self::input_id);
-job!([] product::Session, product::Error => Report, Self::input_id);
-job!([] block::PackSession, block::SessionError => (Packed, Report), Self::input_id);
-job!([] block::UnpackSession, block::SessionError => Report, Self::input_id);
-job!([] block::VerifySession, block::SessionError => (block::Verified, Report), |_| None);
+run_session!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, Self::input_id);
+run_session!([] product::Session, product::Error => Report, Self::input_id);
+run_session!([] block::PackSession, block::SessionError => (Packed, Report), Self::input_id);
+run_session!([] block::UnpackSession, block::SessionError => Report, Self::input_id);
+run_session!([] block::VerifySession, block::SessionError => (block::Verified, Report), |_| None);

@@ -105,8 +105,8 @@ pub trait Stage: Debug + Send + Sync {
         self.rows(context, input, y, x0, &mut [out]);
     }
 
-    /// Rows y, y + 1 and on, at most [`STRIP`](crate::kernels::STRIP) of them, all from column x0 and of one length, for stages that compute
-    /// several together in less time.
+    /// Rows y, y + 1 and on, at most [`STRIP`](crate::kernels::STRIP) of them, all from column x0 and of one length, for
+    /// stages that compute several together in less time.
     fn rows(
         &self,
         context: &mut RowContext<'_>,

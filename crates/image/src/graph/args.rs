@@ -103,7 +103,8 @@ pub enum Problem {
     },
 }
 
-/// The arguments of a filter as [`Entry::build`](crate::filters::Entry::build) reads them. Their number and names have been checked.
+/// The arguments of a filter as [`Entry::build`](crate::filters::Entry::build) reads them. Their number and names have
+/// been checked.
 pub struct Args<'a> {
     args: &'static [Arg],
     /// Column of the filter.

@@ -202,9 +202,9 @@ impl Output {
             (Output::Y4m(writer), Some(origin)) => {
                 let height = writer.format().map_or(0, |format| format.height);
                 let colour = origin.unusual_colour(height);
-                let (beside, mut lost) = (origin.other_streams(), Vec::new());
-                if !beside.is_empty() {
-                    lost.push(format!("{beside} left out, as y4m holds frames alone"));
+                let (others, mut lost) = (origin.other_streams(), Vec::new());
+                if !others.is_empty() {
+                    lost.push(format!("{others} left out, as y4m holds frames alone"));
                 }
                 if !colour.is_empty() {
                     lost.push(format!("colour tags ({colour}) are not kept in y4m"));

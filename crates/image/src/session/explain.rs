@@ -14,7 +14,8 @@ use crate::graph::{Bound, Graph};
 use crate::io::{Input as Source, Output};
 use crate::structures::TILED;
 
-/// Formats, stages, tiles and what a tile reads; made by [`Session::explain`](super::Session::explain). `Display` is a few lines.
+/// Formats, stages, tiles and what a tile reads; made by [`Session::explain`](super::Session::explain). `Display` is a few
+/// lines.
 pub struct Explanation<'a> {
     pub(super) graph: &'a Graph,
     pub(super) bound: &'a Bound,

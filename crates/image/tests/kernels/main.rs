@@ -88,7 +88,7 @@ struct Subject {
     text: String,
 }
 
-/// Tones that stages may take in, among them one that everything is above.
+/// Operations that stages may fuse, among them one whose value everything is above.
 const OPS: [PointOp; 4] = [
     PointOp::Above(0.25),
     PointOp::Above(-0.5),

@@ -65,8 +65,8 @@ impl SecretArgs {
             (None, None) => return ask(new),
         };
         let name = one_line(&path.to_string_lossy());
-        for doubt in warnings {
-            print_err(&format!("evener: warning: {name}: {doubt}"));
+        for warning in warnings {
+            print_err(&format!("evener: warning: {name}: {warning}"));
         }
         Ok(secret)
     }

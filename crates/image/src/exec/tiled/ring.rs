@@ -13,7 +13,7 @@ pub(super) struct Ring {
     data: Vec<f32>,
     /// Samples from one row to the next.
     stride: usize,
-    /// Slots, a power of two.
+    /// Slots; a power of two unless `whole`.
     slots: usize,
     /// Whether each row has a slot of its own.
     whole: bool,
