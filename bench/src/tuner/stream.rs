@@ -270,8 +270,10 @@ fn unit_seconds(measured: Measured<'_>, units: usize, time: Duration) -> Vec<f64
 
 #[cfg(test)]
 mod tests {
+    use evener_image::Frame;
     use evener_image::structures::TILED;
 
+    use super::super::buffer_pool::PooledFrame;
     use super::*;
 
     const S: Duration = Duration::from_secs(1);
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_stream_has_the_making_of_its_buffers() {
+    fn a_whole_stream_makes_its_own_buffers_and_a_short_one_does_not() {
         let runtime = Runtime::builder().workers(1).memory(false).build().unwrap();
         let size = evener_image::Size { w: 640, h: 360 };
         let subject = Subject::new("threshold", size, false, &runtime).unwrap();
@@ -333,5 +335,14 @@ mod tests {
         assert!(first.whole_s > 0.0 && first.seconds.len() == 2);
         let run = bench.fixed(&plan, 2).unwrap();
         assert!(run.whole_s > run.seconds.iter().sum::<f64>());
+
+        let place = |frame: &PooledFrame| std::ptr::from_ref::<Frame>(frame);
+        let pooled = place(&bench.pool.input());
+        for (making, is_pooled) in [(Making::Counted, false), (Making::Excluded, true)] {
+            let counters: Arc<StreamCounters> = Arc::default();
+            let input = bench.service(making, Arc::clone(&counters)).input();
+            assert_eq!(place(&input) == pooled, is_pooled);
+            assert_eq!(counters.excluded() > Duration::ZERO, is_pooled);
+        }
     }
 }
