@@ -147,4 +147,15 @@ mod tests {
         assert_eq!(name("null:"), None);
         assert_eq!(name("out.y4m").as_deref(), Some("out.y4m"));
     }
+
+    #[test]
+    fn an_interrupted_count_names_the_command_that_resumes_it() {
+        let line =
+            |flags, file: Option<&str>| interrupted_board(16, 0.25, flags, file.map(OsStr::new));
+        assert_eq!(
+            line(" --fundamental", Some("c.txt")),
+            "interrupted: N = 16 is 25.0 % done and kept; to resume: evener queens 16 --fundamental --checkpoint c.txt"
+        );
+        assert!(line("", None).ends_with("with --checkpoint FILE a run can be resumed"));
+    }
 }
