@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use evener_runtime::tuner::Memory;
 use evener_runtime::{Dispatch, Flow, Plan, Shape, Structure, Work};
-use tempfile::TempDir;
+use evener_testing::Folder;
 
 static ORIGAMI: Structure = Structure {
     name: "origami",
@@ -24,16 +24,16 @@ const PLAN: Plan = Plan {
 };
 const COST: Duration = Duration::from_micros(870);
 
-/// A directory of its own for each test, removed at the end.
-struct Dir(TempDir);
+/// A folder of its own for each test, with the memory of plans in it.
+struct Dir(Folder);
 
 impl Dir {
     fn new() -> Dir {
-        Dir(TempDir::new().expect("a temporary directory"))
+        Dir(Folder::new())
     }
 
     fn memory(&self) -> Memory {
-        Memory::at(self.0.path().join("evener").join("plans.json"))
+        Memory::at(self.0.path("evener/plans.json"))
     }
 
     /// The plan under a key, for a service that folds paper.
@@ -89,7 +89,7 @@ fn a_plan_whose_structure_is_no_longer_offered_is_none_and_spares_the_others() {
         )
     };
     let plans = format!(r#""k": {}, "l": {}"#, plan("papyrus"), plan("origami"));
-    fs::create_dir_all(dir.0.path().join("evener")).expect("created");
+    fs::create_dir_all(dir.0.path("evener")).expect("created");
     let text = format!(r#"{{"version": 1, "plans": {{{plans}}}}}"#);
     fs::write(dir.memory().path(), text).expect("written");
     assert_eq!(dir.plan("k"), None);
@@ -106,11 +106,7 @@ fn a_plan_that_cannot_be_run_is_not_handed_out() {
 #[test]
 fn a_place_that_cannot_be_written_is_no_error() {
     let dir = Dir::new();
-    fs::write(
-        dir.0.path().join("evener"),
-        "a file where a directory should be",
-    )
-    .expect("written");
+    dir.0.file("evener", "a file where a directory should be");
     dir.memory().put("k", PLAN, COST);
     assert_eq!(dir.plan("k"), None);
 }
@@ -135,7 +131,7 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
         let lost = (0..25).filter(|i| dir.plan(&format!("{writer} {i}")) != Some(PLAN));
         assert_eq!(lost.count(), 0, "of writer {writer}");
     }
-    let left = fs::read_dir(dir.0.path().join("evener")).expect("a directory");
+    let left = fs::read_dir(dir.0.path("evener")).expect("a directory");
     let mut left: Vec<_> = left.map(|e| e.expect("an entry").file_name()).collect();
     left.sort();
     assert_eq!(left, ["plans.json", "plans.json.lock"]);
@@ -145,7 +141,7 @@ fn writers_at_the_same_time_leave_a_sound_file_and_no_litter() {
 fn whoever_hangs_with_the_lock_costs_others_a_moment() {
     let dir = Dir::new();
     dir.memory().put("k", PLAN, COST);
-    let lock = fs::File::open(dir.0.path().join("evener").join("plans.json.lock")).expect("a lock");
+    let lock = fs::File::open(dir.0.path("evener/plans.json.lock")).expect("a lock");
     lock.lock().expect("locked");
     let begin = Instant::now();
     dir.memory().put("l", PLAN, COST);

@@ -3,39 +3,31 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::ops::Deref;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 
-use tempfile::TempDir;
+/// A folder for one test, in which `evener` is run.
+pub struct Folder(evener_testing::Folder);
 
-/// A folder for one test, removed at its end.
-pub struct Folder(TempDir);
+impl Deref for Folder {
+    type Target = evener_testing::Folder;
+
+    fn deref(&self) -> &evener_testing::Folder {
+        &self.0
+    }
+}
 
 impl Folder {
     pub fn new() -> Folder {
-        Folder(TempDir::new().unwrap())
+        Folder(evener_testing::Folder::new())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Writes a file and gives its path.
-    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-
-    /// Names of what is in it, hidden files too, the memory of plans left out.
+    /// The sorted names of all files in the folder, the memory of plans left out.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name != "cache")
-            .collect();
-        names.sort();
+        let mut names = self.0.names();
+        names.retain(|name| name != "cache");
         names
     }
 
@@ -44,7 +36,7 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evener"));
         command
             .args(args)
-            .current_dir(&self.0)
+            .current_dir(self.root())
             .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("EVENER_CPU")
             .env_remove("EVENER_LOG")

@@ -6,11 +6,11 @@ use std::process::Command;
 use evener_image::graph::{Graph, Planes};
 use evener_image::io::open_input;
 use evener_image::{Format, Frame, reference};
-use tempfile::TempDir;
+use evener_testing::Folder;
 
 /// A frame that `ffmpeg` made, as y4m, with the picture that it made it from.
 struct Peer {
-    folder: TempDir,
+    folder: Folder,
     source: Frame,
 }
 
@@ -41,18 +41,15 @@ impl Peer {
             eprintln!("skipped: the program ffmpeg is not installed");
             return None;
         }
-        let folder = TempDir::new().unwrap();
+        let folder = Folder::new();
         let clip = Path::new(&clips).join(clip);
-        let source = ffmpeg(
-            &["-i", clip.to_str().unwrap()],
-            &folder.path().join("source.y4m"),
-        );
+        let source = ffmpeg(&["-i", clip.to_str().unwrap()], &folder.path("source.y4m"));
         Some(Peer { folder, source })
     }
 
     fn filter(&self, text: &str) -> Frame {
-        let from = self.folder.path().join("source.y4m");
-        let to = self.folder.path().join("filtered.y4m");
+        let from = self.folder.path("source.y4m");
+        let to = self.folder.path("filtered.y4m");
         ffmpeg(&["-i", from.to_str().unwrap(), "-vf", text], &to)
     }
 

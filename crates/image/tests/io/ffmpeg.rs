@@ -10,8 +10,9 @@ use evener_image::io::ffmpeg::{Decoder, Tools};
 use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, TestSource, create_output, open_input};
 use evener_image::{ColourRange, Depth, Format, Frame, Ratio, Timing};
+use evener_testing::Folder;
 
-use crate::{FORMATS, Scratch, bytes_of, encode_to, format, frame_bytes, frame_of, text};
+use crate::{FORMATS, bytes_of, encode_to, format, frame_bytes, frame_of, text};
 
 /// Whether the test can run; says so where it cannot.
 fn has_ffmpeg() -> bool {
@@ -111,9 +112,9 @@ fn y4m_that_ffmpeg_wrote_is_read_to_the_byte() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     for (name, pixels) in FORMATS {
-        let path = scratch.path(&format!("{pixels}.y4m"));
+        let path = folder.path(&format!("{pixels}.y4m"));
         let width = if is_broken(name, 35) { 36 } else { 35 };
         lossless(&path, &format!("{width}x23"), pixels);
         let mut reader = Reader::open(&path).unwrap();
@@ -141,7 +142,7 @@ fn y4m_that_we_wrote_is_read_by_ffmpeg_alike() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let sums = |listing: &[u8]| -> Vec<String> {
         let listing = String::from_utf8_lossy(listing).into_owned();
         let lines = listing.lines().filter(|l| !l.starts_with('#'));
@@ -150,7 +151,7 @@ fn y4m_that_we_wrote_is_read_by_ffmpeg_alike() {
             .collect()
     };
     for (name, pixels) in FORMATS {
-        let (path, raw) = (scratch.path("ours.y4m"), scratch.path("ours.raw"));
+        let (path, raw) = (folder.path("ours.y4m"), folder.path("ours.raw"));
         let mut writer = Writer::create(&path).unwrap();
         let bytes = scene(&format!("testsrc:35x23:6:{name}"), |f| {
             writer.write(f).unwrap()
@@ -172,9 +173,9 @@ fn every_format_is_decoded_to_the_byte() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     for (name, pixels) in FORMATS {
-        let path = scratch.path(&format!("{pixels}.mkv"));
+        let path = folder.path(&format!("{pixels}.mkv"));
         lossless(&path, "35x23", pixels);
         let (name, pixels) = if is_broken(name, 35) {
             ("444p10", "yuv444p10le")
@@ -215,7 +216,7 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     for (name, extension, range) in [
         ("420jpeg", "mkv", ColourRange::Full),
         ("420jpeg", "mp4", ColourRange::Limited),
@@ -235,7 +236,7 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
             range_named: true,
             ..Timing::default()
         };
-        let path = scratch.path(&format!("-out:{name}.{extension}"));
+        let path = folder.path(&format!("-out:{name}.{extension}"));
         let mut output = create_output(&path, &expected, &timing, &SourceFile::default()).unwrap();
         let raw = scene(&format!("testsrc:64x48:30:{name}"), |frame| {
             output
@@ -269,7 +270,7 @@ fn an_encoded_file_has_the_frames_the_rate_the_aspect_and_the_range() {
             assert!(mean < 12.0, "{name}.{extension}: {mean} codes apart");
         }
     }
-    assert_eq!(scratch.names().len(), 4);
+    assert_eq!(folder.names().len(), 4);
 }
 
 #[test]
@@ -277,8 +278,8 @@ fn awkward_names_are_taken_literally() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
-    let plain = scratch.path("plain.mkv");
+    let folder = Folder::new();
+    let plain = folder.path("plain.mkv");
     lossless(&plain, "36x24", "yuv420p");
     let expected = raw(&plain, "yuv420p");
     for name in [
@@ -289,7 +290,7 @@ fn awkward_names_are_taken_literally() {
         "new\nline.mkv",
         "http:.mkv",
     ] {
-        let path = scratch.path(name);
+        let path = folder.path(name);
         fs::copy(&plain, &path).unwrap();
         let mut decoder = Decoder::open(&Tools::default(), &path).unwrap();
         let format = *decoder.format();
@@ -298,7 +299,7 @@ fn awkward_names_are_taken_literally() {
             "{name:?}"
         );
 
-        let out = scratch.path(&format!("out{name}"));
+        let out = folder.path(&format!("out{name}"));
         let mut encoder = encode_to(&Tools::default(), &out, &format).unwrap();
         encoder.write(&Frame::new(&format)).unwrap();
         encoder.finish().unwrap();
@@ -311,8 +312,8 @@ fn one_picture_can_be_written() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
-    let path = scratch.path("picture.png");
+    let folder = Folder::new();
+    let path = folder.path("picture.png");
     let format = format("444", 32, 20);
     let mut output =
         create_output(&path, &format, &Timing::default(), &SourceFile::default()).unwrap();
@@ -322,7 +323,7 @@ fn one_picture_can_be_written() {
         ffprobe("stream=codec_name,width,height", &path),
         "png 32 20"
     );
-    assert_eq!(scratch.names(), ["picture.png"]);
+    assert_eq!(folder.names(), ["picture.png"]);
 }
 
 #[test]
@@ -330,8 +331,8 @@ fn what_is_no_video_is_refused_with_ffmpegs_words() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
-    let (noise, sound) = (scratch.path("noise.mp4"), scratch.path("sound.wav"));
+    let folder = Folder::new();
+    let (noise, sound) = (folder.path("noise.mp4"), folder.path("sound.wav"));
     fs::write(&noise, "no video in here").unwrap();
     ffmpeg("-f lavfi -i sine=d=0.1", &[text(&sound)]);
     let message = open_input(&noise).err().unwrap().to_string();
@@ -360,9 +361,9 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let format = format("420jpeg", 64, 48);
-    let path = scratch.path("out.unheardof");
+    let path = folder.path("out.unheardof");
     let made = encode_to(&Tools::default(), &path, &format);
     let message = made.err().unwrap().to_string();
     assert!(
@@ -372,17 +373,17 @@ fn an_output_ffmpeg_cannot_make_is_refused_with_its_words_and_leaves_nothing() {
             && !message.contains("0x"),
         "{message}"
     );
-    assert_eq!(scratch.names(), [""; 0]);
+    assert_eq!(folder.names(), [""; 0]);
     let frame = Frame::new(&format);
 
-    let path = scratch.path("empty.mkv");
+    let path = folder.path("empty.mkv");
     let mut encoder = encode_to(&Tools::default(), &path, &format).unwrap();
     assert!(matches!(encoder.finish(), Err(Error::NoFrames { .. })));
     drop(encoder);
     let mut encoder = encode_to(&Tools::default(), &path, &format).unwrap();
     encoder.write(&frame).unwrap();
     encoder.abort();
-    assert_eq!(scratch.names(), [""; 0]);
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 /// Black is 0 in full range and 16 in limited range, whatever the file and the depth.
@@ -391,7 +392,7 @@ fn the_range_of_what_ffmpeg_wrote_is_found() {
     if !has_ffmpeg() {
         return;
     }
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let (full, limited) = (ColourRange::Full, ColourRange::Limited);
     for (extension, tag, pixels, range, black) in [
         ("y4m", "pc", "yuv420p", full, 0),
@@ -401,7 +402,7 @@ fn the_range_of_what_ffmpeg_wrote_is_found() {
         ("mkv", "tv", "yuv420p", limited, 16),
         ("mp4", "pc", "yuv420p", full, 0),
     ] {
-        let path = scratch.path(&format!("{tag}-{pixels}.{extension}"));
+        let path = folder.path(&format!("{tag}-{pixels}.{extension}"));
         let codec = match extension {
             "y4m" => "-strict -1",
             "mkv" => "-c:v ffv1",

@@ -12,9 +12,10 @@ use evener_image::io::y4m::{Reader, Writer};
 use evener_image::io::{Error, Input, Output, TestSource, create_output, open_input};
 use evener_image::{Format, Frame, Ratio, Timing};
 use evener_runtime::stream::Source;
+use evener_testing::Folder;
 
 use crate::y4m::noise;
-use crate::{Scratch, bytes_of, format, text};
+use crate::{bytes_of, format, text};
 
 fn small() -> Format {
     format("420jpeg", 6, 4)
@@ -35,22 +36,22 @@ fn create(path: &Path) -> Result<Output, Error> {
 
 #[test]
 fn a_file_appears_when_it_is_finished() {
-    let scratch = Scratch::new();
-    let path = scratch.path("out.y4m");
+    let folder = Folder::new();
+    let path = folder.path("out.y4m");
     let mut output = create(&path).unwrap();
     output.write(&Frame::new(&small())).unwrap();
     assert!(!path.exists());
     output.finish().unwrap();
     output.finish().unwrap();
     drop(output);
-    assert_eq!(scratch.names(), ["out.y4m"]);
+    assert_eq!(folder.names(), ["out.y4m"]);
     assert_eq!(Reader::open(&path).unwrap().frames(), Some(1));
 }
 
 #[test]
 fn a_stream_that_is_given_up_leaves_what_was_there() {
-    let scratch = Scratch::new();
-    let path = scratch.path("out.y4m");
+    let folder = Folder::new();
+    let path = folder.path("out.y4m");
     for abort in [true, false] {
         let mut output = create(&path).unwrap();
         output.write(&Frame::new(&small())).unwrap();
@@ -59,7 +60,7 @@ fn a_stream_that_is_given_up_leaves_what_was_there() {
         } else {
             drop(output)
         }
-        assert_eq!(scratch.names(), [""; 0]);
+        assert_eq!(folder.names(), [""; 0]);
     }
     make(&path, 3);
     let mut output = create(&path).unwrap();
@@ -75,11 +76,11 @@ fn a_stream_that_is_given_up_leaves_what_was_there() {
 
 #[test]
 fn a_replaced_file_keeps_its_rights_and_its_links() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let (path, link, nowhere) = (
-        scratch.path("real.y4m"),
-        scratch.path("link.y4m"),
-        scratch.path("nowhere.y4m"),
+        folder.path("real.y4m"),
+        folder.path("link.y4m"),
+        folder.path("nowhere.y4m"),
     );
     make(&path, 1);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -92,7 +93,7 @@ fn a_replaced_file_keeps_its_rights_and_its_links() {
     symlink("new.y4m", &nowhere).unwrap();
     make(&nowhere, 4);
     assert_eq!(
-        Reader::open(scratch.path("new.y4m")).unwrap().frames(),
+        Reader::open(folder.path("new.y4m")).unwrap().frames(),
         Some(4)
     );
     assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
@@ -100,8 +101,8 @@ fn a_replaced_file_keeps_its_rights_and_its_links() {
 
 #[test]
 fn pipes_and_devices_are_written_in_place() {
-    let scratch = Scratch::new();
-    let fifo = scratch.path("fifo.mp4");
+    let folder = Folder::new();
+    let fifo = folder.path("fifo.mp4");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &fifo,
@@ -128,7 +129,7 @@ fn pipes_and_devices_are_written_in_place() {
     output.finish().unwrap();
     drop(output);
     assert_eq!(reading.join().unwrap(), 5);
-    assert_eq!(scratch.names(), ["fifo.mp4"]);
+    assert_eq!(folder.names(), ["fifo.mp4"]);
 
     let mut output = create(Path::new("/dev/null")).unwrap();
     assert!(matches!(output, Output::Y4m(_)));
@@ -147,20 +148,20 @@ fn a_full_device_says_so() {
 
 #[test]
 fn the_input_is_not_overwritten_by_any_of_its_names() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let (path, hard, soft) = (
-        scratch.path("in.y4m"),
-        scratch.path("hard.y4m"),
-        scratch.path("soft.mkv"),
+        folder.path("in.y4m"),
+        folder.path("hard.y4m"),
+        folder.path("soft.mkv"),
     );
     make(&path, 1);
     fs::hard_link(&path, &hard).unwrap();
     symlink(&path, &soft).unwrap();
     let input = open_input(&path).unwrap();
     assert!(input.id().is_some());
-    let round = scratch
+    let round = folder
         .path("../")
-        .join(scratch.0.path().file_name().unwrap())
+        .join(folder.root().file_name().unwrap())
         .join("in.y4m");
     for name in [&path, &hard, &soft, &round] {
         let error = create_output(name, &small(), &Timing::default(), &input.source_file()).err();
@@ -172,16 +173,16 @@ fn the_input_is_not_overwritten_by_any_of_its_names() {
             "{name:?}: {error:?}"
         );
     }
-    let other = scratch.path("other.y4m");
+    let other = folder.path("other.y4m");
     assert!(create_output(&other, &small(), &Timing::default(), &input.source_file()).is_ok());
 }
 
 #[test]
 fn what_cannot_be_opened_is_told_in_a_line_with_its_path() {
-    let scratch = Scratch::new();
-    make(&scratch.path("file.y4m"), 1);
-    fs::write(scratch.path("text.y4m"), "not video").unwrap();
-    fs::create_dir(scratch.path("dir.y4m")).unwrap();
+    let folder = Folder::new();
+    make(&folder.path("file.y4m"), 1);
+    fs::write(folder.path("text.y4m"), "not video").unwrap();
+    fs::create_dir(folder.path("dir.y4m")).unwrap();
     let inputs = [
         "missing.y4m",
         "missing.mp4",
@@ -199,24 +200,24 @@ fn what_cannot_be_opened_is_told_in_a_line_with_its_path() {
     ];
     let messages = inputs
         .iter()
-        .map(|name| (name, open_input(scratch.path(name)).err()))
+        .map(|name| (name, open_input(folder.path(name)).err()))
         .chain(
             outputs
                 .iter()
-                .map(|name| (name, create(&scratch.path(name)).err())),
+                .map(|name| (name, create(&folder.path(name)).err())),
         );
     for (name, error) in messages {
         let message = error
             .unwrap_or_else(|| panic!("{name} was accepted"))
             .to_string();
-        let path = scratch.path(name);
+        let path = folder.path(name);
         assert!(message.starts_with(text(&path)), "{message}");
         assert!(
             !message.contains('\n') && !message.contains("os error"),
             "{message}"
         );
     }
-    assert_eq!(scratch.names(), ["dir.y4m", "file.y4m", "text.y4m"]);
+    assert_eq!(folder.names(), ["dir.y4m", "file.y4m", "text.y4m"]);
     for name in ["null:", "null:x"] {
         assert!(open_input(name).is_err());
     }
@@ -226,8 +227,8 @@ fn what_cannot_be_opened_is_told_in_a_line_with_its_path() {
 
 #[test]
 fn a_file_that_may_not_be_written_is_not_replaced() {
-    let scratch = Scratch::new();
-    let path = scratch.path("mine.y4m");
+    let folder = Folder::new();
+    let path = folder.path("mine.y4m");
     make(&path, 1);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     if fs::File::options().write(true).open(&path).is_ok() {
@@ -243,21 +244,21 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
 
 #[test]
 fn y4m_is_known_by_its_first_bytes_too() {
-    let scratch = Scratch::new();
-    let (path, plain) = (scratch.path("in.y4m"), scratch.path("no extension"));
+    let folder = Folder::new();
+    let (path, plain) = (folder.path("in.y4m"), folder.path("no extension"));
     make(&path, 7);
     fs::copy(&path, &plain).unwrap();
     let input = open_input(&plain).unwrap();
     assert!(matches!(input, Input::Y4m(_)));
     assert_eq!(input.frames(), Some(7));
-    let upper = scratch.path("OUT.Y4M");
+    let upper = folder.path("OUT.Y4M");
     assert!(matches!(create(&upper).unwrap(), Output::Y4m(_)));
 }
 
 #[test]
 fn the_number_of_frames_is_known_only_where_it_is_sure() {
-    let scratch = Scratch::new();
-    let path = scratch.path("in.y4m");
+    let folder = Folder::new();
+    let path = folder.path("in.y4m");
     make(&path, 3);
     let mut bytes = fs::read(&path).unwrap();
     assert_eq!(Reader::open(&path).unwrap().frames(), Some(3));
@@ -271,8 +272,8 @@ fn the_number_of_frames_is_known_only_where_it_is_sure() {
 
 #[test]
 fn timing_goes_from_input_to_output() {
-    let scratch = Scratch::new();
-    let (a, b) = (scratch.path("a.y4m"), scratch.path("b.y4m"));
+    let folder = Folder::new();
+    let (a, b) = (folder.path("a.y4m"), folder.path("b.y4m"));
     let timing = Timing {
         rate: Ratio {
             num: 30000,
@@ -298,8 +299,8 @@ fn timing_goes_from_input_to_output() {
 
 #[test]
 fn a_synthetic_scene_goes_to_a_file_and_back() {
-    let scratch = Scratch::new();
-    let path = scratch.path("scene.y4m");
+    let folder = Folder::new();
+    let path = folder.path("scene.y4m");
     let mut source = open_input("testsrc:101x57:9:422p10").unwrap();
     let mut output = create_output(
         &path,
@@ -370,8 +371,8 @@ fn luma_of(path: &Path, count: usize, line: &str) -> (Format, Vec<Vec<u8>>, Read
 
 #[test]
 fn planes_nobody_wants_are_passed_over() {
-    let scratch = Scratch::new();
-    let path = scratch.path("in.y4m");
+    let folder = Folder::new();
+    let path = folder.path("in.y4m");
     for line in ["FRAME\n", "FRAME Ip XSOMETHING=OTHER_AND_LONGER_STILL\n"] {
         let (format, frames, mut reader) = luma_of(&path, 5, line);
         let mut frame = Frame::new(&format);
@@ -395,8 +396,8 @@ fn planes_nobody_wants_are_passed_over() {
 
 #[test]
 fn a_stream_passes_over_what_its_graph_does_not_read() {
-    let scratch = Scratch::new();
-    let path = scratch.path("in.y4m");
+    let folder = Folder::new();
+    let path = folder.path("in.y4m");
     for (graph, read) in [("sobel", 1), ("blur", 3)] {
         let (format, frames, _) = luma_of(&path, 2, "FRAME\n");
         let graph = Graph::parse(graph).unwrap();
@@ -418,8 +419,8 @@ fn a_stream_passes_over_what_its_graph_does_not_read() {
 
 #[test]
 fn a_file_cut_short_in_what_is_passed_over_says_where() {
-    let scratch = Scratch::new();
-    let path = scratch.path("in.y4m");
+    let folder = Folder::new();
+    let path = folder.path("in.y4m");
     let whole = 6 + 64 * 48 * 3 / 2;
     // Bytes of the last frame that are left: all but one, all of the luma, one more, half of the chroma.
     for left in [whole - 1, 6 + 64 * 48, 6 + 64 * 48 + 1, 6 + 64 * 48 * 5 / 4] {

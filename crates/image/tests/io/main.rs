@@ -6,13 +6,12 @@ mod pipes;
 mod programs;
 mod y4m;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evener_files::SourceFile;
 use evener_image::io::Error;
 use evener_image::io::ffmpeg::{Encoder, Tools};
 use evener_image::{Chroma, Depth, Format, Frame, Timing};
-use tempfile::TempDir;
 
 /// Every format that files can have, by y4m's name and FFmpeg's.
 const FORMATS: [(&str, &str); 8] = [
@@ -91,29 +90,6 @@ fn frame_of(format: &Format, bytes: &[u8]) -> Frame {
     }
     assert!(rest.is_empty());
     frame
-}
-
-/// A directory that is removed at the end of the test.
-struct Scratch(TempDir);
-
-impl Scratch {
-    fn new() -> Scratch {
-        Scratch(TempDir::new().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Names in the directory, hidden ones too.
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
 }
 
 fn text(path: &Path) -> &str {

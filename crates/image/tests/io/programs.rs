@@ -11,21 +11,22 @@ use std::time::{Duration, Instant};
 use evener_image::Frame;
 use evener_image::io::Error;
 use evener_image::io::ffmpeg::{Decoder, Tools};
+use evener_testing::Folder;
 
-use crate::{Scratch, bytes_of, encode_to, format};
+use crate::{bytes_of, encode_to, format};
 
 #[test]
 fn missing_programs_are_named_with_their_package() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let tools = Tools {
         ffmpeg: "no-such-ffmpeg".into(),
         ffprobe: "no-such-ffprobe".into(),
     };
-    let path = scratch.path("x.mp4");
+    let path = folder.path("x.mp4");
     fs::write(&path, "").unwrap();
     let format = format("mono", 4, 4);
     let decode = Decoder::open(&tools, &path).err().unwrap();
-    let encode = encode_to(&tools, scratch.path("out.mp4"), &format);
+    let encode = encode_to(&tools, folder.path("out.mp4"), &format);
     for error in [decode, encode.err().unwrap()] {
         assert!(matches!(error, Error::NoProgram { .. }));
         let message = error.to_string();
@@ -34,13 +35,13 @@ fn missing_programs_are_named_with_their_package() {
             "{message}"
         );
     }
-    assert_eq!(scratch.names(), ["x.mp4"]);
+    assert_eq!(folder.names(), ["x.mp4"]);
 }
 
 /// Tools of which `ffmpeg` is a shell script and `ffprobe` says what it must.
-fn fake(scratch: &Scratch, script: &str) -> Tools {
+fn fake(folder: &Folder, script: &str) -> Tools {
     let program = |name: &str, script: &str| -> PathBuf {
-        let path = scratch.path(name);
+        let path = folder.path(name);
         // Written by a child: were it open for writing here while another test forks, running it would fail as busy.
         let mut shell = Command::new("sh")
             .args([
@@ -73,12 +74,12 @@ const CHATTER: &str = "yes 'what a bad frame' | head -n 500000 >&2";
 
 #[test]
 fn a_decoder_that_says_much_and_fails_is_heard_to_the_end() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let frame = "printf 'FRAME\\n0123456789abcdef'";
     let script = format!(
         "printf 'YUV4MPEG2 W4 H4 Cmono\\n'; {frame}; {CHATTER}; {frame}; echo 'I give up' >&2; exit 3"
     );
-    let tools = fake(&scratch, &script);
+    let tools = fake(&folder, &script);
     let mut decoder = Decoder::open(&tools, "in.mp4").unwrap();
     assert_eq!(decoder.frames(), Some(2));
     let mut frame = Frame::new(decoder.format());
@@ -98,15 +99,15 @@ fn a_decoder_that_says_much_and_fails_is_heard_to_the_end() {
 
 #[test]
 fn a_decoder_that_stops_inside_a_frame_is_an_error() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     for (end, words) in [("exit 0", "closed its pipe"), ("kill -9 $$", "signal: 9")] {
         let script = format!("printf 'YUV4MPEG2 W4 H4 Cmono\\nFRAME\\n01234'; {end}");
-        let mut decoder = Decoder::open(&fake(&scratch, &script), "in.mp4").unwrap();
+        let mut decoder = Decoder::open(&fake(&folder, &script), "in.mp4").unwrap();
         let error = decoder.read(&mut Frame::new(&format("mono", 4, 4))).err();
         let message = error.unwrap().to_string();
         assert!(message.contains(words), "{message}");
     }
-    let none = Decoder::open(&fake(&scratch, "exit 0"), "in.mp4")
+    let none = Decoder::open(&fake(&folder, "exit 0"), "in.mp4")
         .err()
         .unwrap();
     assert!(none.to_string().contains("no frame"), "{none}");
@@ -114,14 +115,14 @@ fn a_decoder_that_stops_inside_a_frame_is_an_error() {
 
 #[test]
 fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let format = format("mono", 640, 480);
     let frame = Frame::new(&format);
     let late = format!("cat > /dev/null; {CHATTER}; echo 'no room' >&2; exit 1");
     let early = format!("{CHATTER}; head -c 1000000 > /dev/null; echo 'no room' >&2; exit 1");
     for (script, frames) in [(late, 20), (early, 100)] {
-        let tools = fake(&scratch, &script);
-        let path = scratch.path("out.mkv");
+        let tools = fake(&folder, &script);
+        let path = folder.path("out.mkv");
         let mut encoder = encode_to(&tools, &path, &format).unwrap();
         let error = (0..frames).find_map(|_| encoder.write(&frame).err());
         assert_eq!(error.is_some(), frames == 100);
@@ -130,14 +131,14 @@ fn an_encoder_that_says_much_and_fails_is_heard_to_the_end() {
             other => panic!("{other:?}"),
         }
         drop(encoder);
-        assert_eq!(scratch.names(), ["ffmpeg", "ffprobe"]);
+        assert_eq!(folder.names(), ["ffmpeg", "ffprobe"]);
     }
 }
 
 #[test]
 fn programs_end_when_they_are_dropped() {
-    let scratch = Scratch::new();
-    let pid = scratch.path("pid");
+    let folder = Folder::new();
+    let pid = folder.path("pid");
     let note = format!("echo $$ > '{0}.new'; mv '{0}.new' '{0}'", pid.display());
     let gone = |pid_file: &Path| {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -154,15 +155,15 @@ fn programs_end_when_they_are_dropped() {
         }
     };
     let tools = fake(
-        &scratch,
+        &folder,
         &format!("{note}; printf 'YUV4MPEG2 W4 H4 Cmono\\n'; exec sleep 600"),
     );
     drop(Decoder::open(&tools, "in.mp4").unwrap());
     gone(&pid);
 
-    let tools = fake(&scratch, &format!("{note}; exec sleep 600"));
+    let tools = fake(&folder, &format!("{note}; exec sleep 600"));
     let format = format("mono", 4, 4);
-    let path = scratch.path("out.mkv");
+    let path = folder.path("out.mkv");
     let encoder = encode_to(&tools, &path, &format).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while !pid.exists() {
@@ -171,5 +172,5 @@ fn programs_end_when_they_are_dropped() {
     }
     drop(encoder);
     gone(&pid);
-    assert_eq!(scratch.names(), ["ffmpeg", "ffprobe"]);
+    assert_eq!(folder.names(), ["ffmpeg", "ffprobe"]);
 }

@@ -6,9 +6,10 @@ use evener_files::Target;
 use evener_image::io::Error;
 use evener_image::io::y4m::{HeaderError, MAX_LINE, Reader, Writer};
 use evener_image::{ColourRange, Format, Frame, Ratio, Timing};
+use evener_testing::Folder;
 use proptest::prelude::*;
 
-use crate::{FORMATS, Scratch, bytes_of, format, frame_bytes, frame_of};
+use crate::{FORMATS, bytes_of, format, frame_bytes, frame_of};
 
 /// A stream as the format's definition has it, without using the writer.
 fn stream(header: &str, lines: &[&str], frames: &[Vec<u8>]) -> Vec<u8> {
@@ -213,8 +214,8 @@ proptest! {
 
 #[test]
 fn a_cut_at_every_byte_is_told_with_its_frame() {
-    let scratch = Scratch::new();
-    let path = scratch.path("cut.y4m");
+    let folder = Folder::new();
+    let path = folder.path("cut.y4m");
     for (name, lines) in [
         ("420jpeg", ["FRAME\n"; 2]),
         ("420p10", ["FRAME\n", "FRAME Ip\n"]),
@@ -267,8 +268,8 @@ fn a_cut_at_every_byte_is_told_with_its_frame() {
 
 #[test]
 fn headers_that_lie_cost_nothing() {
-    let scratch = Scratch::new();
-    let path = scratch.path("lie.y4m");
+    let folder = Folder::new();
+    let path = folder.path("lie.y4m");
     // The frame would have 4 GiB; the file has not even a line of it.
     std::fs::write(
         &path,

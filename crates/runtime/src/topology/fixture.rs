@@ -3,21 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use tempfile::TempDir;
+use evener_testing::Folder;
 
 /// A directory that stands for `/` and goes away with the value.
-pub(super) struct Tree(TempDir);
+pub(super) struct Tree(Folder);
 
 /// A cache as a fixture states it: level, type, size, list of cpus.
 pub(super) type CacheFiles<'a> = (u8, &'a str, &'a str, &'a str);
 
 impl Tree {
     pub(super) fn new() -> Tree {
-        Tree(TempDir::new().expect("temporary directory"))
+        Tree(Folder::new())
     }
 
     pub(super) fn root(&self) -> &Path {
-        self.0.path()
+        self.0.root()
     }
 
     pub(super) fn file(&self, path: &str, text: &str) {

@@ -8,7 +8,7 @@ use evener_runtime::stream::{Executor, Times};
 use evener_runtime::{
     Choice, Discard, Dispatch, Placement, Runtime, Sink, Source, Structure, Trace,
 };
-use tempfile::TempDir;
+use evener_testing::Folder;
 
 use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
 use crate::toy::*;
@@ -411,8 +411,8 @@ fn rt_output(toy: &Toy) -> Out {
 #[test]
 fn plans_that_won_are_remembered() {
     within(|| {
-        let folder = TempDir::new().unwrap();
-        let file = folder.path().join("plans.json");
+        let folder = Folder::new();
+        let file = folder.path("plans.json");
         let rt = Runtime::builder()
             .workers(2)
             .memory_at(&file)
