@@ -38,7 +38,7 @@ pub fn answer(stream: &Stream, text: impl FnOnce() -> String) -> io::Result<()> 
     let mut words = line.unwrap_or_default().split(|&byte| byte == b' ');
     let (status, body) = match (words.next(), words.next()) {
         (Some(b"GET"), Some(b"/" | b"/metrics")) => ("200 OK", text()),
-        (Some(b"GET"), _) => ("404 Not Lookup", "see /metrics\n".to_owned()),
+        (Some(b"GET"), _) => ("404 Not Found", "see /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "GET only\n".to_owned()),
     };
     let reply = format!(

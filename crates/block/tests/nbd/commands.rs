@@ -118,6 +118,16 @@ fn pipelined_requests_of_several_clients_are_all_answered() {
     });
     let page = server.metrics();
     assert!(page.starts_with("HTTP/1.0 200 OK\r\n"), "{page}");
+    for (request, status) in [
+        ("GET /other", "404 Not Found"),
+        ("POST /metrics", "405 Method Not Allowed"),
+    ] {
+        let answer = server.http(request);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.0 {status}\r\n")),
+            "{answer}"
+        );
+    }
     assert!(
         page.contains("evener_nbd_requests_total{command=\"read\"} 256"),
         "{page}"

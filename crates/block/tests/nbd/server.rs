@@ -92,10 +92,15 @@ impl Server {
 
     /// What it says of itself over HTTP.
     pub fn metrics(&self) -> String {
+        self.http("GET /metrics")
+    }
+
+    /// What it answers to an HTTP request.
+    pub fn http(&self, request: &str) -> String {
         let mut page = String::new();
         let address = std::fs::read_to_string(self.folder().path("metrics")).unwrap();
         let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
-        http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        write!(http, "{request} HTTP/1.0\r\n\r\n").unwrap();
         http.read_to_string(&mut page).unwrap();
         page
     }

@@ -1,8 +1,6 @@
 //! An image that is written into an overlay, by a client that does what it is told.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::thread;
 
@@ -235,11 +233,7 @@ fn several_clients_write_into_the_same_granules() {
     }
     let mut client = Client::start(server.connect(), false);
     same(&client.read(0, plain.len()), &plain, "four writers");
-    let mut page = String::new();
-    let address = fs::read_to_string(server.folder().path("metrics")).unwrap();
-    let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
-    http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-    http.read_to_string(&mut page).unwrap();
+    let page = server.metrics();
     for line in [
         "evener_nbd_requests_total{command=\"write\"} 800",
         "evener_nbd_requests_total{command=\"flush\"} 4",
