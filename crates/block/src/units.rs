@@ -32,10 +32,8 @@ pub(crate) fn work(bytes: f64, ops: f64) -> Work {
 pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
     let blocks = unit_blocks(block);
     let work = work(blocks as f64 * f64::from(block), ops);
-    let shape = |structure, items| Shape::new(structure, vec![items], 1, work);
-    [&SEQUENTIAL, &FARM]
-        .map(|s| shape(s, blocks as u32))
-        .to_vec()
+    let shape = |structure| Shape::new(structure, vec![blocks as u32], 1, work);
+    STRUCTURES.map(shape).to_vec()
 }
 
 /// The error of the first block that failed. A stream keeps only its text.
