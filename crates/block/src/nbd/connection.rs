@@ -7,8 +7,8 @@
 //!
 //! So a client that waits for each reply is served by one thread, which only the client wakes, and the workers help to
 //! decode what it requests. While no request is there, the reading thread reads ahead. If requests come soon after
-//! replies, it spins before it parks ([`SpinWait`]). A small reply is held back while the next request is already in memory, so
-//! that many replies are sent with one system call.
+//! replies, it spins before it parks ([`SpinWait`]). A small reply is held back while the next request is already in
+//! memory, so that many replies are sent with one system call.
 
 use std::io;
 use std::net::Shutdown;

@@ -42,7 +42,7 @@ struct Page {
     state: Mutex<State>,
 }
 
-/// RangeGuard while bits of a page are set.
+/// What is locked while bits of a page are set.
 #[derive(Default)]
 struct State {
     dirty: bool,

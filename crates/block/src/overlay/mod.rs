@@ -12,8 +12,8 @@
 //! | `base.rs` | the image under an overlay, and how it is identified |
 //! | `map.rs` | which granules are in the overlay |
 //! | `write.rs` | writes, zeros and trims |
-//! | `ranges.rs` | who works on which granules |
-//! | `commits.rs` | many flushes at once |
+//! | `range_lock.rs` | which thread works on which granules |
+//! | `group_commit.rs` | many flushes at once |
 //! | `storage.rs` | what is asked of the file |
 //! | `error.rs` | errors |
 

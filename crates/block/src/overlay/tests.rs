@@ -71,7 +71,7 @@ impl Disk {
         let mut bytes = state.first.clone();
         state.commands[..commands]
             .iter()
-            .for_each(|commands| apply(&mut bytes, commands));
+            .for_each(|command| apply(&mut bytes, command));
         Disk::of(bytes)
     }
 
@@ -83,11 +83,11 @@ impl Disk {
         let commands = &state.commands[..commands];
         let synced = commands
             .iter()
-            .rposition(|commands| matches!(commands, Command::Sync));
+            .rposition(|command| matches!(command, Command::Sync));
         let (safe, rest) = commands.split_at(synced.unwrap_or(0));
-        safe.iter().for_each(|commands| apply(&mut bytes, commands));
-        for commands in rest {
-            if let Command::Write(at, data) = commands {
+        safe.iter().for_each(|command| apply(&mut bytes, command));
+        for command in rest {
+            if let Command::Write(at, data) = command {
                 let mut from = *at;
                 let end = at + data.len() as u64;
                 while from < end {
@@ -104,8 +104,8 @@ impl Disk {
     }
 }
 
-fn apply(bytes: &mut [u8], commands: &Command) {
-    if let Command::Write(at, data) = commands {
+fn apply(bytes: &mut [u8], command: &Command) {
+    if let Command::Write(at, data) = command {
         bytes[*at as usize..][..data.len()].copy_from_slice(data);
     }
 }
@@ -128,9 +128,9 @@ impl Storage for Disk {
             *room = room.checked_sub(more).ok_or(io::ErrorKind::StorageFull)?;
         }
         state.pages.extend(pages);
-        let commands = Command::Write(at, data);
-        apply(&mut state.bytes, &commands);
-        state.commands.push(commands);
+        let command = Command::Write(at, data);
+        apply(&mut state.bytes, &command);
+        state.commands.push(command);
         Ok(())
     }
 
@@ -293,7 +293,7 @@ impl Allowed {
     }
 }
 
-/// Runs operations on a disk that shows `image`, is cut off after some things it was commands, and shows what it may.
+/// Runs operations on a disk that shows `image`, is cut off after some of its commands, and shows what it may.
 fn crash(
     disk: &Disk,
     boot: u8,
@@ -337,10 +337,7 @@ fn crash(
         }
     };
     let after = image(&open(&disk, SIZE, boot));
-    allowed.check(
-        &after,
-        &format!("{commands} things commands, power {power}"),
-    );
+    allowed.check(&after, &format!("{commands} commands, power {power}"));
     (disk, after)
 }
 

@@ -27,8 +27,8 @@ impl Piece {
     }
 }
 
-/// RangeLock that are read together. What they lack is decoded at once, so that all workers have something to do even
-/// where each range lies in one block. Its memory is kept from one batch to the next.
+/// Ranges that are read together. What they lack is decoded at once, so that all workers have something to do even where
+/// each range lies in one block. Its memory is kept from one batch to the next.
 #[derive(Debug, Default)]
 pub struct ReadBatch {
     windows: Vec<Window>,

@@ -16,7 +16,7 @@ pub struct Status {
     pub written: f64,
     /// Requests a second, since the last sample.
     pub requests: f64,
-    /// The share of blocks since the last time that were lookup decoded, if any were asked for.
+    /// The share of blocks that were found decoded, since the last sample, if any were asked for.
     pub hits: Option<f64>,
 }
 

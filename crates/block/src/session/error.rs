@@ -39,7 +39,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether what was asked for can never work, whatever the files lock.
+    /// Whether the request can never work, whatever the files contain.
     pub fn is_request(&self) -> bool {
         match self {
             SessionError::Image(_)
