@@ -1,11 +1,12 @@
 //! Rounds of about the same number of items, and the plan they run under.
 
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::plan::Plan;
+use crate::sync::lock;
 use crate::tuner::{Epoch, Measured, SetupError, Tuner, TunerSetup};
 
 /// Rounds of a load.
@@ -180,8 +181,4 @@ impl fmt::Display for LoadReport {
             _ => write!(f, ", best of {tried} plans"),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
