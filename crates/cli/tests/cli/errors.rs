@@ -1,7 +1,6 @@
 //! What goes wrong on the way: one line, exit status 1, and no output left behind.
 
 use std::fs;
-use std::process::Command;
 
 use crate::run::{Done, Folder, frames_of};
 
@@ -146,11 +145,9 @@ fn a_full_disk_says_how_much_fitted() {
 /// Runs a command line of `evener` with a resource limit of the shell's.
 pub fn under_limit(folder: &Folder, limit: &str, line: &str) -> Done {
     let evener = folder.evener(line.split_whitespace());
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "sh"]);
     shell.arg(evener.get_program()).args(evener.get_args());
-    shell.current_dir(folder.path(""));
-    shell.env("XDG_CACHE_HOME", folder.path("cache"));
     Done::of(&mut shell)
 }
 
@@ -227,11 +224,10 @@ fn outputs_of_several_files() {
 fn a_scene_larger_than_memory() {
     let folder = Folder::new();
     let evener = folder.evener("filter blur -i testsrc:32768x32768:1 -o null:".split(' '));
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell.args(["-c", "ulimit -v 1500000; exec \"$@\"", "sh"]);
     shell.arg(evener.get_program()).args(evener.get_args());
-    Done::of(shell.env("XDG_CACHE_HOME", folder.path("cache")))
-        .failed(1, &["32768x32768", "memory"]);
+    Done::of(&mut shell).failed(1, &["32768x32768", "memory"]);
 }
 
 #[test]

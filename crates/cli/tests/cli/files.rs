@@ -104,13 +104,10 @@ fn what_is_made_from_a_private_file_is_private() {
             format!("encrypt -k key {source} -o open"),
         ] {
             // The umask of the user does not change what is compared.
-            let mut shell = Command::new("sh");
+            let mut shell = folder.command("sh");
             let evener = folder.evener(line.split(' '));
             shell.args(["-c", "umask 022; exec \"$@\"", "sh"]);
             shell.arg(evener.get_program()).args(evener.get_args());
-            shell
-                .current_dir(folder.path(""))
-                .env("XDG_CACHE_HOME", folder.path("cache"));
             Done::of(&mut shell).succeeded();
             let output = line.rsplit(' ').next().unwrap();
             let wanted = if output == "open" { 0o644 } else { wanted };
@@ -239,16 +236,13 @@ fn calls(folder: &Folder, line: &str) -> Option<Vec<String>> {
         return None;
     }
     let evener = folder.evener(line.split(' '));
-    let mut command = Command::new("strace");
+    let mut command = folder.command("strace");
     command.args(["-f", "-y", "-o", "calls"]);
     command.args([
         "-e",
         "trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2",
     ]);
     command.arg(evener.get_program()).args(evener.get_args());
-    command
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
     Done::of(command.stdin(Stdio::null())).succeeded();
     let within = fs::canonicalize(folder.path("")).unwrap();
     let within = within.to_str().unwrap();
@@ -330,12 +324,9 @@ fn what_replaces_something_is_on_the_disk_before_and_its_name_after() {
 fn a_disk_that_fails_at_the_end_leaves_no_file() {
     let folder = files();
     let evener = folder.evener("encrypt -k key public -o sealed".split(' '));
-    let mut command = Command::new("strace");
+    let mut command = folder.command("strace");
     command.args(["-f", "-o", "/dev/null", "-e", "inject=fsync:error=EIO"]);
     command.arg(evener.get_program()).args(evener.get_args());
-    command
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
     let before = folder.names();
     match command.stdin(Stdio::null()).output() {
         Ok(output) => {

@@ -67,9 +67,8 @@ fn a_reader_that_has_enough_ends_the_stream_quietly() {
 fn a_shell_pipeline_works() {
     let folder = Folder::new();
     let script = "\"$0\" filter blur -i testsrc:320x240:1000000 -o - | \"$0\" filter flip=h -i - -o - | head -c 1000";
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_evener")]);
-    shell.env("XDG_CACHE_HOME", folder.path("cache"));
     let done = Done::of(&mut shell);
     assert_eq!(done.succeeded().stdout.len(), 1000);
     assert!(done.stdout.starts_with(b"YUV4MPEG2 W320 H240 "));

@@ -33,9 +33,15 @@ impl Folder {
 
     /// `evener` in this folder, with a memory of its own and nothing of the caller's settings.
     pub fn evener<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evener"));
+        let mut command = self.command(env!("CARGO_BIN_EXE_evener"));
+        command.args(args);
         command
-            .args(args)
+    }
+
+    /// Any program in this folder, where an `evener` that it runs has the same.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("EVENER_CPU")

@@ -240,12 +240,9 @@ fn a_measurement_that_is_ended_leaves_no_file() {
 fn a_signal_that_was_ignored_from_the_start_stays_so() {
     let folder = Folder::new();
     let evener = folder.evener("filter blur -i testsrc:320x240:600 -o out.y4m".split(' '));
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
     shell.arg(evener.get_program()).args(evener.get_args());
-    shell
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
     let child = shell.stderr(Stdio::piped()).spawn().unwrap();
     wait_for_output(&folder, 200_000);
     send(&child, Signal::HUP);

@@ -37,12 +37,9 @@ impl Seat {
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let slave = File::options().read(true).write(true).open(name).unwrap();
         let evener = folder.evener([""; 0]);
-        let mut command = Command::new("setsid");
+        let mut command = folder.command("setsid");
         command.arg("-c").args(program);
-        command.current_dir(folder.path(""));
-        command
-            .env("XDG_CACHE_HOME", folder.path("cache"))
-            .env("TERM", "dumb");
+        command.env("TERM", "dumb");
         command.env("EVENER", evener.get_program());
         command.stdin(slave.try_clone().unwrap());
         command.stdout(slave.try_clone().unwrap());

@@ -158,11 +158,9 @@ fn in_session(folder: &Folder, terminal: bool, line: &str) -> Option<Command> {
         return None;
     }
     let evener = folder.evener(line.split(' '));
-    let mut command = Command::new("setsid");
+    let mut command = folder.command("setsid");
     command.arg(if terminal { "-wc" } else { "-w" });
     command.arg(evener.get_program()).args(evener.get_args());
-    command.current_dir(folder.path(""));
-    command.env("XDG_CACHE_HOME", folder.path("cache"));
     Some(command)
 }
 

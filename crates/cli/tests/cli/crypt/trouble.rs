@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -160,11 +160,8 @@ fn a_reader_that_has_enough_ends_it_quietly() {
 fn a_shell_pipeline_works() {
     let folder = keyed();
     let script = "\"$0\" encrypt -k key /dev/zero | \"$0\" decrypt -k key | head -c 5000000";
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_evener")]);
-    shell
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
     let done = Done::of(&mut shell);
     assert!(done.succeeded().stdout == [0; 5_000_000]);
 }

@@ -1,7 +1,5 @@
 //! Standard streams that are closed, or open the other way round.
 
-use std::process::Command;
-
 use super::needs;
 use crate::run::{Done, Folder, is_built};
 
@@ -12,13 +10,11 @@ const PRODUCT: &str = "product encrypt --key 000102030405060708090a0b0c0d0e0f";
 /// Runs a command line in a shell that changes its streams before.
 fn redirected(folder: &Folder, line: &str, streams: &str) -> Done {
     let evener = folder.evener(line.split_whitespace());
-    let mut shell = Command::new("sh");
+    let mut shell = folder.command("sh");
     shell
         .args(["-c", &format!("exec \"$@\" {streams}"), "sh"])
         .arg(evener.get_program())
-        .args(evener.get_args())
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
+        .args(evener.get_args());
     Done::of(&mut shell)
 }
 

@@ -1,7 +1,7 @@
 //! What a script sees of Ctrl-C.
 
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -16,14 +16,11 @@ fn a_script_does_not_go_on_after_ctrl_c() {
     }
     let folder = Folder::new();
     let evener = folder.evener("filter blur -i testsrc:320x240:10000000 -o out.y4m".split(' '));
-    let mut shell = Command::new("bash");
+    let mut shell = folder.command("bash");
     shell
         .args(["-c", "\"$@\"; echo went on", "bash"])
         .arg(evener.get_program())
         .args(evener.get_args())
-        .current_dir(folder.path(""))
-        .env("XDG_CACHE_HOME", folder.path("cache"))
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
