@@ -109,11 +109,10 @@ pub enum Error {
 impl Error {
     /// The error of a write that failed after `bytes` bytes. A closed pipe and a full disk have variants of their own.
     pub fn of_write(name: &str, bytes: u64, reason: io::Error) -> Error {
-        use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
         let name = name.to_owned();
         match reason.kind() {
-            BrokenPipe => Error::ClosedPipe { name, bytes },
-            StorageFull | QuotaExceeded | FileTooLarge => Error::NoSpace {
+            io::ErrorKind::BrokenPipe => Error::ClosedPipe { name, bytes },
+            _ if is_full(&reason) => Error::NoSpace {
                 name,
                 bytes,
                 reason,
@@ -150,6 +149,12 @@ fn to_create(reason: &io::Error) -> &'static str {
         }
         _ => "",
     }
+}
+
+/// Whether a write failed because the disk or the quota is full, or the file has the largest size of the file system.
+pub fn is_full(reason: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(reason.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// The system's reason without the error number that std appends.

@@ -19,7 +19,7 @@ mod system;
 mod watch;
 
 pub use destination::Destination;
-pub use error::{Error, error_text, one_line};
+pub use error::{Error, error_text, is_full, one_line};
 pub use input::InputFile;
 pub use lock::{is_at_path, try_lock, try_lock_shared};
 pub use output::{OutputFile, Target};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use evener_files::error_text;
+use evener_files::{error_text, is_full};
 
 /// An overlay cannot be used. Every message is one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -100,9 +100,7 @@ pub enum WriteError {
 impl WriteError {
     /// Whether the disk is full.
     pub fn is_full(&self) -> bool {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        let full = [FileTooLarge, QuotaExceeded, StorageFull];
-        matches!(self, WriteError::File(error) if full.contains(&error.kind()))
+        matches!(self, WriteError::File(error) if is_full(error))
     }
 }
 

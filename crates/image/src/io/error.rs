@@ -2,7 +2,7 @@
 
 use std::io;
 
-use evener_files::error_text;
+use evener_files::{error_text, is_full};
 
 use crate::format::Format;
 use crate::io::y4m::HeaderError;
@@ -223,11 +223,10 @@ fn of_damage(frames: u64, expected: Option<u64>, said: &str) -> String {
 impl Error {
     /// The error of a failed write. A closed pipe and a full disk have their own.
     pub(crate) fn of_write(name: &str, frames: u64, bytes: u64, reason: io::Error) -> Error {
-        use io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
         let name = name.to_owned();
         match reason.kind() {
-            BrokenPipe => Error::ClosedPipe { name, frames },
-            StorageFull | QuotaExceeded | FileTooLarge => Error::NoSpace {
+            io::ErrorKind::BrokenPipe => Error::ClosedPipe { name, frames },
+            _ if is_full(&reason) => Error::NoSpace {
                 name,
                 frames,
                 bytes,
