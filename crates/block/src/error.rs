@@ -126,6 +126,6 @@ impl fmt::Display for Fault {
 impl Error {
     /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
-        matches!(self, Error::File(evener_files::Error::ClosedPipe { .. }))
+        matches!(self, Error::File(error) if error.is_closed_pipe())
     }
 }

@@ -109,10 +109,11 @@ impl Error {
 
     /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
-        let closed = |e: &evener_files::Error| matches!(e, evener_files::Error::ClosedPipe { .. });
         match self {
-            Error::File(error) => closed(error),
-            Error::Stream(error) => error.cause::<evener_files::Error>().is_some_and(closed),
+            Error::File(error) => error.is_closed_pipe(),
+            Error::Stream(error) => error
+                .cause()
+                .is_some_and(evener_files::Error::is_closed_pipe),
             _ => false,
         }
     }
