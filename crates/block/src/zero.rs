@@ -1,4 +1,7 @@
-//! Whether bytes are all zero.
+//! Zeros, and whether bytes are all zero.
+
+/// What zeros are written from.
+pub(crate) static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Bytes that are compared at a time: enough for wide registers, and few enough that most blocks need only one step.
 const STEP: usize = 128;

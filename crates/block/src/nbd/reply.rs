@@ -6,9 +6,8 @@ use std::ops::Range;
 use super::proto::*;
 use super::stream::Stream;
 use crate::serve::Piece;
+use crate::zero::ZEROS;
 
-/// What zeros are sent from.
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 /// Up to this number of bytes are copied, so that several replies can be sent with one system call.
 const MAX_COPIED: u64 = 8 << 10;
 /// Bytes of replies that may be held back.

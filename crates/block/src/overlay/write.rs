@@ -7,9 +7,7 @@ use std::sync::atomic::Ordering;
 use super::Overlay;
 use super::error::WriteError;
 use super::header::GRANULE;
-
-/// What zeros are written from where no holes can be made.
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+use crate::zero::ZEROS;
 
 /// Reads bytes of the image alone.
 pub type ReadBase<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<(), WriteError>;

@@ -22,11 +22,10 @@ use super::ring::{Completion, Descriptors, QueueRing};
 use crate::serve::{
     COMMANDS, FaultLog, PieceBytes, ReadAheadTracker, ReadBatch, ReadFailure, Store,
 };
+use crate::zero::ZEROS;
 
 /// A batch with more blocks than this for each worker takes no more requests.
 const BLOCKS_PER_WORKER: usize = 4;
-/// What zeros are copied from.
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// A queue of the device.
 pub struct Queue<'a> {
