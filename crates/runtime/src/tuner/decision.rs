@@ -70,6 +70,17 @@ pub enum Reason {
         /// The incumbent's cost.
         incumbent: f64,
     },
+    /// The first plan of all was abandoned on its first unit.
+    FirstCutOff {
+        /// That plan.
+        plan: Plan,
+        /// When it was abandoned; where units overlap, one's share of that.
+        after: f64,
+        /// The plan that takes its place.
+        fallback: Plan,
+        /// The time of the same unit under it.
+        redo: f64,
+    },
     /// A plan was measured beside the incumbent, and becomes it or not.
     Compared {
         /// That plan.
@@ -174,6 +185,17 @@ impl fmt::Display for Reason {
                 Time(after),
                 after / incumbent,
                 Time(incumbent)
+            ),
+            Reason::FirstCutOff {
+                plan,
+                after,
+                fallback,
+                redo,
+            } => write!(
+                f,
+                "{plan} cut off after {}, far beyond its prediction; {fallback} did the unit in {}: switch",
+                Time(after),
+                Time(redo)
             ),
             Reason::Compared {
                 plan,

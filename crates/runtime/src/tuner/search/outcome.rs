@@ -216,10 +216,11 @@ impl Search {
         };
         let after = after / self.in_work(&epoch.plan);
         let old = std::mem::replace(&mut self.incumbent, index);
-        let reason = Reason::CutOff {
+        let reason = Reason::FirstCutOff {
             plan: self.arms[old].plan,
             after,
-            incumbent: redo,
+            fallback: epoch.fallback,
+            redo,
         };
         log.push(epoch.number, reason);
         self.ledger.total += after;
