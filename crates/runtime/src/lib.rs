@@ -7,6 +7,7 @@
 mod affinity;
 #[allow(unsafe_code)]
 pub mod buffer;
+pub mod device;
 #[allow(unsafe_code)]
 pub mod dispatch;
 pub mod error;
@@ -28,6 +29,7 @@ pub mod topology;
 pub mod trace;
 pub mod tuner;
 
+pub use device::{Device, OnDevice};
 pub use dispatch::{Batch, Caller, JobPanic, Outcome, Pool, WorkerId};
 pub use error::Error;
 pub use io::{IoThreads, SpinWait};

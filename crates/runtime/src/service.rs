@@ -1,5 +1,6 @@
 //! What a service gives the runtime so that its units can be divided, dispatched and tuned.
 
+use crate::device::OnDevice;
 use crate::structure::Structure;
 use std::ops::Range;
 
@@ -132,5 +133,10 @@ pub trait Service: Send + Sync {
     ) -> Result<(), String> {
         let _ = (inputs, outputs, scratch);
         Err(format!("the service has no structure {}", part.structure))
+    }
+
+    /// How units are computed by a device, if they can be. By default they cannot.
+    fn device(&self) -> Option<&dyn OnDevice<Self::Input, Self::Output>> {
+        None
     }
 }

@@ -1,0 +1,1 @@
+//! A device that is only simulated.
