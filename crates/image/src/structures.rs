@@ -41,10 +41,9 @@ pub static TILED: Structure = Structure {
     automatic: true,
 };
 
-/// Several frames at once, their samples interleaved in the lanes of a register. Its regions are those of `TILED`. Users,
-/// scripts and remembered plans know it as `abreast`.
+/// Several frames at once, their samples interleaved in the lanes of a register. Its regions are those of `TILED`.
 pub static BATCHED: Structure = Structure {
-    name: "abreast",
+    name: "batched",
     about: "several frames at once, interleaved in the lanes of registers: chains of warps such as rotate, crops and \
             pointwise filters; small frames, or binary ones",
     flow: Flow::Grouped,

@@ -54,7 +54,7 @@ fn plans_names_all_structures_and_dispatches() {
     assert!(line("  pipeline").ends_with("(only product)"), "{text}");
     assert!(line("  tiled").ends_with("(only filter)"), "{text}");
     assert!(!line("  farm").contains("only"), "{text}");
-    assert!(line("  abreast").contains("rotate"), "{text}");
+    assert!(line("  batched").contains("rotate"), "{text}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn every_plan_gives_the_same_bytes() {
 }
 
 #[test]
-fn frames_abreast_give_the_same_bytes() {
+fn batched_frames_give_the_same_bytes() {
     let folder = Folder::new();
     for depth in ["", "p10"] {
         let bytes = |plan: &str| {
@@ -52,9 +52,9 @@ fn frames_abreast_give_the_same_bytes() {
         };
         let expected = bytes("sequential");
         for dispatch in Dispatch::ALL {
-            assert!(bytes(&format!("abreast/{dispatch}")) == expected, "{depth}");
+            assert!(bytes(&format!("batched/{dispatch}")) == expected, "{depth}");
         }
-        assert!(bytes("abreast/fifo/1 --workers 3") == expected, "{depth}");
+        assert!(bytes("batched/fifo/1 --workers 3") == expected, "{depth}");
     }
 }
 

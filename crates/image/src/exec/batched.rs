@@ -1,4 +1,4 @@
-//! The structure `abreast`: a batch of frames at once, their samples interleaved in the lanes of registers.
+//! The structure `batched`: a batch of frames at once, their samples interleaved in the lanes of registers.
 //!
 //! A warp spends most of its time fetching samples, and their positions are the same in every frame. The first pass
 //! interleaves the frames, each warp is a pass over the whole plane, and the last one writes planes of single frames. Rows
