@@ -19,6 +19,9 @@ pub use lane::{Arg, Buffer, Command, HostMemory, Lane, Launch, Program};
 use std::fmt::Debug;
 use std::time::Duration;
 
+/// The most lanes that a stream uses, of all devices together.
+pub const MOST_LANES: usize = 16;
+
 /// A processor with memory of its own.
 pub trait Device: Send + Sync + Debug {
     /// What it is.

@@ -1,1 +1,0 @@
-//! A device that is only simulated.
