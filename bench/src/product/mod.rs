@@ -208,6 +208,7 @@ fn systems(workers: &[u32], stream: &Stream) -> Vec<ProductResult> {
             dispatch: Dispatch::Fifo,
             grain: 1,
             workers,
+            devices: 0,
         },
     };
     let several = workers.iter().flat_map(|&count| {

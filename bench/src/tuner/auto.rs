@@ -279,6 +279,7 @@ mod tests {
                 dispatch: Dispatch::Fifo,
                 grain,
                 workers: 2,
+                devices: 0,
             },
             whole_s: whole.into(),
             last_quarter_s: last.into(),

@@ -244,6 +244,7 @@ mod tests {
             dispatch: Dispatch::Fifo,
             grain: 8,
             workers: 2,
+            devices: 0,
         }
     }
 

@@ -319,6 +319,7 @@ mod tests {
             dispatch: Dispatch::Fifo,
             grain: 8,
             workers,
+            devices: 0,
         }
     }
 

@@ -293,6 +293,7 @@ mod tests {
             dispatch: Dispatch::Steal,
             grain,
             workers: 2,
+            devices: 0,
         };
         let text = counted([plan(8), plan(9), plan(9)]);
         assert_eq!(text, "tiled/steal/9 on 2 (2x), tiled/steal/8 on 2 (1x)");

@@ -196,6 +196,7 @@ fn plan(bench: &Bench<'_>, workers: u32) -> Option<(Plan, u32)> {
             dispatch: Dispatch::Mailbox,
             grain: items.div_ceil(workers).max(1),
             workers,
+            devices: 0,
         }
     };
     Some((plan, items))

@@ -112,6 +112,7 @@ mod tests {
             dispatch: Dispatch::Fifo,
             grain,
             workers: 2,
+            devices: 0,
         };
         let mut screened = Screened::default();
         let costs = vec![(plan(1), 3.0), (plan(2), 2.0), (plan(3), 3.1)];

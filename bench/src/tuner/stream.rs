@@ -305,6 +305,7 @@ mod tests {
             dispatch: Dispatch::Fifo,
             grain: 1,
             workers: 1,
+            devices: 0,
         };
         let run = Run {
             whole_s: 10.0,

@@ -74,6 +74,7 @@ mod tests {
                 dispatch: Dispatch::Fifo,
                 grain: 1,
                 workers: 1,
+                devices: 0,
             },
         };
         let epochs = [ran(0, 2), ran(2, 4), ran(6, 1), ran(7, 5)];

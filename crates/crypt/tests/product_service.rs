@@ -102,6 +102,7 @@ fn plan(structure: &'static Structure) -> impl Strategy<Value = (Plan, u32)> {
             dispatch,
             grain,
             workers,
+            devices: 0,
         };
         (plan, units)
     })

@@ -155,7 +155,7 @@ proptest! {
             }
             let plans = turns.iter().map(|&(ref structure, dispatch, grain, workers, units, cut_off)| {
                 let structure = *structure.get(&structures);
-                (Plan { structure, dispatch, grain, workers }, units, cut_off)
+                (Plan { structure, dispatch, grain, workers, devices: 0 }, units, cut_off)
             });
             let schedule = Turns { plans: plans.collect(), number: 0 };
             let source = Numbered { frames: Arc::clone(&frames), next: 0, end: units };

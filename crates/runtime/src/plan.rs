@@ -20,6 +20,8 @@ pub struct Plan {
     pub grain: u32,
     /// Workers that take part, at least 1.
     pub workers: u32,
+    /// Devices that take part as well. Only a farm can have any.
+    pub devices: u32,
 }
 
 impl fmt::Display for Plan {
@@ -32,7 +34,12 @@ impl fmt::Display for Plan {
             self.grain,
             self.workers,
             if self.workers == 1 { "" } else { "s" }
-        )
+        )?;
+        match self.devices {
+            0 => Ok(()),
+            1 => f.write_str(" + 1 device"),
+            devices => write!(f, " + {devices} devices"),
+        }
     }
 }
 

@@ -58,6 +58,8 @@ struct Named {
     dispatch: Dispatch,
     grain: u32,
     workers: u32,
+    #[serde(default)]
+    devices: u32,
 }
 
 impl Named {
@@ -67,6 +69,7 @@ impl Named {
             dispatch: plan.dispatch,
             grain: plan.grain,
             workers: plan.workers,
+            devices: plan.devices,
         }
     }
 
@@ -78,6 +81,7 @@ impl Named {
             dispatch: self.dispatch,
             grain: self.grain,
             workers: self.workers,
+            devices: self.devices,
         })
     }
 }

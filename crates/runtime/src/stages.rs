@@ -114,6 +114,7 @@ mod tests {
             dispatch: Dispatch::Fifo,
             grain,
             workers,
+            devices: 0,
         };
         pipelines(&plan, steps)
     }

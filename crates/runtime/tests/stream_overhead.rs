@@ -78,6 +78,7 @@ fn a_stream_in_line_costs_next_to_nothing() {
         dispatch: Dispatch::Fifo,
         grain: 1,
         workers: 1,
+        devices: 0,
     };
     let measured = || {
         let streamed = least(20_000, |units| {

@@ -21,6 +21,7 @@ const PLAN: Plan = Plan {
     dispatch: Dispatch::Steal,
     grain: 34,
     workers: 2,
+    devices: 0,
 };
 const COST: Duration = Duration::from_micros(870);
 

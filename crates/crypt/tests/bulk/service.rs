@@ -183,6 +183,7 @@ fn plan(structure: &'static Structure, dispatch: Dispatch, grain: u32, workers: 
         dispatch,
         grain,
         workers,
+        devices: 0,
     }
 }
 

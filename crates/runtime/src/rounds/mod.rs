@@ -129,6 +129,7 @@ fn plain(workers: u32) -> Plan {
         dispatch: Dispatch::Fifo,
         grain: 1,
         workers,
+        devices: 0,
     }
 }
 

@@ -247,6 +247,7 @@ mod tests {
                 dispatch: Dispatch::Fifo,
                 grain: 34,
                 workers: 2,
+                devices: 0,
             }),
             plans: Vec::new(),
             gain: Some(Gain {

@@ -349,6 +349,7 @@ mod tests {
         dispatch: Dispatch::Steal,
         grain: 34,
         workers: 2,
+        devices: 0,
     };
 
     #[test]

@@ -43,6 +43,7 @@ pub fn plan(structure: &'static Structure, dispatch: Dispatch, grain: u32, worke
         dispatch,
         grain,
         workers,
+        devices: 0,
     }
 }
 

@@ -314,6 +314,7 @@ impl World {
                             dispatch,
                             grain,
                             workers,
+                            devices: 0,
                         });
                     }
                 }

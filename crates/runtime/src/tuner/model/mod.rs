@@ -178,6 +178,7 @@ impl Model {
             dispatch,
             grain: grain.clamp(least, most),
             workers,
+            devices: 0,
         };
         // Units far smaller than the service thought of when it chose its default go into fewer jobs.
         loop {
