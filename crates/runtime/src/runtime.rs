@@ -2,19 +2,30 @@
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use tracing::warn;
 
 use crate::affinity::StreamAffinity;
+use crate::device::{Device, Program};
 use crate::dispatch::Pool;
 use crate::error::Error;
 use crate::io::SpinBudget;
 use crate::plan::{Choice, Dispatch, Placement};
 use crate::rates::Rates;
 use crate::service::Shape;
+use crate::stream::{Opening, open_devices};
+use crate::sync::lock;
 use crate::topology::Topology;
 use crate::trace::Trace;
 use crate::tuner::{Memory, TunerSetup};
+
+/// Units of a lane after which one is compared with a core's.
+const DEVICE_CHECKS: u64 = 1000;
+/// The thread that opens devices.
+const OPENER: &str = "evener-open";
 
 /// Workers on the machine as found. Streams, one after the other or several at once, run on it.
 ///
@@ -29,6 +40,10 @@ pub struct Runtime {
     spin_budget: SpinBudget,
     /// A stream has pinned each worker to a processor of its own.
     workers_pinned: AtomicBool,
+    devices: Devices,
+    device_checks: u64,
+    /// Threads that open devices. They end before the process does, since drivers are in use by them.
+    opening: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// What can be chosen about a runtime.
@@ -38,6 +53,28 @@ pub struct Builder {
     placement: Placement,
     memory: Remember,
     trace: Trace,
+    devices: Devices,
+    device_checks: Option<u64>,
+}
+
+/// Where devices come from.
+#[derive(Clone, Default)]
+enum Devices {
+    #[default]
+    None,
+    Found(Vec<Arc<dyn Device>>),
+    /// They are looked for when a stream has use for them.
+    Later(fn() -> Vec<Arc<dyn Device>>),
+}
+
+impl std::fmt::Debug for Devices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Devices::None => f.write_str("None"),
+            Devices::Found(devices) => devices.fmt(f),
+            Devices::Later(_) => f.write_str("Later"),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -86,6 +123,28 @@ impl Builder {
         self
     }
 
+    /// Devices that may compute units beside the workers. By default there is none.
+    pub fn devices(mut self, devices: Vec<Arc<dyn Device>>) -> Self {
+        self.devices = match devices.is_empty() {
+            true => Devices::None,
+            false => Devices::Found(devices),
+        };
+        self
+    }
+
+    /// As [`Builder::devices`], but they are looked for, on a thread of their own, when a stream that can use them has
+    /// gone on for a while. Looking for them takes longer than many streams.
+    pub fn devices_found_by(mut self, find: fn() -> Vec<Arc<dyn Device>>) -> Self {
+        self.devices = Devices::Later(find);
+        self
+    }
+
+    /// After how many units of a device's lane one is compared with a core's; 1000 by default. The first always is.
+    pub fn device_checks(mut self, every: u64) -> Self {
+        self.device_checks = Some(every);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -106,6 +165,9 @@ impl Builder {
             },
             trace: self.trace,
             workers_pinned: AtomicBool::new(false),
+            devices: self.devices,
+            device_checks: self.device_checks.unwrap_or(DEVICE_CHECKS).max(1),
+            opening: Mutex::default(),
         })
     }
 }
@@ -163,6 +225,7 @@ impl Runtime {
             remembered: None,
             choice,
             fixed_workers: None,
+            devices: 0,
             crowded: false,
         }
     }
@@ -175,6 +238,34 @@ impl Runtime {
     /// Where winning plans are remembered.
     pub fn memory(&self) -> Option<&Memory> {
         self.memory.as_ref()
+    }
+
+    /// Whether there may be devices.
+    pub(crate) fn has_devices(&self) -> bool {
+        !matches!(self.devices, Devices::None)
+    }
+
+    /// After how many units one is compared with a core's.
+    pub(crate) fn device_checks(&self) -> u64 {
+        self.device_checks
+    }
+
+    /// Opens the devices on a thread of their own.
+    pub(crate) fn open_devices(&self, program: &'static Program, opening: Arc<Opening>) {
+        let devices = self.devices.clone();
+        let body = move || {
+            let found = match devices {
+                Devices::None => Vec::new(),
+                Devices::Found(devices) => devices,
+                Devices::Later(find) => find(),
+            };
+            open_devices(&found, program, &opening);
+        };
+        let thread = thread::Builder::new().name(OPENER.into());
+        match thread.spawn(body) {
+            Ok(thread) => lock(&self.opening).push(thread),
+            Err(error) => warn!("devices are not used: {error}"),
+        }
     }
 
     /// How many threads may spin for what they wait for.
@@ -195,6 +286,15 @@ impl Runtime {
             self.placement,
             &self.workers_pinned,
         )
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        for thread in lock(&self.opening).drain(..) {
+            // A panic there was told when it happened.
+            let _ = thread.join();
+        }
     }
 }
 

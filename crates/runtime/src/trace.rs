@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use crate::device::MOST_LANES;
 use crate::dispatch::sync::Padded;
 use crate::sync::lock;
 
@@ -30,6 +31,8 @@ pub enum Track {
     Input,
     /// A worker, by its number; worker 0 is the thread that runs the stream.
     Worker(usize),
+    /// A lane of a device, by its number.
+    Lane(usize),
     /// The thread that writes units.
     Output,
     /// Decisions of the tuner.
@@ -41,7 +44,7 @@ struct Recorder {
     begin: Instant,
     workers: usize,
     limit: usize,
-    /// Input, output, tuner, then the workers.
+    /// Input, output, tuner, the workers, then lanes of devices.
     tracks: Vec<Padded<Mutex<Log>>>,
     counters: Mutex<Counters>,
 }
@@ -78,12 +81,14 @@ struct Counters {
 impl Track {
     const FIXED: [Track; 3] = [Track::Input, Track::Output, Track::Tuner];
 
-    fn index(self) -> usize {
+    fn index(self, workers: usize) -> usize {
         match self {
             Track::Input => 0,
             Track::Output => 1,
             Track::Tuner => 2,
-            Track::Worker(worker) => Track::FIXED.len().saturating_add(worker),
+            Track::Worker(worker) if worker < workers => Track::FIXED.len() + worker,
+            Track::Worker(_) => usize::MAX,
+            Track::Lane(lane) => (Track::FIXED.len() + workers).saturating_add(lane),
         }
     }
 
@@ -92,6 +97,7 @@ impl Track {
         Track::FIXED
             .into_iter()
             .chain((0..workers).map(Track::Worker))
+            .chain((0..MOST_LANES).map(Track::Lane))
     }
 }
 
@@ -217,7 +223,7 @@ impl Recorder {
     }
 
     fn push(&self, track: Track, event: impl FnOnce() -> Event) {
-        match self.tracks.get(track.index()) {
+        match self.tracks.get(track.index(self.workers)) {
             Some(track) => {
                 let mut log = lock(&track.0);
                 if log.events.len() < self.limit {

@@ -1,11 +1,13 @@
 //! Which worker may take another unit, where units overlap.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::devices::News;
 use super::engine::are_short;
 use super::schedule::Schedule;
+use super::share::{self, Element};
 use crate::dispatch::WorkerId;
 use crate::plan::Plan;
 use crate::sync::{into_inner, lock};
@@ -22,15 +24,20 @@ pub(super) struct UnitClaims<'e> {
     quit: AtomicBool,
     /// A unit was finished within the cutoff, so that another that takes longer was disturbed.
     in_time: AtomicBool,
-    /// When each worker began the unit it computes, in nanoseconds since `began`; 0 where it computes none.
-    begun: Vec<AtomicU64>,
+    /// Workers, and after them lanes of devices.
+    elements: Vec<Element>,
+    workers: usize,
     began: Instant,
+    /// Whether devices have come or gone, which ends the epoch.
+    news: News,
 }
 
 /// How many units are left to take.
 struct Left<'e> {
     schedule: &'e mut dyn Schedule,
     units: u32,
+    /// Units of the stream that were not taken yet, if known.
+    of_stream: Option<u64>,
     /// An epoch under another plan, or with other affinity, which the schedule has been asked for.
     next: Option<Epoch>,
     ended: bool,
@@ -47,12 +54,15 @@ pub(super) enum EpochState {
 }
 
 impl<'e> UnitClaims<'e> {
-    /// For jobs on any of `workers`. Where buffers may grow, the engine makes them between batches.
+    /// For jobs on any of `workers`, and as many `lanes`. Where buffers may grow, the engine makes them between batches.
+    /// `of_stream` units of the stream are left, if that is known.
     pub(super) fn new(
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
         may_grow: bool,
-        workers: usize,
+        (workers, lanes): (usize, usize),
+        of_stream: Option<u64>,
+        news: News,
     ) -> UnitClaims<'e> {
         UnitClaims {
             plan: epoch.plan,
@@ -62,25 +72,48 @@ impl<'e> UnitClaims<'e> {
             left: Mutex::new(Left {
                 schedule,
                 units: epoch.units.max(1),
+                of_stream,
                 next: None,
                 ended: false,
             }),
             quit: AtomicBool::new(false),
             in_time: AtomicBool::new(false),
-            begun: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            elements: (0..workers + lanes).map(|_| Element::default()).collect(),
+            workers,
             began: Instant::now(),
+            news,
         }
     }
 
-    /// Whether there is a unit for the caller. `state` is asked when all units of an epoch are taken.
-    pub(super) fn claim(&self, state: impl FnOnce() -> EpochState) -> bool {
+    /// Whether there is a unit for `worker`. `state` is asked when all units of an epoch are taken.
+    pub(super) fn claim(&self, worker: WorkerId, state: impl FnOnce() -> EpochState) -> bool {
         let mut left = lock(&self.left);
+        if let Some(of_stream) = left.of_stream
+            && !share::takes(&self.elements, worker.0, of_stream)
+        {
+            return false;
+        }
         if left.units == 0 && !self.goes_on(&mut left, state) {
             left.ended = true;
             return false;
         }
         left.units = left.units.saturating_sub(1);
+        left.of_stream = left.of_stream.map(|units| units.saturating_sub(1));
         true
+    }
+
+    /// A unit that was claimed is not there yet.
+    pub(super) fn return_one(&self) {
+        let mut left = lock(&self.left);
+        left.units += 1;
+        left.of_stream = left.of_stream.map(|units| units + 1);
+    }
+
+    /// How many units a lane should take at once, where `most` are wanted.
+    pub(super) fn share(&self, worker: WorkerId, most: usize) -> usize {
+        let of_stream = lock(&self.left).of_stream;
+        let share = of_stream.map(|units| share::batch(&self.elements, worker.0, units));
+        share.map_or(most, |share| most.min(share))
     }
 
     /// Whether the epoch goes on beyond its units, or another one under the same plan.
@@ -100,7 +133,7 @@ impl<'e> UnitClaims<'e> {
         let next = left.schedule.next();
         let grows = self.may_grow && are_short(&costs);
         let same = next.plan == self.plan && next.pin_workers == self.pin_workers;
-        let goes_on = same && next.cutoff.is_none() && !grows;
+        let goes_on = same && next.cutoff.is_none() && !grows && !self.news.is_there();
         if goes_on {
             left.units = next.units.max(1);
         } else {
@@ -143,29 +176,33 @@ impl<'e> UnitClaims<'e> {
         self.quit.load(Ordering::Relaxed)
     }
 
-    /// A worker begins a unit.
-    pub(super) fn begin(&self, worker: WorkerId, now: Instant) {
-        self.set_begun(worker, ((now - self.began).as_nanos() as u64).max(1));
-    }
-
-    /// A worker has ended its unit.
-    pub(super) fn end(&self, worker: WorkerId) {
-        self.set_begun(worker, 0);
-    }
-
-    fn set_begun(&self, worker: WorkerId, value: u64) {
-        if let Some(begun) = self.begun.get(worker.0) {
-            begun.store(value, Ordering::Relaxed);
+    /// A worker begins a unit, or a lane so many.
+    pub(super) fn begin(&self, worker: WorkerId, now: Instant, units: u32) {
+        if let Some(element) = self.elements.get(worker.0) {
+            element.begin(now - self.began, units);
         }
     }
 
-    /// How long each unit in work has taken at `now`.
+    /// It has ended them, and took so long where that says something of the next.
+    pub(super) fn end(&self, worker: WorkerId, took: Option<Duration>) {
+        if let Some(element) = self.elements.get(worker.0) {
+            element.end(took);
+        }
+    }
+
+    /// How long the unit in work of each worker has taken at `now`.
     pub(super) fn in_work(&self, now: Instant) -> impl Iterator<Item = Duration> {
         let since = now - self.began;
-        let begun = self.begun.iter().map(|begun| begun.load(Ordering::Relaxed));
-        begun
-            .filter(|&begun| begun > 0)
-            .map(move |begun| since.saturating_sub(Duration::from_nanos(begun)))
+        let workers = &self.elements[..self.workers];
+        workers
+            .iter()
+            .filter_map(move |element| element.in_work(since))
+    }
+
+    /// How much of the units in work is done at `now`, of workers and lanes, in units.
+    pub(super) fn progress(&self, now: Instant) -> f64 {
+        let since = now - self.began;
+        self.elements.iter().map(|e| e.progress(since)).sum()
     }
 
     /// When the first epoch began.

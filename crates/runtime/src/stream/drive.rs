@@ -21,6 +21,9 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
     let mut costs = Vec::new();
     let (mut last, mut next) = (None, None);
     loop {
+        if engine.devices.poll(engine.tally.began().elapsed()) {
+            schedule.devices(engine.devices.count());
+        }
         let epoch = next.take().unwrap_or_else(|| schedule.next());
         if let Err(stop) = begin(engine, &epoch, last, schedule) {
             return stop;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::balance::Balance;
 use super::cancel::CancelToken;
+use super::devices::Devices;
 use super::end::not_live;
 use super::error::StreamError;
 use super::exec::Executor;
@@ -40,6 +41,9 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) cancel: &'a CancelToken,
     pub(super) limits: Limits,
     pub(super) live: bool,
+    /// Units of the stream, if known.
+    pub(super) total: Option<u64>,
+    pub(super) devices: &'a mut Devices<'p, S>,
     /// Structures that the service has prepared.
     pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
@@ -69,7 +73,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.exec.prepare(structure)?;
         }
         let inside = match structure.flow {
-            Flow::Farm => plan.workers as usize,
+            Flow::Farm => plan.workers as usize + self.devices.units_inside(plan.devices),
             Flow::Pipeline => units_inside(plan, self.exec.step_costs(structure).len() as u32),
             Flow::Grouped => self.exec.shape(structure).map_or(1, |s| s.units) as usize,
             Flow::Divided => return Ok(new.then(|| begin.elapsed())),

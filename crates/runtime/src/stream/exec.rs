@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::error::{StreamError, panic_text};
 use crate::buffer::per_worker::{Held, HoldError, PerWorker};
+use crate::device::MOST_LANES;
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Plan;
 use crate::runtime::Runtime;
@@ -87,7 +88,8 @@ impl<'a, S: Service> Executor<'a, S> {
             service,
             shapes: service.shapes(private_cache),
             trace,
-            scratch: PerWorker::new(pool.workers(), |_| None),
+            // Lanes of devices have memory too, to compute units again.
+            scratch: PerWorker::new(pool.workers() + MOST_LANES, |_| None),
             failed: AtomicBool::new(false),
             message: Mutex::new(None),
         }
@@ -149,6 +151,10 @@ impl<'a, S: Service> Executor<'a, S> {
 
     pub(super) fn shape(&self, structure: &Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
+    }
+
+    pub(super) fn service(&self) -> &'a S {
+        self.service
     }
 
     pub(super) fn pool(&self) -> &'a Pool {

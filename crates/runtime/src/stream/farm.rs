@@ -1,17 +1,20 @@
 //! Whole units on different workers, with the results put back in order.
 //!
-//! Every worker takes the next unit when it is done with its last.
+//! Every worker takes the next unit when it is done with its last. So does each lane of a device (`lane.rs`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use tracing::warn;
 
 use super::end::{EpochEnd, Stop};
 use super::engine::Engine;
 use super::overlap::{Job, Overlap};
 use super::ports::{Sink, Source};
-use super::reorder::ReorderBuffer;
+use super::reorder::{EpochTimes, ReorderBuffer};
 use super::schedule::Schedule;
 use crate::dispatch::WorkerId;
 use crate::service::Service;
@@ -35,30 +38,52 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         return Stop::from((engine.intake.taken(), message)).into();
     }
     let workers = epoch.plan.workers;
-    let farm = Farm::new(Overlap::new(engine, epoch, schedule));
+    let news = engine.devices.news(engine.tally.began());
+    // The units borrow the engine, so lanes are taken out of it.
+    let mut lanes = engine.devices.take_lanes(epoch.plan.devices);
+    let overlap = Overlap::new(engine, epoch, schedule, lanes.len(), news);
+    let whole = Farm::new(overlap, lanes.len() as u32);
+    let farm = &whole;
     // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
     let panicked = |payload| {
         farm.units.fail(Stop::Stopped);
         resume_unwind(payload)
     };
     let pool = farm.units.exec.pool();
-    let panic = pool
-        .run(&farm.units.batch(workers), &|worker, items| {
+    let panic = thread::scope(|scope| {
+        for (lane, number) in lanes.iter_mut().zip(pool.workers()..) {
+            let run = move || farm.run_lane(WorkerId(number), lane);
+            let run = move || catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked);
+            let thread = thread::Builder::new().name(LANE.into());
+            // Without the thread the others compute its units.
+            if let Err(error) = thread.spawn_scoped(scope, run) {
+                warn!("no thread for a lane of a device: {error}");
+            }
+        }
+        let jobs = pool.run(&farm.units.batch(workers), &|worker, items| {
             for _ in items {
                 let run = AssertUnwindSafe(|| while farm.run_unit(worker) {});
                 catch_unwind(run).unwrap_or_else(panicked);
             }
-        })
-        .err();
+        });
+        jobs.err()
+    });
     let last = farm.epoch_costs(&mut lock(&farm.units.reorder), AtEnd::Wait);
-    farm.units.end(panic, last, costs)
+    let end = whole.units.end(panic, last, costs);
+    engine.devices.put_back(lanes);
+    end
 }
+
+/// The name of threads that wait for devices.
+const LANE: &str = "evener-dev";
 
 /// Pieces of a unit that may be given up.
 const PIECES: u32 = 32;
 
-struct Farm<'e, 'a, 'p, S: Service, Src, K> {
-    units: Overlap<'e, 'a, 'p, S, Src, K>,
+pub(super) struct Farm<'e, 'a, 'p, S: Service, Src, K> {
+    pub(super) units: Overlap<'e, 'a, 'p, S, Src, K>,
+    /// Lanes that take part.
+    lanes: u32,
     /// Nanoseconds that workers did not compute in this epoch, in sum.
     beside: AtomicU64,
     /// How long workers had slept for want of input or output when the epoch began.
@@ -68,9 +93,10 @@ struct Farm<'e, 'a, 'p, S: Service, Src, K> {
 }
 
 impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
-    fn new(units: Overlap<'e, 'a, 'p, S, Src, K>) -> Self {
+    fn new(units: Overlap<'e, 'a, 'p, S, Src, K>, lanes: u32) -> Self {
         let mut farm = Farm {
             units,
+            lanes,
             beside: AtomicU64::new(0),
             slept_before: Mutex::default(),
             redo: Mutex::default(),
@@ -88,7 +114,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     fn run_unit(&self, worker: WorkerId) -> bool {
         let units = &self.units;
         let asked = Instant::now();
-        if !units.claim(|reorder| self.epoch_costs(reorder, AtEnd::Continue)) {
+        if !units.claim(worker, |reorder| self.continued_costs(reorder)) {
             return false;
         }
         let Some(Job {
@@ -100,21 +126,21 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             return false;
         };
         let begin = Instant::now();
-        units.claims.begin(worker, begin);
+        units.claims.begin(worker, begin, 1);
         let result = self.compute(worker, unit.number, begin, (&unit.value, &output));
         let end = Instant::now();
         units.inputs.recycle(unit.value);
         let given_up = match result {
             Ok(given_up) => given_up,
             Err(message) => {
-                units.claims.end(worker);
+                units.claims.end(worker, None);
                 units.fail((unit.number, message).into());
                 return false;
             }
         };
         {
             let mut reorder = lock(&units.reorder);
-            units.claims.end(worker);
+            units.claims.end(worker, Some(end - begin));
             match given_up {
                 Some(after) => units.cut(&mut reorder, after, (end - begin) - after),
                 None if units.claims.is_too_long(end - begin) => {
@@ -122,7 +148,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
                 }
                 None => units.claims.finished(end - begin),
             }
-            units.finish(&mut reorder, (unit.number, output), (end - begin, end));
+            let result = (unit.number, output.into());
+            units.finish(&mut reorder, result, (end - begin, end));
         }
         let time = (begin - asked).saturating_sub(stalled) + end.elapsed();
         self.beside
@@ -167,6 +194,14 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         }
     }
 
+    /// What the units of an epoch cost that ends now, while those of the next are taken.
+    pub(super) fn continued_costs(
+        &self,
+        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
+    ) -> Vec<Duration> {
+        self.epoch_costs(reorder, AtEnd::Continue)
+    }
+
     /// What the units of an epoch cost that ends now.
     ///
     /// For the tuner a unit's cost is its time on its worker, divided by the workers, times a factor: the time that
@@ -183,12 +218,20 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     ) -> Vec<Duration> {
         let units = &self.units;
         let workers = units.plan.workers;
-        let ahead = units.claims.in_work(Instant::now()).sum();
+        let now = Instant::now();
+        let progress = units.claims.progress(now);
+        let ahead = units.claims.in_work(now).sum();
         let beside = Duration::from_nanos(self.beside.swap(0, Ordering::Relaxed));
         let slept = self.slept();
         let slept_before = std::mem::replace(&mut *lock(&self.slept_before), slept);
         let waited = slept.saturating_sub(slept_before);
-        let times = reorder.next_epoch(ahead);
+        let times = reorder.next_epoch(ahead, progress);
+        if self.lanes > 0 {
+            let elements = workers + self.lanes;
+            let costs = together(&times, (now, progress), waited / elements);
+            reorder.count(&units.plan, &costs);
+            return costs;
+        }
         let present = (times.began.elapsed() * workers + times.ahead).saturating_sub(ahead);
         let without = |away| {
             let present = present.saturating_sub(away);
@@ -197,6 +240,21 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         reorder.count(&units.plan, &without(beside));
         without(waited)
     }
+}
+
+/// What the units of an epoch cost that workers and devices computed together until `now`, when `progress` units of
+/// those in work were done: the time that went by for a unit, the same for each. Of what was in work when no units were
+/// left to take, what was done then counts.
+fn together(
+    times: &EpochTimes,
+    (now, progress): (Instant, f64),
+    waited: Duration,
+) -> Vec<Duration> {
+    let took = times.took.len();
+    let (end, done) = times.ended.unwrap_or((now, took as f64 + progress));
+    let elapsed = (end - times.began).saturating_sub(waited);
+    let units = (done - times.progress).max(0.1);
+    vec![elapsed.div_f64(units); took]
 }
 
 /// What workers do at the end of an epoch, when they find no more units in it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
+use super::devices::Devices;
 use super::drive::drive;
 use super::end::Stop;
 use super::engine::{Engine, Limits, SHORT_UNIT_BUFFERS};
@@ -38,6 +39,8 @@ pub(super) struct Context<'a, S: Service> {
     pub(super) exec: &'a Executor<'a, S>,
     pub(super) options: &'a Options<'a>,
     pub(super) affinity: &'a StreamAffinity<'a>,
+    /// Units of the stream, if known.
+    pub(super) total: Option<u64>,
 }
 
 /// What became of a stream when no more units flow.
@@ -65,12 +68,13 @@ impl<S: Service> Drop for StopSides<'_, S> {
 }
 
 /// Lets units flow until something ends the stream.
-pub(super) fn flow<Src, S, K>(
+pub(super) fn flow<'p, Src, S, K>(
     context: &Context<'_, S>,
     source: Src,
     sink: K,
     schedule: &mut dyn Schedule,
-    tally: &mut Tally<'_>,
+    tally: &mut Tally<'p>,
+    devices: &mut Devices<'p, S>,
 ) -> Result<Flowed, StreamError>
 where
     Src: Source<S> + 'static,
@@ -82,7 +86,11 @@ where
     let partial = Keep::partial(options.keep_partial);
     let trace = context.runtime.trace();
     let (read_inline, write_inline) = (source.inline() && !options.live, sink.inline());
-    let limits = limits(options, context.runtime.workers());
+    let limits = limits(
+        options,
+        context.runtime.workers(),
+        devices.most_units_inside(),
+    );
     let inputs: Arc<InputQueue<S>> = Arc::new(BufferQueue::new(limits.inputs));
     let outputs: OutputQueue<S> = BufferQueue::new(limits.outputs);
     let writer = Writer::new(sink, trace.clone());
@@ -120,6 +128,8 @@ where
             cancel: &options.cancel,
             limits,
             live: options.live,
+            total: context.total,
+            devices,
             prepared: Vec::new(),
             balance: None,
         };
@@ -154,8 +164,8 @@ where
 }
 
 /// How many buffers there may be. A farm has a unit in work for each worker, a pipeline more between its stages.
-fn limits(options: &Options<'_>, workers: usize) -> Limits {
-    let overlapping = (1 + ROOM) * workers + 2;
+fn limits(options: &Options<'_>, workers: usize, on_devices: usize) -> Limits {
+    let overlapping = (1 + ROOM) * workers + 2 + on_devices;
     let limit = |usual: usize| {
         let most = usual.max(overlapping).max(SHORT_UNIT_BUFFERS);
         options.in_flight.unwrap_or(most)

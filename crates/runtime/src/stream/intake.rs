@@ -156,6 +156,13 @@ impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
         self.lock().take(before_waiting, waiting)
     }
 
+    /// What comes next, if that is known.
+    pub(super) fn take_now(&self) -> Option<Next<Box<S::Input>>> {
+        let mut intake = self.intake.try_lock().ok()?;
+        let ready = intake.is_ready_by(Instant::now(), || ());
+        ready.then(|| intake.take(|| (), |_| ()))
+    }
+
     /// How long workers have waited for units, in sum, without what they waited while others read in line.
     pub(super) fn waited(&self) -> Duration {
         let blocked = Duration::from_nanos(self.blocked.load(Ordering::Relaxed));

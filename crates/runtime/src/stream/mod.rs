@@ -19,6 +19,8 @@
 //! | `drive.rs`, `engine.rs` | the compute side: the loop over epochs, and what it works with |
 //! | `divided.rs` | epochs of units that are divided over workers, one by one or in groups |
 //! | `farm.rs`, `pipeline/` | epochs of units that overlap: whole units on workers, or steps on workers |
+//! | `devices.rs`, `lane.rs` | devices that compute units of a farm beside its workers |
+//! | `share.rs` | who takes the last units |
 //! | `overlap.rs`, `claims.rs`, `reorder.rs` | what these two share: taking units, and putting results back in order |
 //! | `pipeline/chain.rs`, `balance.rs` | which worker works at which stage, and where stages end |
 //! | `exec.rs` | one unit under one plan |
@@ -31,6 +33,7 @@ mod balance;
 mod build;
 mod cancel;
 mod claims;
+mod devices;
 mod divided;
 mod drive;
 mod end;
@@ -40,6 +43,7 @@ mod exec;
 mod farm;
 mod flow;
 mod intake;
+mod lane;
 mod options;
 mod outlet;
 mod overlap;
@@ -51,16 +55,18 @@ mod report;
 mod run;
 mod samples;
 mod schedule;
+mod share;
 mod tally;
 
 pub use build::{FromSource, Stream};
 pub use cancel::{CancelToken, OnCancel, Waker};
+pub(crate) use devices::{Opening, open as open_devices};
 pub(crate) use error::panic_text;
 pub use error::{BoxError, Panicked, StreamError};
 pub use exec::Executor;
 pub use options::RunOptions;
 pub use ports::{Discard, Sink, Source, Through};
-pub use report::{Gain, How, MemoryUse, Names, PlanTimes, Report, Search};
+pub use report::{DeviceUse, Gain, How, MemoryUse, Names, PlanTimes, Report, Search};
 pub use samples::Times;
 pub use schedule::Schedule;
 pub use tally::{ByteCount, OnProgress, Progress};

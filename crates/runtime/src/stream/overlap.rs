@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::cancel::CancelToken;
 use super::claims::{EpochState, UnitClaims};
+use super::devices::News;
 use super::end::{Cut, EpochEnd, Stop};
 use super::engine::Engine;
 use super::exec::Executor;
@@ -12,9 +13,9 @@ use super::intake::{InputQueue, Next, SharedIntake};
 use super::outlet::OutputQueue;
 use super::ports::{Sink, Source};
 use super::queue::{Empty, Numbered};
-use super::reorder::ReorderBuffer;
+use super::reorder::{Held, ReorderBuffer};
 use super::schedule::Schedule;
-use crate::dispatch::{Batch, Caller, JobPanic};
+use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
 use crate::plan::Plan;
 use crate::service::Service;
 use crate::sync::{into_inner, lock};
@@ -50,14 +51,24 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         engine: &'e mut Engine<'a, 'p, S, Src, K>,
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
+        lanes: usize,
+        news: News,
     ) -> Self {
         let workers = engine.exec.pool().workers();
         let next = engine.intake.taken();
+        let of_stream = engine.total.and_then(|total| total.checked_sub(next));
         Overlap {
             plan: epoch.plan,
             fallback: epoch.fallback,
             exec: engine.exec,
-            claims: UnitClaims::new(epoch, schedule, engine.may_grow(), workers),
+            claims: UnitClaims::new(
+                epoch,
+                schedule,
+                engine.may_grow(),
+                (workers, lanes),
+                of_stream.filter(|&units| units > 0),
+                news,
+            ),
             inputs: Arc::clone(engine.intake.queue()),
             outputs: engine.outlet.queue(),
             reorder: Mutex::new(ReorderBuffer::new(
@@ -82,9 +93,10 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         }
     }
 
-    /// Whether there is a unit for the caller. `costs` says what the units of an epoch cost that ends now.
+    /// Whether there is a unit for `worker`. `costs` says what the units of an epoch cost that ends now.
     pub(super) fn claim(
         &self,
+        worker: WorkerId,
         costs: impl FnOnce(&mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration>,
     ) -> bool {
         if self.cancel.is_cancelled() {
@@ -97,7 +109,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             self.cut(&mut lock(&self.reorder), longest, Duration::ZERO);
             return false;
         }
-        self.claims.claim(|| {
+        let claimed = self.claims.claim(worker, || {
             let mut reorder = lock(&self.reorder);
             if reorder.stop.is_some() || reorder.cut.is_some() {
                 EpochState::Broken
@@ -106,7 +118,12 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             } else {
                 EpochState::NoneDone
             }
-        })
+        });
+        if !claimed {
+            let progress = self.claims.progress(Instant::now());
+            lock(&self.reorder).ends(progress);
+        }
+        claimed
     }
 
     /// The next unit and an output for it. `None`, and stopped, where there is none.
@@ -143,17 +160,43 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         None
     }
 
+    /// The next unit and an output for it, if they are there.
+    pub(super) fn take_now(&self) -> Option<Job<S>> {
+        let output = self.outputs.try_take_empty()?;
+        match self.intake.take_now() {
+            Some(Next::Unit(unit)) => Some(Job {
+                unit,
+                output,
+                stalled: Duration::ZERO,
+            }),
+            next => {
+                self.outputs.recycle(output);
+                match next {
+                    Some(Next::Failed((unit, cause))) => self.stop(Stop::Source { unit, cause }),
+                    Some(Next::Stopped) => self.stop(Stop::Stopped),
+                    Some(Next::End) => self.stop(Stop::End),
+                    Some(Next::Unit(_)) | None => {}
+                }
+                None
+            }
+        }
+    }
+
     /// Takes a result, with the time of its unit on workers. If one cannot be written, no worker waits for more.
     pub(super) fn finish(
         &self,
         reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
-        result: (u64, Box<S::Output>),
+        result: (u64, Held<S>),
         times: (Duration, Instant),
     ) {
         if !reorder.finish(&self.plan, result, times, || self.inputs.dropped()) {
             self.claims.quit();
             self.inputs.stop_consumer();
         }
+        reorder
+            .spent
+            .drain(..)
+            .for_each(|input| self.inputs.recycle(input));
     }
 
     /// Ends the epoch for a unit that took too long, and then so much under the fallback; of several the longest

@@ -179,6 +179,17 @@ impl<T, E> BufferQueue<T, E> {
         }
     }
 
+    /// An empty buffer if there is one.
+    pub(super) fn try_take_empty(&self) -> Option<T> {
+        let mut state = self.lock();
+        let value = state
+            .empty
+            .pop_front()
+            .filter(|_| !state.producers_stopped)?;
+        state.busy = true;
+        Some(value)
+    }
+
     /// Puts a filled buffer and takes an empty one. If there is none, the oldest unit that was not yet taken is dropped
     /// and counted. Does not wait while there are buffers for two more than the consumer holds. `None` once producers
     /// are stopped.

@@ -10,12 +10,30 @@ use super::tally::Tally;
 use crate::plan::Plan;
 use crate::service::Service;
 
+/// A result.
+pub(super) struct Held<S: Service> {
+    pub(super) output: Box<S::Output>,
+    /// What it was computed from, where it may have to be computed again.
+    pub(super) input: Option<Box<S::Input>>,
+}
+
+impl<S: Service> From<Box<S::Output>> for Held<S> {
+    fn from(output: Box<S::Output>) -> Held<S> {
+        Held {
+            output,
+            input: None,
+        }
+    }
+}
+
 /// Takes results in any order and puts them in order, one worker at a time.
 pub(super) struct ReorderBuffer<'e, 'a, 'p, S: Service, K> {
     outlet: &'e mut Outlet<'a, S, K>,
     tally: &'e mut Tally<'p>,
     /// Results that wait for an earlier one; the first is that of unit `next`.
-    held: VecDeque<Option<Box<S::Output>>>,
+    held: VecDeque<Option<Held<S>>>,
+    /// Inputs of results that were handed on.
+    pub(super) spent: Vec<Box<S::Input>>,
     pub(super) next: u64,
     /// Units done that the tally has not counted yet.
     done: u64,
@@ -33,14 +51,20 @@ pub(super) struct EpochTimes {
     pub(super) took: Vec<Duration>,
     /// How long units had been in work, in sum, when the epoch began.
     pub(super) ahead: Duration,
+    /// How much of the units in work was done then, in units.
+    pub(super) progress: f64,
+    /// When no units were left to take, and how many were done then, in parts as well.
+    pub(super) ended: Option<(Instant, f64)>,
 }
 
 impl EpochTimes {
-    fn new(ahead: Duration) -> EpochTimes {
+    fn new(ahead: Duration, progress: f64) -> EpochTimes {
         EpochTimes {
             began: Instant::now(),
             took: Vec::new(),
             ahead,
+            progress,
+            ended: None,
         }
     }
 }
@@ -66,9 +90,17 @@ impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
         !self.epoch.took.is_empty()
     }
 
-    /// Ends the epoch, and begins the next. `ahead` is how long units have been in work, in sum.
-    pub(super) fn next_epoch(&mut self, ahead: Duration) -> EpochTimes {
-        std::mem::replace(&mut self.epoch, EpochTimes::new(ahead))
+    /// Ends the epoch, and begins the next. `ahead` is how long units have been in work, in sum, and `progress` how much
+    /// of them is done.
+    pub(super) fn next_epoch(&mut self, ahead: Duration, progress: f64) -> EpochTimes {
+        std::mem::replace(&mut self.epoch, EpochTimes::new(ahead, progress))
+    }
+
+    /// No units are left to take. `progress` is how much of those in work is done.
+    pub(super) fn ends(&mut self, progress: f64) {
+        let done = self.epoch.took.len() as f64;
+        let ended = &mut self.epoch.ended;
+        ended.get_or_insert_with(|| (Instant::now(), done + progress));
     }
 
     /// Has the tally count the units done, at their mean cost.
@@ -95,11 +127,12 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
     ) -> ReorderBuffer<'e, 'a, 'p, S, K> {
         ReorderBuffer {
             held: VecDeque::with_capacity(outlet.queue().buffers()),
+            spent: Vec::new(),
             next,
             done: 0,
             stop: None,
             cut: None,
-            epoch: EpochTimes::new(Duration::ZERO),
+            epoch: EpochTimes::new(Duration::ZERO, 0.0),
             outlet,
             tally,
         }
@@ -109,12 +142,12 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
     pub(super) fn finish(
         &mut self,
         plan: &Plan,
-        (number, output): (u64, Box<S::Output>),
+        (number, held): (u64, Held<S>),
         (took, end): (Duration, Instant),
         dropped: impl FnOnce() -> u64,
     ) -> bool {
         self.epoch.took.push(took);
-        let written = self.put(number, output);
+        let written = self.put(number, held);
         if !written {
             self.stop.get_or_insert(Stop::Stopped);
         }
@@ -123,18 +156,26 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
         written
     }
 
+    /// Results that wait for earlier ones, with their numbers.
+    pub(super) fn held(&mut self) -> impl Iterator<Item = (u64, &mut Held<S>)> {
+        let numbers = self.next..;
+        let held = numbers.zip(&mut self.held);
+        held.filter_map(|(number, held)| Some((number, held.as_mut()?)))
+    }
+
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
-    fn put(&mut self, number: u64, output: Box<S::Output>) -> bool {
+    fn put(&mut self, number: u64, held: Held<S>) -> bool {
         let index = (number - self.next) as usize;
         while self.held.len() <= index {
             self.held.push_back(None);
         }
-        self.held[index] = Some(output);
+        self.held[index] = Some(held);
         self.done += 1;
         while let Some(Some(_)) = self.held.front() {
-            let Some(Some(output)) = self.held.pop_front() else {
+            let Some(Some(Held { output, input })) = self.held.pop_front() else {
                 break;
             };
+            self.spent.extend(input);
             let number = self.next;
             self.next += 1;
             if !self.outlet.put(number, output, true) {

@@ -47,6 +47,8 @@ pub struct Report {
     pub decisions: Vec<String>,
     /// Workers of the runtime.
     pub workers: usize,
+    /// Devices that were opened, and what they did.
+    pub devices: Vec<DeviceUse>,
     /// Where workers and I/O threads ran.
     pub placement: Placement,
     /// What was done instead where the machine could not place them as asked.
@@ -64,6 +66,19 @@ pub struct Names {
     pub items: String,
     /// Units per second: `fps`.
     pub rate: String,
+}
+
+/// What a device did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceUse {
+    /// Its name.
+    pub name: String,
+    /// Units that it computed.
+    pub units: u64,
+    /// Seconds that its lanes were busy, in sum.
+    pub busy_s: f64,
+    /// Why it was given up, if it was.
+    pub lost: Option<String>,
 }
 
 /// A plan that ran.
@@ -132,8 +147,12 @@ impl Names {
             Flow::Pipeline => "steps",
             Flow::Divided | Flow::Grouped => self.items.as_str(),
         };
+        let devices = match plan.devices {
+            0 => String::new(),
+            devices => format!(" + {}", counted(devices.into(), "devices")),
+        };
         format!(
-            "{} \u{b7} {} \u{b7} {} \u{b7} {}",
+            "{} \u{b7} {} \u{b7} {} \u{b7} {}{devices}",
             plan.structure,
             plan.dispatch,
             counted(plan.grain.into(), grain),
@@ -257,6 +276,7 @@ mod tests {
             search: None,
             decisions: Vec::new(),
             workers: 2,
+            devices: Vec::new(),
             placement: Placement::None,
             placement_note: None,
             memory: MemoryUse::default(),

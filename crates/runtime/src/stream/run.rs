@@ -1,5 +1,6 @@
 //! Runs a stream from its beginning to its report.
 
+use super::devices::Devices;
 use super::end::{Stop, not_live};
 use super::error::{BoxError, StreamError};
 use super::exec::Executor;
@@ -33,12 +34,17 @@ where
     let trace = runtime.trace();
     let private_cache = runtime.topology().private_cache();
     let mut exec = Executor::new(runtime.pool(), &service, private_cache, trace.clone());
+    let mut devices = Devices::new(runtime, &service);
     let mut remember = None;
     let mut schedule: Box<dyn Schedule + 'a> = match options.schedule.take() {
         Some(schedule) => schedule,
         None => {
+            if options.choice != Choice::Auto && !options.live {
+                devices.open_now();
+            }
             let (tuner, memory) = tuner(
                 runtime,
+                devices.count(),
                 service.key(),
                 exec.shapes(),
                 source.units(),
@@ -58,12 +64,14 @@ where
         Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
         return Err(error);
     }
+    let total = source.units();
     let context = Context {
         runtime,
         service: &service,
         exec: &exec,
         options: &options,
         affinity: &affinity,
+        total,
     };
     let Flowed {
         stop,
@@ -71,7 +79,14 @@ where
         inputs,
         outputs,
         dropped,
-    } = flow(&context, source, sink, &mut *schedule, &mut tally)?;
+    } = flow(
+        &context,
+        source,
+        sink,
+        &mut *schedule,
+        &mut tally,
+        &mut devices,
+    )?;
 
     let wall_s = tally.began().elapsed().as_secs_f64();
     let cancelled = cancelled(stop, written.failure, written.units)?;
@@ -107,6 +122,7 @@ where
         search: summary.map(Into::into),
         decisions: schedule.decisions(),
         workers: runtime.workers(),
+        devices: devices.uses(),
         placement: runtime.placement(),
         placement_note: affinity.note().map(str::to_owned),
         memory: MemoryUse {
@@ -146,6 +162,7 @@ type Remember<'a> = (&'a Memory, String);
 /// The tuner of a stream, and where to remember what it finds.
 fn tuner<'a>(
     runtime: &'a Runtime,
+    devices: u32,
     service: String,
     shapes: &[Shape],
     units: Option<u64>,
@@ -182,6 +199,7 @@ fn tuner<'a>(
             .as_ref()
             .and_then(|(memory, key)| memory.get(key, shapes)),
         fixed_workers: options.workers,
+        devices,
         ..runtime.tuner_setup(shapes.to_vec(), options.choice.clone())
     })?;
     Ok((tuner, memory))

@@ -27,6 +27,11 @@ pub trait Schedule: Send {
     /// Takes the time that went by before the epoch's first unit while memory was made for its plan.
     fn prepared(&mut self, time: Duration);
 
+    /// Takes how many devices can compute units from now on.
+    fn devices(&mut self, devices: u32) {
+        let _ = devices;
+    }
+
     /// What was found, for the report.
     fn summary(&self) -> Option<Summary> {
         None
@@ -57,6 +62,10 @@ impl Schedule for Tuner {
 
     fn prepared(&mut self, time: Duration) {
         Tuner::prepared(self, time);
+    }
+
+    fn devices(&mut self, devices: u32) {
+        Tuner::devices(self, devices);
     }
 
     fn summary(&self) -> Option<Summary> {

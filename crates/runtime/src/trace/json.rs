@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::{Event, Log, Recorder, Trace, Track};
+use crate::device::MOST_LANES;
 use crate::sync::lock;
 
 /// All events are of one process; its number only has to be the same in all of them.
@@ -102,6 +103,7 @@ fn label(track: Track) -> String {
     match track {
         Track::Input => "evener-in".into(),
         Track::Worker(worker) => format!("evener-w{worker}"),
+        Track::Lane(lane) => format!("evener-dev{lane}"),
         Track::Output => "evener-out".into(),
         Track::Tuner => "tuner".into(),
     }
@@ -113,7 +115,8 @@ fn order(track: Track, workers: usize) -> usize {
         Track::Tuner => 0,
         Track::Input => 1,
         Track::Worker(worker) => 2 + worker,
-        Track::Output => 2 + workers,
+        Track::Lane(lane) => 2 + workers + lane,
+        Track::Output => 2 + workers + MOST_LANES,
     }
 }
 

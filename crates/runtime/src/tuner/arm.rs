@@ -117,6 +117,12 @@ impl Arm {
         }
     }
 
+    /// It cannot be run any more.
+    pub(super) fn retire(&mut self) {
+        self.belief = Belief::new(10.0, LEAST_SIGMA);
+        (self.fluke, self.rejected, self.announced) = (None, true, true);
+    }
+
     /// The search is opened again: what was measured is what is believed to begin with.
     pub(super) fn reopen(&mut self, shift: f64, sigma: f64) {
         self.belief = Belief::new(self.belief.mu + shift, self.belief.sigma.hypot(sigma));

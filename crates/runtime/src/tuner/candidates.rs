@@ -14,6 +14,8 @@ pub(super) const STRUCTURE_SIGMA: f64 = 0.65;
 const DISPATCH_SIGMA: f64 = 0.03;
 const GRAIN_SIGMA: f64 = 0.05;
 const WORKERS_SIGMA: f64 = 0.15;
+/// How little is known of a device beforehand.
+const DEVICE_SIGMA: f64 = 1.0;
 const OVERHEAD_SIGMA: f64 = 0.4;
 const CROWDED_SIGMA: f64 = 0.5;
 
@@ -26,6 +28,23 @@ pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model) {
         add(
             arms,
             Arm::new(plan, false, true, Belief::new(mu, STRUCTURE_SIGMA)),
+        );
+    }
+}
+
+/// Adds farms with all devices. The first arm is where the search started.
+pub(super) fn add_devices(arms: &mut Vec<Arm>, model: &Model) {
+    for plan in model.device_plans() {
+        let same = |arm: &&Arm| arm.plan.structure == plan.structure && arm.plan.devices == 0;
+        let base = arms
+            .iter()
+            .filter(same)
+            .find(|arm| arm.measured)
+            .unwrap_or(&arms[0]);
+        let mu = base.belief.mu + (model.seconds(&plan) / model.seconds(&base.plan)).ln();
+        add(
+            arms,
+            Arm::new(plan, false, false, Belief::new(mu, DEVICE_SIGMA)),
         );
     }
 }

@@ -184,6 +184,13 @@ impl Tuner {
         }
     }
 
+    /// Takes how many devices can compute units of a farm from now on.
+    pub fn devices(&mut self, devices: u32) {
+        if let Mode::Auto(search) = &mut self.mode {
+            search.devices(devices);
+        }
+    }
+
     /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
     pub fn decisions(&self) -> &[Decision] {
         self.log.entries()

@@ -278,6 +278,7 @@ impl World {
             remembered: self.remembered,
             choice: Choice::Auto,
             fixed_workers: None,
+            devices: 0,
             crowded: false,
         }
     }

@@ -127,15 +127,15 @@ fn positive(key: &str, value: &str) -> Result<f64, String> {
 fn seconds(key: &str, value: &str) -> Result<f64, String> {
     let at = value.find(|c: char| c.is_ascii_alphabetic());
     let (number, unit) = value.split_at(at.unwrap_or(value.len()));
-    let times = match unit {
-        "ns" => Some(1e-9),
-        "us" => Some(1e-6),
-        "ms" => Some(1e-3),
+    let of_a_second = match unit {
+        "ns" => Some(1e9),
+        "us" => Some(1e6),
+        "ms" => Some(1e3),
         "s" => Some(1.0),
         _ => None,
     };
-    let number = number.parse::<f64>().ok().zip(times);
-    let seconds = number.map(|(number, times)| number * times);
+    let number = number.parse::<f64>().ok().zip(of_a_second);
+    let seconds = number.map(|(number, of_a_second)| number / of_a_second);
     let sound = seconds.filter(|seconds| (0.0..=3600.0).contains(seconds));
     sound.ok_or_else(|| format!("{key} is a time, as in 20us, 5ms or 1s, not '{value}'"))
 }

@@ -45,7 +45,8 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let known = engine.balance.take();
     let known = known.filter(|(of, _)| *of == structure);
     let known = known.map(|(_, balance)| balance);
-    let run = Run::new(Overlap::new(engine, epoch, schedule), known);
+    let news = engine.devices.news(engine.tally.began());
+    let run = Run::new(Overlap::new(engine, epoch, schedule, 0, news), known);
     let stage_of_job: Vec<(&Stages<_, _>, usize)> = run
         .pipelines
         .iter()
@@ -136,7 +137,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration> {
         let ahead: Duration = self.units.claims.in_work(Instant::now()).sum();
         let waited = Duration::from_nanos(self.waited.swap(0, Ordering::Relaxed));
-        let times = reorder.next_epoch(ahead);
+        let times = reorder.next_epoch(ahead, 0.0);
         let (mut busy, mut least) = (Duration::ZERO, Duration::ZERO);
         for stages in &self.pipelines {
             let (sum, limit) = stages.busy();
@@ -182,7 +183,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Out
     fn next(&self) -> Option<InFlight<S::Input, S::Output>> {
         let asked = Instant::now();
         let units = &self.run.units;
-        if !units.claim(|reorder| self.run.epoch_costs(reorder)) {
+        if !units.claim(self.worker, |reorder| self.run.epoch_costs(reorder)) {
             return None;
         }
         let Job {
@@ -226,7 +227,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Out
         let units = &self.run.units;
         let now = Instant::now();
         units.inputs.recycle(unit.input);
-        let result = (unit.number, unit.output);
+        let result = (unit.number, unit.output.into());
         units.finish(&mut lock(&units.reorder), result, (unit.took, now));
         self.run.wait(now.elapsed(), self.stages.count());
     }
@@ -243,19 +244,19 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Worker<'_, '_, '_, '_, S, Src, K> {
     ) -> Option<InFlight<S::Input, S::Output>> {
         let run = self.run;
         let (exec, claims) = (run.units.exec, &run.units.claims);
-        claims.begin(self.worker, begin);
+        claims.begin(self.worker, begin, 1);
         let items = (run.units.plan.structure, steps.clone());
         let result = exec.run_items(self.worker, unit.number, items, &unit.input, &unit.output);
         let took = begin.elapsed();
         if let Err(message) = result {
-            claims.end(self.worker);
+            claims.end(self.worker, None);
             run.failed.fetch_min(unit.number, Ordering::Relaxed);
             run.units.fail((unit.number, message).into());
             run.units.inputs.recycle(unit.input);
             return None;
         }
         let moved = self.stages.measure(stage, &steps, took, &run.balance);
-        claims.end(self.worker);
+        claims.end(self.worker, None);
         if let Some(ends) = moved
             && exec.trace().is_on()
         {

@@ -20,6 +20,8 @@ use crate::structure::{Flow, Structure};
 /// memory, which no arithmetic hides.
 const USABLE: f64 = 0.75;
 const BEYOND: f64 = 1.0;
+/// What devices leave of a unit's time, as long as nothing is known of them.
+const WITH_DEVICES: f64 = 0.5;
 impl Model {
     /// Predicted seconds of a unit.
     pub(in super::super) fn seconds(&self, plan: &Plan) -> f64 {
@@ -49,6 +51,7 @@ impl Model {
         let work = arithmetic.max(memory).max(1e-9) + beyond;
         match plan.structure.flow {
             Flow::Pipeline => work * largest_stage(shape, plan),
+            Flow::Farm if plan.devices > 0 => WITH_DEVICES * work,
             Flow::Farm => work,
             _ => work * self.unevenness(shape, plan),
         }

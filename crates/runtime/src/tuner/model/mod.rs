@@ -10,6 +10,8 @@ use crate::service::Shape;
 use super::api::{SetupError, TunerSetup};
 use crate::structure::{Flow, SEQUENTIAL, Structure};
 
+/// Units that an experiment with devices needs for each worker and device at least: a device has several in work.
+const DEVICE_UNITS: u32 = 6;
 /// Groups until the outer cache holds what lies side by side.
 const WARM_GROUPS: u32 = 3;
 
@@ -41,6 +43,7 @@ pub(super) struct Model {
     workers: u32,
     cpus: f64,
     outer_cache: f64,
+    devices: u32,
     pinned_workers: bool,
     live: bool,
     crowded: bool,
@@ -65,6 +68,7 @@ impl Model {
                 .clamp(1, setup.workers.max(1)),
             cpus: if setup.cpus >= 1.0 { setup.cpus } else { 1.0 },
             outer_cache: setup.outer_cache.unwrap_or(0) as f64,
+            devices: setup.devices,
             pinned_workers: setup.fixed_workers.is_some(),
             live: setup.live,
             crowded: setup.crowded,
@@ -91,6 +95,10 @@ impl Model {
         Ok(Plan {
             dispatch: dispatch.unwrap_or(plan.dispatch),
             grain: grain.unwrap_or(plan.grain).max(1),
+            devices: match structure.flow {
+                Flow::Farm => self.devices,
+                _ => 0,
+            },
             ..plan
         })
     }
@@ -131,6 +139,21 @@ impl Model {
     /// Cpus that workers can run on at once, at least 1.
     pub(super) fn cpus(&self) -> f64 {
         self.cpus
+    }
+
+    /// So many devices can compute units of a farm.
+    pub(super) fn set_devices(&mut self, devices: u32) {
+        self.devices = devices;
+    }
+
+    /// The plans of farms with all devices.
+    pub(super) fn device_plans(&self) -> impl Iterator<Item = Plan> + '_ {
+        let farms = self.structures().filter(|s| s.flow == Flow::Farm);
+        let farms = farms.filter(|_| self.devices > 0);
+        farms.map(|structure| Plan {
+            devices: self.devices,
+            ..self.default_plan(structure, self.workers)
+        })
     }
 
     /// The number of workers is not the tuner's to choose.
@@ -226,6 +249,7 @@ impl Model {
             && self.dispatches.contains(&plan.dispatch)
             && (1..=self.items(plan.structure)).contains(&plan.grain)
             && (1..=self.workers).contains(&plan.workers)
+            && plan.devices <= self.devices
             && (!self.pinned_workers || plan.workers == self.workers)
     }
 
@@ -236,7 +260,10 @@ impl Model {
             return Footprint {
                 in_work: workers,
                 group: 1,
-                least: workers,
+                least: match plan.devices {
+                    0 => workers,
+                    devices => DEVICE_UNITS * (workers + devices),
+                },
                 warmup: 0,
             };
         }
@@ -288,6 +315,7 @@ pub(super) fn setup(workers: u32, shapes: Vec<Shape>) -> TunerSetup {
         units: None,
         live: false,
         remembered: None,
+        devices: 0,
         choice: crate::plan::Choice::Auto,
         fixed_workers: None,
         crowded: false,

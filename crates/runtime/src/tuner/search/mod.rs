@@ -10,7 +10,7 @@ use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
 use super::arm::Arm;
 use super::belief::Belief;
-use super::candidates::{STRUCTURE_SIGMA, add_neighbours, add_structures, probe_plan};
+use super::candidates::{STRUCTURE_SIGMA, add_devices, add_neighbours, add_structures, probe_plan};
 use super::decision::{Log, Reason};
 use super::drift::Drift;
 use super::level::Level;
@@ -97,7 +97,9 @@ impl Search {
         log: &mut Log,
     ) -> Result<Search, SetupError> {
         let best = model.safest().ok_or(SetupError::NoShape)?;
-        let remembered = setup.remembered.filter(|plan| model.allows(plan));
+        // Devices are not there yet.
+        let remembered = setup.remembered.map(|plan| Plan { devices: 0, ..plan });
+        let remembered = remembered.filter(|plan| model.allows(plan));
         let predicted = model.seconds(&best);
         match (setup.remembered, remembered) {
             (_, Some(plan)) => log.push(0, Reason::Remembered { plan, model: best }),
@@ -143,6 +145,23 @@ impl Search {
             switches: 0,
             drifts: 0,
         })
+    }
+
+    /// Takes how many devices there are from now on.
+    pub(super) fn devices(&mut self, devices: u32) {
+        self.model.set_devices(devices);
+        let incumbent = &mut self.arms[self.incumbent].plan;
+        incumbent.devices = incumbent.devices.min(devices);
+        self.experiment = None;
+        let gone = |arm: &mut Arm| arm.plan.devices > devices;
+        for arm in self
+            .arms
+            .iter_mut()
+            .filter_map(|arm| gone(arm).then_some(arm))
+        {
+            arm.retire();
+        }
+        add_devices(&mut self.arms, &self.model);
     }
 
     pub(super) fn incumbent(&self) -> Plan {
@@ -270,7 +289,8 @@ impl Search {
             epoch.plan = probe_plan(&self.model, arm.plan);
             epoch.units = footprint.round(1);
         }
-        if self.is_new(experiment.arm) {
+        // A device cannot be told to give up.
+        if self.is_new(experiment.arm) && arm.plan.devices == 0 {
             let usual = cost * self.in_work(&arm.plan);
             let limit = (CUTOFF * usual).max(usual + CUTOFF_LEAST_S);
             epoch.cutoff = Some(Duration::from_secs_f64(limit));
@@ -278,10 +298,12 @@ impl Search {
         epoch
     }
 
-    /// No plan of this arm's structure was ever run to the end of a unit.
+    /// No plan of this arm's structure, with devices or without as it is, was ever run to the end of a unit.
     fn is_new(&self, index: usize) -> bool {
-        let structure = self.arms[index].plan.structure;
-        let ran = |arm: &Arm| arm.plan.structure == structure && arm.ran;
+        let plan = self.arms[index].plan;
+        let same =
+            |of: Plan| of.structure == plan.structure && (of.devices > 0) == (plan.devices > 0);
+        let ran = |arm: &Arm| same(arm.plan) && arm.ran;
         !self.arms.iter().any(ran)
     }
 

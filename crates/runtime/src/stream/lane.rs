@@ -1,0 +1,219 @@
+//! A device's lane as a worker of a farm: it takes units, several at a time where they are small, and delivers them.
+//!
+//! The first unit of a device and now and then another are computed by a core too. A device that computes something
+//! else is not used any more, and what was not yet delivered is computed again. So is what a device had in work when it
+//! was lost.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::devices::OpenLane;
+use super::error::panic_text;
+use super::farm::Farm;
+use super::overlap::Job;
+use super::ports::{Sink, Source};
+use super::reorder::Held;
+use crate::device::DeviceError;
+use crate::dispatch::WorkerId;
+use crate::service::Service;
+use crate::structure::FARM;
+use crate::sync::lock;
+
+/// A kernel that takes longer is taken to hang. Batches are to take some milliseconds.
+const HANGS_AFTER: Duration = Duration::from_secs(10);
+/// A batch is to take about so long: far longer than a device needs to answer, and not so long that others wait.
+const BATCH: std::ops::Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
+
+impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
+    /// Computes units on a lane until there are no more for it. `worker` is a number that no other thread has.
+    pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_, S>) {
+        let device = Arc::clone(&lane.device);
+        while !device.is_lost() {
+            let mut verified = lock(&device.verified);
+            if !*verified {
+                // Until its first unit was compared, a device computes no other.
+                let batch = self.gather(worker, 1);
+                *verified = !batch.is_empty() && self.run_batch(worker, lane, batch, true);
+                if !*verified {
+                    return;
+                }
+                continue;
+            }
+            drop(verified);
+            let batch = self.gather(worker, lane.batch);
+            if batch.is_empty() || !self.run_batch(worker, lane, batch, false) {
+                return;
+            }
+        }
+    }
+
+    /// The first units that there are, at least one unless there are no more, at most `most`. It waits for the first
+    /// only: with units in hand it would wait for itself.
+    fn gather(&self, worker: WorkerId, most: usize) -> Vec<Job<S>> {
+        let units = &self.units;
+        let mut batch = Vec::new();
+        while batch.len() < units.claims.share(worker, most) {
+            if !units.claim(worker, |reorder| self.continued_costs(reorder)) {
+                break;
+            }
+            let job = match batch.is_empty() {
+                true => units.take(),
+                false => units.take_now(),
+            };
+            let Some(job) = job else {
+                units.claims.return_one();
+                break;
+            };
+            batch.push(job);
+        }
+        batch
+    }
+
+    /// Computes a batch and delivers it. `false` if the lane takes no more.
+    fn run_batch(
+        &self,
+        worker: WorkerId,
+        lane: &mut OpenLane<'_, S>,
+        batch: Vec<Job<S>>,
+        first: bool,
+    ) -> bool {
+        let units = &self.units;
+        let begin = Instant::now();
+        units.claims.begin(worker, begin, batch.len() as u32);
+        let computed = self.compute_batch(worker, lane, &batch, first);
+        let took = begin.elapsed();
+        // Another lane may have found meanwhile that the device cannot be relied on.
+        let good = match computed {
+            Ok(()) if !lane.device.is_lost() => true,
+            computed => {
+                if let Err(error) = computed {
+                    lane.device.give_up(error);
+                }
+                self.compute_held_again(worker);
+                let again = batch.iter().try_for_each(|job| {
+                    let (number, value) = (job.unit.number, &job.unit.value);
+                    let result = units
+                        .exec
+                        .run_alone(worker, number, &FARM, value, &job.output);
+                    result.map_err(|message| (number, message))
+                });
+                if let Err((number, message)) = again {
+                    units.claims.end(worker, None);
+                    units.fail((number, message).into());
+                    return false;
+                }
+                false
+            }
+        };
+        let end = Instant::now();
+        let count = batch.len() as u32;
+        if good {
+            lane.device.units.fetch_add(count.into(), Ordering::Relaxed);
+            let busy = took.as_nanos() as u64;
+            lane.device.busy_ns.fetch_add(busy, Ordering::Relaxed);
+            lane.batch = next_batch(lane.batch, batch.len(), took, lane.work.most_units());
+        }
+        let trace = units.exec.trace();
+        let number = batch[0].unit.number;
+        let track = crate::trace::Track::Lane(worker.0 - units.exec.pool().workers());
+        trace.span(track, "batch", number, begin, begin + took);
+        let mut reorder = lock(&units.reorder);
+        units.claims.end(worker, (good && !first).then_some(took));
+        for Job { unit, output, .. } in batch {
+            let held = Held {
+                output,
+                // A core's result needs no second one.
+                input: Some(unit.value).filter(|_| good),
+            };
+            units.finish(&mut reorder, (unit.number, held), (took / count, end));
+        }
+        good
+    }
+
+    /// Runs a batch on the device, and perhaps a unit of it on this core.
+    fn compute_batch(
+        &self,
+        worker: WorkerId,
+        lane: &mut OpenLane<'_, S>,
+        batch: &[Job<S>],
+        first: bool,
+    ) -> Result<(), DeviceError> {
+        let inputs: Vec<&S::Input> = batch.iter().map(|job| &*job.unit.value).collect();
+        let outputs: Vec<&S::Output> = batch.iter().map(|job| &*job.output).collect();
+        let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, HANGS_AFTER));
+        let run = catch_unwind(run).unwrap_or_else(|payload| {
+            Err(DeviceError::Lost {
+                device: lane.device.name.clone(),
+                why: format!("panicked: {}", panic_text(&*payload)),
+            })
+        });
+        run?;
+        lane.unchecked += batch.len() as u64;
+        if !first && lane.unchecked < lane.check_every {
+            return Ok(());
+        }
+        lane.unchecked = 0;
+        let units = &self.units;
+        let spare = lane
+            .spare
+            .get_or_insert_with(|| Box::new(units.exec.service().output()));
+        let Job { unit, output, .. } = &batch[0];
+        let by_core = units
+            .exec
+            .run_alone(worker, unit.number, &FARM, &unit.value, spare);
+        // A core that fails says so when the unit is computed again.
+        if by_core.is_ok() && lane.work.same(spare, output) {
+            return Ok(());
+        }
+        Err(DeviceError::Wrong {
+            device: lane.device.name.clone(),
+            unit: unit.number,
+        })
+    }
+
+    /// Computes results of devices again that wait for earlier ones.
+    fn compute_held_again(&self, worker: WorkerId) {
+        let units = &self.units;
+        let mut reorder = lock(&units.reorder);
+        let failed = reorder.held().find_map(|(number, held)| {
+            let input = held.input.take()?;
+            let result = units
+                .exec
+                .run_alone(worker, number, &FARM, &input, &held.output);
+            units.inputs.recycle(input);
+            result.err().map(|message| (number, message))
+        });
+        drop(reorder);
+        if let Some(failed) = failed {
+            units.fail(failed.into());
+        }
+    }
+}
+
+/// Units of the next batch, after one of `units` that took so long, where `batch` were wanted.
+fn next_batch(batch: usize, units: usize, took: Duration, most: usize) -> usize {
+    let next = match took {
+        _ if took > BATCH.end => units / 2,
+        _ if took < BATCH.start && units == batch => batch * 2,
+        _ => batch,
+    };
+    next.clamp(1, most.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_grow_until_they_take_some_milliseconds() {
+        let ms = Duration::from_millis;
+        assert_eq!(next_batch(4, 4, ms(1), 64), 8);
+        assert_eq!(next_batch(4, 3, ms(1), 64), 4);
+        assert_eq!(next_batch(64, 64, ms(1), 64), 64);
+        assert_eq!(next_batch(8, 8, ms(10), 64), 8);
+        assert_eq!(next_batch(8, 8, ms(50), 64), 4);
+        assert_eq!(next_batch(1, 1, ms(50), 64), 1);
+    }
+}
