@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop long guest
+# Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom fuzz bench-smoke interop ptx long guest
 # outside. Without a name: all that a change must pass but guest and outside, in the order that fails soonest. .ci/run
 # has guest as well.
 set -euo pipefail
@@ -105,6 +105,18 @@ interop() {
     bench/peers/crypt/interop.py
 }
 
+# Whether each .ptx file is what its kernel source gives. The first time it fetches NVRTC.
+ptx() {
+    local venv=${CARGO_TARGET_DIR:-target}/nvrtc
+    if ! python3 -m venv --help >/dev/null 2>&1 || ! python3 -m ensurepip --version >/dev/null 2>&1; then
+        echo "skipped: python3 makes no virtual environments; install python3-venv"
+        return
+    fi
+    [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r crates/devices/kernels/requirements.txt
+    "$venv/bin/python" crates/devices/kernels/ptx.py --check
+}
+
 # What takes too long without optimisation: n-queens of 16 to 18 rows beside OEIS A000170 and A002562.
 long() {
     local n plans totals plan
@@ -131,15 +143,15 @@ guest() { crates/block/tests/guest/run.sh; }
 outside() { crates/block/tests/outside/run.sh; }
 
 if [ $# -eq 0 ]; then
-    set -- fmt lint test doc bench-smoke interop long loom fuzz
+    set -- fmt lint test doc ptx bench-smoke interop long loom fuzz
 fi
 for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     begin=$SECONDS
     case $verb in
-        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | long | guest | outside) "$verb" ;;
+        fmt | lint | test | doc | loom | fuzz | bench-smoke | interop | ptx | long | guest | outside) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop long guest outside" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom fuzz bench-smoke interop ptx long guest outside" >&2
             exit 2
             ;;
     esac

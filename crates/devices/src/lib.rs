@@ -1,0 +1,5 @@
+//! Devices behind the runtime's trait.
+
+#[cfg(feature = "c")]
+#[allow(unsafe_code)]
+pub mod c;
