@@ -3,3 +3,8 @@
 #[cfg(feature = "c")]
 #[allow(unsafe_code)]
 pub mod c;
+#[allow(unsafe_code)]
+mod library;
+#[allow(unsafe_code)]
+pub mod opencl;
+mod pace;
