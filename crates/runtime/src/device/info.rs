@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ pub enum DeviceKind {
 }
 
 /// Kinds of arithmetic whose results are defined to the last bit: those a program needs, or those a device has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arithmetic {
     /// Whole numbers of 32 and 64 bits.
     pub integer: bool,
