@@ -8,3 +8,4 @@ mod library;
 #[allow(unsafe_code)]
 pub mod opencl;
 mod pace;
+pub mod probe;
