@@ -1,5 +1,9 @@
 //! Drivers: libraries that are looked for when they are needed, so evener starts without them.
 
+use std::error::Error;
+
+use libloading::Library;
+
 /// Declares a driver's functions, with `load`, which finds them all or says what is missing.
 macro_rules! functions {
     ($(#[$about:meta])* $table:ident: $($name:ident($($argument:ty),*) -> $result:ty;)*) => {
@@ -33,7 +37,6 @@ macro_rules! functions {
 }
 
 pub(crate) use functions;
-use libloading::Library;
 
 /// The first of `names` that is there.
 pub fn first(names: &[&str]) -> Result<Option<Library>, String> {
@@ -43,7 +46,10 @@ pub fn first(names: &[&str]) -> Result<Option<Library>, String> {
         match unsafe { Library::new(*name) } {
             Ok(library) => return Ok(Some(library)),
             Err(error) => {
-                let text = error.to_string();
+                // What the system says is behind what was tried.
+                let text = error
+                    .source()
+                    .map_or_else(|| error.to_string(), ToString::to_string);
                 // One that is there and cannot be loaded is worth a line.
                 let missing = text.starts_with(name) && text.contains("No such file");
                 if cfg!(target_os = "linux") && !missing && why.is_none() {

@@ -6,34 +6,31 @@ use std::ffi::CString;
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use evener_runtime::device::{Arg, Buffer, Command, DeviceError, Lane, Launch};
 
 use super::api::{self, Handle, ask, error};
 use super::{Context, Owned};
-use crate::pace::Pace;
+use crate::queue::{Order, Queue};
 
 pub struct OpenClLane {
-    // Released in this order.
+    queue: OpenClQueue,
+    order: Order,
+}
+
+struct OpenClQueue {
     queue: ManuallyDrop<Owned>,
     kernels: HashMap<&'static str, Owned>,
+    /// Each with its size.
     buffers: Vec<(Owned, usize)>,
+    /// The last copy that was begun and not waited for.
+    copy: Option<Owned>,
+    /// The last kernel that was begun and not seen to be done.
+    kernel: Option<Owned>,
     compiled: Arc<Owned>,
     context: Arc<Context>,
     program: &'static str,
-    pace: Pace,
-    /// Set by an error: what the queue still does is not known.
-    failed: bool,
-}
-
-/// What a run has under way. Copies are never behind kernels that are not done.
-#[derive(Default)]
-struct Pending {
-    /// The last copy.
-    copy: Option<Owned>,
-    /// The last kernel after it.
-    kernel: Option<Owned>,
 }
 
 impl OpenClLane {
@@ -51,45 +48,33 @@ impl OpenClLane {
         let queue = Owned::new(queue, code, api.clReleaseCommandQueue);
         let queue = queue.map_err(|code| context.lost(code))?;
         Ok(OpenClLane {
-            queue: ManuallyDrop::new(queue),
-            kernels: HashMap::new(),
-            buffers: Vec::new(),
-            compiled,
-            context: Arc::clone(context),
-            program,
-            pace: Pace::default(),
-            failed: false,
+            queue: OpenClQueue {
+                queue: ManuallyDrop::new(queue),
+                kernels: HashMap::new(),
+                buffers: Vec::new(),
+                copy: None,
+                kernel: None,
+                compiled,
+                context: Arc::clone(context),
+                program,
+            },
+            order: Order::default(),
         })
     }
+}
 
-    fn run(
-        &mut self,
-        commands: &mut [Command<'_>],
-        limit: Duration,
-        pending: &mut Pending,
-    ) -> Result<(), DeviceError> {
-        let until = Instant::now() + limit;
-        for command in commands {
-            match command {
-                Command::Launch(launch) => {
-                    pending.kernel = Some(self.launch(launch)?);
-                    continue;
-                }
-                _ => self.wait_for_kernel(pending, limit, until)?,
-            }
-            pending.copy = Some(self.copy(command)?);
-        }
-        self.wait_for_kernel(pending, limit, until)
+impl Queue for OpenClQueue {
+    fn device(&self) -> &str {
+        &self.context.name
     }
 
-    /// Begins a copy.
-    fn copy(&self, command: &mut Command<'_>) -> Result<Owned, DeviceError> {
+    fn copy(&mut self, command: &mut Command<'_>) -> Result<(), DeviceError> {
         let (api, queue) = (self.context.api, self.queue.handle);
         let mut event = ptr::null_mut();
         let code = match command {
             Command::Upload { to, at, from } => {
                 let memory = self.memory(*to, *at, from.len());
-                // SAFETY: the bytes are borrowed until `run` returns, which waits for the event.
+                // SAFETY: the bytes are borrowed until this event was waited for.
                 unsafe {
                     let (start, none) = (from.as_ptr().cast(), ptr::null());
                     let write = api.clEnqueueWriteBuffer;
@@ -117,11 +102,12 @@ impl OpenClLane {
             }
             Command::Launch(_) => unreachable!("a kernel is not a copy"),
         };
-        Owned::new(event, code, api.clReleaseEvent).map_err(|code| self.error(code))
+        let event = Owned::new(event, code, api.clReleaseEvent);
+        self.copy = Some(event.map_err(|code| self.error(code))?);
+        Ok(())
     }
 
-    /// Begins a kernel.
-    fn launch(&mut self, launch: &Launch<'_>) -> Result<Owned, DeviceError> {
+    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let api = self.context.api;
         let kernel = self.kernel(launch.kernel)?;
         for (i, arg) in (0..).zip(launch.args) {
@@ -161,12 +147,62 @@ impl OpenClLane {
                 &mut event,
             )
         };
-        Owned::new(event, code, api.clReleaseEvent).map_err(|code| match code {
+        let event = Owned::new(event, code, api.clReleaseEvent);
+        self.kernel = Some(event.map_err(|code| match code {
             -54..=-46 => self.refused(format!("{}: {}", launch.kernel, api::name(code))),
             code => self.error(code),
-        })
+        })?);
+        Ok(())
     }
 
+    fn submit(&mut self) -> Result<(), DeviceError> {
+        // SAFETY: the queue is there.
+        match unsafe { (self.context.api.clFlush)(self.queue.handle) } {
+            0 => Ok(()),
+            code => Err(self.error(code)),
+        }
+    }
+
+    fn kernels_done(&mut self) -> Result<bool, DeviceError> {
+        let Some(kernel) = &self.kernel else {
+            return Ok(true);
+        };
+        let mut state = 0i32;
+        // SAFETY: there is room for the 4 bytes.
+        let code = unsafe {
+            let (what, to) = (
+                ask::EVENT_COMMAND_EXECUTION_STATUS,
+                ptr::from_mut(&mut state),
+            );
+            (self.context.api.clGetEventInfo)(kernel.handle, what, 4, to.cast(), ptr::null_mut())
+        };
+        match (code, state) {
+            (0, api::COMPLETE) => {
+                self.kernel = None;
+                Ok(true)
+            }
+            (0, 1..) => Ok(false),
+            (0, code) | (code, _) => Err(self.error(code)),
+        }
+    }
+
+    fn wait_for_copies(&mut self) -> Result<(), DeviceError> {
+        let Some(copy) = self.copy.take() else {
+            return Ok(());
+        };
+        let submitted = self.submit();
+        // SAFETY: one event.
+        let code = unsafe { (self.context.api.clWaitForEvents)(1, &copy.handle) };
+        submitted?;
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(self.error(code))
+        }
+    }
+}
+
+impl OpenClQueue {
     fn kernel(&mut self, name: &'static str) -> Result<Handle, DeviceError> {
         let wrong = |why| DeviceError::Program {
             device: self.context.name.clone(),
@@ -186,72 +222,6 @@ impl OpenClLane {
                 let kernel = kernel.map_err(|code| wrong(api::name(code)))?;
                 Ok(entry.insert(kernel).handle)
             }
-        }
-    }
-
-    /// Waits for the kernels that were begun.
-    fn wait_for_kernel(
-        &mut self,
-        pending: &mut Pending,
-        limit: Duration,
-        until: Instant,
-    ) -> Result<(), DeviceError> {
-        let Some(kernel) = &pending.kernel else {
-            return Ok(());
-        };
-        self.flush()?;
-        let (api, handle) = (self.context.api, kernel.handle);
-        let left = until.saturating_duration_since(Instant::now());
-        let done = self.pace.wait(left, || {
-            let mut state = 0i32;
-            // SAFETY: there is room for the 4 bytes.
-            let code = unsafe {
-                let (what, to) = (
-                    ask::EVENT_COMMAND_EXECUTION_STATUS,
-                    ptr::from_mut(&mut state),
-                );
-                (api.clGetEventInfo)(handle, what, 4, to.cast(), ptr::null_mut())
-            };
-            match (code, state) {
-                (0, api::COMPLETE) => Ok(true),
-                (0, 1..) => Ok(false),
-                (0, code) | (code, _) => Err(code),
-            }
-        });
-        match done {
-            Ok(true) => {
-                pending.kernel = None;
-                Ok(())
-            }
-            Ok(false) => Err(DeviceError::Hung {
-                device: self.context.name.clone(),
-                limit,
-            }),
-            Err(code) => Err(self.error(code)),
-        }
-    }
-
-    /// Waits for the copies that were begun.
-    fn wait_for_copies(&self, pending: &Pending) -> Result<(), DeviceError> {
-        let Some(copy) = &pending.copy else {
-            return Ok(());
-        };
-        let flushed = self.flush();
-        // SAFETY: one event.
-        let code = unsafe { (self.context.api.clWaitForEvents)(1, &copy.handle) };
-        flushed?;
-        if code == 0 {
-            Ok(())
-        } else {
-            Err(self.error(code))
-        }
-    }
-
-    fn flush(&self) -> Result<(), DeviceError> {
-        // SAFETY: the queue is there.
-        match unsafe { (self.context.api.clFlush)(self.queue.handle) } {
-            0 => Ok(()),
-            code => Err(self.error(code)),
         }
     }
 
@@ -290,7 +260,7 @@ impl OpenClLane {
 
 impl Lane for OpenClLane {
     fn buffer(&mut self, bytes: usize) -> Result<Buffer, DeviceError> {
-        let (context, mut code) = (&self.context, 0);
+        let (context, mut code) = (&self.queue.context, 0);
         let (handle, none) = (context.context.handle, ptr::null_mut());
         // No flag: kernels read and write it. SAFETY: no memory of ours is named.
         let memory =
@@ -306,36 +276,24 @@ impl Lane for OpenClLane {
             },
             code => context.lost(code),
         })?;
-        self.buffers.push((memory, bytes));
+        self.queue.buffers.push((memory, bytes));
         Ok(Buffer {
-            index: self.buffers.len() as u32 - 1,
+            index: self.queue.buffers.len() as u32 - 1,
             bytes,
         })
     }
 
     fn run(&mut self, commands: &mut [Command<'_>], limit: Duration) -> Result<(), DeviceError> {
-        if self.failed {
-            return Err(DeviceError::Lost {
-                device: self.context.name.clone(),
-                why: "this lane failed before".to_owned(),
-            });
-        }
-        let mut pending = Pending::default();
-        let kernels = OpenClLane::run(self, commands, limit, &mut pending);
-        // Whatever happened, no copy may be in progress when the borrows of its bytes end.
-        let copies = self.wait_for_copies(&pending);
-        let result = kernels.and(copies);
-        self.failed = result.is_err();
-        result
+        self.order.run(&mut self.queue, commands, limit)
     }
 }
 
 impl Drop for OpenClLane {
     fn drop(&mut self) {
         // Releasing a queue may wait for what is in it, and a kernel that hangs never ends.
-        if !self.failed {
+        if !self.order.failed() {
             // SAFETY: it is not used again.
-            unsafe { ManuallyDrop::drop(&mut self.queue) };
+            unsafe { ManuallyDrop::drop(&mut self.queue.queue) };
         }
     }
 }

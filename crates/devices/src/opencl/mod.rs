@@ -19,7 +19,7 @@ use evener_runtime::device::{
 use api::{Api, Handle, ask, error};
 use lane::OpenClLane;
 
-const PRELUDE: &str = include_str!("../../kernels/prelude.cl");
+pub(crate) const PRELUDE: &str = include_str!("../../kernels/prelude.cl");
 
 /// A device that a driver has, not yet used.
 #[derive(Debug)]
