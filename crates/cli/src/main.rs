@@ -7,6 +7,7 @@
 
 mod amount;
 mod commands;
+mod device;
 mod exit;
 mod failure;
 mod ignored;

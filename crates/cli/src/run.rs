@@ -8,6 +8,7 @@ use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement, Report, Runtime, Topology, Trace};
 use serde::Serialize;
 
+use crate::device::DeviceArgs;
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{SideOutput, check_distinct};
 use crate::signals::Signals;
@@ -64,6 +65,15 @@ impl StreamArgs {
 
     /// Makes the runtime, and the files for report and trace. From now on the first signal ends the stream, not the process.
     pub fn start(&self, signals: &Signals) -> Result<StartedRun, Failure> {
+        self.start_with(None, signals)
+    }
+
+    /// The same for a service that devices can compute.
+    pub fn start_with(
+        &self,
+        devices: Option<&DeviceArgs>,
+        signals: &Signals,
+    ) -> Result<StartedRun, Failure> {
         let json = self.json.as_deref().map(SideOutput::create).transpose()?;
         let trace = self.trace.as_deref().map(SideOutput::create).transpose()?;
         signals.streaming();
@@ -74,12 +84,15 @@ impl StreamArgs {
         } else {
             Trace::off()
         };
-        let runtime = Runtime::builder()
+        let mut builder = Runtime::builder()
             .workers(workers)
             .placement(self.affinity)
             .memory(!self.no_memory)
-            .trace(recorder.clone())
-            .build()?;
+            .trace(recorder.clone());
+        if let Some(devices) = devices {
+            builder = devices.give(builder)?;
+        }
+        let runtime = builder.build()?;
         Ok(StartedRun {
             json,
             trace,
@@ -145,6 +158,10 @@ impl StartedRun {
             if let Some(how) = report.how() {
                 print_err(&format!("ran     {how}"));
             }
+            report
+                .devices
+                .iter()
+                .for_each(|device| print_err(&format!("device  {device}")));
         }
         if let Some(text) = &report.placement_note {
             note(&format!("evener: note: {text}"));

@@ -66,7 +66,9 @@ pub fn done(subject: Option<&str>, what: &str, amount: Amount, report: &Report) 
 fn on_workers(report: &Report) -> String {
     match report.plan {
         Some(plan) if report.workers > 1 && report.wall_s >= HOW => {
-            format!(", on {}", counted(plan.workers.into(), "workers"))
+            let used = report.devices.iter().filter(|device| device.units > 0);
+            let used: String = used.map(|device| format!(" and {}", device.name)).collect();
+            format!(", on {}{used}", counted(plan.workers.into(), "workers"))
         }
         _ => String::new(),
     }

@@ -8,6 +8,7 @@ use evener_image::session::{self, Audio, Options, Session};
 use evener_runtime::Topology;
 
 use crate::amount::Amount;
+use crate::device::DeviceArgs;
 use crate::failure::{Ended, Failure};
 use crate::progress::{Bar, BarKind};
 use crate::run::StreamArgs;
@@ -70,6 +71,9 @@ pub struct Args {
 
     #[command(flatten)]
     stream: StreamArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
 }
 
 fn planes() -> impl TypedValueParser<Value = Planes> {
@@ -92,7 +96,7 @@ pub fn run(args: Args) -> Ended {
     let session = Session::open(&graph, args.planes, &args.input, &args.output, audio)?;
     args.stream
         .check_distinct(session.input().id(), &args.output)?;
-    let started = args.stream.start(&signals)?;
+    let started = args.stream.start_with(Some(&args.device), &signals)?;
     let output = Output::named(&args.output);
     let all = session.input().frames();
 

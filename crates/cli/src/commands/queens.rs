@@ -9,6 +9,7 @@ use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
 
+use crate::device::DeviceArgs;
 use crate::failure::{Ended, Failure};
 use crate::output::{SideOutput, can_print, check_distinct, check_not_stdout, print, print_each};
 use crate::progress::{Bar, BarKind, without_bar};
@@ -60,6 +61,9 @@ pub struct Args {
 
     #[command(flatten)]
     stream: StreamArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
 }
 
 /// Flags that only a count has.
@@ -98,7 +102,7 @@ pub fn run(args: &Args) -> Ended {
     let signals = Signals::take()?;
     let file = checkpoint.map(|name| (Path::new(name), args.checkpoint_every));
     let session = Session::open(args.n, file)?;
-    let started = args.stream.start(&signals)?;
+    let started = args.stream.start_with(Some(&args.device), &signals)?;
     if args.stream.explain {
         print_err(&session.to_string());
     }

@@ -193,7 +193,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
 }
 
 /// Units of the next batch, after one of `units` that took so long, where `batch` were wanted.
-fn next_batch(batch: usize, units: usize, took: Duration, most: usize) -> usize {
+pub(super) fn next_batch(batch: usize, units: usize, took: Duration, most: usize) -> usize {
     let next = match took {
         _ if took > BATCH.end => units / 2,
         _ if took < BATCH.start && units == batch => batch * 2,

@@ -81,6 +81,20 @@ pub struct DeviceUse {
     pub lost: Option<String>,
 }
 
+impl fmt::Display for DeviceUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} units, its lanes busy for {:.2} s in sum",
+            self.name, self.units, self.busy_s
+        )?;
+        match &self.lost {
+            Some(why) => write!(f, ", then not used: {why}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// A plan that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlanTimes {

@@ -99,6 +99,9 @@ fn rate(elements: &[Element]) -> f64 {
 }
 
 #[cfg(test)]
+mod simulation;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
