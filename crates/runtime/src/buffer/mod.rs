@@ -1,11 +1,14 @@
 //! Memory that units, stages and workers share.
 
 pub mod aligned;
+mod locked;
 mod pages;
 pub mod per_worker;
 pub mod rows;
 mod slab;
 
 pub use aligned::{Aligned, Sample};
+pub use locked::PageLock;
+pub(crate) use locked::lock_for;
 pub use per_worker::PerWorker;
 pub use rows::{Rows, RowsMut, RowsRef};

@@ -7,6 +7,8 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapMut, MmapRaw};
 
+use super::locked;
+
 /// Bytes of a cache line, the alignment of every buffer.
 pub const LINE: usize = 64;
 /// Bytes of a huge page.
@@ -38,13 +40,21 @@ impl Mapping {
         if let Err(reason) = map.advise_range(memmap2::Advice::HugePage, before, bytes) {
             tracing::debug!(%reason, "no huge pages");
         }
-        Some(Mapping { map, before })
+        let mapping = Mapping { map, before };
+        locked::mapped(mapping.start().addr().get(), bytes);
+        Some(mapping)
     }
 
     /// Where it begins.
     pub(super) fn start(&self) -> NonNull<u8> {
         let start = self.map.as_mut_ptr().wrapping_byte_add(self.before);
         NonNull::new(start).expect("a mapping is not at address 0")
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        locked::unmapping(self.start().addr().get());
     }
 }
 

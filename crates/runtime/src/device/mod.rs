@@ -17,7 +17,10 @@ pub use info::{Arithmetic, DeviceInfo, DeviceKind};
 pub use lane::{Arg, Buffer, Command, HostMemory, Lane, Launch, Program};
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::buffer::PageLock;
 
 /// The most lanes that a stream uses, of all devices together.
 pub const MOST_LANES: usize = 16;
@@ -32,6 +35,11 @@ pub trait Device: Send + Sync + Debug {
     /// # Errors
     /// The device is lost, has no memory left, or does not take the program.
     fn lane(&self, program: &Program) -> Result<Box<dyn Lane>, DeviceError>;
+
+    /// What locks pages, where the device copies from and to locked memory faster.
+    fn page_lock(&self) -> Option<Arc<dyn PageLock>> {
+        None
+    }
 }
 
 /// What a service gives so that devices can compute its units, whole ones, as a farm's workers do.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use crate::buffer;
 use crate::device::{Device, DeviceError, Lane, MOST_LANES, OnDevice, Program, UnitLane};
 use crate::runtime::Runtime;
 use crate::service::Service;
@@ -139,6 +140,9 @@ fn lanes(
     }
     let begin = Instant::now();
     let mut lanes = vec![device.lane(program)?];
+    if let Some(pages) = device.page_lock() {
+        buffer::lock_for(&pages);
+    }
     while lanes.len() < most
         && let Ok(lane) = device.lane(program)
     {
