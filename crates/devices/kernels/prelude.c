@@ -2,10 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-typedef unsigned char uchar;
-typedef unsigned short ushort;
-typedef unsigned int uint;
-typedef unsigned long long ulong;
+/* Not by typedef: the system's headers may have some of these names, with types of other sizes. */
+#define uchar unsigned char
+#define ushort unsigned short
+#define uint unsigned int
+#define ulong unsigned long long
 
 static _Thread_local uint evener_group[2], evener_thread[2], evener_threads[2];
 

@@ -113,7 +113,7 @@ fn integer([x, y, z]: [u32; 3], out: &mut [u32; MOST]) {
     let quotient = wide / (u64::from(z) << 7 | 1);
     out[0] = x.wrapping_add(y.wrapping_mul(z));
     out[1] = (x << (y & 31)) ^ (z >> (x & 31));
-    out[2] = x / (y | 1) ^ z % (y | 1);
+    out[2] = (x / (y | 1)) ^ (z % (y | 1));
     out[3] = (x as i32 >> (y & 31)) as u32 ^ u32::from((x as i32) < y as i32);
     out[4] = product as u32;
     out[5] = (product >> 32) as u32;
