@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use evener_runtime::buffer::{Rows, RowsRef};
+use evener_runtime::buffer::{Rows, RowsMut, RowsRef};
 
 use crate::format::{Depth, Format, Size};
 
@@ -24,6 +24,24 @@ impl Samples {
             Depth::U8 => Samples::U8(Rows::zeroed(w, h)),
             Depth::U10 => Samples::U16(Rows::zeroed(w, h)),
             Depth::F32 => Samples::F32(Rows::zeroed(w, h)),
+        }
+    }
+
+    /// The bytes, in the machine's order.
+    pub fn bytes(&self) -> PlaneBytes<'_> {
+        match self {
+            Samples::U8(rows) => PlaneBytes::U8(rows.read()),
+            Samples::U16(rows) => PlaneBytes::U16(rows.read()),
+            Samples::F32(rows) => PlaneBytes::F32(rows.read()),
+        }
+    }
+
+    /// The bytes for overwriting.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Samples::U8(rows) => rows.as_mut_slice(),
+            Samples::U16(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
+            Samples::F32(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
         }
     }
 }
@@ -58,32 +76,29 @@ impl Frame {
 
     /// The bytes of a plane for overwriting: the machine's byte order, no padding.
     pub fn plane_bytes_mut(&mut self, plane: usize) -> &mut [u8] {
-        match &mut self.planes[plane] {
-            Samples::U8(rows) => rows.as_mut_slice(),
-            Samples::U16(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
-            Samples::F32(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
-        }
+        self.planes[plane].bytes_mut()
     }
 
     /// The bytes of a plane.
     pub fn plane_bytes(&self, plane: usize) -> PlaneBytes<'_> {
+        self.planes[plane].bytes()
+    }
+
+    /// The bytes of a plane, held for overwriting.
+    ///
+    /// # Panics
+    /// If a part of the plane is being read or written.
+    pub fn write_plane_bytes(&self, plane: usize) -> PlaneBytesMut<'_> {
         match &self.planes[plane] {
-            Samples::U8(rows) => PlaneBytes::U8(rows.read()),
-            Samples::U16(rows) => PlaneBytes::U16(rows.read()),
-            Samples::F32(rows) => PlaneBytes::F32(rows.read()),
+            Samples::U8(rows) => PlaneBytesMut::U8(rows.write(0..rows.rows())),
+            Samples::U16(rows) => PlaneBytesMut::U16(rows.write(0..rows.rows())),
+            Samples::F32(rows) => PlaneBytesMut::F32(rows.write(0..rows.rows())),
         }
     }
 
     /// The bytes of all planes for overwriting, in order, as vectored reads take them.
     pub fn all_bytes_mut(&mut self) -> Vec<&mut [u8]> {
-        self.planes
-            .iter_mut()
-            .map(|p| match p {
-                Samples::U8(rows) => rows.as_mut_slice(),
-                Samples::U16(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
-                Samples::F32(rows) => bytemuck::cast_slice_mut(rows.as_mut_slice()),
-            })
-            .collect()
+        self.planes.iter_mut().map(Samples::bytes_mut).collect()
     }
 }
 
@@ -105,6 +120,27 @@ impl Deref for PlaneBytes<'_> {
             PlaneBytes::U8(rows) => rows,
             PlaneBytes::U16(rows) => bytemuck::cast_slice(rows),
             PlaneBytes::F32(rows) => bytemuck::cast_slice(rows),
+        }
+    }
+}
+
+/// The bytes of a plane, held for overwriting.
+pub enum PlaneBytesMut<'a> {
+    /// Of 8-bit codes.
+    U8(RowsMut<'a, u8>),
+    /// Of 10-bit codes.
+    U16(RowsMut<'a, u16>),
+    /// Of floats.
+    F32(RowsMut<'a, f32>),
+}
+
+impl PlaneBytesMut<'_> {
+    /// The bytes.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            PlaneBytesMut::U8(rows) => rows,
+            PlaneBytesMut::U16(rows) => bytemuck::cast_slice_mut(rows),
+            PlaneBytesMut::F32(rows) => bytemuck::cast_slice_mut(rows),
         }
     }
 }
