@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
+use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
@@ -159,6 +160,11 @@ pub trait Stage: Debug + Send + Sync {
 
     /// One stage that computes this one together with the stages it reads, from their common input.
     fn fuse_inputs(&self) -> Option<Arc<dyn Stage>> {
+        None
+    }
+
+    /// What a device does for this stage. A graph with a stage that has nothing here stays on cores.
+    fn device(&self) -> Option<DeviceStage> {
         None
     }
 

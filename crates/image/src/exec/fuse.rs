@@ -254,10 +254,11 @@ fn fuse_before(fused: &[FusedNode], inputs: &[Input], stage: &dyn Stage) -> Opti
     (whole && inputs == [Input::Node(at)]).then(|| stage.fuse_before(op))?
 }
 
-type Replacement = Option<(Arc<dyn Stage>, Vec<Port>)>;
+/// The stage that takes the place of a diamond, and what it reads.
+pub(crate) type Replacement = Option<(Arc<dyn Stage>, Vec<Port>)>;
 
 /// Which stages another one absorbs, and what that one becomes.
-fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacement>) {
+pub(crate) fn diamonds(graph: &PlaneGraph, readers: &[usize]) -> (Vec<bool>, Vec<Replacement>) {
     let mut absorbed = vec![false; graph.nodes.len()];
     let mut replaced: Vec<Replacement> = vec![None; graph.nodes.len()];
     for (i, node) in graph.nodes.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use evener_runtime::device::OnDevice;
 use evener_runtime::{Flow, Part, Service, Shape, Simd, Structure};
 
 use super::access::{Source, Target};
@@ -12,6 +13,7 @@ use super::cost::{self, Predicted};
 use super::fuse::fuse;
 use super::sequential::{self, Sequential};
 use super::tiled::{self, Tiled};
+use crate::device::Plan;
 use crate::format::{Depth, Format, Timing};
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
@@ -91,6 +93,7 @@ pub struct FilterService {
     timing: Option<Timing>,
     simd: Simd,
     planes: Vec<Plane>,
+    device: Option<Plan>,
 }
 
 /// The rows of items `items` of `count` in a plane of `height`.
@@ -128,7 +131,13 @@ impl FilterService {
             timing: None,
             simd,
             planes,
+            device: Plan::new(bound),
         }
+    }
+
+    /// Format of the frames that are read.
+    pub fn input_format(&self) -> &Format {
+        &self.input
     }
 
     /// Format of the frames that are written.
@@ -146,6 +155,28 @@ impl FilterService {
     /// The timing of the stream, if it was set.
     pub fn timing(&self) -> Option<&Timing> {
         self.timing.as_ref()
+    }
+
+    /// The graph for devices, if they can compute it.
+    pub(crate) fn device_plan(&self) -> Option<&Plan> {
+        self.device.as_ref()
+    }
+
+    /// Computes one plane, whose result is not known beforehand, as [`TILED`] does.
+    pub(crate) fn compute_plane(
+        &self,
+        index: usize,
+        input: &Samples,
+        output: &Samples,
+        scratch: &mut Scratch,
+    ) {
+        let plane = &self.planes[index];
+        let rows = 0..plane.graph.size.h as usize;
+        let mut target = plane.target(output, rows.clone());
+        let (source, scratch) = (plane.source(input), &mut scratch.tiled);
+        plane
+            .tiled
+            .rows(self.simd, &source, rows, &mut target, scratch);
     }
 
     fn values(&self) -> bool {
@@ -418,5 +449,9 @@ impl Service for FilterService {
             batched.rows(simd, &sources, part.pass, rows, &mut targets, scratch);
         }
         Ok(())
+    }
+
+    fn device(&self) -> Option<&dyn OnDevice<Frame, Frame>> {
+        self.device.as_ref().map(|_| self as _)
     }
 }

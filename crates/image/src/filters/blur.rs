@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::stencil::{FuseAfter, StencilStage};
 use super::{Entry, Filter, Role};
+use crate::device::Kernel;
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::lanes::Lanes;
@@ -29,6 +30,7 @@ impl Filter for Blur {
             kernel: Blur,
             size: plane.size,
             weight: 5.0,
+            device: Some(Kernel::new("filters_blur", Vec::new())),
         };
         graph.push(Arc::new(stage), &[input], size)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use super::{Arg, Entry, Filter, Role};
+use crate::device::{DeviceStage, View};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -162,6 +163,13 @@ impl Stage for CropStage {
 
     fn translation(&self) -> Option<(i32, i32)> {
         Some((self.dx, self.dy))
+    }
+
+    fn device(&self) -> Option<DeviceStage> {
+        Some(DeviceStage::View(View {
+            x: (self.dx, 1),
+            y: (self.dy, 1),
+        }))
     }
 
     fn weight(&self) -> f64 {

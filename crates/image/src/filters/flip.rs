@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Arg, Entry, Filter, Role};
+use crate::device::{DeviceStage, View};
 use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
@@ -94,6 +95,13 @@ impl Stage for FlipColumns {
         reverse(cx.simd, &input[0].row(y)[end - out.len()..end], out);
     }
 
+    fn device(&self) -> Option<DeviceStage> {
+        Some(DeviceStage::View(View {
+            x: (self.right, -1),
+            ..View::SAME
+        }))
+    }
+
     fn weight(&self) -> f64 {
         1.0
     }
@@ -123,6 +131,13 @@ impl Stage for FlipRows {
     fn row(&self, _: &mut RowContext<'_>, input: &[RowView<'_>], y: i32, x0: i32, out: &mut [f32]) {
         let from = (x0 - input[0].rect().x0) as usize;
         out.copy_from_slice(&input[0].row(self.bottom - y)[from..from + out.len()]);
+    }
+
+    fn device(&self) -> Option<DeviceStage> {
+        Some(DeviceStage::View(View {
+            y: (self.bottom, -1),
+            ..View::SAME
+        }))
     }
 
     fn weight(&self) -> f64 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use super::{Arg, Entry, Filter, Role};
+use crate::device::{DeviceStage, Kernel};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -167,6 +168,15 @@ impl Stage for GaussianStage {
             );
         });
         weighted_sums(simd, &self.weights, &HorizontalTaps(columns), out);
+    }
+
+    fn device(&self) -> Option<DeviceStage> {
+        let pass = |column: u32| {
+            let head = [column, self.weights.len() as u32];
+            let weights = self.weights.iter().map(|weight| weight.to_bits());
+            Kernel::new("filters_smooth", head.into_iter().chain(weights).collect())
+        };
+        Some(DeviceStage::Kernels(vec![pass(1), pass(0)]))
     }
 
     fn weight(&self) -> f64 {

@@ -8,6 +8,7 @@ use super::point_op;
 use super::sobel_x::SobelX;
 use super::sobel_y::SobelY;
 use super::stencil::{FuseAfter, StencilStage};
+use crate::device::Kernel;
 use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
@@ -91,6 +92,10 @@ impl Stage for Magnitude {
             kernel: Sobel,
             size: self.size,
             weight: 9.0,
+            device: Some(Kernel {
+                sqrt: true,
+                ..Kernel::new("filters_sobel", Vec::new())
+            }),
         }))
     }
 
@@ -142,6 +147,7 @@ impl FuseAfter for Sobel {
             },
             size: stage.size,
             weight: stage.weight,
+            device: None,
         }))
     }
 }

@@ -2,7 +2,8 @@
 
 /// Makes `$stage` a pointwise [`Stage`](crate::stage::Stage) from the expression that maps one sample.
 /// `|this, v| …` gives the value; it may read the fields of `this`. `|this| …` gives the
-/// [`PointOp`](crate::kernels::pointwise::PointOp), if fusion knows it.
+/// [`PointOp`](crate::kernels::pointwise::PointOp), if fusion knows it, and a second one the
+/// [`Operation`](crate::device::Operation) of a device, if there is one that `PointOp` does not tell.
 macro_rules! point_stage {
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr) => {
         point_stage!($stage, $name, $weight, |$this, $v| $value, |_this| {
@@ -11,6 +12,17 @@ macro_rules! point_stage {
     };
     ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr,
      |$self:ident| $op:expr) => {
+        point_stage!(
+            $stage,
+            $name,
+            $weight,
+            |$this, $v| $value,
+            |$self| $op,
+            |this| { $crate::device::Operation::of($crate::stage::Stage::point_op(this)) }
+        );
+    };
+    ($stage:ty, $name:literal, $weight:literal, |$this:ident, $v:ident| $value:expr,
+     |$self:ident| $op:expr, |$own:ident| $operation:expr) => {
         const _: () = {
             use $crate::for_each_level;
             use $crate::geometry::Rect;
@@ -91,6 +103,11 @@ macro_rules! point_stage {
                 fn point_op(&self) -> $crate::kernels::pointwise::PointOp {
                     let $self = self;
                     $op
+                }
+
+                fn device(&self) -> Option<$crate::device::DeviceStage> {
+                    let $own = self;
+                    $operation.map($crate::device::DeviceStage::Point)
                 }
 
                 fn weight(&self) -> f64 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
+use crate::device::Operation;
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::pointwise::PointOp;
@@ -62,5 +63,6 @@ point_stage!(
     "posterize",
     4.0,
     |this, v| this.level(v) / (this.levels - 1.0),
-    |_this| PointOp::Rising
+    |_this| PointOp::Rising,
+    |this| Some(Operation::Posterize(this.levels))
 );

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::triangle::Triangle;
+use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
@@ -135,6 +136,19 @@ impl Stage for Shrink {
                 weighted_sums(cx.simd, self.triangle.weights(y), &down, out);
             }
         }
+    }
+
+    fn device(&self) -> Option<DeviceStage> {
+        let column = u32::from(self.direction == Direction::Vertical);
+        let Windows {
+            first,
+            weights,
+            taps,
+        } = self.triangle.windows(0);
+        let head = [column, taps as u32, first.len() as u32];
+        let weights = weights.iter().map(|weight| weight.to_bits());
+        let parameters = head.into_iter().chain(first.iter().copied()).chain(weights);
+        Some(DeviceStage::kernel("filters_shrink", parameters.collect()))
     }
 
     fn weight(&self) -> f64 {

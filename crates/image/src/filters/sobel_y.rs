@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::stencil::{FuseAfter, StencilStage};
 use super::{Entry, Filter, Role};
+use crate::device::Kernel;
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::lanes::Lanes;
@@ -35,6 +36,7 @@ impl SobelY {
             kernel: SobelY,
             size,
             weight: 4.0,
+            device: Some(Kernel::new("filters_sobel_y", Vec::new())),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
+use crate::device::{DeviceStage, Kernel};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::pointwise::PointOp;
@@ -18,6 +19,7 @@ pub(super) struct StencilStage<K> {
     pub kernel: K,
     pub size: Size,
     pub weight: f64,
+    pub device: Option<Kernel>,
 }
 
 /// A 3x3 kernel that may fuse the pointwise operation after it.
@@ -73,6 +75,11 @@ impl<K: FuseAfter> Stage for StencilStage<K> {
 
     fn fuse_after(&self, op: PointOp) -> Option<Arc<dyn Stage>> {
         K::fuse_after(self, op)
+    }
+
+    fn device(&self) -> Option<DeviceStage> {
+        let kernel = self.device.clone()?;
+        Some(DeviceStage::Kernels(vec![kernel]))
     }
 
     fn weight(&self) -> f64 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::point::point_stage;
 use super::{Arg, Entry, Filter, Role};
+use crate::device::Operation;
 use crate::format::Size;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::pointwise::PointOp;
@@ -56,8 +57,11 @@ point_stage!(
     |this, v| if v > this.0 { v } else { 0.0 },
     |this| PointOp::Above(this.0)
 );
-point_stage!(Below, "threshold", 1.0, |this, v| if v < this.0 {
-    v
-} else {
-    0.0
-});
+point_stage!(
+    Below,
+    "threshold",
+    1.0,
+    |this, v| if v < this.0 { v } else { 0.0 },
+    |_this| PointOp::Other,
+    |this| Some(Operation::Below(this.0))
+);

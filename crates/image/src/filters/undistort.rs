@@ -155,6 +155,16 @@ impl Radial {
 }
 
 impl Bounded for Radial {
+    fn device(&self) -> Option<(&'static str, Vec<f32>)> {
+        let Radial {
+            centre: (cx, cy),
+            ratio,
+            a,
+            b,
+        } = *self;
+        Some(("filters_radial", vec![cx, cy, ratio, a, b]))
+    }
+
     fn bounds(&self, out: Rect) -> (Interval, Interval) {
         let centre = (f64::from(self.centre.0), f64::from(self.centre.1));
         let ratio = f64::from(self.ratio);

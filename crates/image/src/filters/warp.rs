@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use super::point_op;
+use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
@@ -25,6 +26,11 @@ pub trait Bounded: Map {
     /// narrower than `bounds` is known.
     fn columns(&self, out: Rect, y: (f64, f64)) -> Option<(f64, f64)> {
         let _ = (out, y);
+        None
+    }
+
+    /// The kernel of `filters.c` that samples at these positions, and the parameters of the map.
+    fn device(&self) -> Option<(&'static str, Vec<f32>)> {
         None
     }
 }
@@ -193,6 +199,22 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         })
     }
 
+    fn device(&self) -> Option<DeviceStage> {
+        if self.before.is_some() || self.after.is_some() {
+            return None;
+        }
+        let (kernel, map) = self.map.device()?;
+        let edge = [
+            u32::from(self.edge == Edge::Repeat),
+            self.edge.fill().to_bits(),
+        ];
+        let map = map.into_iter().map(f32::to_bits);
+        Some(DeviceStage::kernel(
+            kernel,
+            edge.into_iter().chain(map).collect(),
+        ))
+    }
+
     fn weight(&self) -> f64 {
         self.weight
     }
@@ -277,6 +299,20 @@ impl Bounded for Affine {
             (f64::from(target) + h.0 + v.0, f64::from(target) + h.1 + v.1)
         };
         (axis(self.x, self.target.0), axis(self.y, self.target.1))
+    }
+
+    fn device(&self) -> Option<(&'static str, Vec<f32>)> {
+        let Affine {
+            centre,
+            target,
+            x,
+            y,
+        } = *self;
+        let map = [centre, target, x, y];
+        Some((
+            "filters_affine",
+            map.into_iter().flat_map(|(a, b)| [a, b]).collect(),
+        ))
     }
 
     /// The positions of a rectangle form a parallelogram. This is the extent of its intersection with a strip.

@@ -40,6 +40,11 @@ impl Scale {
         above.mul_add(self.inverse.0, above * self.inverse.1)
     }
 
+    /// 1 / span as the sum of two numbers.
+    pub fn inverse(self) -> (f32, f32) {
+        self.inverse
+    }
+
     /// The code nearest to a value, ties to even; that of the end for values beyond, 0 for a NaN.
     #[inline(always)]
     pub fn code(self, value: f32) -> u32 {
