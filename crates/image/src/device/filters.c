@@ -27,7 +27,7 @@
 #define FILTERS_OUT_SPAN 15
 #define FILTERS_OUT_MAXIMUM 16
 #define FILTERS_AFTER 17
-/* Which outputs are computed. Output (x, y) is what the kernel gives at (VIEW_X + x VIEW_STEP_X) and likewise for rows. */
+/* Which outputs are computed. That in column x is what the kernel gives in column VIEW_X + x VIEW_STEP_X. */
 #define FILTERS_X0 18
 #define FILTERS_Y0 19
 #define FILTERS_X1 20
@@ -58,7 +58,7 @@ static inline float filters_operate(GLOBAL(const uint) *list, float v)
             v = v < parameter ? v : 0.0f;
         } else if (number == 2) {
             v = v > parameter ? 1.0f : 0.0f;
-        } else {
+        } else if (number == 3) {
             float last = parameter - 1.0f, level;
             v = v < 0.0f ? 0.0f : v;
             v = v > 1.0f ? 1.0f : v;

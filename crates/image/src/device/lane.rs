@@ -85,7 +85,7 @@ impl<'a> FrameLane<'a> {
     }
 }
 
-/// The launches of a plane. Each reads what the one before it wrote: the input, the planes between by turns, the output.
+/// The launches of a plane. Each reads what the one before it wrote: the input, then the planes between by turns.
 fn launches(
     plane: &PlanePlan,
     parameters: Buffer,

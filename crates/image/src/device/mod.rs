@@ -1,28 +1,37 @@
 //! Filter graphs on devices.
 //!
 //! A filter says with [`Stage::device`](crate::stage::Stage::device) what a device does for its stages; a graph with a
-//! stage that says nothing stays on cores. Kernels are fixed: `filters.c` is compiled before any graph is known. A graph
-//! becomes few launches all the same:
+//! stage that says nothing stays on cores. Kernels are fixed: `filters.c` is compiled before any graph is known. A
+//! graph becomes few launches all the same:
 //!
 //! - A launch for each 3x3 neighbourhood, each direction of a weighted sum, each warp; one if there is none of them.
-//! - Conversion from codes is done as the first launch loads, and to codes as the last one stores. So are crops, flips and
-//!   pointwise filters, which kernels find in a list of numbers.
-//! - Between launches are planes of floats in the memory of the device, two for all planes of a frame, made once a lane.
-//! - Each launch computes the outputs that a later one reads, by region inference. Rows of the source that nothing reads
-//!   are not copied, nor planes whose result is known beforehand.
+//! - Conversion from codes is done as the first launch loads, and to codes as the last one stores. So are crops, flips
+//!   and pointwise filters, which kernels find in a list of numbers.
+//! - Between launches are planes of floats in the memory of the device, two for all planes of a frame, made once a
+//!   lane.
+//! - Each launch computes the outputs that a later one reads, by region inference. Rows of the source that nothing
+//!   reads are not copied, nor planes whose result is known beforehand.
 //! - Units of at most 256 KiB each way are computed several a launch.
 //!
-//! The arithmetic is that of the definitions, in the same order. Maps and weights are those that cores use, computed on the
-//! host and passed, so that nothing needs a double.
+//! The arithmetic is that of the definitions, in the same order. Maps and weights are those that cores use, computed on
+//! the host and passed, so that nothing needs a double.
 //!
 //! # What limits it
 //!
-//! A frame of 1920x1080 in 4:2:0 of 8 bits has 3.1 MB. Through pinned memory PCIe 4 x16 carries about 25 GB/s each way: 125
-//! µs up and as long down, at once where there are two copy engines, so at most 8,000 frames a second; twice that on PCIe 5.
-//! For edges only luma moves: 2.1 MB, 83 µs. A plane of floats between two launches of that frame takes 12.4 MB, written
-//! once and read once from memory, as neighbours are read from caches: 25 µs at 1 TB/s, 8 µs at 3 TB/s, less where the
-//! outer cache holds it. So copies are the limit up to five launches on PCIe 4, and kernels beyond. A core takes 0.3 to 8
-//! ms for the frame: chains of warps gain, a single pointwise filter is done sooner than copied.
+//! Worked out for frames of 1920x1080 in 4:2:0 of 8 bits, 3.1 MB and 3.1 M samples; not measured.
+//!
+//! - **Copies.** PCIe 4 x16 carries about 25 GB/s each way from pinned memory: 125 µs up and 125 µs down, at the same
+//!   time where there are two copy engines. That is at most 8,000 frames a second, 16,000 on PCIe 5. For edges only
+//!   luma moves: 2.1 MB, 83 µs.
+//! - **Memory of the device.** A plane of floats between two launches is written once and read once from memory, as
+//!   neighbours come from caches: 25 MB a frame, 25 µs at 1 TB/s, 8 µs at 3 TB/s, nothing where the outer cache holds
+//!   it.
+//! - **Instructions.** A load takes about 20, since it looks at the format, the edges and the list of operations. A 3x3
+//!   neighbourhood of every sample takes 600 M, which is 30 µs on 100 multiprocessors of 128 lanes at 1.6 GHz.
+//!
+//! So on such a device copies are the limit for chains of up to about three launches, and kernels for longer ones. A
+//! core of the machine in `docs/results.md` takes 0.2 ms (D) to 2.3 ms (B) for luma. The device does at most as much as
+//! two cores for D and as twenty-eight for B, and less where copies go through memory that is not pinned.
 //!
 //! | file | what it is for |
 //! | --- | --- |

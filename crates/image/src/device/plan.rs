@@ -90,8 +90,8 @@ impl Plan {
         })
     }
 
-    /// Bytes of the planes of floats between launches, which all planes of a frame use by turns: the largest that an even
-    /// launch writes, and the largest that an odd one does.
+    /// Bytes of the planes of floats between launches, which all planes of a frame use by turns: those of the largest
+    /// that an even launch writes, and of the largest that an odd one does.
     pub(super) fn between(&self) -> impl Iterator<Item = usize> {
         let written = |turn: usize| {
             let inner = self.planes.iter().flat_map(move |plane| {

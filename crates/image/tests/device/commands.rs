@@ -189,6 +189,25 @@ fn small_units_share_a_launch() {
     assert_eq!((seen.up, seen.down), (5 * 352 * 288, 5 * 352 * 288));
 }
 
+#[test]
+fn a_program_needs_the_arithmetic_of_its_graph() {
+    let needs = |text: &str| {
+        let bound = Graph::parse(text)
+            .unwrap()
+            .bind(&hd(), Planes::Auto)
+            .unwrap();
+        let needs = service(&bound, text).device().unwrap().program().needs;
+        assert!(needs.integer && needs.float && needs.fma && needs.convert);
+        (needs.divide, needs.sqrt)
+    };
+    assert_eq!(needs("undistort,rotate=6,gaussian"), (false, false));
+    assert_eq!(needs("blur,sobel"), (false, true));
+    assert_eq!(needs("posterize"), (true, false));
+    assert_eq!(needs("sobel,posterize"), (true, true));
+    // All three are one step.
+    assert_eq!(needs("posterize,threshold,binary"), (false, false));
+}
+
 /// A stage that is for cores alone.
 #[derive(Debug)]
 struct OnCores;

@@ -11,6 +11,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use evener_devices::c::CDevice;
+use evener_devices::opencl::{self, OpenCl};
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::Bound;
 use evener_image::graph::plane::Port;
@@ -19,10 +20,17 @@ use evener_runtime::device::Device;
 use evener_runtime::device::sim::SimDevice;
 use evener_runtime::{Service, Simd};
 
-/// Every device there is: the kernels themselves, and what a simulated device computes in their place.
+/// Every device there is: the kernels on the C compiler and where OpenCL has a device, and what a simulated device
+/// computes in their place.
 static DEVICES: LazyLock<Vec<Arc<dyn Device>>> = LazyLock::new(|| {
     let sim = SimDevice::parse("sim:latency=0us").expect("a description");
-    vec![Arc::new(CDevice::new()), Arc::new(sim)]
+    let mut devices: Vec<Arc<dyn Device>> = vec![Arc::new(CDevice::new()), Arc::new(sim)];
+    match opencl::list().map(|found| found.into_iter().next()) {
+        Ok(Some(found)) => devices.push(Arc::new(OpenCl::open(found).expect("a device"))),
+        Ok(None) => eprintln!("without OpenCL, which has no device; install pocl-opencl-icd"),
+        Err(error) => eprintln!("without OpenCL: {error}; install pocl-opencl-icd"),
+    }
+    devices
 });
 
 const LIMIT: Duration = Duration::from_secs(100);
