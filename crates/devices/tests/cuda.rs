@@ -93,6 +93,10 @@ fn works() {
             bytes: 1 << 50
         }
     );
+    let pages = device.page_lock().unwrap();
+    let memory = vec![1u8; 1 << 16];
+    assert!(pages.lock(memory.as_ptr().expose_provenance(), memory.len()));
+    pages.unlock(memory.as_ptr().expose_provenance());
     let mut lane = device.lane(&PROGRAM).unwrap();
     let error = lane
         .run(&mut [launch("sample_none", &[])], LIMIT)

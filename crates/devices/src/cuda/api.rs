@@ -33,6 +33,8 @@ functions! {
     cuEventDestroy_v2(Handle) -> i32;
     cuMemAlloc_v2(*mut u64, usize) -> i32;
     cuMemFree_v2(u64) -> i32;
+    cuMemHostRegister_v2(*mut c_void, usize, u32) -> i32;
+    cuMemHostUnregister(*mut c_void) -> i32;
     cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, Handle) -> i32;
     cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, Handle) -> i32;
     cuLaunchKernel(Handle, u32, u32, u32, u32, u32, u32, u32, Handle, *mut *mut c_void, *mut *mut c_void) -> i32;
@@ -51,6 +53,9 @@ pub const CTX_SCHED_BLOCKING_SYNC: u32 = 0x4;
 pub const STREAM_NON_BLOCKING: u32 = 0x1;
 pub const EVENT_BLOCKING_SYNC: u32 = 0x1;
 pub const EVENT_DISABLE_TIMING: u32 = 0x2;
+
+/// Locked for all contexts.
+pub const MEMHOSTREGISTER_PORTABLE: u32 = 0x1;
 
 /// Numbers of questions about a device.
 pub mod ask {

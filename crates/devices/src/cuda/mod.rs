@@ -12,6 +12,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use evener_runtime::buffer::PageLock;
 use evener_runtime::device::{
     Arithmetic, Device, DeviceError, DeviceInfo, DeviceKind, Lane, Program,
 };
@@ -172,6 +173,27 @@ impl Device for Cuda {
             module,
             program.name,
         )?))
+    }
+
+    fn page_lock(&self) -> Option<Arc<dyn PageLock>> {
+        Some(Arc::<Context>::clone(&self.context))
+    }
+}
+
+impl PageLock for Context {
+    fn lock(&self, start: usize, bytes: usize) -> bool {
+        let start = ptr::with_exposed_provenance_mut(start);
+        let register = self.api.cuMemHostRegister_v2;
+        // SAFETY: the memory stays mapped until it is unlocked, and locking changes nothing in it.
+        self.enter().is_ok() && unsafe { register(start, bytes, api::MEMHOSTREGISTER_PORTABLE) } == 0
+    }
+
+    fn unlock(&self, start: usize) {
+        let start = ptr::with_exposed_provenance_mut(start);
+        if self.enter().is_ok() {
+            // A driver that is gone has unlocked it. SAFETY: it was locked and is still mapped.
+            let _ = unsafe { (self.api.cuMemHostUnregister)(start) };
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl Mapping {
             tracing::debug!(%reason, "no huge pages");
         }
         let mapping = Mapping { map, before };
-        locked::mapped(mapping.start().addr().get(), bytes);
+        locked::mapped(mapping.start().as_ptr().expose_provenance(), bytes);
         Some(mapping)
     }
 
@@ -54,7 +54,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        locked::unmapping(self.start().addr().get());
+        locked::unmapping(self.start().as_ptr().expose_provenance());
     }
 }
 
