@@ -5,12 +5,13 @@
 #![forbid(unsafe_code)]
 
 use std::convert::Infallible;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use evener_image::exec::service::FilterService;
 use evener_image::graph::{Graph, Planes};
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
+use evener_runtime::device::sim::SimDevice;
 use evener_runtime::stream::{Schedule, Sink, Source};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Dispatch, Plan, Runtime, Service, Simd};
@@ -171,6 +172,8 @@ fuzz_target!(|data: &[u8]| {
     } else {
         1 << 20
     };
+    let fault = FAULTS[usize::from(bytes.next()) % FAULTS.len()];
+    let after = 1 + bytes.next() % 16;
     let Ok(bound) = Graph::parse(&text).and_then(|g| g.bind(&format, planes)) else {
         return;
     };
@@ -208,6 +211,7 @@ fuzz_target!(|data: &[u8]| {
                     dispatch,
                     grain,
                     workers: WORKERS - u32::from(i == 0),
+                    devices: 0,
                 })
         })
         .collect();
@@ -220,6 +224,12 @@ fuzz_target!(|data: &[u8]| {
         text: &format!("{text} on {format}"),
         frames: 0,
     };
+    let mut again = service.input();
+    for p in 0..format.planes() {
+        again
+            .plane_bytes_mut(p)
+            .copy_from_slice(&input.plane_bytes(p));
+    }
     let stream = RUNTIME
         .stream(Again(Box::new(input), units))
         .through(service);
@@ -232,4 +242,29 @@ fuzz_target!(|data: &[u8]| {
         .into(&mut compare)
         .expect("filters do not fail");
     assert_eq!(compare.frames, units);
+
+    // The same beside a device that fails after some calls; every unit is compared with a core's.
+    let sim = format!("sim:latency=1us,{}", fault.replace('N', &after.to_string()));
+    let device = SimDevice::parse(&sim).expect("a description");
+    let builder = Runtime::builder().workers(1).device_checks(1);
+    let runtime = builder.devices(vec![Arc::new(device)]).build();
+    compare.frames = 0;
+    runtime
+        .expect("one worker")
+        .stream(Again(Box::new(again), DEVICE_UNITS))
+        .through(FilterService::new(
+            &bound,
+            text.clone(),
+            cache,
+            Simd::detect(),
+        ))
+        .plan("farm".parse().expect("a plan"))
+        .into(&mut compare)
+        .expect("filters do not fail");
+    assert_eq!(compare.frames, DEVICE_UNITS);
 });
+
+/// What may happen to a device at a call.
+const FAULTS: [&str; 5] = ["drift=Nx3", "lost=N", "flip=N", "memory=NK", "engines=1"];
+/// Units of the stream beside a device.
+const DEVICE_UNITS: u64 = 24;
