@@ -10,12 +10,14 @@ mod choose;
 pub mod cuda;
 #[allow(unsafe_code)]
 mod library;
+pub mod measure;
 #[allow(unsafe_code)]
 pub mod opencl;
 mod pace;
 pub mod probe;
 mod queue;
 mod record;
+pub mod survey;
 
 pub use choose::{ENVIRONMENT, List, list, open};
 pub use record::Record;
