@@ -22,6 +22,7 @@ mod border;
 mod checkpoint;
 mod checkpoint_file;
 mod counts;
+mod device;
 mod division;
 mod error;
 mod inner;

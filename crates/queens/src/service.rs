@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{Part, Service, Shape, Simd, Structure, Work};
+use evener_runtime::{OnDevice, Part, Service, Shape, Simd, Structure, Work};
 
 use crate::division::Division;
 use crate::starts::{Searcher, Starts};
@@ -38,8 +38,8 @@ fn nanoseconds(simd: Simd) -> f64 {
 
 /// The search below the starts of a board.
 pub(crate) struct Search {
-    starts: Arc<Starts>,
-    simd: Simd,
+    pub(crate) starts: Arc<Starts>,
+    pub(crate) simd: Simd,
     /// The share of the work of the first unit, which most units have.
     share: f64,
 }
@@ -84,6 +84,14 @@ impl Sums {
             u128::from(high.load(Ordering::Relaxed)) << 64 | u128::from(low.load(Ordering::Relaxed))
         };
         self.parts.iter().map(part).sum()
+    }
+
+    /// The starts and the solutions of a unit that was searched as a whole.
+    pub(crate) fn set_whole(&self, unit: &Range<u64>, solutions: u128) {
+        self.begin.store(unit.start, Ordering::Relaxed);
+        self.end.store(unit.end, Ordering::Relaxed);
+        self.set(0, solutions);
+        (1..PARTS).for_each(|part| self.set(part, 0));
     }
 
     fn set(&self, part: usize, solutions: u128) {
@@ -147,5 +155,9 @@ impl Service for Search {
         sums.set(items.start, found.solutions);
         items.skip(1).for_each(|item| sums.set(item, 0));
         Ok(())
+    }
+
+    fn device(&self) -> Option<&dyn OnDevice<Range<u64>, Sums>> {
+        Some(self)
     }
 }

@@ -187,7 +187,7 @@ impl Starts {
     }
 
     /// The borders with starts in a range: weight, rows, and these starts.
-    fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (u8, Inner, Vec<State>)> {
+    pub(crate) fn runs(&self, range: Range<u64>) -> impl Iterator<Item = (u8, Inner, Vec<State>)> {
         let (start, end) = (range.start, range.end.min(self.len));
         let borders = self.borders[self.border_of(start)..].iter();
         let borders = borders.take_while(move |&&(_, _, first)| first < end);

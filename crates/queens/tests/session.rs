@@ -1,8 +1,12 @@
 //! Boards on a runtime: every plan and number of workers, and checkpoints between.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use evener_devices::c::CDevice;
 use evener_queens::{Options, Session, SessionError, Starts};
+use evener_runtime::device::Device;
+use evener_runtime::device::sim::SimDevice;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{CancelToken, Choice, Dispatch, Runtime};
 use evener_testing::Folder;
@@ -54,6 +58,50 @@ fn every_plan_and_number_of_workers_has_the_same_total() {
                 );
             }
         }
+    }
+}
+
+/// Devices beside two workers, which are compared with a core often.
+fn runtime_with(device: Arc<dyn Device>) -> Runtime {
+    Runtime::builder()
+        .workers(2)
+        .memory(false)
+        .devices(vec![device])
+        .device_checks(10)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn devices_beside_the_cores_have_the_same_total() {
+    let sim = SimDevice::parse("sim:latency=20us,speed=50").unwrap();
+    let devices: [Arc<dyn Device>; 2] = [Arc::new(sim), Arc::new(CDevice::new())];
+    for device in devices {
+        let runtime = runtime_with(device);
+        for (n, total) in [(4, 2), (6, 4), (9, 352), (16, 14_772_512)] {
+            for workers in [1, 2] {
+                let session = Session::open(n, None).unwrap();
+                let plan = "farm".parse().unwrap();
+                let outcome = session.run(&runtime, options(plan, workers)).unwrap();
+                assert_eq!(outcome.total, Some(total), "n {n}");
+                let used = &outcome.report.devices;
+                assert!(n < 16 || used.iter().any(|d| d.units > 0), "n {n}: {used:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_device_costs_no_solution() {
+    for fault in ["lost=3", "flip=1", "memory=1"] {
+        let sim = SimDevice::parse(&format!("sim:speed=50,{fault}")).unwrap();
+        let runtime = runtime_with(Arc::new(sim));
+        let session = Session::open(16, None).unwrap();
+        let outcome = session.run(&runtime, options("farm".parse().unwrap(), 2));
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.total, Some(14_772_512), "{fault}");
+        let lost = outcome.report.devices.iter().filter(|d| d.lost.is_some());
+        assert_eq!(lost.count(), 1, "{fault}");
     }
 }
 
