@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::stats::{distinct, median_of};
-use crate::table::Table;
 use crate::workers;
+use evener_report::Table;
 
 /// What to measure.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{BlockReport, GROUP};
 use crate::stats::median_of;
-use crate::table::Table;
+use evener_report::Table;
 
 /// What the published driver took for a block of 64 KiB, with an accelerator and without, in microseconds, and for 512
 /// KiB on one element and, estimated, on four.

@@ -2,7 +2,7 @@
 
 use super::{ProductReport, ProductResult, System};
 use crate::stats::paired_ratio;
-use crate::table::Table;
+use evener_report::Table;
 
 impl ProductReport {
     /// All tables, in the order they are read.

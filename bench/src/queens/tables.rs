@@ -2,7 +2,7 @@
 
 use super::{QueensReport, SplitResult};
 use crate::stats::paired_ratio;
-use crate::table::Table;
+use evener_report::Table;
 
 impl SplitResult {
     /// Gain of a run over one worker, round by round.

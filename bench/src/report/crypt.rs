@@ -1,7 +1,8 @@
 //! The sections of the encryption benchmark's report.
 
-use super::sections::{Section, of_tables};
-use super::svg::{self, Series};
+use evener_report::svg::{self, Series};
+use evener_report::{Section, of_tables};
+
 use crate::crypt::{Body, CryptReport, CryptResult, Dispatcher};
 use crate::stats::distinct;
 

@@ -1,7 +1,8 @@
 //! The sections of the product cipher's report.
 
-use super::sections::{Section, of_tables};
-use super::svg::{self, Series};
+use evener_report::svg::{self, Series};
+use evener_report::{Section, of_tables};
+
 use crate::product::{Prediction, ProductReport, System};
 
 /// Gains by length, what is predicted, and the tables.

@@ -1,7 +1,8 @@
 //! The sections of the report on n-queens.
 
-use super::sections::{Section, of_tables};
-use super::svg::{self, Series};
+use evener_report::svg::{self, Series};
+use evener_report::{Section, of_tables};
+
 use crate::queens::{PREDICTED_WORKERS, QueensReport};
 use crate::stats::distinct;
 

@@ -5,30 +5,13 @@ use std::fmt::Write;
 use evener_image::structures::{
     self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
+use evener_report::svg::{self, Series};
+use evener_report::{Section, Table, escape};
 use evener_runtime::{Placement, Structure};
 
-use super::svg::{self, Series};
 use crate::filters::{FilterReport, FilterResult, OpsRow};
-use crate::markup::escape;
 use crate::stats::distinct;
-use crate::table::Table;
 use crate::table3;
-
-/// A heading, a sentence, and a chart or table.
-pub struct Section {
-    pub title: String,
-    pub about: String,
-    pub body: String,
-}
-
-/// A section for each table.
-pub fn of_tables(tables: impl IntoIterator<Item = Table>) -> impl Iterator<Item = Section> {
-    tables.into_iter().map(|table| Section {
-        title: table.title.to_owned(),
-        body: table.html(),
-        about: table.about,
-    })
-}
 
 /// Every section there are measurements for.
 pub fn all(report: &FilterReport) -> Vec<Section> {

@@ -1,7 +1,8 @@
 //! The sections of the tuner's report: a table for each part, and a chart of how near plan auto comes to the best.
 
-use super::sections::{Section, of_tables};
-use super::svg::{self, Series};
+use evener_report::svg::{self, Series};
+use evener_report::{Section, of_tables};
+
 use crate::stats::distinct;
 use crate::tuner::TunerReport;
 use crate::tuner::auto::AutoResult;

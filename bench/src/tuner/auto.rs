@@ -13,7 +13,7 @@ use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, counted, frames, short, subjects};
 use crate::error::Error;
 use crate::stats::{median_of, paired_ratio, rotated};
-use crate::table::Table;
+use evener_report::Table;
 
 /// Least speed of plan auto relative to the best fixed plan: over the whole stream, and over its last quarter.
 pub const TARGET: (f64, f64) = (0.95, 0.98);

@@ -16,7 +16,7 @@ use super::stream::{Bench, Run};
 use super::{FULL_HD, Options, counted, frames, subjects};
 use crate::error::Error;
 use crate::stats::{median_of, rotated};
-use crate::table::Table;
+use evener_report::Table;
 
 /// Largest share of a stream's time that may be lost.
 pub const TARGET: f64 = 0.05;

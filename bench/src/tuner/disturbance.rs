@@ -20,7 +20,7 @@ use super::windows::{recovered, speed_after, windows};
 use super::{CIF, FULL_HD, Options, counted, short, subjects};
 use crate::error::Error;
 use crate::stats::{median_of, rotated};
-use crate::table::Table;
+use evener_report::Table;
 
 /// Most epochs until plan auto is at least [`WELL`] as fast as the best fixed plan.
 pub const TARGET: usize = 20;

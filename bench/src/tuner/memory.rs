@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{ALL_PIPELINES, FULL_HD, Options, pairs};
 use crate::error::Error;
 use crate::subject::unusable;
-use crate::table::Table;
+use evener_report::Table;
 
 /// Largest number of bytes beyond the frames in flight.
 pub const TARGET: u64 = 4 << 20;

@@ -46,7 +46,7 @@ use serde::Serialize;
 
 pub use crate::error::Error;
 use crate::subject::Subject;
-use crate::table::{Table, text};
+use evener_report::table::{Table, text};
 pub use screen::LeftOut;
 
 /// What to measure.

@@ -24,7 +24,7 @@ use super::topology_guard::GuardReport;
 use super::{ALL_PIPELINES, CIF, FULL_HD, Options, short, subjects};
 use crate::error::Error;
 use crate::stats::paired_ratio;
-use crate::table::Table;
+use evener_report::Table;
 
 /// Most time a stream may take beyond the loop, as a share of the loop's.
 pub const TARGET: f64 = 0.02;

@@ -15,7 +15,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::error::Error;
 use evener_bench::filters::{FilterReport, Plans};
 use evener_bench::picture::Picture;
-use evener_bench::table::aligned;
+use evener_report::table::aligned;
 use evener_bench::{dispatch, filters, report};
 use evener_image::{Size, pipelines};
 use evener_runtime::Placement;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use evener_bench::block::{self, Options};
-use evener_bench::table::text;
+use evener_report::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::{Measured, Results};

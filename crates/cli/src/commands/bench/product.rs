@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use evener_bench::product::{self, LENGTHS, Options};
 use evener_bench::report;
-use evener_bench::table::text;
+use evener_report::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::{Measured, Results};

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::queens::{self, Options};
 use evener_bench::report;
-use evener_bench::table::text;
 use evener_queens::{LARGEST, Split};
+use evener_report::table::text;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::{Measured, Results};

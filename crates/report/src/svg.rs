@@ -1,4 +1,4 @@
-//! Two kinds of charts as SVG text: grouped bars and lines.
+//! Three kinds of charts as SVG text: grouped bars, lines, and points.
 
 use std::fmt::Write;
 
@@ -96,6 +96,124 @@ pub fn lines(positions: &[String], series: &[Series], unit: &str) -> String {
     svg.finish()
 }
 
+/// Points of one kind.
+pub struct Dots {
+    /// Name in the legend.
+    pub name: String,
+    /// In any order.
+    pub dots: Vec<Dot>,
+}
+
+/// A point.
+pub struct Dot {
+    /// Right and up, neither negative.
+    pub at: (f64, f64),
+    /// What stands beside it; may be empty.
+    pub label: String,
+    /// What is shown to a reader that points at it.
+    pub about: String,
+}
+
+/// Points over two axes that begin at 0.
+pub fn points(series: &[Dots], across: &str, up: &str) -> String {
+    let heads: Vec<Series> = series
+        .iter()
+        .map(|s| Series {
+            name: s.name.clone(),
+            values: s.dots.iter().map(|dot| Some(dot.at.1)).collect(),
+        })
+        .collect();
+    let all = || series.iter().flat_map(|s| &s.dots);
+    let right = nice(all().map(|dot| dot.at.0).fold(0.0, f64::max));
+    let top = nice(all().map(|dot| dot.at.1).fold(0.0, f64::max));
+    let mut svg = Chart::framed(&heads, up, top);
+    let x = |value: f64| LEFT + (WIDTH - LEFT - 60.0) * (value / right).clamp(0.0, 1.0);
+    for step in 0..=4 {
+        let value = right * f64::from(step) / 4.0;
+        svg.label(x(value), &format!("{} {across}", number(value)));
+    }
+    let mut taken: Vec<Area> = Vec::new();
+    let placed: Vec<(usize, &Dot, (f64, f64))> = series
+        .iter()
+        .enumerate()
+        .flat_map(|(i, s)| s.dots.iter().map(move |dot| (i, dot)))
+        .map(|(i, dot)| (i, dot, (x(dot.at.0), svg.y(dot.at.1))))
+        .collect();
+    for (i, dot, (cx, cy)) in &placed {
+        taken.push(Area::around(*cx, *cy));
+        let _ = write!(
+            svg.text,
+            r#"<circle cx="{cx:.1}" cy="{cy:.1}" r="4" fill="{}"><title>{}</title></circle>"#,
+            COLOURS[i % COLOURS.len()],
+            escape(&dot.about)
+        );
+    }
+    for (_, dot, at) in placed.iter().filter(|(_, dot, _)| !dot.label.is_empty()) {
+        // A label that would lie on something wherever it is put is left out.
+        let places = Area::beside(*at, &dot.label).into_iter();
+        let free = |place: &Area| {
+            place.left >= LEFT && place.right <= WIDTH && !taken.iter().any(|t| t.touches(place))
+        };
+        if let Some(place) = places.into_iter().find(free) {
+            let _ = write!(
+                svg.text,
+                r#"<text x="{:.1}" y="{:.1}">{}</text>"#,
+                place.left,
+                place.bottom - 2.0,
+                escape(&dot.label)
+            );
+            taken.push(place);
+        }
+    }
+    svg.finish()
+}
+
+/// Where something lies.
+struct Area {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Area {
+    /// Around a dot.
+    fn around(x: f64, y: f64) -> Area {
+        Area {
+            left: x - 4.0,
+            right: x + 4.0,
+            top: y - 4.0,
+            bottom: y + 4.0,
+        }
+    }
+
+    /// Where a label of a dot can be: above and below, right and left, and further off.
+    fn beside((x, y): (f64, f64), label: &str) -> [Area; 6] {
+        let width = 7.2 * label.chars().count() as f64;
+        [
+            (5.0, -3.0),
+            (5.0, 16.0),
+            (-5.0 - width, -3.0),
+            (-5.0 - width, 16.0),
+            (5.0, -16.0),
+            (5.0, 29.0),
+        ]
+        .map(|(right, down)| Area {
+            left: x + right,
+            right: x + right + width,
+            top: y + down - 11.0,
+            bottom: y + down,
+        })
+    }
+
+    fn touches(&self, other: &Area) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+}
+
 struct Chart {
     text: String,
     /// Value at the top of the vertical axis.
@@ -105,9 +223,18 @@ struct Chart {
 impl Chart {
     /// The frame of a chart: axis, legend, and a line at `reference`.
     fn new(series: &[Series], unit: &str, reference: Option<f64>) -> Self {
+        let mut chart = Chart::framed(series, unit, top(series, reference));
+        if let Some(at) = reference {
+            chart.reference(at);
+        }
+        chart
+    }
+
+    /// Axis and legend, up to `top`.
+    fn framed(series: &[Series], unit: &str, top: f64) -> Self {
         let mut chart = Chart {
             text: String::new(),
-            top: top(series, reference),
+            top,
         };
         let _ = write!(
             chart.text,
@@ -116,9 +243,6 @@ impl Chart {
             escape(unit)
         );
         chart.grid();
-        if let Some(at) = reference {
-            chart.reference(at);
-        }
         chart.legend(series);
         chart
     }
@@ -148,7 +272,9 @@ impl Chart {
     }
 
     fn legend(&mut self, series: &[Series]) {
-        let mut x = LEFT + 60.0;
+        let width = |s: &Series| 26.0 + 7.4 * s.name.chars().count() as f64;
+        let all: f64 = series.iter().map(width).sum();
+        let mut x = (LEFT + 60.0).min(WIDTH - all).max(LEFT);
         for (i, s) in series.iter().enumerate() {
             let _ = write!(
                 self.text,
@@ -157,7 +283,7 @@ impl Chart {
                 x + 14.0,
                 escape(&s.name)
             );
-            x += 26.0 + 7.4 * s.name.chars().count() as f64;
+            x += width(s);
         }
     }
 
@@ -233,6 +359,43 @@ mod tests {
         );
         assert_eq!(number(0.25), "0.25");
         assert_eq!(number(3.0), "3");
+    }
+
+    #[test]
+    fn points_have_labels_unless_these_would_touch() {
+        let dot = |x: f64, y: f64, label: &str| Dot {
+            at: (x, y),
+            label: label.into(),
+            about: "a<b".into(),
+        };
+        let svg = points(
+            &[Dots {
+                name: "front".into(),
+                dots: vec![
+                    dot(1.0, 1.0, "one"),
+                    dot(0.1, 2.0, "three"),
+                    dot(0.2, 0.5, ""),
+                ],
+            }],
+            "mm",
+            "times",
+        );
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!(
+            svg.contains(">one</text>") && svg.contains(">three</text>"),
+            "{svg}"
+        );
+        assert!(
+            svg.contains("a&lt;b") && svg.contains(">1 mm</text>"),
+            "{svg}"
+        );
+        let crowd = Dots {
+            name: "crowd".into(),
+            dots: (0..20).map(|_| dot(1.0, 1.0, "label")).collect(),
+        };
+        let svg = points(&[crowd], "mm", "times");
+        let labels = svg.matches(">label</text>").count();
+        assert!((1..=6).contains(&labels), "{labels}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Text in HTML and SVG.
 
 /// Text with the characters that markup reserves replaced.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

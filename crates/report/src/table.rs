@@ -23,7 +23,7 @@ pub struct Table {
 
 impl Table {
     /// The rows as markup, without title and explanation.
-    pub(crate) fn html(&self) -> String {
+    pub fn html(&self) -> String {
         let mut html = String::from("<table><tr>");
         for name in &self.head {
             let _ = write!(html, "<th class=text>{}", escape(name));
