@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use evener_crypt::product::costs::pass_costs;
 use evener_crypt::product::{Block, Cipher, PASSES, Product};
 use evener_files::unpoisoned;
 use evener_runtime::dispatch::Caller;
@@ -13,8 +14,6 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::stats::median_of;
 
-/// Blocks of one measurement, so many that reading the clock does not count.
-const LOOK: usize = 4096;
 /// Length of the measurements of passes. A processor that has just begun to work has another speed.
 const SPAN: Duration = Duration::from_millis(100);
 
@@ -139,26 +138,11 @@ pub(super) fn measure(
 }
 
 fn once(product: &Product, simd: Simd, blocks: &mut [Block]) -> Costs {
-    let repeat = LOOK.div_ceil(blocks.len());
-    let mut seconds = |passes: Range<usize>| {
-        let begin = Instant::now();
-        for _ in 0..repeat {
-            product.encrypt(simd, passes.clone(), blocks);
-        }
-        begin.elapsed().as_secs_f64() / repeat as f64
-    };
-    let mut costs = Costs {
-        first: [0.0; 3],
-        more: [0.0; 3],
-    };
-    let mut begin = 0;
-    for (cipher, (_, count)) in Cipher::ALL.into_iter().enumerate() {
-        costs.first[cipher] = seconds(begin..begin + 1);
-        let whole = seconds(begin..begin + count);
-        costs.more[cipher] = (whole - costs.first[cipher]).max(0.0) / (count - 1) as f64;
-        begin += count;
+    let costs = pass_costs(product, simd, blocks);
+    Costs {
+        first: costs.map(|cost| cost.first),
+        more: costs.map(|cost| cost.next),
     }
-    costs
 }
 
 #[cfg(test)]

@@ -51,6 +51,34 @@ pub fn divide(steps: &[f64], stages: usize) -> Vec<u32> {
     stages::divide(steps, stages)
 }
 
+/// Seconds that a step takes for a unit. What a step begins with may cost more where another element ran the step before
+/// it, as values that were in registers or caches are not there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepCost {
+    /// Where a segment of steps begins with it.
+    pub first: f64,
+    /// After the step before it, on the same element.
+    pub next: f64,
+}
+
+impl StepCost {
+    /// A step that costs the same anywhere.
+    pub fn same(seconds: f64) -> StepCost {
+        StepCost {
+            first: seconds,
+            next: seconds,
+        }
+    }
+}
+
+/// Seconds of consecutive steps on one element.
+pub fn segment(steps: &[StepCost]) -> f64 {
+    let Some((first, others)) = steps.split_first() else {
+        return 0.0;
+    };
+    first.first + others.iter().map(|step| step.next).sum::<f64>()
+}
+
 /// One pipeline while it is simulated.
 struct Pipeline<'a> {
     stages: &'a [f64],
@@ -100,6 +128,16 @@ mod tests {
         assert_eq!(fifo([1.0, 1.0, 1.0, 3.0], 2), 4.0);
         assert_eq!(fifo([2.0; 3], 1), 6.0);
         assert_eq!(fifo([], 4), 0.0);
+    }
+
+    #[test]
+    fn a_segment_pays_where_it_begins() {
+        let step = StepCost {
+            first: 3.0,
+            next: 2.0,
+        };
+        assert_eq!(segment(&[step, step, StepCost::same(1.0)]), 6.0);
+        assert_eq!(segment(&[]), 0.0);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | `kernels/` | the same for many blocks at once |
 //! | `chain.rs` | chains in memory |
 //! | `codebook.rs` | all passes over blocks, each block by itself |
+//! | `costs.rs` | what passes cost |
 //! | `batch.rs` | batches of a file, and how chains lie in it |
 //! | `service.rs` | how a batch is divided, and run in stages |
 //! | `session.rs` | files and pipes, as `evener product` encrypts them |
@@ -21,6 +22,7 @@
 mod batch;
 mod chain;
 mod codebook;
+pub mod costs;
 mod idea;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
