@@ -113,6 +113,12 @@ impl From<evener_image::io::Error> for Failure {
     }
 }
 
+impl From<evener_planning::Error> for Failure {
+    fn from(error: evener_planning::Error) -> Failure {
+        Failure::running(error)
+    }
+}
+
 impl From<evener_files::Error> for Failure {
     fn from(error: evener_files::Error) -> Failure {
         match error.is_closed_pipe() {

@@ -72,6 +72,7 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let given = args[at].clone();
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
+    let hint = hint.or_else(|| of_similar(args.first()?, &given));
     // The value of an unknown flag may be secret.
     let flag = given
         .strip_prefix("--")
@@ -145,18 +146,36 @@ fn of_command(error: &mut clap::Error) -> Option<String> {
         let how = "this build has no benchmarks; build it with --features bench";
         return Some(how.to_owned());
     }
-    fn path(command: &Command, name: &str) -> Option<String> {
-        command.get_subcommands().find_map(|below| {
-            let here = below.get_name();
-            match here == name {
-                true => Some(here.to_owned()),
-                false => path(below, name).map(|rest| format!("{here} {rest}")),
-            }
-        })
-    }
     let found = path(&Cli::command(), &invalid)?;
     error.remove(ContextKind::SuggestedSubcommand);
-    Some(format!("there is: evener {found}"))
+    Some(there_is(found))
+}
+
+/// The subcommand of that name of a command that is called much like `typed`.
+fn of_similar(typed: &str, name: &str) -> Option<String> {
+    let all = Cli::command();
+    let mut similar = all
+        .get_subcommands()
+        .filter(|command| is_close(command.get_name(), typed));
+    similar.find_map(|command| {
+        path(command, name).map(|below| there_is(format!("{} {below}", command.get_name())))
+    })
+}
+
+/// How to call a command.
+fn there_is(path: String) -> String {
+    format!("there is: evener {path}")
+}
+
+/// The path of the command of that name.
+fn path(command: &Command, name: &str) -> Option<String> {
+    command.get_subcommands().find_map(|below| {
+        let here = below.get_name();
+        match here == name {
+            true => Some(here.to_owned()),
+            false => path(below, name).map(|rest| format!("{here} {rest}")),
+        }
+    })
 }
 
 #[cfg(test)]

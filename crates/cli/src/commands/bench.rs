@@ -15,9 +15,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_bench::error::Error;
 use evener_bench::filters::{FilterReport, Plans};
 use evener_bench::picture::Picture;
-use evener_report::table::aligned;
 use evener_bench::{dispatch, filters, report};
 use evener_image::{Size, pipelines};
+use evener_report::table::aligned;
 use evener_runtime::Placement;
 use evener_runtime::dispatch::MAX_WORKERS;
 
@@ -69,7 +69,7 @@ struct FiltersArgs {
     input: Option<OsString>,
 
     /// Frame sizes
-    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = size, default_value = "352x288,1920x1080")]
+    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = super::plan::size, default_value = "352x288,1920x1080")]
     size: Vec<Size>,
 
     /// Plans: auto, all, or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
@@ -107,14 +107,6 @@ struct FiltersArgs {
     /// Write a page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
-}
-
-fn size(text: &str) -> Result<Size, String> {
-    let (w, h) = text.split_once('x').unwrap_or_default();
-    match (w.parse(), h.parse()) {
-        (Ok(w @ 1..=16384), Ok(h @ 1..=16384)) => Ok(Size { w, h }),
-        _ => Err("not a size from 1x1 to 16384x16384, as 1920x1080".into()),
-    }
 }
 
 fn plans(text: &str) -> Result<Plans, String> {

@@ -6,6 +6,7 @@ mod crypt;
 mod filter;
 mod filters;
 mod image;
+mod plan;
 mod plans;
 mod queens;
 mod topology;
@@ -26,6 +27,7 @@ pub enum Command {
     Product(crypt::product::Args),
     Image(image::Args),
     Queens(queens::Args),
+    Plan(plan::Args),
     Plans(plans::Args),
     Topology(topology::Args),
     #[cfg(feature = "bench")]
@@ -45,6 +47,7 @@ impl Command {
             Command::Product(args) => crypt::product::run(&args),
             Command::Image(args) => image::run(&args),
             Command::Queens(args) => queens::run(&args),
+            Command::Plan(args) => plan::run(&args),
             Command::Plans(_) => plans::run(),
             Command::Topology(args) => topology::run(&args),
             #[cfg(feature = "bench")]

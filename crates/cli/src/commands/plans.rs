@@ -14,7 +14,9 @@ use crate::structures;
 Examples:
   evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled
   evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled/steal/34
-  evener filter blur,sobel -i in.y4m -o out.y4m --explain      see what auto finds, and why")]
+  evener filter blur,sobel -i in.y4m -o out.y4m --explain      see what auto finds, and why
+
+See also: evener plan, which plans a machine.")]
 pub struct Args {}
 
 pub fn run() -> Ended {

@@ -69,7 +69,45 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "Examples:",
         ],
     ),
-    ("plans", &["Examples:"]),
+    (
+        "plan",
+        &[
+            "product",
+            "queens",
+            "filter",
+            "[[kind]]",
+            "evener plans",
+            "Examples:",
+        ],
+    ),
+    (
+        "plan product",
+        &["--elements", "--all", "--json", "--page", "Examples:"],
+    ),
+    (
+        "plan queens",
+        &[
+            "[N]",
+            "--elements",
+            "--all",
+            "--json",
+            "--page",
+            "Examples:",
+        ],
+    ),
+    (
+        "plan filter",
+        &[
+            "<GRAPH>",
+            "--size",
+            "--elements",
+            "--all",
+            "--json",
+            "--page",
+            "Examples:",
+        ],
+    ),
+    ("plans", &["Examples:", "evener plan "]),
     (
         "product",
         &[
@@ -253,6 +291,9 @@ fn typing_errors_are_answered_with_the_nearest() {
         ("filter blur -i a -o b --planes luna", "'luma'"),
         ("filter blur -i a -o b --affinity io-some", "'io-same'"),
         ("filters blurr", "'blur'"),
+        ("plan prodct --elements a", "'product'"),
+        ("plan product --element a", "'--elements'"),
+        ("plans product", "evener plan product"),
         ("bench dispatsh", "'dispatch'"),
     ]
     .into_iter()

@@ -13,6 +13,7 @@ mod image;
 mod lists;
 mod messages;
 mod pipes;
+mod plan;
 mod plans;
 mod product;
 mod queens;
