@@ -6,7 +6,7 @@ use evener_image::structures::{
     self, BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, FARM, SEQUENTIAL, TILED,
 };
 use evener_report::svg::{self, Series};
-use evener_report::{Section, Table, escape};
+use evener_report::{Section, escape};
 use evener_runtime::{Placement, Structure};
 
 use crate::filters::{FilterReport, FilterResult, OpsRow};

@@ -85,7 +85,10 @@ fn devices_beside_the_cores_have_the_same_total() {
                 let outcome = session.run(&runtime, options(plan, workers)).unwrap();
                 assert_eq!(outcome.total, Some(total), "n {n}");
                 let used = &outcome.report.devices;
-                assert!(n < 16 || used.iter().any(|d| d.units > 0), "n {n}: {used:?}");
+                assert!(
+                    n < 16 || used.iter().any(|d| d.units > 0),
+                    "n {n}: {used:?}"
+                );
             }
         }
     }

@@ -185,7 +185,8 @@ impl PageLock for Context {
         let start = ptr::with_exposed_provenance_mut(start);
         let register = self.api.cuMemHostRegister_v2;
         // SAFETY: the memory stays mapped until it is unlocked, and locking changes nothing in it.
-        self.enter().is_ok() && unsafe { register(start, bytes, api::MEMHOSTREGISTER_PORTABLE) } == 0
+        self.enter().is_ok()
+            && unsafe { register(start, bytes, api::MEMHOSTREGISTER_PORTABLE) } == 0
     }
 
     fn unlock(&self, start: usize) {

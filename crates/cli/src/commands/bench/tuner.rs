@@ -10,7 +10,8 @@ use evener_image::Size;
 use evener_runtime::dispatch::MAX_WORKERS;
 
 use super::results::Results;
-use super::{failure, progress, size};
+use super::{failure, progress};
+use crate::commands::plan::size;
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{print, print_json};
 
