@@ -139,7 +139,7 @@ fn what_is_wrong_is_told_in_a_line() {
         (
             "plan filter blurr --elements typo.toml",
             2,
-            &["'blurr'", "'blur'"],
+            &["`blurr`", "`blur`"],
         ),
         (
             "plan filter blur --size 0x9 --elements typo.toml",
