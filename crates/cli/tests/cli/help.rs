@@ -107,7 +107,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "Examples:",
         ],
     ),
-    ("plans", &["Examples:", "evener plan "]),
+    ("plans", &["Examples:", "evener plan,"]),
     (
         "product",
         &[
