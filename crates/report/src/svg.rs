@@ -152,7 +152,11 @@ pub fn points(series: &[Dots], across: &str, up: &str) -> String {
         // A label that would lie on something wherever it is put is left out.
         let places = Area::beside(*at, &dot.label).into_iter();
         let free = |place: &Area| {
-            place.left >= LEFT && place.right <= WIDTH && !taken.iter().any(|t| t.touches(place))
+            place.left >= LEFT
+                && place.bottom <= HEIGHT - BOTTOM
+                && place.top >= 0.0
+                && place.right <= WIDTH
+                && !taken.iter().any(|t| t.touches(place))
         };
         if let Some(place) = places.into_iter().find(free) {
             let _ = write!(
