@@ -8,11 +8,14 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use common::{FILTERS, fill, formats};
+use evener_devices::c::CDevice;
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
 use evener_image::structures;
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame, reference};
+use evener_runtime::device::Device;
+use evener_runtime::device::sim::SimDevice;
 use evener_runtime::stream::{Schedule, Sink, Source};
 use evener_runtime::tuner::{Epoch, Measured, Purpose};
 use evener_runtime::{Dispatch, Plan, Runtime, Service, Simd, Structure};
@@ -168,7 +171,56 @@ proptest! {
     }
 }
 
-/// What the test above switches between.
+/// The device of a name: the kernels on the C compiler, or a simulated one, which may fail.
+fn device(name: &str) -> Arc<dyn Device> {
+    static C: LazyLock<Arc<CDevice>> = LazyLock::new(|| Arc::new(CDevice::new()));
+    match name {
+        "c" => Arc::clone(&C) as _,
+        sim => Arc::new(SimDevice::parse(sim).unwrap()),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn devices_beside_the_workers_change_nothing_whether_they_fail_or_not(
+        chain in prop::collection::vec(prop::sample::select(FILTERS), 1..5),
+        format in formats(56, 48),
+        each in any::<bool>(),
+        seed in any::<u32>(),
+        units in 1u64..200,
+        name in prop::sample::select(vec![
+            "c", "sim:latency=10us", "sim:unit=1ms", "sim:lost=1", "sim:lost=7", "sim:flip=1", "sim:flip=9",
+            "sim:memory=100000",
+        ]),
+    ) {
+        let text = chain.join(",");
+        let planes = if each { Planes::Each } else { Planes::Auto };
+        let Ok(bound) = Graph::parse(&text).unwrap().bind(&format, planes) else {
+            return Ok(());
+        };
+        let filters = service(&bound, &text, Simd::detect(), 64 << 10);
+        let frames: Arc<[Frame]> = (0..DIFFERENT)
+            .map(|i| {
+                let mut frame = filters.input();
+                fill(&mut frame, seed.wrapping_add(i as u32));
+                frame
+            })
+            .collect();
+        let expected: Vec<_> = frames.iter().map(|f| reference::frame(&bound, f)).collect();
+        let builder = Runtime::builder().workers(2).device_checks(1);
+        let runtime = builder.devices(vec![device(name)]).build().unwrap();
+        let source = Numbered { frames, next: 0, end: units };
+        let mut sink = Expects { frames: &expected, came: 0, wrong: None };
+        let stream = runtime.stream(source).through(filters).plan("farm".parse().unwrap());
+        let report = stream.into(&mut sink).unwrap();
+        prop_assert_eq!((report.units, sink.came), (units, units), "{} {}", text, name);
+        prop_assert_eq!(sink.wrong, None, "{} on {}, {}", text, format, name);
+    }
+}
+
+/// What plans are switched between.
 #[test]
 fn filters_offer_every_structure_of_theirs() {
     let format = Format {
