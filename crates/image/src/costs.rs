@@ -58,10 +58,8 @@ impl StageCosts {
 
     /// The names of the steps: the conversion of codes, then each stage.
     pub fn step_names(&self) -> Vec<String> {
-        let nodes = &self.plane().nodes;
-        let begin = if nodes.is_empty() { "copy" } else { "load" };
-        let stages = nodes.iter().map(|node| node.stage.name());
-        std::iter::once(begin)
+        let stages = self.plane().nodes.iter().map(|node| node.stage.name());
+        std::iter::once("load")
             .chain(stages)
             .map(str::to_owned)
             .collect()
@@ -107,7 +105,7 @@ mod tests {
                 "blur,sobel",
                 &["load", "blur", "sobel_x", "sobel_y", "magnitude"][..],
             ),
-            ("crop=1", &["copy"]),
+            ("crop=1", &["load", "crop"]),
         ] {
             let costs = StageCosts::new(&Graph::parse(text).unwrap(), size).unwrap();
             assert_eq!(costs.step_names(), names);
@@ -119,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_graph_that_does_not_fit_is_refused() {
-        let graph = Graph::parse("crop=640:480").unwrap();
+        let graph = Graph::parse("crop=640:480:0:0").unwrap();
         assert!(StageCosts::new(&graph, Size { w: 64, h: 48 }).is_err());
     }
 }
