@@ -1,17 +1,31 @@
 //! What a launch searches: roots, and tables of the rows below them, as the kernel reads them.
 
+use std::time::Duration;
+
 use super::Run;
 use crate::inner::State;
 
 /// The fewest rows from that of a root on that the kernel can search.
 pub(super) const LEAST_ROWS: usize = 3;
-/// Bytes for roots: some 50 ms of an H100.
-pub(super) const ROOTS_BYTES: usize = 4 << 20;
+/// The most roots: some 50 ms of an H100.
+const MOST_ROOTS: usize = 1 << 18;
+/// The most roots of the first launch, and the fewest that later ones are limited to.
+const FIRST_ROOTS: usize = 1 << 12;
+const FEWEST_ROOTS: usize = 64;
+/// A launch that is full is to take at least so long, and none longer than the other. Otherwise the next ones may have
+/// twice as many roots, or half as many. How fast devices are differs a thousandfold, and one that answers late is taken
+/// to be lost.
+const SHORT: Duration = Duration::from_millis(50);
+const LONG: Duration = Duration::from_millis(200);
+/// Bytes for roots.
+pub(super) const ROOTS_BYTES: usize = MOST_ROOTS * ROOT;
 /// Bytes for tables.
 pub(super) const TABLES_BYTES: usize = 512 << 10;
 
 /// Bytes of a word.
 const WORD: usize = size_of::<u32>();
+/// Bytes of a root.
+const ROOT: usize = 4 * WORD;
 /// Words of ones before the first table.
 const PADDING: usize = 32;
 /// Bit of the first column.
@@ -22,10 +36,11 @@ const LOW: u32 = (1 << FIRST) - 1;
 const END: u32 = !3;
 
 /// Roots and tables.
-#[derive(Default)]
 pub(super) struct Batch {
     tables: Vec<u8>,
     roots: Vec<u8>,
+    /// How many roots there may be.
+    most: usize,
     /// Where the last table begins.
     table: u32,
     /// The most boards on a thread's stack.
@@ -33,6 +48,25 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    pub(super) fn new() -> Batch {
+        Batch {
+            tables: Vec::new(),
+            roots: Vec::new(),
+            most: FIRST_ROOTS,
+            table: 0,
+            boards: 1,
+        }
+    }
+
+    /// Takes notice of how long a launch took.
+    pub(super) fn took(&mut self, time: Duration) {
+        if time > LONG {
+            self.most = (self.most / 2).max(FEWEST_ROOTS);
+        } else if time < SHORT && self.roots() == self.most {
+            self.most = (self.most * 2).min(MOST_ROOTS);
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.tables.clear();
         self.tables.resize(PADDING * WORD, u8::MAX);
@@ -42,8 +76,7 @@ impl Batch {
 
     /// Whether there is room for a root and for a table of so many rows.
     pub(super) fn has_room(&self, rows: usize) -> bool {
-        self.roots.len() + 4 * WORD <= ROOTS_BYTES
-            && self.tables.len() + (2 + rows + 1) * WORD <= TABLES_BYTES
+        self.roots() < self.most && self.tables.len() + (2 + rows + 1) * WORD <= TABLES_BYTES
     }
 
     /// Begins a table. Further roots are below it.
@@ -76,7 +109,7 @@ impl Batch {
     }
 
     pub(super) fn roots(&self) -> usize {
-        self.roots.len() / (4 * WORD)
+        self.roots.len() / ROOT
     }
 
     pub(super) fn boards(&self) -> usize {

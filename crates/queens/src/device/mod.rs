@@ -6,7 +6,7 @@ mod host;
 mod tests;
 
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evener_runtime::device::{
     Arg, Arithmetic, Buffer, Command, DeviceError, Lane, Launch, OnDevice, Program, UnitLane,
@@ -130,7 +130,7 @@ impl<'a> SearchLane<'a> {
             roots: lane.buffer(ROOTS_BYTES)?,
             sums: lane.buffer(sums)?,
             lane,
-            batch: Batch::default(),
+            batch: Batch::new(),
             fill: rows_to_fill(&search.starts),
             threads,
             solutions: Vec::new(),
@@ -206,8 +206,10 @@ impl<'a> SearchLane<'a> {
                 at: SUM,
                 to: &mut sums,
             };
+            let begin = Instant::now();
             self.lane
                 .run(&mut [one, two, three, Command::Launch(launch), down], limit)?;
+            self.batch.took(begin.elapsed());
             let (sums, _) = sums.as_chunks::<SUM>();
             for (unit, &sum) in self.solutions.iter_mut().zip(sums) {
                 *unit += u128::from(u64::from_ne_bytes(sum));

@@ -176,3 +176,16 @@ fn starts_of_larger_boards_have_the_same_solutions() {
         }
     }
 }
+
+#[test]
+fn launches_are_cut_so_that_slow_devices_answer() {
+    let search = search(Starts::new(11).unwrap());
+    let all = 0..search.starts.len();
+    let mut lane = SearchLane::new(&search, Box::new(HostLane(HostMemory::default())), 64).unwrap();
+    lane.fill = 4;
+    for time in [0, 0, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 0] {
+        lane.batch.took(Duration::from_millis(time));
+        let total = compare("cut", &mut lane, std::slice::from_ref(&all));
+        assert_eq!(total, TOTALS[11]);
+    }
+}
