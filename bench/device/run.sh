@@ -57,10 +57,12 @@ row open 60 queens 12 --device "$device" --no-memory --json "$out/open.json"
 printf '\n== topology\n' >>"$out/log.txt"
 timeout 120 "$evener" topology --json >"$out/topology.json" 2>>"$out/log.txt" || echo topology >>"$out/failed.txt"
 
-# Boards: on the device beside all cores, beside one core, which is nearly the device alone, and on the cores.
+# Boards: on the device beside one core, which is nearly the device alone; beside all cores, in a farm and as the tuner
+# has it; and on the cores.
 for n in $boards; do
     row "queens-$n-one" 60 queens "$n" --device "$device" --plan farm --workers 1 --no-memory --json "$out/queens-$n-one.json"
-    row "queens-$n-all" 60 queens "$n" --device "$device" --no-memory --json "$out/queens-$n-all.json"
+    row "queens-$n-farm" 60 queens "$n" --device "$device" --plan farm --no-memory --json "$out/queens-$n-farm.json"
+    row "queens-$n-auto" 60 queens "$n" --device "$device" --no-memory --json "$out/queens-$n-auto.json"
     [ "$n" -gt "$of_cores" ] ||
         row "queens-$n-cores" 60 queens "$n" --device none --no-memory --json "$out/queens-$n-cores.json"
 done
@@ -93,7 +95,7 @@ for workers in 1 2 4 8 16; do
 done
 
 # The longest row comes last.
-row "queens-$largest-large" 240 queens "$largest" --device "$device" --no-memory --json "$out/queens-$largest-large.json"
+row "queens-$largest-large" 240 queens "$largest" --device "$device" --plan farm --no-memory --json "$out/queens-$largest-large.json"
 
 echo "$(ls "$out" | grep -c 'json$') reports in $out"
 for list in failed skipped; do
