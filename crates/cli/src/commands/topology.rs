@@ -1,26 +1,42 @@
 //! `evener topology`
 
+use evener_devices::survey::{Survey, survey};
 use evener_runtime::Topology;
+use serde::Serialize;
 
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show the machine as evener sees it
+/// Show the machine as evener sees it, with devices beside the cores
 #[derive(clap::Args)]
 #[command(after_help = "\
-Cores and cpus are those this process may run on. Set EVENER_CPU to see the machine with fewer vector instructions.")]
+Cores and cpus are those this process may run on. Set EVENER_CPU to see the machine with fewer vector instructions.
+
+Devices are measured, which takes a fifth of a second each, and some seconds the first time, when their arithmetic is
+compared with that of a core. EVENER_DEVICE names one, such as a simulated one; with EVENER_DEVICE=none there are none.")]
 pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Serialize)]
+struct Machine {
+    #[serde(flatten)]
+    topology: Topology,
+    #[serde(flatten)]
+    devices: Survey,
+}
+
 pub fn run(args: &Args) -> Ended {
-    let topology = Topology::detect();
+    let machine = Machine {
+        topology: Topology::detect(),
+        devices: survey(),
+    };
     if args.json {
-        print_json(&topology)?;
+        print_json(&machine)?;
     } else {
-        print(topology)?;
+        print(format!("{}\n{}", machine.topology, machine.devices))?;
     }
     Ok(DONE)
 }

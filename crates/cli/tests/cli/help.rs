@@ -138,7 +138,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "Examples:",
         ],
     ),
-    ("topology", &["--json", "EVENER_CPU"]),
+    ("topology", &["--json", "EVENER_CPU", "EVENER_DEVICE"]),
     (
         "bench",
         &[

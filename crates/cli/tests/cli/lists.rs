@@ -69,6 +69,29 @@ fn topology_is_text_and_json() {
 }
 
 #[test]
+fn topology_has_devices() {
+    let folder = Folder::new();
+    let with = |arguments: &[&str], device: &str| {
+        let mut command = folder.evener(arguments);
+        Done::of(command.env("EVENER_DEVICE", device))
+            .succeeded()
+            .text()
+    };
+    let text = with(&["topology"], "sim:up=2G");
+    assert!(text.contains("\nsim       simulated, "), "{text}");
+    assert!(text.contains("all arithmetic is exact"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&with(&["topology", "--json"], "sim:up=2G")).unwrap();
+    let sim = &json["devices"][0];
+    assert_eq!(sim["name"], "sim");
+    assert!(sim["link"]["up"].as_f64().unwrap() < 2.1e9, "{json}");
+    assert!(with(&["topology"], "none").contains("\ndevices   none\n"));
+    // What is not there is said, with what is.
+    let text = with(&["topology"], "Voodoo");
+    assert!(text.contains("EVENER_DEVICE: there is no device 'Voodoo'; there are auto, none, sim"));
+}
+
+#[test]
 fn the_environment_lowers_the_level() {
     let folder = Folder::new();
     let done = Done::of(
