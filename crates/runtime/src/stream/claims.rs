@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::devices::News;
 use super::engine::are_short;
 use super::schedule::Schedule;
-use super::share::{self, Element};
+use super::share::{self, Element, Pace};
 use crate::dispatch::WorkerId;
 use crate::plan::Plan;
 use crate::sync::{into_inner, lock};
@@ -27,6 +27,8 @@ pub(super) struct UnitClaims<'e> {
     /// Workers, and after them lanes of devices.
     elements: Vec<Element>,
     workers: usize,
+    /// Units in work or waiting at most.
+    window: u64,
     began: Instant,
     /// Whether devices have come or gone, which ends the epoch.
     news: News,
@@ -36,11 +38,12 @@ pub(super) struct UnitClaims<'e> {
 struct Left<'e> {
     schedule: &'e mut dyn Schedule,
     units: u32,
-    /// Units of the stream that were not taken yet, if known.
-    of_stream: Option<u64>,
+    /// Units that were not taken yet of the stream, or of an experiment, if known.
+    to_come: Option<u64>,
     /// An epoch under another plan, or with other affinity, which the schedule has been asked for.
     next: Option<Epoch>,
-    ended: bool,
+    /// When there was no more for a worker.
+    ended: Option<Instant>,
 }
 
 /// What is known of an epoch when its units are all taken.
@@ -55,13 +58,14 @@ pub(super) enum EpochState {
 
 impl<'e> UnitClaims<'e> {
     /// For jobs on any of `workers`, and as many `lanes`. Where buffers may grow, the engine makes them between batches.
-    /// `of_stream` units of the stream are left, if that is known.
+    /// `to_come` units are left of the stream,
+    /// if that is known, and `window` of them may be in work or wait for an earlier one.
     pub(super) fn new(
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
         may_grow: bool,
         (workers, lanes): (usize, usize),
-        of_stream: Option<u64>,
+        (to_come, window): (Option<u64>, u64),
         news: News,
     ) -> UnitClaims<'e> {
         UnitClaims {
@@ -72,14 +76,15 @@ impl<'e> UnitClaims<'e> {
             left: Mutex::new(Left {
                 schedule,
                 units: epoch.units.max(1),
-                of_stream,
+                to_come,
                 next: None,
-                ended: false,
+                ended: None,
             }),
             quit: AtomicBool::new(false),
             in_time: AtomicBool::new(false),
             elements: (0..workers + lanes).map(|_| Element::default()).collect(),
             workers,
+            window,
             began: Instant::now(),
             news,
         }
@@ -88,32 +93,53 @@ impl<'e> UnitClaims<'e> {
     /// Whether there is a unit for `worker`. `state` is asked when all units of an epoch are taken.
     pub(super) fn claim(&self, worker: WorkerId, state: impl FnOnce() -> EpochState) -> bool {
         let mut left = lock(&self.left);
-        if let Some(of_stream) = left.of_stream
-            && !share::takes(&self.elements, worker.0, of_stream)
-        {
+        if !self.should_take(worker, left.to_come) {
             return false;
         }
         if left.units == 0 && !self.goes_on(&mut left, state) {
-            left.ended = true;
+            left.ended.get_or_insert_with(Instant::now);
             return false;
         }
         left.units = left.units.saturating_sub(1);
-        left.of_stream = left.of_stream.map(|units| units.saturating_sub(1));
+        left.to_come = left.to_come.map(|units| units.saturating_sub(1));
         true
+    }
+
+    /// Whether a unit would be done first by `worker`. A device must not hold up others either, which wait when as many
+    /// units as there may be wait for its unit.
+    fn should_take(&self, worker: WorkerId, to_come: Option<u64>) -> bool {
+        let units = match worker.0 < self.workers {
+            true => to_come,
+            false => Some(to_come.unwrap_or(u64::MAX).min(self.window)),
+        };
+        units.is_none_or(|units| share::takes(&self.elements, worker.0, units))
     }
 
     /// A unit that was claimed is not there yet.
     pub(super) fn return_one(&self) {
         let mut left = lock(&self.left);
         left.units += 1;
-        left.of_stream = left.of_stream.map(|units| units + 1);
+        left.to_come = left.to_come.map(|units| units + 1);
     }
 
     /// How many units a lane should take at once, where `most` are wanted.
     pub(super) fn share(&self, worker: WorkerId, most: usize) -> usize {
-        let of_stream = lock(&self.left).of_stream;
-        let share = of_stream.map(|units| share::batch(&self.elements, worker.0, units));
+        let to_come = lock(&self.left).to_come;
+        let share = to_come.map(|units| share::batch(&self.elements, worker.0, units));
         share.map_or(most, |share| most.min(share))
+    }
+
+    /// What is known of a lane from before.
+    pub(super) fn set_pace(&self, worker: WorkerId, pace: Pace) {
+        if let Some(element) = self.elements.get(worker.0) {
+            element.set_pace(pace);
+        }
+    }
+
+    /// What is known of it now.
+    pub(super) fn pace(&self, worker: WorkerId) -> Pace {
+        let element = self.elements.get(worker.0);
+        element.map_or(Pace::default(), Element::pace)
     }
 
     /// Whether the epoch goes on beyond its units, or another one under the same plan.
@@ -121,7 +147,7 @@ impl<'e> UnitClaims<'e> {
     /// An epoch goes on until one of its units is done. If it ended before, it would measure nothing, and workers would
     /// wait for the units in work: units that take long would be computed one by one.
     fn goes_on(&self, left: &mut Left<'_>, state: impl FnOnce() -> EpochState) -> bool {
-        if left.ended || self.cutoff.is_some() {
+        if left.ended.is_some() || self.cutoff.is_some() {
             return false;
         }
         let costs = match state() {
@@ -208,6 +234,12 @@ impl<'e> UnitClaims<'e> {
     /// When the first epoch began.
     pub(super) fn began(&self) -> Instant {
         self.began
+    }
+
+    /// How long the last units have been waited for since there were no more to take.
+    pub(super) fn drained(&self) -> Duration {
+        let ended = lock(&self.left).ended;
+        ended.map_or(Duration::ZERO, |ended| ended.elapsed())
     }
 
     /// The epoch after the last, where the schedule has been asked for it.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use super::share::Pace;
 use crate::buffer;
 use crate::device::{Device, DeviceError, Lane, MOST_LANES, OnDevice, Program, UnitLane};
 use crate::runtime::Runtime;
@@ -44,8 +45,8 @@ pub(super) struct OpenDevice {
     /// Why it is not used any more.
     lost: Mutex<Option<DeviceError>>,
     is_lost: AtomicBool,
-    /// Whether its first unit was found right. Only one lane runs before.
-    pub(super) verified: Mutex<bool>,
+    /// Its pace in the first unit, once that was found right. Only one lane runs before.
+    pub(super) verified: Mutex<Option<Pace>>,
     /// Units that it computed, and nanoseconds that its lanes were busy.
     pub(super) units: AtomicU64,
     pub(super) busy_ns: AtomicU64,
@@ -79,6 +80,8 @@ pub(super) struct OpenLane<'a, S: Service> {
     /// Units computed since one was compared with a core's, and after how many one is.
     pub(super) unchecked: u64,
     pub(super) check_every: u64,
+    /// How fast it was last.
+    pub(super) pace: Option<Pace>,
     /// A result to compare with.
     pub(super) spare: Option<Box<S::Output>>,
 }
@@ -224,7 +227,7 @@ impl<'a, S: Service> Devices<'a, S> {
                 name: device.info().name.clone(),
                 lost: Mutex::new(None),
                 is_lost: AtomicBool::new(false),
-                verified: Mutex::new(false),
+                verified: Mutex::new(None),
                 units: AtomicU64::new(0),
                 busy_ns: AtomicU64::new(0),
             });
@@ -236,6 +239,7 @@ impl<'a, S: Service> Devices<'a, S> {
                     batch: 1,
                     unchecked: 0,
                     check_every: self.runtime.device_checks(),
+                    pace: None,
                     spare: None,
                 })),
                 Err(error) => open.give_up(error),

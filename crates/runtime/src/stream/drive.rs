@@ -36,6 +36,9 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
             Flow::Divided | Flow::Grouped => divided::epoch(engine, &epoch, &mut costs),
         };
         record(&end, &costs, schedule);
+        if !end.drained.is_zero() {
+            schedule.drained(end.drained);
+        }
         if let Some(stop) = end.stop {
             return stop;
         }

@@ -33,6 +33,8 @@ pub(super) struct Cut {
 pub(super) struct EpochEnd {
     pub(super) cut: Option<Cut>,
     pub(super) stop: Option<Stop>,
+    /// How long devices were waited for at its end.
+    pub(super) drained: Duration,
     /// The next epoch, where the schedule has been asked for it. The schedule then knows what most units cost.
     pub(super) next: Option<Epoch>,
 }

@@ -69,7 +69,11 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         jobs.err()
     });
     let last = farm.epoch_costs(&mut lock(&farm.units.reorder), AtEnd::Wait);
-    let end = whole.units.end(panic, last, costs);
+    let drained = whole.units.claims.drained();
+    let mut end = whole.units.end(panic, last, costs);
+    if !lanes.is_empty() {
+        end.drained = drained;
+    }
     engine.devices.put_back(lanes);
     end
 }
@@ -243,17 +247,17 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
 }
 
 /// What the units of an epoch cost that workers and devices computed together until `now`, when `progress` units of
-/// those in work were done: the time that went by for a unit, the same for each. Of what was in work when no units were
-/// left to take, what was done then counts.
+/// those in work were done: the time that went by for a unit, the same for each.
+///
+/// At the end, where nothing is in work, that has the wait for the last unit in it, which is long where a device is slow.
 fn together(
     times: &EpochTimes,
     (now, progress): (Instant, f64),
     waited: Duration,
 ) -> Vec<Duration> {
     let took = times.took.len();
-    let (end, done) = times.ended.unwrap_or((now, took as f64 + progress));
-    let elapsed = (end - times.began).saturating_sub(waited);
-    let units = (done - times.progress).max(0.1);
+    let elapsed = (now - times.began).saturating_sub(waited);
+    let units = (took as f64 + progress - times.progress).max(0.1);
     vec![elapsed.div_f64(units); took]
 }
 

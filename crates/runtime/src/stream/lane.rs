@@ -4,6 +4,7 @@
 //! else is not used any more, and what was not yet delivered is computed again. So is what a device had in work when it
 //! was lost.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,7 +25,9 @@ use crate::sync::lock;
 /// A kernel that takes longer is taken to hang. Batches are to take some milliseconds.
 const HANGS_AFTER: Duration = Duration::from_secs(10);
 /// A batch is to take about so long: far longer than a device needs to answer, and not so long that others wait.
-const BATCH: std::ops::Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
+const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
+/// A batch has at most so many times the units of the last.
+const GROWTH: f64 = 8.0;
 
 impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
     /// Computes units on a lane until there are no more for it. `worker` is a number that no other thread has.
@@ -32,20 +35,25 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         let device = Arc::clone(&lane.device);
         while !device.is_lost() {
             let mut verified = lock(&device.verified);
-            if !*verified {
+            let Some(first) = *verified else {
                 // Until its first unit was compared, a device computes no other.
                 let batch = self.gather(worker, 1);
-                *verified = !batch.is_empty() && self.run_batch(worker, lane, batch, true);
-                if !*verified {
+                if batch.is_empty() || !self.run_batch(worker, lane, batch, true) {
                     return;
                 }
+                *verified = Some(self.units.claims.pace(worker));
                 continue;
-            }
+            };
             drop(verified);
+            if self.units.claims.pace(worker).took == 0 {
+                let known = lane.pace.unwrap_or(first);
+                self.units.claims.set_pace(worker, known);
+            }
             let batch = self.gather(worker, lane.batch);
             if batch.is_empty() || !self.run_batch(worker, lane, batch, false) {
                 return;
             }
+            lane.pace = Some(self.units.claims.pace(worker));
         }
     }
 
@@ -83,7 +91,10 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         let begin = Instant::now();
         units.claims.begin(worker, begin, batch.len() as u32);
         let computed = self.compute_batch(worker, lane, &batch, first);
-        let took = begin.elapsed();
+        let (computed, took) = match computed {
+            Ok(took) => (Ok(()), took),
+            Err(error) => (Err(error), begin.elapsed()),
+        };
         // Another lane may have found meanwhile that the device cannot be relied on.
         let good = match computed {
             Ok(()) if !lane.device.is_lost() => true,
@@ -120,7 +131,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         let track = crate::trace::Track::Lane(worker.0 - units.exec.pool().workers());
         trace.span(track, "batch", number, begin, begin + took);
         let mut reorder = lock(&units.reorder);
-        units.claims.end(worker, (good && !first).then_some(took));
+        units.claims.end(worker, good.then_some(took));
         for Job { unit, output, .. } in batch {
             let held = Held {
                 output,
@@ -132,27 +143,35 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         good
     }
 
-    /// Runs a batch on the device, and perhaps a unit of it on this core.
+    /// Runs a batch on the device, and perhaps a unit of it on this core. How long the device took.
     fn compute_batch(
         &self,
         worker: WorkerId,
         lane: &mut OpenLane<'_, S>,
         batch: &[Job<S>],
         first: bool,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<Duration, DeviceError> {
         let inputs: Vec<&S::Input> = batch.iter().map(|job| &*job.unit.value).collect();
         let outputs: Vec<&S::Output> = batch.iter().map(|job| &*job.output).collect();
-        let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, HANGS_AFTER));
-        let run = catch_unwind(run).unwrap_or_else(|payload| {
-            Err(DeviceError::Lost {
-                device: lane.device.name.clone(),
-                why: format!("panicked: {}", panic_text(&*payload)),
-            })
-        });
-        run?;
+        let mut run = || {
+            let begin = Instant::now();
+            let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, HANGS_AFTER));
+            let run = catch_unwind(run).unwrap_or_else(|payload| {
+                Err(DeviceError::Lost {
+                    device: lane.device.name.clone(),
+                    why: format!("panicked: {}", panic_text(&*payload)),
+                })
+            });
+            run.map(|()| begin.elapsed())
+        };
+        let mut took = run()?;
+        if first {
+            // The first time a driver may have compiled what it runs.
+            took = run()?;
+        }
         lane.unchecked += batch.len() as u64;
         if !first && lane.unchecked < lane.check_every {
-            return Ok(());
+            return Ok(took);
         }
         lane.unchecked = 0;
         let units = &self.units;
@@ -165,7 +184,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             .run_alone(worker, unit.number, &FARM, &unit.value, spare);
         // A core that fails says so when the unit is computed again.
         if by_core.is_ok() && lane.work.same(spare, output) {
-            return Ok(());
+            return Ok(took);
         }
         Err(DeviceError::Wrong {
             device: lane.device.name.clone(),
@@ -196,7 +215,10 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
 pub(super) fn next_batch(batch: usize, units: usize, took: Duration, most: usize) -> usize {
     let next = match took {
         _ if took > BATCH.end => units / 2,
-        _ if took < BATCH.start && units == batch => batch * 2,
+        _ if took < BATCH.start && units == batch => {
+            let times = BATCH.start.as_secs_f64() / took.as_secs_f64();
+            (batch as f64 * times.clamp(2.0, GROWTH)) as usize
+        }
         _ => batch,
     };
     next.clamp(1, most.max(1))
@@ -209,7 +231,9 @@ mod tests {
     #[test]
     fn batches_grow_until_they_take_some_milliseconds() {
         let ms = Duration::from_millis;
-        assert_eq!(next_batch(4, 4, ms(1), 64), 8);
+        assert_eq!(next_batch(4, 4, ms(1), 64), 20);
+        assert_eq!(next_batch(4, 4, ms(4), 64), 8);
+        assert_eq!(next_batch(1, 1, Duration::from_micros(1), 64), 8);
         assert_eq!(next_batch(4, 3, ms(1), 64), 4);
         assert_eq!(next_batch(64, 64, ms(1), 64), 64);
         assert_eq!(next_batch(8, 8, ms(10), 64), 8);

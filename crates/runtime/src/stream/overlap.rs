@@ -19,7 +19,7 @@ use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
 use crate::plan::Plan;
 use crate::service::Service;
 use crate::sync::{into_inner, lock};
-use crate::tuner::Epoch;
+use crate::tuner::{Epoch, Purpose};
 
 /// Units that overlap, from the intake to the reorder buffer, while the plan stays.
 ///
@@ -57,6 +57,13 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
         let workers = engine.exec.pool().workers();
         let next = engine.intake.taken();
         let of_stream = engine.total.and_then(|total| total.checked_sub(next));
+        let of_stream = of_stream.filter(|&units| units > 0);
+        let left = match epoch.purpose {
+            // A device must not keep the stream waiting when the experiment is over.
+            Purpose::Trial => Some(of_stream.unwrap_or(u64::MAX).min(epoch.units.into())),
+            _ => of_stream,
+        };
+        let window = engine.capacity() as u64;
         Overlap {
             plan: epoch.plan,
             fallback: epoch.fallback,
@@ -66,7 +73,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
                 schedule,
                 engine.may_grow(),
                 (workers, lanes),
-                of_stream.filter(|&units| units > 0),
+                (left, window),
                 news,
             ),
             inputs: Arc::clone(engine.intake.queue()),
@@ -109,7 +116,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             self.cut(&mut lock(&self.reorder), longest, Duration::ZERO);
             return false;
         }
-        let claimed = self.claims.claim(worker, || {
+        self.claims.claim(worker, || {
             let mut reorder = lock(&self.reorder);
             if reorder.stop.is_some() || reorder.cut.is_some() {
                 EpochState::Broken
@@ -118,12 +125,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
             } else {
                 EpochState::NoneDone
             }
-        });
-        if !claimed {
-            let progress = self.claims.progress(Instant::now());
-            lock(&self.reorder).ends(progress);
-        }
-        claimed
+        })
     }
 
     /// The next unit and an output for it. `None`, and stopped, where there is none.
@@ -246,6 +248,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
                 redo: redo / self.plan.workers,
             }),
             stop: of_callback.or(reorder.stop),
+            drained: Duration::ZERO,
             next: self.claims.next(),
         }
     }

@@ -53,8 +53,6 @@ pub(super) struct EpochTimes {
     pub(super) ahead: Duration,
     /// How much of the units in work was done then, in units.
     pub(super) progress: f64,
-    /// When no units were left to take, and how many were done then, in parts as well.
-    pub(super) ended: Option<(Instant, f64)>,
 }
 
 impl EpochTimes {
@@ -64,7 +62,6 @@ impl EpochTimes {
             took: Vec::new(),
             ahead,
             progress,
-            ended: None,
         }
     }
 }
@@ -94,13 +91,6 @@ impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
     /// of them is done.
     pub(super) fn next_epoch(&mut self, ahead: Duration, progress: f64) -> EpochTimes {
         std::mem::replace(&mut self.epoch, EpochTimes::new(ahead, progress))
-    }
-
-    /// No units are left to take. `progress` is how much of those in work is done.
-    pub(super) fn ends(&mut self, progress: f64) {
-        let done = self.epoch.took.len() as f64;
-        let ended = &mut self.epoch.ended;
-        ended.get_or_insert_with(|| (Instant::now(), done + progress));
     }
 
     /// Has the tally count the units done, at their mean cost.

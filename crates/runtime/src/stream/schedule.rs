@@ -32,6 +32,11 @@ pub trait Schedule: Send {
         let _ = devices;
     }
 
+    /// Takes how long the units that devices had in work were waited for before another plan.
+    fn drained(&mut self, time: Duration) {
+        let _ = time;
+    }
+
     /// What was found, for the report.
     fn summary(&self) -> Option<Summary> {
         None
@@ -66,6 +71,10 @@ impl Schedule for Tuner {
 
     fn devices(&mut self, devices: u32) {
         Tuner::devices(self, devices);
+    }
+
+    fn drained(&mut self, time: Duration) {
+        Tuner::drained(self, time);
     }
 
     fn summary(&self) -> Option<Summary> {

@@ -19,9 +19,20 @@ pub(super) struct Element {
     /// Units that it has in work, and that it had last.
     units: AtomicU32,
     last_units: AtomicU32,
-    /// Nanoseconds that the last took; 0 before the first.
+    /// Nanoseconds that so many take, 0 before the first: a mean in which one that was disturbed counts little.
     took: AtomicU64,
 }
+
+/// How fast an element was: units, and nanoseconds that they take together; 0 where that is not known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    pub(super) units: u32,
+    pub(super) took: u64,
+}
+
+/// How much the last measurement counts in the mean, and how many times the mean it counts at most.
+const LAST: f64 = 0.25;
+const MOST: f64 = 2.0;
 
 impl Element {
     pub(super) fn begin(&self, since: Duration, units: u32) {
@@ -34,9 +45,27 @@ impl Element {
         self.begun.store(0, Ordering::Relaxed);
         if let Some(took) = took {
             let units = self.units.load(Ordering::Relaxed);
-            self.last_units.store(units, Ordering::Relaxed);
-            let took = (took.as_nanos() as u64).max(1);
-            self.took.store(took, Ordering::Relaxed);
+            let took = took.as_secs_f64();
+            let took = match self.seconds(units) {
+                Some(mean) => mean + LAST * (took.min(MOST * mean) - mean),
+                None => took,
+            };
+            self.set_pace(Pace {
+                units,
+                took: ((took * 1e9) as u64).max(1),
+            });
+        }
+    }
+
+    pub(super) fn set_pace(&self, pace: Pace) {
+        self.last_units.store(pace.units, Ordering::Relaxed);
+        self.took.store(pace.took, Ordering::Relaxed);
+    }
+
+    pub(super) fn pace(&self) -> Pace {
+        Pace {
+            units: self.last_units.load(Ordering::Relaxed),
+            took: self.took.load(Ordering::Relaxed),
         }
     }
 

@@ -191,6 +191,13 @@ impl Tuner {
         }
     }
 
+    /// Takes how long the units that devices had in work were waited for before another plan.
+    pub fn drained(&mut self, time: Duration) {
+        if let Mode::Auto(search) = &mut self.mode {
+            search.drained(time.as_secs_f64());
+        }
+    }
+
     /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
     pub fn decisions(&self) -> &[Decision] {
         self.log.entries()

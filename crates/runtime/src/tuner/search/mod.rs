@@ -76,6 +76,8 @@ pub(super) struct Search {
     away: bool,
     ledger: Ledger,
     memory: MemoryCost,
+    /// Seconds that leaving a plan with devices took last.
+    drain_s: f64,
     fallback: Plan,
     /// Units of the incumbent's next epoch.
     units: u32,
@@ -136,6 +138,7 @@ impl Search {
             away: false,
             ledger: Ledger::default(),
             memory: MemoryCost::new(),
+            drain_s: 0.0,
             units: 1,
             started: false,
             slowed: false,
@@ -162,6 +165,14 @@ impl Search {
             arm.retire();
         }
         add_devices(&mut self.arms, &self.model);
+    }
+
+    /// Takes what leaving a plan with devices took. Where that was an experiment, its units had it in their cost.
+    pub(super) fn drained(&mut self, seconds: f64) {
+        self.drain_s = seconds;
+        if self.incumbent().devices > 0 {
+            self.ledger.lose(seconds);
+        }
     }
 
     pub(super) fn incumbent(&self) -> Plan {

@@ -143,6 +143,9 @@ impl Search {
         };
         let excess = mean(&|belief| belief.excess(TELLING)) - improvement;
         let mut price = units * excess.max(0.0) + given_up + SWITCH + SWITCH_S / cost;
+        if arm.plan.devices.max(self.incumbent().devices) > 0 {
+            price += self.drain_s / cost;
+        }
         let gain = improvement * (horizon - 2.0 * units).max(0.0);
         let memory = self.memory_seconds(index) * self.memory.times / cost;
         let pays = gain > price + memory;
