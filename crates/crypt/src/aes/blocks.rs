@@ -42,6 +42,8 @@ pub(crate) trait Blocks: Copy {
     fn product<const HALVES: i32>(self, a: Self::V, b: Self::V) -> Self::V;
     /// The halves of each block exchanged.
     fn swapped(self, v: Self::V) -> Self::V;
+    /// The first block in every block.
+    fn repeated(self, v: Self::V) -> Self::V;
     /// `v` as the first block, zeros in the others.
     fn widened(self, v: __m128i) -> Self::V;
     /// All blocks, added as polynomials.

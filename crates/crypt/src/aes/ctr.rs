@@ -1,6 +1,7 @@
 //! Counter mode on whole blocks.
 
 use super::blocks::Blocks;
+use super::counters::Counters;
 use super::schedule::RoundKeys;
 use super::{Token, compiled};
 
@@ -102,17 +103,12 @@ pub(super) unsafe fn stream<B: Blocks>(
     let width = 16 * B::N;
     let rounds = keys.rounds();
     let mut left = blocks;
-    let mut counters = b.counters(counter);
     // SAFETY: all that is read and written lies within the `left` blocks from `from` and `to` on.
     unsafe {
+        let mut groups = Counters::new(b, keys, counter);
         while left >= GROUP * B::N {
-            let first = keys.of(b, 0);
-            let mut states = [first; GROUP];
-            for state in &mut states {
-                *state = b.xor(b.reversed(counters), first);
-                counters = b.add(counters, B::N as u64);
-            }
-            for round in 1..rounds {
+            let mut states = groups.group(b, keys);
+            for round in 2..rounds {
                 let key = keys.of(b, round);
                 for state in &mut states {
                     *state = b.round(*state, key);
@@ -128,6 +124,7 @@ pub(super) unsafe fn stream<B: Blocks>(
             to = to.add(GROUP * width);
             left -= GROUP * B::N;
         }
+        let mut counters = b.counters(counter.wrapping_add((blocks - left) as u128));
         while left >= B::N {
             let stream = keys.encrypt(b, b.reversed(counters));
             b.store(b.xor(stream, b.load(from)), to);

@@ -6,6 +6,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use super::blocks::Blocks;
+use super::counters::Counters;
 use super::ctr::{GROUP, stream};
 use super::ghash::{POWERS, Powers, Products, absorb};
 use super::schedule::RoundKeys;
@@ -149,15 +150,26 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
     // the sealed bytes: when opening, they are read before anything is written over them.
     unsafe {
         let mut hash = absorb_padded(b, &key.powers, ni.counters(0), message.aad);
-        let mut counters = b.counters(first + 1);
+        let mut counters = Counters::new(b, &key.rounds, first + 1);
         let (mut at_from, mut at_to) = (from, to);
         for group in 0..groups {
-            let hashed = match (SEAL, group) {
-                (true, 0) => None,
-                (true, _) => Some(at_to.cast_const().sub(bytes)),
-                (false, _) => Some(at_from),
+            let states = counters.group(b, &key.rounds);
+            hash = match (SEAL, group) {
+                (true, 0) => {
+                    finish(b, &key.rounds, states, 2, at_from, at_to);
+                    hash
+                }
+                (true, _) => step(
+                    b,
+                    key,
+                    states,
+                    at_from,
+                    at_to,
+                    at_to.cast_const().sub(bytes),
+                    hash,
+                ),
+                (false, _) => step(b, key, states, at_from, at_to, at_from, hash),
             };
-            hash = step(b, key, &mut counters, at_from, at_to, hashed, hash);
             at_from = at_from.add(bytes);
             at_to = at_to.add(bytes);
         }
@@ -216,54 +228,65 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
 unsafe fn step<B: Blocks>(
     b: B,
     key: &Key,
-    counters: &mut B::V,
+    mut states: [B::V; GROUP],
     from: *const u8,
     to: *mut u8,
-    hashed: Option<*const u8>,
+    hashed: *const u8,
     hash: __m128i,
 ) -> __m128i {
     let width = 16 * B::N;
-    let rounds = key.rounds.rounds();
     const { assert!(GROUP * B::N <= POWERS) };
-    // SAFETY: GROUP registers are a group; a key has more rounds than a group has registers.
+    // Every key has more rounds. The compiler does not know, and so keeps to this order: unrolled, it would compute block
+    // after block and then the products, which only processors that look far ahead undo.
+    let end = key.rounds.rounds().min(GROUP + 1);
+    // SAFETY: GROUP registers are a group, and no round is beyond the last.
     unsafe {
-        let first = key.rounds.of(b, 0);
-        let mut states = [first; GROUP];
-        for state in &mut states {
-            *state = b.xor(b.reversed(*counters), first);
-            *counters = b.add(*counters, B::N as u64);
-        }
         let mut products = Products::new(b);
-        for round in 1..=GROUP {
+        // The first register comes last, since it waits for the hash of the group before.
+        for round in 2..end {
             let round_key = key.rounds.of(b, round);
             for state in &mut states {
                 *state = b.round(*state, round_key);
             }
-            if let Some(hashed) = hashed {
-                // The first register comes last, since it waits for the hash of the group before.
-                let i = round % GROUP;
-                let mut terms = b.reversed(b.load(hashed.add(i * width)));
-                if i == 0 {
-                    terms = b.xor(terms, b.widened(hash));
-                }
-                products = products.with(terms, key.powers.of(b, (GROUP - i) * B::N));
-            }
+            let i = round - 1;
+            let terms = b.reversed(b.load(hashed.add(i * width)));
+            products = products.with(terms, key.powers.of(b, (GROUP - i) * B::N));
         }
-        for round in GROUP + 1..rounds {
-            let round_key = key.rounds.of(b, round);
+        let terms = b.xor(b.reversed(b.load(hashed)), b.widened(hash));
+        let products = products.with(terms, key.powers.of(b, GROUP * B::N));
+        finish(b, &key.rounds, states, end, from, to);
+        products.reduced(b.single())
+    }
+}
+
+/// Encrypts a group from round `round` on.
+///
+/// # Safety
+/// A group can be read from `from` and written to `to`.
+#[inline(always)]
+unsafe fn finish<B: Blocks>(
+    b: B,
+    keys: &RoundKeys,
+    mut states: [B::V; GROUP],
+    round: usize,
+    from: *const u8,
+    to: *mut u8,
+) {
+    let width = 16 * B::N;
+    let rounds = keys.rounds();
+    // SAFETY: GROUP registers are a group, and no round is beyond the last.
+    unsafe {
+        for round in round..rounds {
+            let round_key = keys.of(b, round);
             for state in &mut states {
                 *state = b.round(*state, round_key);
             }
         }
-        let last = key.rounds.of(b, rounds);
+        let last = keys.of(b, rounds);
         for (i, state) in states.iter().enumerate() {
             let input = b.load(from.add(i * width));
             let output = b.last_round(*state, b.xor(last, input));
             b.store(output, to.add(i * width));
-        }
-        match hashed {
-            Some(_) => products.reduced(b.single()),
-            None => hash,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! how long.
 
 mod blocks;
+mod counters;
 mod ctr;
 mod gcm;
 mod ghash;

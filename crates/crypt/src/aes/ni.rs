@@ -96,6 +96,10 @@ impl Blocks for Ni {
         unsafe { _mm_shuffle_epi32::<0b01_00_11_10>(v) }
     }
     #[inline(always)]
+    fn repeated(self, v: __m128i) -> __m128i {
+        v
+    }
+    #[inline(always)]
     fn widened(self, v: __m128i) -> __m128i {
         v
     }

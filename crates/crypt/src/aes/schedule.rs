@@ -4,6 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::blocks::Blocks;
 use super::compiled;
+use super::counters::Changes;
 
 /// The round keys of AES-128, 192 or 256. Each is repeated four times, so that a load of any width has it in every
 /// block.
@@ -11,6 +12,7 @@ use super::compiled;
 #[repr(C, align(64))]
 pub(crate) struct RoundKeys {
     keys: [[u8; 64]; 15],
+    changes: Changes,
     rounds: usize,
 }
 
@@ -19,6 +21,7 @@ impl RoundKeys {
     pub(crate) fn empty() -> Self {
         RoundKeys {
             keys: [[0; 64]; 15],
+            changes: Changes::empty(),
             rounds: 0,
         }
     }
@@ -38,6 +41,12 @@ impl RoundKeys {
     #[inline(always)]
     pub(crate) fn rounds(&self) -> usize {
         self.rounds
+    }
+
+    /// What the last bytes of counters change.
+    #[inline(always)]
+    pub(super) fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// The key of `round`, in every block.
@@ -93,6 +102,7 @@ unsafe fn expand_body<B: Blocks>(b: B, key: &[u8], expanded: &mut RoundKeys) {
         }
     }
     words.zeroize();
+    expanded.changes.set(b, &expanded.keys[0]);
 }
 
 /// The S-box on each byte. The last round applies it and then shifts rows, which changes nothing if all columns are

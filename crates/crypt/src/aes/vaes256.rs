@@ -83,6 +83,11 @@ impl Blocks for Vaes256 {
         unsafe { _mm256_shuffle_epi32::<0b01_00_11_10>(v) }
     }
     #[inline(always)]
+    fn repeated(self, v: __m256i) -> __m256i {
+        // SAFETY: above.
+        unsafe { _mm256_broadcastsi128_si256(_mm256_castsi256_si128(v)) }
+    }
+    #[inline(always)]
     fn widened(self, v: __m128i) -> __m256i {
         // SAFETY: above.
         unsafe { _mm256_zextsi128_si256(v) }

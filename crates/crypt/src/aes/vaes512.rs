@@ -90,6 +90,11 @@ impl Blocks for Vaes512 {
         unsafe { _mm512_shuffle_epi32::<0b01_00_11_10>(v) }
     }
     #[inline(always)]
+    fn repeated(self, v: __m512i) -> __m512i {
+        // SAFETY: above.
+        unsafe { _mm512_broadcast_i32x4(_mm512_castsi512_si128(v)) }
+    }
+    #[inline(always)]
     fn widened(self, v: __m128i) -> __m512i {
         // SAFETY: above.
         unsafe { _mm512_zextsi128_si512(v) }
