@@ -67,6 +67,12 @@ impl Simd {
         }
     }
 
+    /// Whether `EVENER_CPU` names a level. Kernels of that level are then used, whether others are faster or not.
+    pub fn pinned() -> bool {
+        let named = std::env::var_os(SIMD_VARIABLE).is_some_and(|value| !value.is_empty());
+        named && Simd::from_env().is_ok()
+    }
+
     /// The highest level the processor and the operating system support.
     pub fn hardware() -> Simd {
         #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]

@@ -1,0 +1,240 @@
+//! What is kept between runs: a small JSON file of entries by key.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::fs::{self, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tracing::warn;
+
+/// Version of the layout; a file of another version is not read.
+const VERSION: u32 = 1;
+/// Entries kept; the one written longest ago goes first.
+const MOST: usize = 1000;
+/// A file larger than this was not written by us.
+const MOST_BYTES: u64 = 4 << 20;
+/// How long a process waits for others that add an entry, which takes each a millisecond or two.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// A file of entries.
+///
+/// Reading and writing never fail loudly: what cannot be kept costs time, nothing else. What is wrong with a file is
+/// told once in a process. Several processes may use one file: each write replaces it as a whole, and those who add to
+/// it take turns by a lock on a file beside it, whose name ends in `.lock` and which stays. Where there are no locks, or
+/// one who holds it hangs, an entry is added without, and one of two simultaneous additions may be lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    path: PathBuf,
+    /// The entries, as the file and messages name them.
+    what: &'static str,
+    /// Whether it is told that the file cannot be read or written, beside that it is damaged.
+    tells: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry<T> {
+    #[serde(flatten)]
+    value: T,
+    /// Seconds since 1970.
+    written: u64,
+}
+
+type Entries<T> = BTreeMap<String, Entry<T>>;
+
+impl Kept {
+    /// The file. It and its directory are created by the first [`Kept::put`].
+    pub(crate) fn at(path: PathBuf, what: &'static str) -> Kept {
+        Kept {
+            path,
+            what,
+            tells: true,
+        }
+    }
+
+    /// The same without a word where it cannot be read or written: for what is found again in milliseconds.
+    pub(crate) fn quiet(self) -> Kept {
+        Kept {
+            tells: false,
+            ..self
+        }
+    }
+
+    /// The file `evener/NAME` in the user's cache directory: `$XDG_CACHE_HOME`, else `~/.cache`. `None` where neither
+    /// can be found.
+    pub(crate) fn in_cache(name: &str, what: &'static str) -> Option<Kept> {
+        let absolute = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let cache =
+            absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+        Some(Kept::at(cache.join("evener").join(name), what))
+    }
+
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The entry under `key`.
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        Some(self.read()?.remove(key)?.value)
+    }
+
+    /// Keeps an entry under `key`. What other processes wrote meanwhile stays.
+    pub(crate) fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
+        let _turn = self.turn();
+        // What cannot be read is not replaced either: that would lose all there is.
+        let Some(mut entries) = self.read() else {
+            return;
+        };
+        let written = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        entries.insert(key.to_owned(), Entry { value, written });
+        while entries.len() > MOST {
+            let oldest = entries
+                .iter()
+                .min_by_key(|(_, e)| e.written)
+                .map(|(k, _)| k.clone());
+            let Some(oldest) = oldest else { break };
+            entries.remove(&oldest);
+        }
+        if let Err(error) = self.replace(&entries) {
+            let what = format!("{} cannot be remembered", self.what);
+            self.tell_access(what, &error);
+        }
+    }
+
+    /// Waits until no other process adds an entry, or long enough; to be kept until the entry is added.
+    fn turn(&self) -> Option<fs::File> {
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory).ok()?;
+        }
+        let mut name = self.path.clone().into_os_string();
+        name.push(".lock");
+        let mut options = fs::File::options();
+        let file = options.write(true).create(true).truncate(false).open(name);
+        let file = file.ok()?;
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Logs what is wrong with the file, once: every reader in the process would find the same.
+    fn tell(&self, what: String, why: Option<impl Display>) {
+        static TOLD: Mutex<BTreeSet<(PathBuf, String)>> = Mutex::new(BTreeSet::new());
+        let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert((self.path.clone(), what.clone())) {
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            warn!("{}: {what}{why}", self.path.display());
+        }
+    }
+
+    fn tell_access(&self, what: String, error: &io::Error) {
+        if self.tells {
+            self.tell(what, Some(plain(error)));
+        }
+    }
+
+    /// What the file holds: nothing if there is none, or none that can be understood. `None` if it cannot be read.
+    fn read<T: DeserializeOwned>(&self) -> Option<Entries<T>> {
+        let what = self.what;
+        let text = match fs::metadata(&self.path) {
+            Ok(meta) if meta.len() > MOST_BYTES || !meta.is_file() => {
+                self.tell(
+                    format!("no file of remembered {what}, ignored"),
+                    None::<&str>,
+                );
+                return Some(BTreeMap::new());
+            }
+            Ok(_) => fs::read_to_string(&self.path),
+            Err(error) => Err(error),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(BTreeMap::new()),
+            // Text that is none is a damaged file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
+            Err(error) => {
+                let what = format!("remembered {what} cannot be read");
+                self.tell_access(what, &error);
+                return None;
+            }
+        };
+        let entries = serde_json::from_str(&text).and_then(|file| self.entries(file));
+        Some(entries.unwrap_or_else(|error| {
+            let what = format!("damaged file of remembered {what}, ignored");
+            self.tell(what, Some(error));
+            BTreeMap::new()
+        }))
+    }
+
+    fn entries<T: DeserializeOwned>(
+        &self,
+        mut file: Map<String, Value>,
+    ) -> serde_json::Result<Entries<T>> {
+        let mut field = |name: &'static str| {
+            let found = file.get_mut(name).map(Value::take);
+            found.ok_or_else(|| serde_json::Error::missing_field(name))
+        };
+        let version: u32 = serde_json::from_value(field("version")?)?;
+        if version != VERSION {
+            let what = format!("remembered {} of another version, ignored", self.what);
+            self.tell(what, Some(format!("version {version}")));
+            return Ok(BTreeMap::new());
+        }
+        serde_json::from_value(field(self.what)?)
+    }
+
+    /// Writes a temporary file beside the old one and renames it, so that a reader sees one or the other as a whole.
+    fn replace<T: Serialize>(&self, entries: &Entries<T>) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut temporary = self.path.clone().into_os_string();
+        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Processes in containers that share the directory may have the same number.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_nanos();
+        temporary.push(format!(".{}-{now:x}-{unique}.tmp", std::process::id()));
+        let file = serde_json::to_value(entries)
+            .map(|entries| serde_json::json!({ "version": VERSION, (self.what): entries }));
+        let written = file
+            .and_then(|file| serde_json::to_vec_pretty(&file))
+            .map_err(io::Error::from)
+            .and_then(|text| fs::File::create_new(&temporary)?.write_all(&text))
+            .and_then(|()| fs::rename(&temporary, &self.path));
+        if written.is_err() {
+            // Nothing more can be done if this fails too; the first error says why.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+/// The system's reason without the number that std appends, which tells a user nothing.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
