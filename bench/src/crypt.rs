@@ -112,7 +112,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<CryptRep
         [] => doubled(workers::all()),
         some => distinct(some.iter().copied()),
     };
-    let ctr = Ctr::new(&[0x5a; 32], &[0xff; 16], topology.simd)
+    let ctr = Ctr::new(&[0x5a; 32], &[0xff; 16], evener_crypt::chosen::CTR.level())
         .map_err(|e| Error::Runtime(e.to_string()))?;
     let mut memory = Some(Memory::new(bytes, options.in_place)?);
     let mut results: Vec<CryptResult> = combinations(&counts, &options.jobs);

@@ -55,7 +55,7 @@ impl Subject {
             graph: graph.to_owned(),
             size,
             bound,
-            simd: Simd::detect(),
+            simd: evener_image::chosen::FILTERS.level(),
             private_cache: runtime.topology().private_cache(),
         })
     }

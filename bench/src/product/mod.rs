@@ -152,7 +152,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<ProductR
     let runtime = workers::runtime(&workers)?;
     workers.retain(|&count| count > 1);
     let topology = runtime.topology();
-    let simd = topology.simd;
+    let simd = evener_crypt::chosen::PRODUCT.level();
     let product = Product::new(KEY);
     let mut report = ProductReport {
         machine: topology.machine_key(),

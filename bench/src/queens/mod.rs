@@ -101,13 +101,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<QueensRe
     let mut report = QueensReport {
         machine: topology.machine_key(),
         version: env!("CARGO_PKG_VERSION"),
-        simd: topology.simd.to_string(),
+        simd: evener_queens::chosen::SEARCH.level().to_string(),
         rounds: options.rounds,
         results: Vec::new(),
     };
     let bench = Bench {
         runtime: &runtime,
-        simd: topology.simd,
+        simd: evener_queens::chosen::SEARCH.level(),
     };
     for n in distinct(options.boards.iter().copied()) {
         let mut ways = Vec::new();

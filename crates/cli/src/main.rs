@@ -27,7 +27,7 @@ mod usage;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
-use evener_runtime::Simd;
+use evener_runtime::{Simd, kernels};
 
 use crate::commands::Command;
 use crate::failure::{DONE, Ended, Failure, Status};
@@ -134,6 +134,7 @@ fn run() -> Ended {
     stderr::set_quiet(cli.quiet);
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
+    kernels::remember();
     cli.command.run()
 }
 

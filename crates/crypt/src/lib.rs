@@ -4,6 +4,7 @@
 #[allow(unsafe_code)]
 mod aes;
 pub mod bulk;
+pub mod chosen;
 pub mod chunked;
 pub mod ctr;
 pub mod gcm;

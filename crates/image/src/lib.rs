@@ -11,6 +11,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod chosen;
 pub mod costs;
 pub mod device;
 pub mod exec;

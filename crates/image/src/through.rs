@@ -3,8 +3,9 @@
 
 use std::io::Read;
 
-use evener_runtime::{Simd, Through, Topology};
+use evener_runtime::{Through, Topology};
 
+use crate::chosen;
 use crate::exec::service::FilterService;
 use crate::format::{Format, Timing};
 use crate::graph::{Bound, Graph, GraphError, Planes};
@@ -71,7 +72,12 @@ impl Graph {
         topology: &Topology,
     ) -> FilterService {
         let key = format!("{self} | {} | planes {}", bound.input, planes.name());
-        FilterService::new(bound, key, topology.private_cache(), Simd::detect())
+        FilterService::new(
+            bound,
+            key,
+            topology.private_cache(),
+            chosen::FILTERS.level(),
+        )
     }
 }
 

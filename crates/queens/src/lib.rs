@@ -21,6 +21,7 @@ pub mod board;
 mod border;
 mod checkpoint;
 mod checkpoint_file;
+pub mod chosen;
 pub mod costs;
 mod counts;
 mod device;

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use evener_runtime::stream::{CancelToken, Progress, Report};
-use evener_runtime::{Choice, Runtime, Service, Topology};
+use evener_runtime::{Choice, Runtime, Service};
 
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint_file::CheckpointFile;
+use crate::chosen;
 use crate::division::{Division, Units};
 use crate::service::Search;
 use crate::session_error::{SessionError, of_stream};
@@ -86,7 +87,7 @@ impl Session {
                 (checkpoint, Some((file, every)))
             }
         };
-        let service = Search::new(Arc::clone(&starts), Topology::detect().simd);
+        let service = Search::new(Arc::clone(&starts), chosen::SEARCH.level());
         Ok(Session {
             starts,
             service,

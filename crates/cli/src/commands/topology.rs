@@ -1,7 +1,8 @@
 //! `evener topology`
 
 use evener_devices::survey::{Survey, survey};
-use evener_runtime::Topology;
+use evener_runtime::kernels::Table;
+use evener_runtime::{Kernels, Topology};
 use serde::Serialize;
 
 use crate::failure::{DONE, Ended};
@@ -15,6 +16,10 @@ Cores and cpus are those this process may run on. Set EVENER_CPU to see the mach
 Devices are measured, which takes a fifth of a second each, and some seconds the first time, when their arithmetic is
 compared with that of a core. EVENER_DEVICE names one, such as a simulated one; with EVENER_DEVICE=none there are none.")]
 pub struct Args {
+    /// Show which kernels are used, and how long their variants take here
+    #[arg(long)]
+    kernels: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,6 +34,9 @@ struct Machine {
 }
 
 pub fn run(args: &Args) -> Ended {
+    if args.kernels {
+        return kernels(args.json);
+    }
     let machine = Machine {
         topology: Topology::detect(),
         devices: survey(),
@@ -37,6 +45,22 @@ pub fn run(args: &Args) -> Ended {
         print_json(&machine)?;
     } else {
         print(format!("{}\n{}", machine.topology, machine.devices))?;
+    }
+    Ok(DONE)
+}
+
+fn kernels(json: bool) -> Ended {
+    let services = [
+        evener_image::chosen::KERNELS.as_slice(),
+        evener_crypt::chosen::KERNELS.as_slice(),
+        evener_queens::chosen::KERNELS.as_slice(),
+    ];
+    let kernels = services.concat();
+    let selections: Vec<_> = kernels.into_iter().map(Kernels::selection).collect();
+    if json {
+        print_json(&selections)?;
+    } else {
+        print(Table(&selections))?;
     }
     Ok(DONE)
 }

@@ -142,6 +142,17 @@ impl Product {
         self.run(simd, Direction::Decrypt, passes, blocks);
     }
 
+    /// What runs at a level.
+    pub(crate) fn variant(simd: Simd) -> &'static str {
+        #[cfg(target_arch = "x86_64")]
+        return kernels::variant(simd);
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = simd;
+            "scalar"
+        }
+    }
+
     fn run(&self, simd: Simd, direction: Direction, passes: Range<usize>, blocks: &mut [Block]) {
         let work = counts(passes);
         #[cfg(target_arch = "x86_64")]

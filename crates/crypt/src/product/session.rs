@@ -6,13 +6,14 @@ use std::fmt;
 use evener_files::{FileId, OutputFile};
 use evener_runtime::quantity::Size;
 use evener_runtime::stream::{Report, StreamError};
-use evener_runtime::{Runtime, Service, Topology};
+use evener_runtime::{Runtime, Service};
 
 use super::batch::{BatchSource, Chain, ChainError, LengthError, ReadError};
 use super::codebook::Codebook;
 use super::service::ProductService;
 use super::{Direction, KEY_BYTES};
 use crate::bulk::BulkSink;
+use crate::chosen;
 use crate::session::{self, Options};
 
 /// A session could not be opened or did not run to its end. Every message is one line.
@@ -100,7 +101,7 @@ fn open(
     }
     let out = OutputFile::named(output, &file.source_file()).map_err(session::Error::from)?;
     let sink = BulkSink::new(out, Vec::new());
-    let codebook = Codebook::new(key, direction, Topology::detect().simd);
+    let codebook = Codebook::new(key, direction, chosen::PRODUCT.level());
     let service = ProductService::new(codebook, chain);
     Ok(Session {
         source: service.source(file),

@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 
 use evener_files::OutputFile;
-use evener_runtime::Topology;
 
 use super::{Error, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Counter};
+use crate::chosen;
 use crate::ctr::Ctr;
 
 /// Encrypts or decrypts `input` into `output`, both names of files or `-`, as `openssl enc -aes-256-ctr` does: `key` of
@@ -20,7 +20,7 @@ pub fn counter(
     (key, iv): (&[u8], &[u8]),
     at: u64,
 ) -> Result<Session<Counter>, Error> {
-    let ctr = Ctr::new(key, iv, Topology::detect().simd)?;
+    let ctr = Ctr::new(key, iv, chosen::CTR.level())?;
     let file = open(input)?;
     let sink = BulkSink::new(OutputFile::named(output, &file.source_file())?, Vec::new());
     Ok(Session {

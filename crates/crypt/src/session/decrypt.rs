@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::str::FromStr;
 
 use evener_files::{InputFile, OutputFile};
-use evener_runtime::Topology;
 
 use super::{Error, Secret, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
+use crate::chosen;
 use crate::chunked::{
     CHUNK, FileKey, HEADER, HeaderError, MAX_CHUNKS, SEALED_CHUNK, Scheme, SizeError, Sizes,
 };
@@ -167,7 +167,7 @@ impl Sealed {
 /// Reads the header: the key of the file, and the length of the header.
 fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(FileKey, u64), Error> {
     let name = file.name.clone();
-    let simd = Topology::detect().simd;
+    let simd = chosen::GCM.level();
     let opened = |key: &Key, context: &[u8], header: &[u8]| {
         let opened = FileKey::open(Scheme::Cobblestone256, key.bytes(), context, header, simd);
         opened.map_err(|cause| Error::Header {

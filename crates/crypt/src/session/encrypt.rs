@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 
 use evener_files::OutputFile;
-use evener_runtime::Topology;
 
 use super::{Error, Secret, Session, open};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Seal};
+use crate::chosen;
 use crate::chunked::{FileKey, Scheme};
 use crate::keys::{self, Cost, PassphraseHeader};
 
@@ -22,7 +22,7 @@ pub fn encrypt(
     context: &[u8],
 ) -> Result<Session<Seal>, Error> {
     let file = open(input)?;
-    let simd = Topology::detect().simd;
+    let simd = chosen::GCM.level();
     let salt = keys::salt()?;
     let scheme = Scheme::Cobblestone256;
     let made = |key: &[u8], context: &[u8]| {

@@ -33,8 +33,7 @@ pub struct Memory {
 
 /// A way to run a job.
 struct Variant {
-    /// Its name in failing tests.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the product shows no names"))]
+    /// Its name in failing tests and in lists of kernels.
     name: &'static str,
     /// The most columns inside the border.
     columns: u32,
@@ -82,12 +81,21 @@ const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// Solutions below all roots of a job, unweighted, by the best variant that exists.
-pub fn run(simd: Simd, job: &Job<'_>, memory: &mut Memory) -> Counts {
-    let columns = job.columns();
+/// The best variant that exists for a number of columns.
+fn best(simd: Simd, columns: u32) -> &'static Variant {
     let mut variants = VARIANTS.iter();
     let best = variants.find(|v| v.columns >= columns && (v.exists)(simd));
-    (best.expect("the reference takes every board").run)(job, memory)
+    best.expect("the reference takes every board")
+}
+
+/// Solutions below all roots of a job, unweighted, by the best variant that exists.
+pub fn run(simd: Simd, job: &Job<'_>, memory: &mut Memory) -> Counts {
+    (best(simd, job.columns()).run)(job, memory)
+}
+
+/// What runs at a level on boards of up to 18 rows.
+pub fn variant(simd: Simd) -> &'static str {
+    best(simd, 16).name
 }
 
 fn scalar(job: &Job<'_>, _: &mut Memory) -> Counts {

@@ -69,6 +69,15 @@ pub fn run(simd: Simd, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     0
 }
 
+/// What [`run`] uses at a level.
+pub fn variant(simd: Simd) -> &'static str {
+    match (Avx512::new(simd), Avx2::new(simd)) {
+        (Some(_), _) => "avx512",
+        (None, Some(_)) => "avx2",
+        (None, None) => "scalar",
+    }
+}
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn avx512(lanes: Avx512, job: &Job<'_>, blocks: &mut [Block]) -> usize {
     all::<_, 4>(lanes, job, 2, blocks)
