@@ -138,7 +138,10 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "Examples:",
         ],
     ),
-    ("topology", &["--json", "EVENER_CPU", "EVENER_DEVICE"]),
+    (
+        "topology",
+        &["--kernels", "--json", "EVENER_CPU", "EVENER_DEVICE"],
+    ),
     (
         "bench",
         &[

@@ -102,3 +102,59 @@ fn the_environment_lowers_the_level() {
     let json: serde_json::Value = serde_json::from_str(&done.succeeded().text()).unwrap();
     assert_eq!(json["simd"], "scalar");
 }
+
+/// What `topology --kernels --json` says.
+fn kernels(folder: &Folder, level: Option<&str>) -> Vec<serde_json::Value> {
+    let mut command = folder.evener(["topology", "--kernels", "--json"]);
+    command.envs(level.map(|level| ("EVENER_CPU", level)));
+    serde_json::from_str(&Done::of(&mut command).succeeded().text()).unwrap()
+}
+
+#[test]
+fn kernels_are_timed_once_and_a_level_that_is_named_wins() {
+    let folder = Folder::new();
+    let first = kernels(&folder, None);
+    let names: Vec<_> = first
+        .iter()
+        .map(|k| k["kernel"].as_str().unwrap())
+        .collect();
+    let all = ["filters", "aes-256-ctr", "aes-256-gcm", "product", "queens"];
+    assert_eq!(names, all);
+    for (first, again) in first.iter().zip(kernels(&folder, None)) {
+        let single = first["variants"].as_array().unwrap().len() == 1;
+        let reasons = if single {
+            ["only"; 2]
+        } else {
+            ["measured", "remembered"]
+        };
+        assert_eq!([&first["reason"], &again["reason"]], reasons, "{again}");
+        assert_eq!(first["taken"], again["taken"]);
+    }
+    for kernel in kernels(&folder, Some("scalar")) {
+        assert_eq!(kernel["reason"], "pinned", "{kernel}");
+        assert_eq!(kernel["level"], "scalar", "{kernel}");
+    }
+    let text = folder.line("topology --kernels").succeeded().text();
+    assert!(text.starts_with("kernel "), "{text}");
+}
+
+#[test]
+fn damaged_times_of_kernels_are_told_in_one_line() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("cache/evener")).unwrap();
+    folder.file("cache/evener/kernels.json", "{");
+    let done = folder.line("topology --kernels");
+    let said = &done.succeeded().stderr;
+    assert_eq!(
+        said.lines().count(),
+        usize::from(cfg!(target_arch = "x86_64")),
+        "{said}"
+    );
+    assert!(
+        folder
+            .line("topology --kernels")
+            .succeeded()
+            .stderr
+            .is_empty()
+    );
+}
