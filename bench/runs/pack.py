@@ -144,7 +144,14 @@ def crypt_kernels(run):
             rates.setdefault((who, what), []).append(rate)
     who, what = sorted({w for w, _ in rates}), sorted({w for _, w in rates})
     middle = lambda w, x: statistics.median(rates[w, x]) if (w, x) in rates else None  # noqa: E731
-    return "bench/peers/crypt/speed.py", f"{run['unit']}; {run['openssl']}.\n\n" + grid(who, what, middle)
+    command = "bench/peers/crypt/speed.py" + (" --aes-ni" if run.get("aes_ni") else "")
+    return command, f"{run['unit']}; {run['openssl']}.\n\n" + grid(who, what, middle)
+
+
+def kernels(run):
+    rows = [[k["kernel"], k["work"], v["name"], v["seconds"] * 1e6 if v["seconds"] else None,
+             k["reason"] if v["name"] == k["taken"] else ""] for k in run for v in k["variants"]]
+    return "evener topology --kernels --json", table(["kernel", "a run", "variant", "µs", "taken"], rows)
 
 
 def crypt(run):
@@ -251,7 +258,7 @@ KINDS = [
     ("block-serve", serve), ("block-requests", requests),
     ("crypt-files-huge", whole_processes("bench/peers/crypt/files.py --dir DIR")),
     ("crypt-files", whole_processes("bench/peers/crypt/files.py")),
-    ("crypt-kernels", crypt_kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
+    ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
     ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
     ("queens-workers", splits), ("queens", queens),
 ]

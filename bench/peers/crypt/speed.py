@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Kernels of evener on one thread beside `openssl speed` and, with --crates, beside crates; all in one interleaved run.
 
-Every round runs each program once, a different one first; a figure is the median over the rounds. Needs cargo and
-openssl; --crates also needs what those crates need to build (a C compiler, cmake).
+Every round runs each program once, a different one first; a figure is the median over the rounds, by processor time.
+Needs cargo and openssl; --crates also needs what those crates need to build (a C compiler, cmake). With --aes-ni both
+evener and openssl use what a processor with AES-NI and without VAES has.
 """
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
@@ -19,6 +21,10 @@ import evener  # noqa: E402
 import measure  # noqa: E402
 
 
+# Bits of OPENSSL_ia32cap to clear, in its second word: AVX512F, DQ, IFMA, BW and VL, VAES, VPCLMULQDQ.
+WIDE = sum(1 << bit for bit in (16, 17, 21, 30, 31, 41, 42))
+
+
 def lines(command):
     """What a program in the manner of bulk_speed says: (what, who) -> GB/s."""
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -30,8 +36,7 @@ def lines(command):
 
 
 def openssl(cipher, size, what, seconds):
-    # By the wall clock as evener's is, not by processor time: on a busy machine these differ.
-    command = ["openssl", "speed", "-elapsed", "-seconds", str(seconds), "-bytes", str(size), "-evp", cipher]
+    command = ["openssl", "speed", "-seconds", str(seconds), "-bytes", str(size), "-evp", cipher]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     # The last line is the name and thousands of bytes a second: `AES-256-CTR  6548701.35k`.
     rate = re.search(r"([0-9.]+)k\s*$", output)
@@ -45,9 +50,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=1, help="of each openssl speed (default: 1)")
     parser.add_argument("--crates", action="store_true", help="measure crates as well")
+    parser.add_argument("--aes-ni", action="store_true", help="without VAES and AVX-512")
     parser.add_argument("--json", type=Path, help="write every round to this file")
     options = parser.parse_args()
 
+    if options.aes_ni:
+        os.environ |= {"EVENER_CPU": "sse2", "OPENSSL_ia32cap": f":~{WIDE:#x}"}
     bulk_speed = evener.build_example("evener-crypt", "bulk_speed")
     programs = [
         lambda: lines([bulk_speed, "--rounds", "3"]),
@@ -81,7 +89,8 @@ def main():
         measure.write(
             options.json,
             openssl=measure.version("openssl", "version"),
-            unit="GB/s, one thread",
+            unit="GB/s, one thread, by processor time",
+            aes_ni=options.aes_ni,
             rounds=[[[*key, rate] for key, rate in r.items()] for r in rounds],
         )
 
