@@ -101,7 +101,7 @@ impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:<15} {:<10} {:<8} {:>10}  taken",
+            "{:<13} {:<15} {:<8} {:>11}  taken",
             "kernel", "variant", "level", "time"
         )?;
         for selection in self.0 {
@@ -117,7 +117,7 @@ impl fmt::Display for Table<'_> {
                     Reason::Remembered => "remembered",
                 };
                 let (name, level) = (variant.name, variant.level);
-                let line = format!("{kernel:<15} {name:<10} {level:<8} {time:>10}  {taken}");
+                let line = format!("{kernel:<13} {name:<15} {level:<8} {time:>11}  {taken}");
                 write!(f, "\n{}", line.trim_end())?;
             }
         }
