@@ -49,10 +49,7 @@ impl Small {
         }
         for end in from + 1..=self.stages {
             let mut counts = vec![0; left.len()];
-            loop {
-                let Some(at) = (0..counts.len()).find(|&at| counts[at] < left[at]) else {
-                    break;
-                };
+            while let Some(at) = (0..counts.len()).find(|&at| counts[at] < left[at]) {
                 counts[at] += 1;
                 counts[..at].fill(0);
                 let mut rate = 0.0;

@@ -116,7 +116,7 @@ impl World<'_> {
 fn by_speed(load: &Load) -> f64 {
     let mut world = World::new(load);
     let elements: Vec<Element> = (0..CORES + LANES).map(|_| Element::default()).collect();
-    let mut wanted = vec![1; CORES + LANES];
+    let mut wanted = [1; CORES + LANES];
     let mut resting = [false; CORES + LANES];
     while world.done.len() < UNITS {
         let taken = world.done.len();
