@@ -71,7 +71,7 @@ fn a_device_without_memory_is_not_used() {
 #[test]
 fn a_wrong_bit_that_no_check_sees_would_be_seen() {
     // The comparison of this test notices what the device changes.
-    let runtime = runtime("sim:unit=1us,lanes=1,flip=2", u64::MAX);
+    let runtime = runtime("sim:unit=1us,lanes=1,flip=4", u64::MAX);
     let mut collect = Collect::default();
     let stream = runtime.stream(Counted::new(200));
     let stream = stream.through(Bytes::taking(Duration::from_millis(1)));

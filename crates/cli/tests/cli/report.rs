@@ -123,7 +123,7 @@ fn plans_are_remembered_unless_told_otherwise() {
     let folder = Folder::new();
     let line = "filter blur,sobel -i testsrc:320x240:60 -o null: --explain";
     folder.line(&format!("{line} --no-memory")).succeeded();
-    assert!(!folder.path("cache").exists());
+    assert!(!folder.path("cache/evener/plans.json").exists());
     folder.line(line).succeeded();
     assert!(folder.path("cache/evener/plans.json").exists());
     let again = folder.line(line).succeeded().stderr.clone();
