@@ -22,6 +22,8 @@ use crate::tuner::Epoch;
 /// Units that take less are short: their buffers are handed over several at a time, of so many.
 pub(super) const SHORT: Duration = Duration::from_micros(50);
 pub(super) const SHORT_UNIT_BUFFERS: usize = 32;
+/// An input and an output that are made in less time take little memory.
+pub(super) const CHEAP_BUFFERS: Duration = Duration::from_micros(10);
 
 /// How many buffers there may be.
 #[derive(Clone, Copy)]
@@ -40,6 +42,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) tally: &'a mut Tally<'p>,
     pub(super) cancel: &'a CancelToken,
     pub(super) limits: Limits,
+    /// They are made so quickly that there may be as many as the limits allow.
+    pub(super) are_buffers_cheap: bool,
     pub(super) live: bool,
     /// Units of the stream, if known.
     pub(super) total: Option<u64>,
@@ -73,6 +77,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.exec.prepare(structure)?;
         }
         let inside = match structure.flow {
+            // A worker that is slow, or without its processor for a while, must not stop the others.
+            Flow::Farm if self.are_buffers_cheap => self.limits.outputs,
             Flow::Farm => plan.workers as usize + self.devices.units_inside(plan.devices),
             Flow::Pipeline => units_inside(plan, self.exec.step_costs(structure).len() as u32),
             Flow::Grouped => self.exec.shape(structure).map_or(1, |s| s.units) as usize,

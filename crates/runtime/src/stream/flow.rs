@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::devices::Devices;
 use super::drive::drive;
 use super::end::Stop;
-use super::engine::{Engine, Limits, SHORT_UNIT_BUFFERS};
+use super::engine::{CHEAP_BUFFERS, Engine, Limits, SHORT_UNIT_BUFFERS};
 use super::error::{Panicked, StreamError, panic_text};
 use super::exec::Executor;
 use super::intake::{InputQueue, Intake, read_all};
@@ -127,6 +127,7 @@ where
             tally,
             cancel: &options.cancel,
             limits,
+            are_buffers_cheap: false,
             live: options.live,
             total: context.total,
             devices,
@@ -239,6 +240,7 @@ where
     let begin = Instant::now();
     engine.make_buffers(inputs, outputs);
     let pair = 2 * begin.elapsed() / (inputs + outputs) as u32;
+    engine.are_buffers_cheap = pair < CHEAP_BUFFERS;
     schedule.buffers(pair, engine.capacity() as u32);
     let queue = Arc::clone(engine.intake.queue());
     let _waker = engine

@@ -41,7 +41,7 @@ fn order_is_kept_whatever_each_unit_takes() {
                     .into(sink.clone())
                     .unwrap();
                 assert_eq!(sink.kept().numbers, (0..120).collect::<Vec<_>>());
-                let most = if in_flight > 0 { in_flight } else { 5 };
+                let most = if in_flight > 0 { in_flight } else { 32 };
                 assert!(report.memory.inputs <= most && report.memory.outputs <= most);
             });
         }
