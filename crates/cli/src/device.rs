@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Which device computes beside the cores.
 #[derive(clap::Args)]
 pub struct DeviceArgs {
-    /// Compute on a device as well where that is faster: auto, none, or a name; see `evener topology` [default: auto]
+    /// Let a device compute too, where that is faster: auto, none or a name of `evener topology` [default: auto]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 }
@@ -20,11 +20,17 @@ pub struct DeviceArgs {
 impl DeviceArgs {
     /// Gives a runtime the device. One that is named is opened now, another when there is use for it.
     pub fn give(&self, builder: Builder) -> Result<Builder, Failure> {
-        let named = self.device.clone().or_else(|| env::var(ENVIRONMENT).ok());
+        let variable = env::var(ENVIRONMENT).ok();
+        let by = match (&self.device, &variable) {
+            (None, Some(_)) => ENVIRONMENT,
+            _ => "--device",
+        };
+        let named = self.device.clone().or(variable);
         match named.as_deref().map(str::trim) {
             None | Some("" | "auto") => Ok(builder.devices_found_by(best)),
             Some(name) => {
-                let device = open(Some(name)).map_err(Failure::request)?;
+                let failed = |error| Failure::request(format!("{by} {name}: {error}"));
+                let device = open(Some(name)).map_err(failed)?;
                 Ok(builder.devices(device.into_iter().collect()))
             }
         }

@@ -46,6 +46,7 @@ Examples:
 
 Environment:
   EVENER_CPU=scalar|sse2|avx2|avx512|neon   use no more of the processor than this
+  EVENER_DEVICE=auto|none|NAME              which device may compute too; see evener topology
   EVENER_LOG=off|error|warn|info|debug      what to log, warn unless set; see also -v
 
 Exit status: 0 done, 1 failed, 2 wrong command line. Ctrl-C, and a reader that goes away, end evener by their signal,

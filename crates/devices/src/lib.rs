@@ -9,6 +9,8 @@ mod choose;
 #[allow(unsafe_code)]
 pub mod cuda;
 #[allow(unsafe_code)]
+mod handlers;
+#[allow(unsafe_code)]
 mod library;
 pub mod measure;
 #[allow(unsafe_code)]

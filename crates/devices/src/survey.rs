@@ -25,6 +25,8 @@ pub struct Entry {
     /// What it is.
     #[serde(flatten)]
     pub info: DeviceInfo,
+    /// Whether its arithmetic was compared with a core's, now or before; otherwise none of it is known to be exact.
+    pub exact_known: bool,
     /// What moving data costs; `None` where the device was not opened or does not work.
     pub link: Option<Link>,
     /// Whether it is used only where the user names it.
@@ -70,6 +72,7 @@ pub fn survey() -> Survey {
         survey.devices.push(match this {
             Some(device) => Entry::of(&**device),
             None if only_named => Entry {
+                exact_known: info.exact != Arithmetic::default(),
                 info,
                 link: None,
                 only_named,
@@ -81,6 +84,7 @@ pub fn survey() -> Survey {
                 Err(error) => {
                     let problem = Some(error.to_string());
                     Entry {
+                        exact_known: info.exact != Arithmetic::default(),
                         info,
                         link: None,
                         only_named,
@@ -98,6 +102,7 @@ impl Entry {
         let measured = link(device);
         Entry {
             info: device.info().clone(),
+            exact_known: true,
             only_named: device.info().kind == DeviceKind::Cpu,
             problem: measured.as_ref().err().map(ToString::to_string),
             link: measured.ok(),
@@ -150,9 +155,16 @@ impl Entry {
                 Figures(link.down / 1e9),
                 Figures(link.round_trip * 1e6)
             ));
+        }
+        if self.exact_known {
             lines.push(exact(&info.exact));
         }
-        if self.only_named {
+        if self.only_named && self.link.is_none() {
+            lines.push(format!(
+                "used only where it is named; {ENVIRONMENT}={} evener topology measures it",
+                info.name
+            ));
+        } else if self.only_named {
             lines.push("used only where it is named".to_owned());
         }
         lines.extend(self.problem.clone());
@@ -212,6 +224,7 @@ mod tests {
             devices: vec![
                 Entry {
                     info: info.clone(),
+                    exact_known: true,
                     link: Some(link),
                     only_named: false,
                     problem: None,
@@ -223,6 +236,7 @@ mod tests {
                         copy_engines: 0,
                         ..info
                     },
+                    exact_known: false,
                     link: None,
                     only_named: true,
                     problem: None,
@@ -237,7 +251,7 @@ cuda:0    Card, 80 GiB, 3 copy engines
           exact: integers, float, fma, division, conversions; not exact: roots
 opencl:0  Card, 80 GiB shared with the cores
           CUDA 12.4
-          used only where it is named
+          used only where it is named; EVENER_DEVICE=opencl:0 evener topology measures it
 drivers   OpenCL: none
           other";
         assert_eq!(survey.to_string(), text);

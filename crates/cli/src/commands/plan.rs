@@ -13,7 +13,7 @@ use evener_queens::{LARGEST, costs as queens};
 use evener_runtime::Topology;
 
 use crate::failure::{DONE, Ended, Failure};
-use crate::output::{SideOutput, can_print, check_distinct, print};
+use crate::output::{SideOutput, can_print, check_distinct, file_id, print};
 use crate::signals::Signals;
 use crate::stderr::note;
 
@@ -160,7 +160,8 @@ impl Common {
             ("--json", self.json.as_deref()),
             ("--page", self.page.as_deref()),
         ];
-        check_distinct(None, None, &sides)?;
+        let input = (self.elements != "-").then(|| file_id(&self.elements));
+        check_distinct(input.flatten(), None, &sides)?;
         let elements = Elements::read(Path::new(&self.elements))?;
         // A signal leaves no unfinished file.
         let _signals = Signals::take()?;
@@ -190,6 +191,14 @@ impl Common {
             let machine = Topology::detect().machine_key();
             let page = html(&plan, &machine, env!("CARGO_PKG_VERSION"));
             file.write(|out| out.write_all(page.as_bytes()))?;
+        }
+        for name in [&self.json, &self.page].into_iter().flatten() {
+            if *name != "-" {
+                note(&format!(
+                    "{}: written",
+                    evener_files::one_line(&name.to_string_lossy())
+                ));
+            }
         }
         Ok(DONE)
     }

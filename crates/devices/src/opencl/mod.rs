@@ -19,6 +19,8 @@ use evener_runtime::device::{
 use api::{Api, Handle, ask, error};
 use lane::OpenClLane;
 
+use crate::handlers;
+
 pub(crate) const PRELUDE: &str = include_str!("../../kernels/prelude.cl");
 
 /// A device that a driver has, not yet used.
@@ -37,6 +39,10 @@ pub fn list() -> Result<Vec<Found>, DeviceError> {
     // Loaders and drivers begin with the first question, and not all of them expect two threads to ask it.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    handlers::kept(look)
+}
+
+fn look() -> Result<Vec<Found>, DeviceError> {
     let api = api()?;
     let platforms = listed(|n, to, count| {
         // SAFETY: there is room for `n` handles, or `n` is 0.
@@ -172,14 +178,13 @@ impl OpenCl {
         if let Some(compiled) = programs.get(program.source) {
             return Ok(Arc::clone(compiled));
         }
-        let compiled =
-            self.context
-                .compile(program.source)
-                .map_err(|why| DeviceError::Program {
-                    device: self.info.name.clone(),
-                    program: program.name,
-                    why,
-                })?;
+        let compiled = handlers::kept(|| self.context.compile(program.source)).map_err(|why| {
+            DeviceError::Program {
+                device: self.info.name.clone(),
+                program: program.name,
+                why,
+            }
+        })?;
         let compiled = Arc::new(compiled);
         programs.insert(program.source, Arc::clone(&compiled));
         Ok(compiled)

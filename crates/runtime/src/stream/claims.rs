@@ -22,6 +22,8 @@ pub(super) struct UnitClaims<'e> {
     left: Mutex<Left<'e>>,
     /// No more units are begun.
     quit: AtomicBool,
+    /// The first unit of a device is compared. Meanwhile the epoch goes on, so that no worker waits for it.
+    comparing: AtomicBool,
     /// A unit was finished within the cutoff, so that another that takes longer was disturbed.
     in_time: AtomicBool,
     /// Workers, and after them lanes of devices.
@@ -81,6 +83,7 @@ impl<'e> UnitClaims<'e> {
                 ended: None,
             }),
             quit: AtomicBool::new(false),
+            comparing: AtomicBool::new(false),
             in_time: AtomicBool::new(false),
             elements: (0..workers + lanes).map(|_| Element::default()).collect(),
             workers,
@@ -150,6 +153,9 @@ impl<'e> UnitClaims<'e> {
         if left.ended.is_some() || self.cutoff.is_some() {
             return false;
         }
+        if self.comparing.load(Ordering::Relaxed) {
+            return true;
+        }
         let costs = match state() {
             EpochState::Broken => return false,
             EpochState::NoneDone => return true,
@@ -191,6 +197,11 @@ impl<'e> UnitClaims<'e> {
     /// Whether units may be given up.
     pub(super) fn has_cutoff(&self) -> bool {
         self.cutoff.is_some()
+    }
+
+    /// Whether the first unit of a device is compared.
+    pub(super) fn set_comparing(&self, comparing: bool) {
+        self.comparing.store(comparing, Ordering::Relaxed);
     }
 
     /// No more units are begun.

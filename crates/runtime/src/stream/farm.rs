@@ -87,7 +87,7 @@ const PIECES: u32 = 32;
 pub(super) struct Farm<'e, 'a, 'p, S: Service, Src, K> {
     pub(super) units: Overlap<'e, 'a, 'p, S, Src, K>,
     /// Lanes that take part.
-    lanes: u32,
+    pub(super) lanes: u32,
     /// Nanoseconds that workers did not compute in this epoch, in sum.
     beside: AtomicU64,
     /// How long workers had slept for want of input or output when the epoch began.

@@ -16,14 +16,17 @@ use super::farm::Farm;
 use super::overlap::Job;
 use super::ports::{Sink, Source};
 use super::reorder::Held;
+use super::share::Pace;
 use crate::device::DeviceError;
 use crate::dispatch::WorkerId;
 use crate::service::Service;
 use crate::structure::FARM;
 use crate::sync::lock;
 
-/// A kernel that takes longer is taken to hang. Batches are to take some milliseconds.
-const HANGS_AFTER: Duration = Duration::from_secs(10);
+/// A kernel that takes longer is taken to hang: the first of a lane, which a driver may have to compile, and later ones,
+/// which are to take some milliseconds.
+const FIRST_HANGS_AFTER: Duration = Duration::from_secs(10);
+const HANGS_AFTER: Duration = Duration::from_secs(3);
 /// A batch is to take about so long: far longer than a device needs to answer, and not so long that others wait.
 const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
 /// A batch has at most so many times the units of the last.
@@ -38,7 +41,14 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             let Some(first) = *verified else {
                 // Until its first unit was compared, a device computes no other.
                 let batch = self.gather(worker, 1);
-                if batch.is_empty() || !self.run_batch(worker, lane, batch, true) {
+                if batch.is_empty() {
+                    return;
+                }
+                let claims = &self.units.claims;
+                claims.set_comparing(true);
+                let right = self.run_batch(worker, lane, batch, true);
+                claims.set_comparing(false);
+                if !right {
                     return;
                 }
                 *verified = Some(self.units.claims.pace(worker));
@@ -46,7 +56,11 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             };
             drop(verified);
             if self.units.claims.pace(worker).took == 0 {
-                let known = lane.pace.unwrap_or(first);
+                // All lanes share the device, and the first unit had it alone.
+                let known = lane.pace.unwrap_or(Pace {
+                    took: first.took * u64::from(self.lanes),
+                    ..first
+                });
                 self.units.claims.set_pace(worker, known);
             }
             let batch = self.gather(worker, lane.batch);
@@ -153,9 +167,13 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     ) -> Result<Duration, DeviceError> {
         let inputs: Vec<&S::Input> = batch.iter().map(|job| &*job.unit.value).collect();
         let outputs: Vec<&S::Output> = batch.iter().map(|job| &*job.output).collect();
+        let limit = match lane.pace {
+            None => FIRST_HANGS_AFTER,
+            Some(_) => HANGS_AFTER,
+        };
         let mut run = || {
             let begin = Instant::now();
-            let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, HANGS_AFTER));
+            let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, limit));
             let run = catch_unwind(run).unwrap_or_else(|payload| {
                 Err(DeviceError::Lost {
                     device: lane.device.name.clone(),

@@ -83,10 +83,11 @@ pub struct DeviceUse {
 
 impl fmt::Display for DeviceUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = counted(self.units, "units");
+        let Self { name, busy_s, .. } = self;
         write!(
             f,
-            "{}: {} units, its lanes busy for {:.2} s in sum",
-            self.name, self.units, self.busy_s
+            "{name}: {units}, its lanes busy for {busy_s:.2} s in sum"
         )?;
         match &self.lost {
             Some(why) => write!(f, ", then not used: {why}"),

@@ -102,7 +102,10 @@ impl Costs {
                 let at = at.parse().map_err(|_| {
                     format!("drift is a call and how many times slower, as in 100x3, not '{value}'")
                 })?;
-                self.drift = Some((at, positive(key, slower)?));
+                let slower = positive(key, slower).map_err(|_| {
+                    format!("drift is a call and how many times slower, as in 100x3, not '{value}'")
+                })?;
+                self.drift = Some((at, slower));
             }
             _ => return Err(format!("'{key}' is none of {KEYS}")),
         }
@@ -120,7 +123,8 @@ fn positive(key: &str, value: &str) -> Result<f64, String> {
     };
     let number = number.parse::<f64>().ok().map(|number| number * times);
     let sound = number.filter(|number| (1e-6..=1e18).contains(number));
-    sound.ok_or_else(|| format!("{key} is a number above 0, as in 12G, not '{value}'"))
+    sound
+        .ok_or_else(|| format!("{key} is a number from 0.000001 to 1e18, as in 12G, not '{value}'"))
 }
 
 /// A time, with its unit.
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let why = |text: &str| text.parse::<Costs>().unwrap_err().to_string();
-        assert!(why("sim:speed=0").contains("speed is a number above 0"));
+        assert!(why("sim:speed=0").contains("speed is a number from"));
         assert!(why("sim:latency=20").contains("latency is a time"));
         assert!(why("sim:lag=20us").contains("'lag' is none of latency"));
         assert!(why("gpu").contains("begins with 'sim'"));
