@@ -27,6 +27,8 @@ pub(super) struct Devices<'a, S: Service> {
     opening: Option<Arc<Opening>>,
     open: Vec<Arc<OpenDevice>>,
     lanes: Vec<OpenLane<'a, S>>,
+    /// How fast workers were in the last farm, which says what a device can add.
+    pub(super) worker_paces: Vec<Pace>,
 }
 
 /// Devices while a thread opens them.
@@ -168,6 +170,7 @@ impl<'a, S: Service> Devices<'a, S> {
             opening: None,
             open: Vec::new(),
             lanes: Vec::new(),
+            worker_paces: Vec::new(),
         }
     }
 

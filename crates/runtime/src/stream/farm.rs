@@ -41,7 +41,11 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let news = engine.devices.news(engine.tally.began());
     // The units borrow the engine, so lanes are taken out of it.
     let mut lanes = engine.devices.take_lanes(epoch.plan.devices);
+    let paces = std::mem::take(&mut engine.devices.worker_paces);
     let overlap = Overlap::new(engine, epoch, schedule, lanes.len(), news);
+    for (worker, pace) in paces.into_iter().enumerate() {
+        overlap.claims.set_pace(WorkerId(worker), pace);
+    }
     let whole = Farm::new(overlap, lanes.len() as u32);
     let farm = &whole;
     // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
@@ -69,11 +73,15 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         jobs.err()
     });
     let last = farm.epoch_costs(&mut lock(&farm.units.reorder), AtEnd::Wait);
-    let drained = whole.units.claims.drained();
+    let claims = &whole.units.claims;
+    let drained = claims.drained();
+    let paces = (0..workers as usize).map(|worker| claims.pace(WorkerId(worker)));
+    let paces = paces.collect();
     let mut end = whole.units.end(panic, last, costs);
     if !lanes.is_empty() {
         end.drained = drained;
     }
+    engine.devices.worker_paces = paces;
     engine.devices.put_back(lanes);
     end
 }
