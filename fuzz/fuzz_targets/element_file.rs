@@ -17,7 +17,11 @@ fuzz_target!(|file: &str| {
     };
     let kinds = elements.kinds().iter();
     let numbers = kinds.map(|kind| f64::from(kind.number));
-    if numbers.map(|n| (n + 1.0) * (n + 2.0) / 2.0).product::<f64>() > MOST {
+    if numbers
+        .map(|n| (n + 1.0) * (n + 2.0) / 2.0)
+        .product::<f64>()
+        > MOST
+    {
         return;
     }
     let Some(first) = planned(&elements) else {
@@ -25,7 +29,13 @@ fuzz_target!(|file: &str| {
     };
     assert!(!first.front.is_empty());
     for one in first.front.iter().chain(&first.given) {
-        for number in [one.gain, one.area, one.power, one.gain_per_area, one.gain_per_power] {
+        for number in [
+            one.gain,
+            one.area,
+            one.power,
+            one.gain_per_area,
+            one.gain_per_power,
+        ] {
             assert!(number > 0.0 && number.is_finite(), "{one:?}");
         }
     }
@@ -44,8 +54,13 @@ fn read(file: &str) -> Option<Elements> {
 
 fn planned(elements: &Elements) -> Option<Plan> {
     let steps = [("a", 3), ("b", 1)];
-    let steps: Vec<String> = steps.iter().flat_map(|(name, n)| vec![(*name).to_owned(); *n]).collect();
-    let costs: Vec<StepCost> = (1..=steps.len()).map(|n| StepCost::same(n as f64)).collect();
+    let steps: Vec<String> = steps
+        .iter()
+        .flat_map(|(name, n)| vec![(*name).to_owned(); *n])
+        .collect();
+    let costs: Vec<StepCost> = (1..=steps.len())
+        .map(|n| StepCost::same(n as f64))
+        .collect();
     let mut workload = Workload {
         name: "fuzz".into(),
         unit: "a unit".into(),

@@ -1,56 +1,34 @@
-//! What was found about devices, kept between runs in a small JSON file, so that only the first opening of a device
-//! takes time.
+//! What was found about devices, kept between runs, so that only the first opening of a device takes time.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::sync::Once;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
 use evener_runtime::device::{Arithmetic, DeviceError, DeviceInfo};
-use evener_runtime::tuner::Memory;
-use serde::{Deserialize, Serialize};
-use tracing::warn;
+use evener_runtime::kept::Kept;
 
 use crate::{opencl, probe};
 
-/// Version of the file's layout; a file of another version is not read.
-const VERSION: u32 = 1;
-/// A file larger than this was not written by us.
-const MOST_BYTES: u64 = 1 << 20;
+/// What the entries are.
+const WHAT: &str = "devices";
 
 /// A file with the arithmetic of devices.
-///
-/// What cannot be read or written costs a second, nothing else. Several processes may use one file: each write replaces
-/// it as a whole. Of two simultaneous ones the first may be lost; that device is probed once more.
 #[derive(Clone, Debug)]
-pub struct Record {
-    path: PathBuf,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct File {
-    version: u32,
-    devices: BTreeMap<String, Arithmetic>,
-}
+pub struct Record(Kept);
 
 impl Record {
     /// The file `devices.json` beside that of the remembered plans. `None` where there is no place for it.
     pub fn open_default() -> Option<Record> {
-        Memory::open_default()
-            .map(|memory| Record::at(memory.path().with_file_name("devices.json")))
+        Kept::in_cache("devices.json", WHAT).map(Record)
     }
 
     /// A file of one's own. It is created when something is found.
     pub fn at(path: impl Into<PathBuf>) -> Record {
-        Record { path: path.into() }
+        Record(Kept::at(path.into(), WHAT))
     }
 
     /// The arithmetic of a device that was found before.
     pub fn get(&self, info: &DeviceInfo) -> Option<Arithmetic> {
-        self.read().devices.get(&key(info)).copied()
+        self.0.get(&key(info))
     }
 
     /// The arithmetic of a device: what was found before, else what `probe` finds.
@@ -66,65 +44,8 @@ impl Record {
             return Ok(exact);
         }
         let exact = probe()?;
-        // Read again: another process may have written while this one probed.
-        let mut file = self.read();
-        file.version = VERSION;
-        file.devices.insert(key(info), exact);
-        if let Err(error) = self.replace(&file) {
-            self.tell(&format!(
-                "what was found about devices cannot be kept: {error}"
-            ));
-        }
+        self.0.put(&key(info), exact);
         Ok(exact)
-    }
-
-    fn read(&self) -> File {
-        let text = match fs::metadata(&self.path) {
-            Ok(meta) if meta.len() > MOST_BYTES || !meta.is_file() => {
-                Err(ErrorKind::InvalidData.into())
-            }
-            Ok(_) => fs::read_to_string(&self.path),
-            Err(error) => Err(error),
-        };
-        let why = match text {
-            Ok(text) => match serde_json::from_str::<File>(&text) {
-                Ok(file) if file.version == VERSION => return file,
-                Ok(file) => format!("a file of version {}", file.version),
-                Err(error) => format!("a damaged file: {error}"),
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => return File::default(),
-            Err(error) => error.to_string(),
-        };
-        self.tell(&format!("what was found about devices is ignored: {why}"));
-        File::default()
-    }
-
-    /// Writes a file beside the old one and renames it.
-    fn replace(&self, file: &File) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_nanos();
-        let name = format!("devices.json.{}-{now:x}.tmp", std::process::id());
-        let temporary: &Path = &self.path.with_file_name(name);
-        let written = serde_json::to_vec_pretty(file)
-            .map_err(io::Error::from)
-            .and_then(|text| fs::write(temporary, text))
-            .and_then(|()| fs::rename(temporary, &self.path));
-        if written.is_err() {
-            // Nothing more can be done if this fails too; the first error says why.
-            let _ = fs::remove_file(temporary);
-        }
-        written
-    }
-
-    /// Logs what is wrong with the file, once in a process.
-    fn tell(&self, what: &str) {
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| warn!("{}: {what}", self.path.display()));
     }
 }
 
@@ -144,6 +65,8 @@ fn key(info: &DeviceInfo) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use evener_runtime::device::DeviceKind;
 
     use super::*;
@@ -184,8 +107,8 @@ mod tests {
             ..info("2")
         };
         assert_eq!(record.exact(&second, never), Ok(Arithmetic::ALL));
-        // Nothing else is left in the folder.
-        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 1);
+        // Beside it only the file of the lock is left.
+        assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 2);
     }
 
     #[test]

@@ -31,7 +31,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// it take turns by a lock on a file beside it, whose name ends in `.lock` and which stays. Where there are no locks, or
 /// one who holds it hangs, an entry is added without, and one of two simultaneous additions may be lost.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub struct Kept {
     path: PathBuf,
     /// The entries, as the file and messages name them.
     what: &'static str,
@@ -51,7 +51,7 @@ type Entries<T> = BTreeMap<String, Entry<T>>;
 
 impl Kept {
     /// The file. It and its directory are created by the first [`Kept::put`].
-    pub(crate) fn at(path: PathBuf, what: &'static str) -> Kept {
+    pub fn at(path: PathBuf, what: &'static str) -> Kept {
         Kept {
             path,
             what,
@@ -60,7 +60,7 @@ impl Kept {
     }
 
     /// The same without a word where it cannot be read or written: for what is found again in milliseconds.
-    pub(crate) fn quiet(self) -> Kept {
+    pub fn quiet(self) -> Kept {
         Kept {
             tells: false,
             ..self
@@ -69,7 +69,7 @@ impl Kept {
 
     /// The file `evener/NAME` in the user's cache directory: `$XDG_CACHE_HOME`, else `~/.cache`. `None` where neither
     /// can be found.
-    pub(crate) fn in_cache(name: &str, what: &'static str) -> Option<Kept> {
+    pub fn in_cache(name: &str, what: &'static str) -> Option<Kept> {
         let absolute = |name: &str| {
             std::env::var_os(name)
                 .map(PathBuf::from)
@@ -81,17 +81,17 @@ impl Kept {
     }
 
     /// Where it lies.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The entry under `key`.
-    pub(crate) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         Some(self.read()?.remove(key)?.value)
     }
 
     /// Keeps an entry under `key`. What other processes wrote meanwhile stays.
-    pub(crate) fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
+    pub fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
         let _turn = self.turn();
         // What cannot be read is not replaced either: that would lose all there is.
         let Some(mut entries) = self.read() else {

@@ -12,7 +12,7 @@ pub mod device;
 pub mod dispatch;
 pub mod error;
 pub mod io;
-mod kept;
+pub mod kept;
 pub mod kernels;
 mod named;
 pub mod plan;
