@@ -84,7 +84,7 @@ fn the_tuner_finds_a_device_that_helps() {
     let units = 3000;
     let report = run("sim:latency=50us,unit=30us", 1000, units, Choice::Auto);
     let share = report.devices[0].units as f64 / units as f64;
-    assert!(share > 0.4, "{share}, {:#?}", report.decisions);
+    assert!(share > 0.2, "{share}, {:#?}", report.decisions);
     assert_eq!(report.plan.map(|plan| plan.devices), Some(1));
 }
 
