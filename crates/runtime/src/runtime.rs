@@ -1,6 +1,7 @@
 //! The runtime: the machine, its workers, and what is known of both.
 #![forbid(unsafe_code)]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -251,20 +252,31 @@ impl Runtime {
     }
 
     /// Opens the devices on a thread of their own.
-    pub(crate) fn open_devices(&self, program: &'static Program, opening: Arc<Opening>) {
+    pub(crate) fn open_devices(&self, program: &'static Program, opening: &Arc<Opening>) {
         let devices = self.devices.clone();
+        let result = Arc::clone(opening);
         let body = move || {
             let found = match devices {
                 Devices::None => Vec::new(),
                 Devices::Found(devices) => devices,
                 Devices::Later(find) => find(),
             };
-            open_devices(&found, program, &opening);
+            open_devices(&found, program, &result);
+        };
+        // A stream may wait for the end, so there is one even if a driver panics.
+        let waited = Arc::clone(opening);
+        let body = move || {
+            if catch_unwind(AssertUnwindSafe(body)).is_err() {
+                waited.give_up();
+            }
         };
         let thread = thread::Builder::new().name(OPENER.into());
         match thread.spawn(body) {
             Ok(thread) => lock(&self.opening).push(thread),
-            Err(error) => warn!("devices are not used: {error}"),
+            Err(error) => {
+                warn!("devices are not used: {error}");
+                opening.give_up();
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use device_toy::{Bytes, Collect, Counted, results};
 use evener_runtime::device::sim::SimDevice;
+use evener_runtime::device::{Device, DeviceError, DeviceInfo, Lane, Program};
 use evener_runtime::stream::Report;
 use evener_runtime::{Choice, Runtime};
 
@@ -17,7 +18,7 @@ fn runtime(sim: &str, checks: u64) -> Runtime {
 }
 
 fn farm() -> Choice {
-    "farm".parse().unwrap()
+    "whole".parse().unwrap()
 }
 
 /// Runs units on two workers and the device, and compares what came out.
@@ -91,6 +92,40 @@ fn the_tuner_finds_a_device_that_helps() {
 #[test]
 fn a_stream_is_over_before_devices_are_opened() {
     let report = run("sim", 1000, 20, Choice::Auto);
+    assert!(report.devices.is_empty());
+}
+
+#[test]
+fn a_plan_without_a_farm_opens_no_device() {
+    let report = run("sim", 1000, 400, "sequential".parse().unwrap());
+    assert!(report.wall_s > 0.06, "{}", report.wall_s);
+    assert!(report.devices.is_empty());
+}
+
+/// A driver that panics.
+#[derive(Debug)]
+struct Panics(SimDevice);
+
+impl Device for Panics {
+    fn info(&self) -> &DeviceInfo {
+        self.0.info()
+    }
+
+    fn lane(&self, _: &Program) -> Result<Box<dyn Lane>, DeviceError> {
+        panic!("a panic for a test")
+    }
+}
+
+#[test]
+fn a_driver_that_panics_is_no_device() {
+    let device = Panics(SimDevice::parse("sim").unwrap());
+    let builder = Runtime::builder().workers(2);
+    let runtime = builder.devices(vec![Arc::new(device)]).build().unwrap();
+    let mut collect = Collect::default();
+    let stream = runtime.stream(Counted::new(20));
+    let stream = stream.through(Bytes::taking(Duration::from_micros(300)));
+    let report = stream.plan(farm()).into(&mut collect).unwrap();
+    assert!(collect.0 == results(20));
     assert!(report.devices.is_empty());
 }
 

@@ -60,8 +60,8 @@ pub(super) enum EpochState {
 
 impl<'e> UnitClaims<'e> {
     /// For jobs on any of `workers`, and as many `lanes`. Where buffers may grow, the engine makes them between batches.
-    /// `to_come` units are left of the stream,
-    /// if that is known, and `window` of them may be in work or wait for an earlier one.
+    /// `to_come` units are left of the stream, if that is known, and `window` of them may be in work or wait for an
+    /// earlier one.
     pub(super) fn new(
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
@@ -132,7 +132,7 @@ impl<'e> UnitClaims<'e> {
         share.map_or(most, |share| most.min(share))
     }
 
-    /// What is known of a lane from before.
+    /// What is known of a worker or a lane from before.
     pub(super) fn set_pace(&self, worker: WorkerId, pace: Pace) {
         if let Some(element) = self.elements.get(worker.0) {
             element.set_pace(pace);

@@ -4,11 +4,12 @@
 //! stream has gone on for a while, and the stream goes on meanwhile.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use super::report::DeviceUse;
 use super::share::Pace;
 use crate::buffer;
 use crate::device::{Device, DeviceError, Lane, MOST_LANES, OnDevice, Program, UnitLane};
@@ -114,6 +115,11 @@ impl Opening {
         *lock(&self.found) = Some(found);
         self.done.notify_all();
     }
+
+    /// There will be none.
+    pub(crate) fn give_up(&self) {
+        self.put(Vec::new());
+    }
 }
 
 /// Opens devices, with lanes for a program: what a thread of the runtime does.
@@ -163,10 +169,11 @@ fn lanes(
 }
 
 impl<'a, S: Service> Devices<'a, S> {
-    pub(super) fn new(runtime: &'a Runtime, service: &'a S) -> Devices<'a, S> {
+    /// Those of a runtime for a service. They are `wanted` where a farm may run.
+    pub(super) fn new(runtime: &'a Runtime, service: &'a S, wanted: bool) -> Devices<'a, S> {
         Devices {
             runtime,
-            work: service.device().filter(|_| runtime.has_devices()),
+            work: service.device().filter(|_| wanted && runtime.has_devices()),
             opening: None,
             open: Vec::new(),
             lanes: Vec::new(),
@@ -207,8 +214,7 @@ impl<'a, S: Service> Devices<'a, S> {
     fn start(&mut self) {
         if let Some(work) = self.work {
             let opening = Arc::new(Opening::default());
-            self.runtime
-                .open_devices(work.program(), Arc::clone(&opening));
+            self.runtime.open_devices(work.program(), &opening);
             self.opening = Some(opening);
         }
     }
@@ -223,7 +229,7 @@ impl<'a, S: Service> Devices<'a, S> {
             found = opening
                 .done
                 .wait(found)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+                .unwrap_or_else(PoisonError::into_inner);
         }
         for (device, lanes) in found.take().into_iter().flatten() {
             let open = Arc::new(OpenDevice {
@@ -251,24 +257,21 @@ impl<'a, S: Service> Devices<'a, S> {
         }
     }
 
+    /// The lanes of each device that computes.
+    fn by_device(&self) -> impl Iterator<Item = &[OpenLane<'a, S>]> {
+        self.lanes
+            .chunk_by(|one, next| Arc::ptr_eq(&one.device, &next.device))
+    }
+
     /// Devices that compute.
     pub(super) fn count(&self) -> u32 {
-        let mut names: Vec<&str> = self.lanes.iter().map(|l| &*l.device.name).collect();
-        names.dedup();
-        names.len() as u32
+        self.by_device().count() as u32
     }
 
     /// Takes the lanes of the first `devices` devices, until they are put back.
     pub(super) fn take_lanes(&mut self, devices: u32) -> Vec<OpenLane<'a, S>> {
-        let mut seen: Vec<*const OpenDevice> = Vec::new();
-        let end = self.lanes.iter().position(|lane| {
-            let device = Arc::as_ptr(&lane.device);
-            if !seen.contains(&device) {
-                seen.push(device);
-            }
-            seen.len() > devices as usize
-        });
-        let end = end.unwrap_or(self.lanes.len());
+        let taken = self.by_device().take(devices as usize);
+        let end = taken.map(<[_]>::len).sum::<usize>();
         self.lanes.drain(..end).collect()
     }
 
@@ -293,8 +296,8 @@ impl<'a, S: Service> Devices<'a, S> {
     }
 
     /// What each device did, for the report.
-    pub(super) fn uses(&self) -> Vec<super::report::DeviceUse> {
-        let of = |device: &Arc<OpenDevice>| super::report::DeviceUse {
+    pub(super) fn uses(&self) -> Vec<DeviceUse> {
+        let of = |device: &Arc<OpenDevice>| DeviceUse {
             name: device.name.clone(),
             units: device.units.load(Ordering::Relaxed),
             busy_s: device.busy_ns.load(Ordering::Relaxed) as f64 * 1e-9,

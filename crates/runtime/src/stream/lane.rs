@@ -20,8 +20,8 @@ use super::share::Pace;
 use crate::device::DeviceError;
 use crate::dispatch::WorkerId;
 use crate::service::Service;
-use crate::structure::FARM;
 use crate::sync::lock;
+use crate::trace::Track;
 
 /// A kernel that takes longer is taken to hang: the first of a lane, which a driver may have to compile, and later ones,
 /// which are to take some milliseconds.
@@ -109,29 +109,28 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             Ok(took) => (Ok(()), took),
             Err(error) => (Err(error), begin.elapsed()),
         };
-        // Another lane may have found meanwhile that the device cannot be relied on.
-        let good = match computed {
-            Ok(()) if !lane.device.is_lost() => true,
-            computed => {
-                if let Err(error) = computed {
-                    lane.device.give_up(error);
-                }
+        let mut good = match computed {
+            Ok(()) => true,
+            Err(error) => {
+                lane.device.give_up(error);
                 self.compute_held_again(worker);
-                let again = batch.iter().try_for_each(|job| {
-                    let (number, value) = (job.unit.number, &job.unit.value);
-                    let result = units
-                        .exec
-                        .run_alone(worker, number, &FARM, value, &job.output);
-                    result.map_err(|message| (number, message))
-                });
-                if let Err((number, message)) = again {
-                    units.claims.end(worker, None);
-                    units.fail((number, message).into());
-                    return false;
-                }
                 false
             }
         };
+        if !good && !self.compute_again(worker, &batch) {
+            return false;
+        }
+        let mut reorder = lock(&units.reorder);
+        // Another lane may have found meanwhile that the device cannot be relied on. It computes what waits here again,
+        // but not what comes later.
+        if good && lane.device.is_lost() {
+            drop(reorder);
+            good = false;
+            if !self.compute_again(worker, &batch) {
+                return false;
+            }
+            reorder = lock(&units.reorder);
+        }
         let end = Instant::now();
         let count = batch.len() as u32;
         if good {
@@ -142,9 +141,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         }
         let trace = units.exec.trace();
         let number = batch[0].unit.number;
-        let track = crate::trace::Track::Lane(worker.0 - units.exec.pool().workers());
+        let track = Track::Lane(worker.0 - units.exec.pool().workers());
         trace.span(track, "batch", number, begin, begin + took);
-        let mut reorder = lock(&units.reorder);
         units.claims.end(worker, good.then_some(took));
         for Job { unit, output, .. } in batch {
             let held = Held {
@@ -197,9 +195,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
             .spare
             .get_or_insert_with(|| Box::new(units.exec.service().output()));
         let Job { unit, output, .. } = &batch[0];
-        let by_core = units
-            .exec
-            .run_alone(worker, unit.number, &FARM, &unit.value, spare);
+        let by_core = self.compute_by_core(worker, unit.number, &unit.value, spare);
         // A core that fails says so when the unit is computed again.
         if by_core.is_ok() && lane.work.same(spare, output) {
             return Ok(took);
@@ -210,15 +206,40 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         })
     }
 
+    /// Computes a batch on this core. `false`, and the stream has failed, if that is not possible.
+    fn compute_again(&self, worker: WorkerId, batch: &[Job<S>]) -> bool {
+        let units = &self.units;
+        let failed = batch.iter().find_map(|Job { unit, output, .. }| {
+            let result = self.compute_by_core(worker, unit.number, &unit.value, output);
+            result.err().map(|message| (unit.number, message))
+        });
+        let Some(failed) = failed else { return true };
+        units.claims.end(worker, None);
+        units.fail(failed.into());
+        false
+    }
+
+    fn compute_by_core(
+        &self,
+        worker: WorkerId,
+        number: u64,
+        input: &S::Input,
+        output: &S::Output,
+    ) -> Result<(), String> {
+        let units = &self.units;
+        let structure = units.plan.structure;
+        units
+            .exec
+            .run_alone(worker, number, structure, input, output)
+    }
+
     /// Computes results of devices again that wait for earlier ones.
     fn compute_held_again(&self, worker: WorkerId) {
         let units = &self.units;
         let mut reorder = lock(&units.reorder);
         let failed = reorder.held().find_map(|(number, held)| {
             let input = held.input.take()?;
-            let result = units
-                .exec
-                .run_alone(worker, number, &FARM, &input, &held.output);
+            let result = self.compute_by_core(worker, number, &input, &held.output);
             units.inputs.recycle(input);
             result.err().map(|message| (number, message))
         });

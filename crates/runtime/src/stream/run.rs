@@ -14,6 +14,7 @@ use super::tally::{ByteCount, Tally};
 use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::{Service, Shape};
+use crate::structure::{Flow, Structure};
 use crate::tuner::{Memory, Tuner, TunerSetup};
 
 /// See [`Stream::into`](super::Stream::into).
@@ -34,12 +35,13 @@ where
     let trace = runtime.trace();
     let private_cache = runtime.topology().private_cache();
     let mut exec = Executor::new(runtime.pool(), &service, private_cache, trace.clone());
-    let mut devices = Devices::new(runtime, &service);
+    let wanted = runs_farms(&options, exec.shapes());
+    let mut devices = Devices::new(runtime, &service, wanted);
     let mut remember = None;
     let mut schedule: Box<dyn Schedule + 'a> = match options.schedule.take() {
         Some(schedule) => schedule,
         None => {
-            if options.choice != Choice::Auto && !options.live {
+            if options.choice != Choice::Auto {
                 devices.open_now();
             }
             let (tuner, memory) = tuner(
@@ -154,6 +156,18 @@ fn start<S: Service, Src: Source<S>, K: Sink<S>>(
         written: 0,
         cause,
     })
+}
+
+/// Whether units may run in a farm.
+fn runs_farms(options: &Options<'_>, shapes: &[Shape]) -> bool {
+    let may_run = |structure: &Structure| match &options.choice {
+        Choice::Auto => true,
+        Choice::Fixed {
+            structure: name, ..
+        } => structure.name == name,
+    };
+    let mut farms = shapes.iter().filter(|s| s.structure.flow == Flow::Farm);
+    !options.live && farms.any(|shape| may_run(shape.structure))
 }
 
 /// Where to remember a plan, and its key.

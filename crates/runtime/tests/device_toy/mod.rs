@@ -9,10 +9,19 @@ use evener_runtime::device::{
     Arg, Arithmetic, Buffer, Command, DeviceError, HostMemory, Lane, Launch, OnDevice, Program,
     UnitLane,
 };
-use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{Part, Service, Shape, Sink, Source, Work};
+use evener_runtime::structure::SEQUENTIAL;
+use evener_runtime::{Dispatch, Flow, Part, Service, Shape, Sink, Source, Structure, Work};
 
 const BYTES: usize = 64;
+
+/// A farm by another name: streams go by the flow.
+static WHOLE: Structure = Structure {
+    name: "whole",
+    about: "",
+    flow: Flow::Farm,
+    dispatch: Dispatch::Fifo,
+    automatic: true,
+};
 
 static PROGRAM: Program = Program {
     name: "toy",
@@ -63,7 +72,7 @@ impl Service for Bytes {
         };
         vec![
             Shape::new(&SEQUENTIAL, vec![1], 1, work),
-            Shape::new(&FARM, vec![1], 1, work),
+            Shape::new(&WHOLE, vec![1], 1, work),
         ]
     }
 
