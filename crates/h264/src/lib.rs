@@ -1,0 +1,7 @@
+//! H.264 encoding (ITU-T H.264, ISO/IEC 14496-10) on the evener runtime.
+//!
+//! Pictures are progressive, 8 bits, 4:2:0. Clauses and tables in the documentation are those of the ITU-T text.
+
+#[allow(unsafe_code)]
+pub mod kernels;
+pub mod macroblock;
