@@ -2,6 +2,8 @@
 //!
 //! Pictures are progressive, 8 bits, 4:2:0. Clauses and tables in the documentation are those of the ITU-T text.
 
+pub mod geometry;
 #[allow(unsafe_code)]
 pub mod kernels;
 pub mod macroblock;
+pub mod neighbours;
