@@ -1,6 +1,7 @@
 //! Memory that units, stages and workers share.
 
 pub mod aligned;
+pub mod growing;
 mod locked;
 mod pages;
 pub mod per_worker;
@@ -8,6 +9,7 @@ pub mod rows;
 mod slab;
 
 pub use aligned::{Aligned, Sample};
+pub use growing::{Appended, GrowingRows};
 pub use locked::PageLock;
 pub(crate) use locked::lock_for;
 pub use per_worker::PerWorker;
