@@ -1,0 +1,269 @@
+//! Motion search over a whole picture, on source pictures: every macroblock by itself.
+//!
+//! Vectors come from smaller versions of the pictures: a quarter of the size for 2x2 macroblocks, which are called a
+//! *cell*, half the size for a macroblock, then the full size. Nothing depends on neighbours, so cells can be searched in
+//! any order, on any processor.
+
+use crate::geometry::{Geometry, OUTSIDE};
+use crate::kernels::Kernels;
+use crate::macroblock::Mv;
+use crate::padded::Padded;
+use crate::source::Source;
+
+/// What is found for a macroblock in one reference. Vectors are whole samples, in quarters of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The best two, the better one first.
+    pub whole: [Mv; 2],
+    /// The best of each quarter among those tried for the whole.
+    pub quarters: [Mv; 4],
+    /// The sum of absolute differences of the best one.
+    pub sad: u32,
+}
+
+/// How far to search at a quarter of the size, in its samples.
+const RANGE: i32 = 8;
+/// How far around a vector at half the size.
+const REFINE: i32 = 2;
+/// What a step of a sample in a smaller version must save: vectors near zero are cheap to code.
+const STEP: u32 = 2;
+
+/// Searches one source in another.
+pub struct Search<'a> {
+    geometry: Geometry,
+    kernels: Kernels,
+    source: &'a Source,
+    reference: &'a Source,
+}
+
+/// A vector in samples of some version, and its cost.
+#[derive(Clone, Copy)]
+struct Tried {
+    x: i32,
+    y: i32,
+    cost: u32,
+}
+
+const NOTHING: Tried = Tried {
+    x: 0,
+    y: 0,
+    cost: u32::MAX,
+};
+
+/// The best two that are not beside one another.
+#[derive(Clone, Copy)]
+struct Best([Tried; 2]);
+
+impl Best {
+    fn add(&mut self, new: Tried) {
+        let [first, second] = self.0;
+        let near = |a: Tried| (a.x - new.x).abs() <= 1 && (a.y - new.y).abs() <= 1;
+        if new.cost < first.cost {
+            self.0 = match near(first) {
+                true => [new, second],
+                false => [new, first],
+            };
+        } else if new.cost < second.cost && !near(first) {
+            self.0[1] = new;
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A search of `source` in `reference`.
+    pub fn new(geometry: Geometry, kernels: Kernels, source: &'a Source, reference: &'a Source) -> Self {
+        Search {
+            geometry,
+            kernels,
+            source,
+            reference,
+        }
+    }
+
+    /// Searches the macroblocks of a cell: left to right, top to bottom. Those outside the picture are left alone.
+    pub fn cell(&self, cell_x: usize, cell_y: usize, found: &mut [Found; 4]) {
+        let coarse = self.coarse(cell_x, cell_y);
+        for (i, found) in found.iter_mut().enumerate() {
+            let (x, y) = (2 * cell_x + i % 2, 2 * cell_y + i / 2);
+            if x < self.geometry.columns && y < self.geometry.rows {
+                *found = self.macroblock(x, y, &coarse);
+            }
+        }
+    }
+
+    /// The best vectors at a quarter of the size.
+    fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
+        let mut best = Best([NOTHING; 2]);
+        let (source, reference) = (&self.source.quarter, &self.reference.quarter);
+        let (x, y) = (8 * cell_x as i32, 8 * cell_y as i32);
+        for dy in -RANGE..=RANGE {
+            for dx in [-RANGE, 0] {
+                self.eight(source, reference, (x, y), (dx, dy), 4, &mut best);
+            }
+        }
+        best
+    }
+
+    /// Tries eight vectors from `dx` on, in versions that are smaller by `scale`.
+    fn eight(
+        &self,
+        source: &Padded,
+        reference: &Padded,
+        (x, y): (i32, i32),
+        (dx, dy): (i32, i32),
+        scale: i32,
+        best: &mut Best,
+    ) {
+        let (left, right, up, down) = self.limits((x, y), scale);
+        if dy < up || dy > down || dx + 7 < left || dx > right {
+            return;
+        }
+        // Eight positions read 16 samples of a row.
+        let shape = reference.shape();
+        let most = (shape.width + shape.pad) as i32 - 16 - x;
+        let dx = dx.clamp(-(shape.pad as i32) - x, most);
+        let costs = (self.kernels.samples.sad_8x8_x8)(
+            &source.read()[source.at(x, y)..],
+            source.shape().stride,
+            &reference.read()[reference.at(x + dx, y + dy)..],
+            shape.stride,
+        );
+        for (i, sad) in costs.into_iter().enumerate() {
+            let dx = dx + i as i32;
+            if (left..=right).contains(&dx) {
+                let cost = u32::from(sad) + STEP * (dx.unsigned_abs() + dy.unsigned_abs());
+                best.add(Tried { x: dx, y: dy, cost });
+            }
+        }
+    }
+
+    /// The least and the most that a block at `x`, `y` may move, to the right and down.
+    fn limits(&self, (x, y): (i32, i32), scale: i32) -> (i32, i32, i32, i32) {
+        let outside = OUTSIDE / scale;
+        let (width, height) = (
+            self.geometry.coded_width() as i32 / scale,
+            self.geometry.coded_height() as i32 / scale,
+        );
+        let size = 16 / scale;
+        (
+            -outside - x,
+            width + outside - size - x,
+            -outside - y,
+            (height + outside - size - y).min(self.geometry.below / scale),
+        )
+    }
+
+    fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
+        let (source, reference) = (&self.source.half, &self.reference.half);
+        let at = (8 * x as i32, 8 * y as i32);
+        let mut best = Best([NOTHING; 2]);
+        let zero = Tried { cost: 0, ..NOTHING };
+        for around in [zero, coarse.0[0], coarse.0[1]] {
+            if around.cost == u32::MAX {
+                continue;
+            }
+            for dy in -REFINE..=REFINE {
+                let vector = (2 * around.x - 3, 2 * around.y + dy);
+                self.eight(source, reference, at, vector, 2, &mut best);
+            }
+        }
+        self.full(x, y, &best)
+    }
+
+    fn full(&self, x: usize, y: usize, half: &Best) -> Found {
+        let at = (16 * x as i32, 16 * y as i32);
+        let limits = self.limits(at, 1);
+        let mut quarters = [NOTHING; 4];
+        let mut whole = [NOTHING; 2];
+        let mut count = 0;
+        let zero = Tried { cost: 0, ..NOTHING };
+        for around in half.0.into_iter().chain([zero]) {
+            if around.cost == u32::MAX || count == 2 {
+                continue;
+            }
+            let start = (
+                (2 * around.x).clamp(limits.0, limits.1),
+                (2 * around.y).clamp(limits.2, limits.3),
+            );
+            whole[count] = self.descend(at, start, limits, &mut quarters);
+            count += 1;
+        }
+        if whole[1].cost < whole[0].cost {
+            whole.swap(0, 1);
+        }
+        let mv = |t: Tried| Mv {
+            x: 4 * t.x as i16,
+            y: 4 * t.y as i16,
+        };
+        let moves = whole[0].x.unsigned_abs() + whole[0].y.unsigned_abs();
+        Found {
+            whole: whole.map(mv),
+            quarters: quarters.map(mv),
+            sad: whole[0].cost - STEP * moves,
+        }
+    }
+
+    /// Steps to a neighbour as long as one is better, a few times.
+    fn descend(
+        &self,
+        (x, y): (i32, i32),
+        start: (i32, i32),
+        limits: (i32, i32, i32, i32),
+        quarters: &mut [Tried; 4],
+    ) -> Tried {
+        let mut best = NOTHING;
+        let around = [(-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+        self.four(&[start; 4], (x, y), &mut best, quarters);
+        for _ in 0..STEPS {
+            let from = (best.x, best.y);
+            for part in around.chunks(4) {
+                let at = |i: usize| {
+                    (
+                        (from.0 + part[i].0).clamp(limits.0, limits.1),
+                        (from.1 + part[i].1).clamp(limits.2, limits.3),
+                    )
+                };
+                self.four(&[at(0), at(1), at(2), at(3)], (x, y), &mut best, quarters);
+            }
+            if (best.x, best.y) == from {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Tries four vectors at the full size.
+    fn four(
+        &self,
+        vectors: &[(i32, i32); 4],
+        (x, y): (i32, i32),
+        best: &mut Tried,
+        quarters: &mut [Tried; 4],
+    ) {
+        let (source, reference) = (&self.source.luma, &self.reference.luma);
+        let offsets = vectors.map(|(dx, dy)| reference.at(x + dx, y + dy));
+        let sums = (self.kernels.samples.sad_quads_x4)(
+            &source.read()[source.at(x, y)..],
+            source.shape().stride,
+            reference.read(),
+            reference.shape().stride,
+            offsets,
+        );
+        for (sums, (x, y)) in sums.iter().zip(*vectors) {
+            let moves = STEP * (x.unsigned_abs() + y.unsigned_abs());
+            let cost = sums.iter().sum::<u32>() + moves;
+            if cost < best.cost {
+                *best = Tried { x, y, cost };
+            }
+            for (quarter, sum) in quarters.iter_mut().zip(sums) {
+                let cost = sum + moves;
+                if cost < quarter.cost {
+                    *quarter = Tried { x, y, cost };
+                }
+            }
+        }
+    }
+}
+
+/// Steps of a sample at the full size, at most.
+const STEPS: usize = 3;
