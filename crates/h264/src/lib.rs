@@ -7,3 +7,5 @@ pub mod geometry;
 pub mod kernels;
 pub mod macroblock;
 pub mod neighbours;
+pub mod config;
+pub mod unit;
