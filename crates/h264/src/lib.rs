@@ -9,3 +9,6 @@ pub mod macroblock;
 pub mod neighbours;
 pub mod config;
 pub mod unit;
+pub mod bits;
+pub mod entropy;
+pub mod syntax;
