@@ -6,7 +6,7 @@
 
 use evener_runtime::Simd;
 
-mod residual;
+pub mod residual;
 mod samples;
 
 pub use residual::Residual;
