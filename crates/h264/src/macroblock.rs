@@ -103,7 +103,7 @@ impl Macroblock {
 /// Quantised transform coefficients of a macroblock, in the order they are coded in (zigzag, clause 8.5.6).
 ///
 /// Of `IPcm`, `luma` holds 256 samples row after row, `chroma_ac` 64 of Cb and 64 of Cr.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Levels {
     /// 16 blocks in coding order. Of `I16x16` the first of each is unused. With an 8x8 transform, four blocks in a
@@ -115,17 +115,6 @@ pub struct Levels {
     pub chroma_dc: [[i16; 4]; 2],
     /// AC of Cb and Cr, four blocks each, left to right, top to bottom; the first of each is unused.
     pub chroma_ac: [[[i16; 16]; 4]; 2],
-}
-
-impl Default for Levels {
-    fn default() -> Levels {
-        Levels {
-            luma: [[0; 16]; 16],
-            luma_dc: [0; 16],
-            chroma_dc: [[0; 4]; 2],
-            chroma_ac: [[[0; 16]; 4]; 2],
-        }
-    }
 }
 
 /// Where 4x4 blocks lie in their macroblock, in blocks to the right, in coding order.
