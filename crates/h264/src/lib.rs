@@ -2,13 +2,13 @@
 //!
 //! Pictures are progressive, 8 bits, 4:2:0. Clauses and tables in the documentation are those of the ITU-T text.
 
+pub mod bits;
+pub mod config;
+pub mod entropy;
 pub mod geometry;
 #[allow(unsafe_code)]
 pub mod kernels;
 pub mod macroblock;
 pub mod neighbours;
-pub mod config;
-pub mod unit;
-pub mod bits;
-pub mod entropy;
 pub mod syntax;
+pub mod unit;

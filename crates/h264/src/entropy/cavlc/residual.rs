@@ -71,7 +71,7 @@ fn nonzero(levels: &[i16; 16]) -> u32 {
         let [a, b, c, d] = four.map(|level| u64::from(level as u16));
         let word = a | b << 16 | c << 32 | d << 48;
         // The top bit of each 16 that are not all zero, brought together.
-        let tops = (((word & LOW) + LOW | word) & !LOW) >> 15;
+        let tops = ((((word & LOW) + LOW) | word) & !LOW) >> 15;
         let four = tops.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48 & 15;
         mask |= (four as u32) << (4 * index);
     }
