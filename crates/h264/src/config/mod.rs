@@ -18,9 +18,11 @@ mod preset;
 mod rate;
 
 pub use error::ConfigError;
-pub use named::{Level, Profile, Tune};
+pub use named::{Tune, parse_level};
 pub use preset::{Preset, Tools};
 pub use rate::{Rate, Vbv, parse_bits};
+
+use crate::syntax::{Level, Profile};
 
 /// The longest distance of key frames where none is asked for, in frames.
 pub const KEYINT: u32 = 250;
@@ -39,7 +41,7 @@ pub struct Settings {
     /// The highest profile the stream may need; `None` for what the preset needs.
     pub profile: Option<Profile>,
     /// The level the stream has to keep to; `None` for the lowest that fits.
-    pub level: Option<Level>,
+    pub level: Option<&'static Level>,
     /// Frames from one key frame to the next, at most.
     pub keyint: u32,
     /// What the stream is optimised for.
@@ -81,7 +83,7 @@ pub struct Config {
     /// The lowest profile that has the tools.
     pub profile: Profile,
     /// The level the stream has to keep to; `None` for the lowest that fits.
-    pub level: Option<Level>,
+    pub level: Option<&'static Level>,
     /// Frames from one key frame to the next, at most; at least 1.
     pub keyint: u32,
     /// Whether PSNR is computed.
@@ -167,7 +169,7 @@ mod tests {
                 assert!(config.profile <= profile, "{preset:?} {profile:?}");
                 assert!(config.profile <= of(None).profile);
             }
-            let baseline = of(Some(Profile::Baseline)).tools;
+            let baseline = of(Some(Profile::ConstrainedBaseline)).tools;
             assert!(!baseline.cabac && !baseline.transform_8x8);
             assert!(!of(Some(Profile::Main)).tools.transform_8x8);
         }

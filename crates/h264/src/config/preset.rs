@@ -1,6 +1,6 @@
 //! Presets: points on the curve of speed against bits, by the names that x264 made common.
 
-use super::named::Profile;
+use crate::syntax::Profile;
 
 /// Coding tools and how deep the encoder looks for the best decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Tools {
         match (self.transform_8x8, self.cabac) {
             (true, _) => Profile::High,
             (false, true) => Profile::Main,
-            (false, false) => Profile::Baseline,
+            (false, false) => Profile::ConstrainedBaseline,
         }
     }
 }

@@ -60,7 +60,8 @@ impl Level {
     /// The level of a name, as "3.1" or "1b".
     pub fn named(name: &str) -> Option<&'static Level> {
         LEVELS.iter().find(|level| {
-            level.name == name || level.name == name.trim_end_matches(".0") && name.contains(".0")
+            let whole = !level.name.contains('.');
+            level.name == name || whole && name.strip_suffix(".0") == Some(level.name)
         })
     }
 
