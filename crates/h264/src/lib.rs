@@ -2,6 +2,7 @@
 //!
 //! Pictures are progressive, 8 bits, 4:2:0. Clauses and tables in the documentation are those of the ITU-T text.
 
+pub mod annex_b;
 pub mod bits;
 pub mod config;
 pub mod entropy;
@@ -9,6 +10,7 @@ pub mod geometry;
 #[allow(unsafe_code)]
 pub mod kernels;
 pub mod macroblock;
+pub mod mp4;
 pub mod neighbours;
 pub mod syntax;
 pub mod unit;

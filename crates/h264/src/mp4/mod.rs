@@ -1,0 +1,151 @@
+//! MP4 files of one video track (ISO/IEC 14496-12, -14 and -15).
+//!
+//! Pictures are collected in chunks, and each chunk is an `mdat` box of its own. So nothing is written twice and nothing
+//! sought, and a file of any length, or a pipe, can be written. The index follows at the end.
+
+mod boxes;
+mod index;
+mod track;
+
+use std::io;
+
+use evener_files::{Error, Target};
+
+use crate::annex_b::{is, nal_units};
+use crate::bits::NalType;
+use crate::unit::CodedPicture;
+
+use boxes::Boxes;
+use index::Index;
+pub use track::Track;
+
+/// Bytes from which on a chunk is written.
+const CHUNK: usize = 1 << 20;
+
+/// Bytes of the length and the name of a box.
+const HEADER: usize = 8;
+
+/// Writes pictures of H.264 into an MP4 file.
+pub struct Mp4Writer<W: Target> {
+    out: W,
+    name: String,
+    track: Track,
+    /// The first parameter sets, of the sequence and of its pictures.
+    parameters: Option<[Vec<u8>; 2]>,
+    index: Index,
+    /// The chunk that is collected: the header of its box, then pictures.
+    chunk: Vec<u8>,
+    /// Bytes written.
+    written: u64,
+    finished: bool,
+}
+
+impl<W: Target> Mp4Writer<W> {
+    /// Writes to `out`, which errors call `name`.
+    pub fn new(out: W, name: impl Into<String>, track: Track) -> Mp4Writer<W> {
+        Mp4Writer {
+            out,
+            name: name.into(),
+            track,
+            parameters: None,
+            index: Index::default(),
+            chunk: vec![0; HEADER],
+            written: 0,
+            finished: false,
+        }
+    }
+
+    /// The name of the output in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Pictures written.
+    pub fn pictures(&self) -> u64 {
+        self.index.pictures()
+    }
+
+    /// The output below.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Writes a picture. Parameter sets are those of the first: a stream has the same ones throughout.
+    ///
+    /// # Errors
+    /// The system cannot write.
+    pub fn write(&mut self, picture: &CodedPicture) -> Result<(), Error> {
+        let begin = self.chunk.len();
+        let mut sets = [None, None];
+        for unit in nal_units(&picture.bytes) {
+            if is(unit, NalType::Sequence) {
+                sets[0] = Some(unit);
+            } else if is(unit, NalType::Picture) {
+                sets[1] = Some(unit);
+            } else if !is(unit, NalType::Delimiter) {
+                self.chunk
+                    .extend_from_slice(&(unit.len() as u32).to_be_bytes());
+                self.chunk.extend_from_slice(unit);
+            }
+        }
+        if let (None, [Some(sequence), Some(picture)]) = (&self.parameters, sets) {
+            self.parameters = Some([sequence.to_vec(), picture.to_vec()]);
+        }
+        self.index.add(self.chunk.len() - begin, picture.key);
+        match self.chunk.len() >= CHUNK {
+            true => self.write_chunk(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes what is collected and the index, and gives a file its name. A second call does nothing.
+    ///
+    /// # Errors
+    /// The system cannot write, or not put the file in place.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if self.finished {
+            return Ok(());
+        }
+        self.write_chunk()?;
+        let [sequence, picture] = self.parameters.clone().unwrap_or_default();
+        let mut boxes = Boxes::default();
+        self.track
+            .describe(&mut boxes, [&sequence, &picture], &self.index);
+        self.put(&boxes.0)?;
+        let committed = self
+            .out
+            .flush()
+            .and_then(|()| self.out.commit(self.written));
+        committed.map_err(|reason| Error::Commit {
+            name: self.name.clone(),
+            reason,
+        })?;
+        self.finished = true;
+        Ok(())
+    }
+
+    fn write_chunk(&mut self) -> Result<(), Error> {
+        if self.written == 0 {
+            self.put(&track::file_type())?;
+        }
+        if self.chunk.len() == HEADER {
+            return Ok(());
+        }
+        let mut chunk = std::mem::take(&mut self.chunk);
+        let length = chunk.len() as u32;
+        chunk[..4].copy_from_slice(&length.to_be_bytes());
+        chunk[4..HEADER].copy_from_slice(b"mdat");
+        self.index.end_chunk(self.written + HEADER as u64);
+        let put = self.put(&chunk);
+        chunk.truncate(HEADER);
+        self.chunk = chunk;
+        put
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let failed = |reason: io::Error| Error::of_write(&self.name, self.written, reason);
+        self.out.write_all(bytes).map_err(failed)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}
