@@ -72,9 +72,10 @@ impl Geometry {
 
     /// Rows of the filter that must be done before row `row` of the next picture may be decided.
     pub fn reach(&self, row: usize) -> u32 {
-        // The last row that interpolation reads, and how far filtering is behind deciding.
-        let last = 16 * (row as i32 + 1) + self.below + 2 + 4;
-        let rows = (last as usize).div_ceil(16) + 1;
+        // The last row that interpolation reads. Of a row that is filtered, the lowest four are not final, and the planes
+        // between samples lack three more.
+        let last = 16 * row as i32 + 15 + self.below + 2;
+        let rows = (last as usize + 1 + 4 + 3).div_ceil(16);
         rows.min(self.rows) as u32
     }
 }
@@ -90,7 +91,7 @@ mod tests {
             for row in 0..geometry.rows {
                 let filtered = geometry.reach(row) as usize;
                 if filtered < geometry.rows {
-                    let final_rows = 16 * (filtered as i32 - 1) - 4;
+                    let final_rows = 16 * filtered as i32 - 4 - 3;
                     let read = 16 * row as i32 + 15 + geometry.below + 2;
                     assert!(final_rows > read, "{width}x{height}, row {row}");
                 }

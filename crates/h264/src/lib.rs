@@ -5,12 +5,22 @@
 pub mod annex_b;
 pub mod bits;
 pub mod config;
+mod decide;
+pub mod encoder;
 pub mod entropy;
-pub mod geometry;
+mod filter;
+mod geometry;
 #[allow(unsafe_code)]
 pub mod kernels;
 pub mod macroblock;
 pub mod mp4;
-pub mod neighbours;
+mod neighbours;
+mod padded;
+mod picture;
+pub mod rate;
+mod reference;
+mod search;
+mod source;
+mod strengths;
 pub mod syntax;
 pub mod unit;

@@ -25,6 +25,17 @@ pub struct Inter {
 }
 
 impl Inter {
+    /// The whole macroblock at a vector that need not be coded.
+    pub fn skipped(mv: Mv) -> Inter {
+        Inter {
+            kind: Kind::P16x16,
+            refs: [0; 4],
+            mvs: [mv; 4],
+            mvds: [Mv::ZERO; 4],
+            cost: 0,
+        }
+    }
+
     /// Writes it into the record of a macroblock.
     pub fn put(&self, mb: &mut Macroblock) {
         mb.kind = self.kind;
@@ -108,6 +119,11 @@ impl InterSearch<'_> {
         self.clamp(WHOLE, mv) == mv
     }
 
+    /// Distortion of the whole at a vector in the first reference.
+    pub fn whole_distortion(&self, mv: Mv) -> u32 {
+        self.distortion(WHOLE, 0, mv)
+    }
+
     fn block(&self, area: Area, reference: usize, mv: Mv) -> Block<'_> {
         let place = (self.at.0 + area.x, self.at.1 + area.y);
         self.frame.references[reference].block(&self.frame.geometry, place, mv)
@@ -134,7 +150,8 @@ impl InterSearch<'_> {
         let start = self.clamp(area, start);
         let mut best = start;
         let mut cost = self.distortion(area, reference, start) + price(start);
-        for (step, times) in [(2, self.tools().half_steps), (1, self.tools().quarter_steps)] {
+        let (_, half, quarter) = steps(self.tools().subpel);
+        for (step, times) in [(2, half), (1, quarter)] {
             let mut back = (0, 0);
             for _ in 0..times {
                 let from = best;
@@ -195,7 +212,7 @@ impl InterSearch<'_> {
             count: 0,
         };
         tried.all(&mut candidates.into_iter().flatten());
-        for _ in 0..self.tools().whole_steps {
+        for _ in 0..steps(self.tools().subpel).0 {
             let from = tried.best.0;
             let around = [(-4, 0), (4, 0), (0, -4), (0, 4)];
             tried.exactly(around.map(|(dx, dy)| Mv {
@@ -377,6 +394,19 @@ impl InterSearch<'_> {
             mv: best.0,
             cost: best.1 + self.lambda * self.reference_bits(reference),
         }
+    }
+}
+
+/// Steps at whole, half and quarter samples, by [`Tools::subpel`].
+fn steps(subpel: u8) -> (usize, usize, usize) {
+    match subpel {
+        0 => (1, 0, 0),
+        1 => (1, 1, 0),
+        2 => (1, 1, 1),
+        3 | 4 => (2, 1, 2),
+        5 => (2, 2, 2),
+        6 => (2, 2, 3),
+        _ => (3, 3, 4),
     }
 }
 

@@ -1,0 +1,362 @@
+//! An encoder: pictures in work, and the passes that each goes through.
+
+use std::ops::Range;
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
+
+use evener_files::unpoisoned;
+
+use crate::config::Tools;
+pub use crate::decide::Scratch;
+use crate::decide::{self, Frame, MOST_REFERENCES, RowParts};
+use crate::filter::FilterRow;
+use crate::geometry::Geometry;
+use crate::kernels::Kernels;
+use crate::picture::Picture;
+use crate::rate::Rates;
+use crate::search::Search;
+pub use crate::source::Planes;
+use crate::syntax::{Parameters, SliceKind};
+use crate::unit::Coded;
+
+/// What is done to a picture. Each pass is divided in lines, and those in steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Takes the frame and makes smaller ones: one line, a row of macroblocks in each step.
+    Prepare,
+    /// Searches motion in source frames: a line for each row of cells, a cell in each step.
+    Search,
+    /// Decides how the picture is coded: one step.
+    Plan,
+    /// Decides macroblocks: a line for each row, a macroblock in each step.
+    Decide,
+    /// Deblocks and interpolates: one line, a row in each step.
+    Filter,
+    /// Writes bits: one line, a row in each step.
+    Write,
+}
+
+impl Pass {
+    /// All of them, in their order.
+    pub const ALL: [Pass; 6] = [
+        Pass::Prepare,
+        Pass::Search,
+        Pass::Plan,
+        Pass::Decide,
+        Pass::Filter,
+        Pass::Write,
+    ];
+
+    /// The name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Prepare => "prepare",
+            Pass::Search => "search",
+            Pass::Plan => "plan",
+            Pass::Decide => "decide",
+            Pass::Filter => "filter",
+            Pass::Write => "write",
+        }
+    }
+
+    /// Lines of a picture, and steps of each.
+    pub fn lines(self, geometry: &Geometry) -> (u32, u32) {
+        let (columns, rows) = (geometry.columns as u32, geometry.rows as u32);
+        match self {
+            Pass::Prepare | Pass::Filter | Pass::Write => (1, rows),
+            Pass::Search => (rows.div_ceil(2), columns.div_ceil(2)),
+            Pass::Plan => (1, 1),
+            Pass::Decide => (rows, columns),
+        }
+    }
+}
+
+/// Codes pictures of one size.
+///
+/// A picture's passes may run on any threads, in any order that [`Encoder::needs`] allows. What comes out is a function
+/// of frames and options.
+pub struct Encoder {
+    geometry: Geometry,
+    kernels: Kernels,
+    tools: Tools,
+    parameters: Parameters,
+    rates: Mutex<Rates>,
+    pictures: Vec<RwLock<Picture>>,
+    in_work: usize,
+}
+
+/// What must be done before steps may run: so many steps of a line of a pass of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The picture.
+    pub number: u64,
+    /// The pass.
+    pub pass: Pass,
+    /// The line.
+    pub line: u32,
+    /// Its steps.
+    pub steps: u32,
+}
+
+/// Pictures from one that is decided to one whose size is known. A constant, so that the stream does not depend on how
+/// many are in work.
+pub const RATE_DELAY: u64 = 3;
+
+impl Encoder {
+    /// An encoder of which `in_work` pictures are in work at once.
+    pub fn new(
+        parameters: &Parameters,
+        tools: Tools,
+        rates: Rates,
+        kernels: Kernels,
+        in_work: usize,
+    ) -> Encoder {
+        let sequence = &parameters.sequence;
+        let geometry = Geometry::new(sequence.width as usize, sequence.height as usize);
+        let references = usize::from(tools.references).min(MOST_REFERENCES);
+        // Those in work, those they refer to, and one more.
+        let kept = in_work + references + 1;
+        let picture = |_| RwLock::new(Picture::new(geometry, references, parameters));
+        Encoder {
+            geometry,
+            kernels,
+            tools,
+            parameters: parameters.clone(),
+            rates: Mutex::new(rates),
+            pictures: (0..kept).map(picture).collect(),
+            in_work,
+        }
+    }
+
+    /// The size of its pictures.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Pictures that may be in work at once.
+    pub fn in_work(&self) -> usize {
+        self.in_work
+    }
+
+    fn references(&self) -> u64 {
+        (usize::from(self.tools.references).min(MOST_REFERENCES)) as u64
+    }
+
+    /// What steps of a line of a pass need.
+    pub fn needs(&self, number: u64, pass: Pass, line: u32, steps: &Range<u32>, mut need: impl FnMut(Needed)) {
+        let whole = |pass: Pass| pass.lines(&self.geometry).1;
+        let mut add = |number: u64, pass: Pass, line: u32, steps: u32| {
+            need(Needed {
+                number,
+                pass,
+                line,
+                steps,
+            });
+        };
+        match pass {
+            Pass::Prepare => {}
+            Pass::Search => {
+                add(number, Pass::Prepare, 0, whole(Pass::Prepare).min(2 * line + 2));
+                for back in 1..=self.references().min(number) {
+                    add(number - back, Pass::Prepare, 0, whole(Pass::Prepare));
+                }
+            }
+            Pass::Plan => {
+                let (lines, steps) = Pass::Search.lines(&self.geometry);
+                for line in 0..lines {
+                    add(number, Pass::Search, line, steps);
+                }
+                if number > 0 {
+                    add(number - 1, Pass::Plan, 0, 1);
+                }
+                if number >= RATE_DELAY {
+                    add(number - RATE_DELAY, Pass::Write, 0, whole(Pass::Write));
+                }
+            }
+            Pass::Decide => {
+                add(number, Pass::Plan, 0, 1);
+                if line > 0 {
+                    let above = (steps.end + 1).min(whole(Pass::Decide));
+                    add(number, Pass::Decide, line - 1, above);
+                }
+                if number > 0 {
+                    add(number - 1, Pass::Filter, 0, self.geometry.reach(line as usize));
+                }
+            }
+            Pass::Filter | Pass::Write => {
+                for line in steps.clone() {
+                    add(number, Pass::Decide, line, whole(Pass::Decide));
+                }
+            }
+        }
+    }
+
+    fn slot(&self, number: u64) -> &RwLock<Picture> {
+        &self.pictures[(number % self.pictures.len() as u64) as usize]
+    }
+
+    fn picture(&self, number: u64) -> RwLockReadGuard<'_, Picture> {
+        unpoisoned(self.slot(number).read())
+    }
+
+    /// Runs steps of a line of a pass of picture `number`. The last step of [`Pass::Write`] puts the picture into `out`.
+    pub fn run(
+        &self,
+        number: u64,
+        (pass, line, steps): (Pass, u32, Range<u32>),
+        planes: Planes<'_>,
+        out: &Coded,
+        scratch: &mut Scratch,
+    ) {
+        let steps = steps.start as usize..steps.end as usize;
+        let line = line as usize;
+        match pass {
+            Pass::Prepare => self.prepare(number, steps, planes),
+            Pass::Search => self.search(number, line, steps),
+            Pass::Plan => self.plan(number),
+            Pass::Decide => self.decide(number, line, steps, scratch),
+            Pass::Filter => self.filter(number, steps),
+            Pass::Write => self.write(number, steps, out),
+        }
+    }
+
+    fn prepare(&self, number: u64, rows: Range<usize>, planes: Planes<'_>) {
+        if rows.start == 0 {
+            unpoisoned(self.slot(number).write()).reset();
+        }
+        let picture = self.picture(number);
+        for row in rows {
+            picture.source.append(row, planes, self.kernels);
+        }
+    }
+
+    fn search(&self, number: u64, line: usize, cells: Range<usize>) {
+        let picture = self.picture(number);
+        let mut found = unpoisoned(picture.found[line].write());
+        let columns = self.geometry.columns.div_ceil(2);
+        for back in 1..=self.references().min(number) {
+            let reference = self.picture(number - back);
+            let search = Search::new(
+                self.geometry,
+                self.kernels,
+                &picture.source,
+                &reference.source,
+            );
+            let found = &mut found[(back as usize - 1) * columns..][..columns];
+            for cell in cells.clone() {
+                search.cell(cell, line, &mut found[cell]);
+            }
+        }
+    }
+
+    fn plan(&self, number: u64) {
+        let picture = self.picture(number);
+        let before = number.checked_sub(1).map(|before| {
+            let before = self.picture(before);
+            *before.coding.get().expect("pictures are planned in order")
+        });
+        let coding = unpoisoned(self.rates.lock()).plan(number, before.as_ref(), &self.tools);
+        let fresh = picture.coding.set(coding).is_ok();
+        assert!(fresh, "a picture is planned once");
+    }
+
+    fn decide(&self, number: u64, row: usize, columns: Range<usize>, scratch: &mut Scratch) {
+        let picture = self.picture(number);
+        let coding = picture.coding.get().expect("a picture is planned first");
+        let count = match coding.header.kind {
+            SliceKind::I => 0,
+            SliceKind::P => u64::from(coding.header.references),
+        };
+        let earlier: Vec<_> = (1..=count).map(|back| self.picture(number - back)).collect();
+        let references: Vec<_> = earlier.iter().map(|p| p.reference.view()).collect();
+        let frame = Frame {
+            kernels: self.kernels,
+            geometry: self.geometry,
+            tools: &self.tools,
+            header: &coding.header,
+            source: &picture.source,
+            references: &references,
+        };
+        let this = &picture.rows[row];
+        let found = unpoisoned(picture.found[row / 2].read());
+        let mut work = unpoisoned(this.work.lock());
+        let mut macroblocks = unpoisoned(this.macroblocks.write());
+        let mut levels = unpoisoned(this.levels.write());
+        let mut band = unpoisoned(this.band.lock());
+        let parts = RowParts {
+            row,
+            work: &mut work,
+            above: row.checked_sub(1).map(|above| &picture.rows[above].edges),
+            edges: &this.edges,
+            found: &found,
+            macroblocks: &mut macroblocks,
+            levels: &mut levels,
+            band: &mut band,
+        };
+        decide::decide(&frame, parts, columns, scratch);
+    }
+
+    fn filter(&self, number: u64, rows: Range<usize>) {
+        let picture = self.picture(number);
+        let coding = picture.coding.get().expect("a picture is planned first");
+        for row in rows {
+            let above = row.checked_sub(1).map(|above| {
+                let above = &picture.rows[above];
+                (unpoisoned(above.macroblocks.read()), unpoisoned(above.band.lock()))
+            });
+            let this = &picture.rows[row];
+            let mut band = unpoisoned(this.band.lock());
+            let mut filter = FilterRow {
+                kernels: self.kernels,
+                macroblocks: &unpoisoned(this.macroblocks.read()),
+                band: &mut band,
+                above: above.as_ref().map(|(mbs, band)| (&mbs[..], &**band)),
+                qp: coding.header.qp,
+            };
+            filter.run(self.tools.deblocking);
+            filter.append(row, &self.geometry, &picture.reference);
+        }
+    }
+
+    fn write(&self, number: u64, rows: Range<usize>, out: &Coded) {
+        let picture = self.picture(number);
+        let coding = picture.coding.get().expect("a picture is planned first");
+        let mut writer = unpoisoned(picture.writer.lock());
+        if rows.start == 0 {
+            writer.begin(&coding.header);
+        }
+        for row in rows.clone() {
+            let row = &picture.rows[row];
+            writer.row(&unpoisoned(row.macroblocks.read()), &unpoisoned(row.levels.read()));
+        }
+        if rows.end < self.geometry.rows {
+            return;
+        }
+        let mut out = out.picture();
+        out.bytes.clear();
+        out.key = coding.header.idr.is_some();
+        if out.key {
+            self.parameters.write(&mut out.bytes);
+        }
+        writer.finish(&mut out.bytes);
+        unpoisoned(self.rates.lock()).written(number, 8 * out.bytes.len() as u64);
+    }
+
+    /// The reconstruction of a picture that is done and was among the last ones: luma, Cb, Cr, without padding.
+    pub fn reconstruction(&self, number: u64) -> [Vec<u8>; 3] {
+        let picture = self.picture(number);
+        let Geometry { width, height, .. } = self.geometry;
+        let (luma, chroma) = (&picture.reference.luma, &picture.reference.chroma);
+        let rows = (0..height as i32).flat_map(|y| {
+            let at = luma.at(0, y);
+            luma.read()[at..at + width].iter().copied()
+        });
+        let component = |c: usize| {
+            let rows = (0..height as i32 / 2).flat_map(move |y| {
+                let at = chroma.at(0, y);
+                chroma.read()[at..at + width].iter().copied().skip(c).step_by(2)
+            });
+            rows.collect()
+        };
+        [rows.collect(), component(0), component(1)]
+    }
+}

@@ -1,0 +1,85 @@
+//! All that is kept of a picture while it is in work, and while others are predicted from it.
+
+use std::sync::{Mutex, OnceLock, RwLock};
+
+use crate::decide::RowWork;
+use crate::entropy::SliceWriter;
+use crate::filter::Band;
+use crate::geometry::Geometry;
+use crate::macroblock::{Levels, Macroblock};
+use crate::neighbours::EdgeRow;
+use crate::reference::Reference;
+use crate::search::Found;
+use crate::source::Source;
+use crate::syntax::{Parameters, SliceHeader};
+
+/// What is decided about a picture before its macroblocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coding {
+    /// What its slice says.
+    pub header: SliceHeader,
+    /// Pictures since the last key picture.
+    pub since_key: u64,
+    /// Key pictures before it, or itself.
+    pub keys: u64,
+}
+
+/// A picture.
+pub struct Picture {
+    /// What is to be coded.
+    pub source: Source,
+    /// What motion search found: a row of cells in each, by reference and by macroblock of the row's two.
+    pub found: Vec<RwLock<Vec<[Found; 4]>>>,
+    /// How it is coded, once that is decided.
+    pub coding: OnceLock<Coding>,
+    /// Rows of macroblocks.
+    pub rows: Vec<Row>,
+    /// What is reconstructed.
+    pub reference: Reference,
+    /// The picture's bits.
+    pub writer: Mutex<SliceWriter>,
+}
+
+/// A row of macroblocks.
+pub struct Row {
+    /// Where deciding has got to.
+    pub work: Mutex<RowWork>,
+    /// What was decided.
+    pub macroblocks: RwLock<Vec<Macroblock>>,
+    /// Their levels.
+    pub levels: RwLock<Vec<Levels>>,
+    /// Reconstructed samples.
+    pub band: Mutex<Band>,
+    /// What the row below needs.
+    pub edges: EdgeRow,
+}
+
+impl Picture {
+    /// Room for pictures of a size, searched in `references` others.
+    pub fn new(geometry: Geometry, references: usize, parameters: &Parameters) -> Picture {
+        let cells = geometry.columns.div_ceil(2);
+        let row = |_| Row {
+            work: Mutex::new(RowWork::new()),
+            macroblocks: RwLock::new(vec![Macroblock::default(); geometry.columns]),
+            levels: RwLock::default(),
+            band: Mutex::new(Band::new(geometry)),
+            edges: EdgeRow::new(geometry.columns),
+        };
+        let found = |_| RwLock::new(vec![[Found::default(); 4]; cells * references]);
+        Picture {
+            source: Source::new(geometry),
+            found: (0..geometry.rows.div_ceil(2)).map(found).collect(),
+            coding: OnceLock::new(),
+            rows: (0..geometry.rows).map(row).collect(),
+            reference: Reference::new(geometry),
+            writer: Mutex::new(SliceWriter::new(parameters)),
+        }
+    }
+
+    /// Forgets the picture.
+    pub fn reset(&mut self) {
+        self.source.reset();
+        self.reference.reset();
+        self.coding.take();
+    }
+}
