@@ -261,13 +261,13 @@ impl InterSearch<'_> {
             choice.mv,
             self.motion.predict(Partition::Whole, choice.reference as i8),
         );
-        if !self.tools().partitions || choice.cost < self.lambda * ENOUGH {
+        if !self.tools().partitions || choice.cost < self.lambda * cost::tune(2, ENOUGH) {
             return best;
         }
         let (eighths, parts) = self.quarters(&choice, &quarters);
         if eighths.cost < best.cost {
             best = eighths;
-        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * 17 {
+        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 17)) {
             return best;
         }
         for rows in [true, false] {

@@ -193,7 +193,7 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         let inter = search.run();
-        if inter.cost > self.lambda() * INTRA_FROM
+        if inter.cost > self.lambda() * cost::tune(0, INTRA_FROM)
             && let Some(mb) = self.intra(inter.cost, self.frame.tools.small_intra)
         {
             return mb;
@@ -211,7 +211,7 @@ impl One<'_> {
             found: self.found,
             lambda: self.lambda(),
         };
-        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * SKIP_UNTIL {
+        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * cost::tune(1, SKIP_UNTIL) {
             return None;
         }
         let inter = Inter::skipped(mv);

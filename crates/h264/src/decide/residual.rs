@@ -13,8 +13,8 @@ use crate::macroblock::{BLOCK_X, BLOCK_Y, Levels, Macroblock};
 const INTRA_ROUNDING: u8 = 21;
 const INTER_ROUNDING: u8 = 11;
 
-static INTRA: [Quantiser; 52] = Quantiser::table(INTRA_ROUNDING);
-static INTER: [Quantiser; 52] = Quantiser::table(INTER_ROUNDING);
+static INTRA: std::sync::LazyLock<[Quantiser; 52]> = std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(9, 21) as u8));
+static INTER: std::sync::LazyLock<[Quantiser; 52]> = std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(8, 11) as u8));
 
 /// The parameter of chroma that goes with one of luma (table 8-15).
 pub fn chroma_qp(qp: u8) -> u8 {
@@ -85,11 +85,11 @@ impl Coder {
                 }
             }
             total += cost;
-            if cost <= DROP_QUARTER {
+            if cost <= super::cost::tune(4, DROP_QUARTER) {
                 kept &= !blocks;
             }
         }
-        if total <= DROP_LUMA { 0 } else { kept }
+        if total <= super::cost::tune(5, DROP_LUMA) { 0 } else { kept }
     }
 
     /// Codes a block of 4x4 samples of an intra macroblock; `local` holds its prediction.
@@ -173,7 +173,7 @@ impl Coder {
                 if !mb.kind.is_intra() && mask & blocks != 0 {
                     let costs = self.levels.chroma_ac[component].iter();
                     let cost: u32 = costs.map(|block| (kernels.decimate_ac)(block)).sum();
-                    if cost <= DROP_CHROMA {
+                    if cost <= super::cost::tune(6, DROP_CHROMA) {
                         mask &= !blocks;
                     }
                 }
