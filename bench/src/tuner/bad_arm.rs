@@ -280,6 +280,8 @@ mod tests {
             structure,
             passes: vec![8],
             steps: Vec::new(),
+            lines: Vec::new(),
+            pass_names: Vec::new(),
             default_grain: 1,
             min_grain: 1,
             units: 1,

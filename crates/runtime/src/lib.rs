@@ -40,7 +40,7 @@ pub use plan::{Choice, Dispatch, Placement, Plan};
 pub use rates::Rates;
 pub use rounds::Rounds;
 pub use runtime::Runtime;
-pub use service::{Part, Service, Shape, Work};
+pub use service::{Need, Part, Service, Shape, Work};
 pub use stream::{CancelToken, Discard, Report, Sink, Source, StreamError, Through};
 pub use structure::{Flow, Structure};
 pub use topology::{Simd, Topology};

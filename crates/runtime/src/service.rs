@@ -22,8 +22,14 @@ pub struct Shape {
     pub structure: &'static Structure,
     /// Items of each pass; passes run in order with a barrier between. A farm has one pass; one
     /// worker runs all its items, by and by where the unit may be given up. A pipeline has one pass whose items are
-    /// *steps*, which run on a unit in their order.
+    /// *steps*, which run on a unit in their order. Passes of a wavefront have no barriers between; their items are the
+    /// steps of all [`lines`](Shape::lines).
     pub passes: Vec<u32>,
+    /// Of a [wavefront](crate::structure::Flow::Wavefront) the lines of each pass, which have equally many steps: step
+    /// `s` of line `l` is item `l * (items / lines) + s`. Empty otherwise.
+    pub lines: Vec<u32>,
+    /// What traces call each pass, or empty: they then name the structure.
+    pub pass_names: Vec<&'static str>,
     /// Relative costs of the steps of a pipeline, one figure each, or empty where they are not known. Only the ends of
     /// stages depend on them, and the stream corrects them by measuring.
     pub steps: Vec<f64>,
@@ -32,7 +38,8 @@ pub struct Shape {
     /// Smallest grain worth trying.
     pub min_grain: u32,
     /// Units that a part is about where they are [grouped](crate::structure::Flow::Grouped), as far as there are so
-    /// many; 1 otherwise.
+    /// many. Of a [wavefront](crate::structure::Flow::Wavefront), units that may be in work at once: unit `n + units` is
+    /// not begun before unit `n` is done, so it must be more than the service looks ahead. 1 otherwise.
     pub units: u32,
     /// Predicted work of a unit.
     pub work: Work,
@@ -50,12 +57,27 @@ impl Shape {
             structure,
             passes,
             steps: Vec::new(),
+            lines: Vec::new(),
+            pass_names: Vec::new(),
             default_grain,
             min_grain: 1,
             units: 1,
             work,
         }
     }
+}
+
+/// What must be done before a part of a wavefront may run: the first `steps` steps of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The unit of that line, by its number.
+    pub unit: u64,
+    /// Its pass.
+    pub pass: usize,
+    /// The line, counted in its pass.
+    pub line: u32,
+    /// So many of its steps must be done. At 0 nothing is needed.
+    pub steps: u32,
 }
 
 /// A part of a unit: what a job is about.
@@ -114,6 +136,11 @@ pub trait Service: Send + Sync {
     /// Parts of one pass run on several workers at once and never overlap. In a pipeline the parts of a unit are
     /// contiguous ranges of steps, which run one after the other, in order, on any workers. So the part that begins at 0
     /// reads the input, and the others go on where the one before left the output.
+    ///
+    /// In a wavefront a part lies within one line. Parts of a line run in order, one at a time, on any workers; parts of
+    /// other lines, of this unit and of others, run at the same time as far as [`Service::needs`] allows. A part that
+    /// depends on which unit it is about reads the number in its input, where the source put it: units are numbered
+    /// from 0 in the order in which they are read.
     fn run(
         &self,
         part: &Part,
@@ -133,6 +160,17 @@ pub trait Service: Send + Sync {
     ) -> Result<(), String> {
         let _ = (inputs, outputs, scratch);
         Err(format!("the service has no structure {}", part.structure))
+    }
+
+    /// What must be done before a part of unit number `unit` may run, put into `needs`, which is empty. By default
+    /// nothing. Asked where units flow as a [wavefront](crate::structure::Flow::Wavefront). That the steps before the part
+    /// in its own line are done is a matter of course.
+    ///
+    /// It must be the same whenever it is asked, and a part must need all that a part with the same beginning and fewer
+    /// steps needs. Units before those in work are done. Units after the end of the stream count as done, so that a
+    /// service may look ahead, to fewer units than [`Shape::units`].
+    fn needs(&self, unit: u64, part: &Part, needs: &mut Vec<Need>) {
+        let _ = (unit, part, needs);
     }
 
     /// How units are computed by a device, if they can be. By default they cannot.

@@ -19,6 +19,13 @@ pub enum Flow {
     Pipeline,
     /// As `Divided`, but a part is about several units at once: [`Shape::units`](crate::Shape::units).
     Grouped,
+    /// Lines of steps on different workers, of several units at once. Each step waits for those that
+    /// [`Service::needs`](crate::Service::needs) names, in its own unit and in others, and for nothing else.
+    ///
+    /// Units in work stay in work when another number of workers or another grain is chosen, and are finished before
+    /// another structure runs. A service that looks ahead, so that a unit is not done before later ones are begun,
+    /// therefore offers one structure alone: with others its stream ends in an error.
+    Wavefront,
 }
 
 /// One way in which a service can run units. A service declares each of its structures once, as a `static`.
@@ -63,7 +70,7 @@ impl Structure {
 
     /// Whether units are begun while others are in work, so that none waits for the last job of the one before.
     pub fn flows(&self) -> bool {
-        matches!(self.flow, Flow::Farm | Flow::Pipeline)
+        matches!(self.flow, Flow::Farm | Flow::Pipeline | Flow::Wavefront)
     }
 }
 
@@ -130,4 +137,6 @@ pub(crate) mod fixtures {
     pub(crate) static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
     pub(crate) static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
     pub(crate) static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
+    pub(crate) static WAVEFRONT: Structure =
+        structure("wavefront", Flow::Wavefront, Dispatch::Fifo);
 }

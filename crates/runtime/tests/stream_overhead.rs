@@ -32,6 +32,8 @@ impl Service for Nothing {
             structure: &SEQUENTIAL,
             passes: vec![1],
             steps: Vec::new(),
+            lines: Vec::new(),
+            pass_names: Vec::new(),
             default_grain: 1,
             min_grain: 1,
             units: 1,

@@ -165,6 +165,8 @@ impl Service for ProductService {
             structure,
             passes: vec![items as u32],
             steps,
+            lines: Vec::new(),
+            pass_names: Vec::new(),
             default_grain,
             min_grain,
             units: 1,

@@ -360,6 +360,8 @@ impl Service for FilterService {
                 min_grain: grains.1,
                 passes,
                 steps: Vec::new(),
+                lines: Vec::new(),
+                pass_names: Vec::new(),
                 units: match structure.flow {
                     Flow::Grouped => BATCH as u32,
                     _ => 1,

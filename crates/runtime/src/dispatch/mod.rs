@@ -25,4 +25,4 @@ mod tests;
 
 pub use batch::{Batch, Caller, JobPanic, Outcome, WorkerId};
 pub use pool::{Error, MAX_WORKERS, Pool};
-pub(crate) use sleep::Notify;
+pub(crate) use sleep::{EventCount, Notify, Seen};

@@ -33,6 +33,11 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
         let end = match epoch.plan.structure.flow {
             Flow::Farm => farm::epochs(engine, &epoch, schedule, &mut costs),
             Flow::Pipeline => pipeline::epochs(engine, &epoch, schedule, &mut costs),
+            Flow::Wavefront => Stop::Plan(super::error::StreamError::Unsupported {
+                structure: epoch.plan.structure,
+                why: "in a stream",
+            })
+            .into(),
             Flow::Divided | Flow::Grouped => divided::epoch(engine, &epoch, &mut costs),
         };
         record(&end, &costs, schedule);

@@ -81,7 +81,9 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             Flow::Farm if self.are_buffers_cheap => self.limits.outputs,
             Flow::Farm => plan.workers as usize + self.devices.units_inside(plan.devices),
             Flow::Pipeline => units_inside(plan, self.exec.step_costs(structure).len() as u32),
-            Flow::Grouped => self.exec.shape(structure).map_or(1, |s| s.units) as usize,
+            Flow::Grouped | Flow::Wavefront => {
+                self.exec.shape(structure).map_or(1, |s| s.units) as usize
+            }
             Flow::Divided => return Ok(new.then(|| begin.elapsed())),
         };
         let made = self.make_buffers(

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::error::{StreamError, panic_text};
+use super::wavefront::{self, Layout};
 use crate::buffer::per_worker::{Held, HoldError, PerWorker};
 use crate::device::MOST_LANES;
 use crate::dispatch::{Batch, Caller, Outcome, Pool, WorkerId};
 use crate::plan::Plan;
 use crate::runtime::Runtime;
-use crate::service::{Part, Service, Shape};
+use crate::service::{Need, Part, Service, Shape};
 use crate::stages;
 use crate::structure::{Flow, Structure};
 use crate::sync::lock;
@@ -102,7 +103,8 @@ impl<'a, S: Service> Executor<'a, S> {
 
     /// Runs all passes of `plan` on one unit and returns when the output is complete.
     ///
-    /// The grain is that of the plan's longest pass; shorter passes are cut into as many jobs.
+    /// The grain is that of the plan's longest pass; shorter passes are cut into as many jobs. A wavefront's unit is
+    /// number 0 and the only one of its stream.
     ///
     /// # Errors
     /// [`StreamError::NoStructure`], [`StreamError::Unsupported`], [`StreamError::EmptyPlan`] and
@@ -146,11 +148,22 @@ impl<'a, S: Service> Executor<'a, S> {
                 known,
             });
         }
+        if plan.structure.flow == Flow::Wavefront && self.layout(plan.structure).is_none() {
+            return Err(StreamError::Unsupported {
+                structure: plan.structure,
+                why: "with lines that do not divide the items of its passes",
+            });
+        }
         Ok(())
     }
 
     pub(super) fn shape(&self, structure: &Structure) -> Option<&Shape> {
         self.shapes.iter().find(|s| s.structure == structure)
+    }
+
+    /// The lines of a wavefront.
+    pub(super) fn layout(&self, structure: &Structure) -> Option<Layout> {
+        self.shape(structure).and_then(Layout::new)
     }
 
     pub(super) fn service(&self) -> &'a S {
@@ -165,13 +178,27 @@ impl<'a, S: Service> Executor<'a, S> {
         &self.trace
     }
 
+    /// What a part of a wavefront needs. A panic is an error.
+    pub(super) fn needs(
+        &self,
+        unit: u64,
+        part: &Part,
+        needs: &mut Vec<Need>,
+    ) -> Result<(), String> {
+        catch_unwind(AssertUnwindSafe(|| self.service.needs(unit, part, needs)))
+            .map_err(|payload| format!("panicked: {}", panic_text(&*payload)))
+    }
+
+    /// Drops the private memory of a worker, which runs no part.
+    pub(super) fn drop_scratch_of(&self, worker: WorkerId) {
+        if let Ok(mut scratch) = self.scratch.hold(worker) {
+            *scratch = None;
+        }
+    }
+
     /// Drops the private memory of all workers, so that what a failed kernel left in it is not used again.
     pub(super) fn drop_scratch(&self) {
-        for worker in 0..self.scratch.len() {
-            if let Ok(mut scratch) = self.scratch.hold(WorkerId(worker)) {
-                *scratch = None;
-            }
-        }
+        (0..self.scratch.len()).for_each(|worker| self.drop_scratch_of(WorkerId(worker)));
     }
 
     /// Workers that have made their private memory.
@@ -200,6 +227,10 @@ impl<'a, S: Service> Executor<'a, S> {
             Flow::Farm => {
                 let whole =
                     self.run_alone(WorkerId(0), unit, plan.structure, inputs[0], outputs[0]);
+                return whole.map(|()| Outcome::Finished);
+            }
+            Flow::Wavefront => {
+                let whole = wavefront::run(self, plan, unit, inputs[0], outputs[0]);
                 return whole.map(|()| Outcome::Finished);
             }
             Flow::Divided | Flow::Grouped => {}
@@ -272,10 +303,17 @@ impl<'a, S: Service> Executor<'a, S> {
             return self.run_kernel(part, units, scratch);
         };
         let result = self.run_kernel(part, units, scratch);
-        let name = part.structure.name;
+        let name = self.name(part);
         self.trace
             .end(Track::Worker(worker.0), name, unit, Some(start));
         result
+    }
+
+    /// What traces call a part.
+    fn name(&self, part: &Part) -> &'static str {
+        let shape = self.shape(part.structure);
+        let name = shape.and_then(|shape| shape.pass_names.get(part.pass));
+        name.copied().unwrap_or(part.structure.name)
     }
 
     #[inline]
@@ -338,7 +376,8 @@ impl<'a, S: Service> Executor<'a, S> {
             .unwrap_or(1)
     }
 
-    fn run_caught(
+    /// Runs a part on the worker that calls this. A panic is an error like any other.
+    pub(super) fn run_caught(
         &self,
         worker: WorkerId,
         unit: u64,

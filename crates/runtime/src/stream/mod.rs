@@ -57,6 +57,7 @@ mod samples;
 mod schedule;
 mod share;
 mod tally;
+mod wavefront;
 
 pub use build::{FromSource, Stream};
 pub use cancel::{CancelToken, OnCancel, Waker};

@@ -159,7 +159,7 @@ impl Names {
         // The grain counts items, units or steps.
         let grain = match plan.structure.flow {
             Flow::Farm => self.units.as_str(),
-            Flow::Pipeline => "steps",
+            Flow::Pipeline | Flow::Wavefront => "steps",
             Flow::Divided | Flow::Grouped => self.items.as_str(),
         };
         let devices = match plan.devices {

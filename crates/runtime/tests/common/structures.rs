@@ -22,5 +22,6 @@ pub static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal)
 pub static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
 pub static BACKWARD_CACHED: Structure = structure("backward-cached", Flow::Divided, Dispatch::Fifo);
 pub static GROUPED: Structure = structure("grouped", Flow::Grouped, Dispatch::Steal);
+pub static WAVEFRONT: Structure = structure("wavefront", Flow::Wavefront, Dispatch::Fifo);
 /// One that no service offers.
 pub static NOWHERE: Structure = structure("nowhere", Flow::Divided, Dispatch::Fifo);

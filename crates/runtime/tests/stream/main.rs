@@ -12,3 +12,4 @@ mod plans;
 #[path = "../common/structures.rs"]
 mod structures;
 mod toy;
+mod wavefront;

@@ -166,6 +166,8 @@ impl Service for Toy {
             structure,
             passes: passes.to_vec(),
             steps: Vec::new(),
+            lines: Vec::new(),
+            pass_names: Vec::new(),
             default_grain: 8,
             min_grain: 1,
             units: 1,

@@ -245,6 +245,8 @@ impl World {
                 structure: t.structure,
                 passes: t.passes.clone(),
                 steps: Vec::new(),
+                lines: Vec::new(),
+                pass_names: Vec::new(),
                 default_grain: t.default_grain,
                 min_grain: t.min_grain,
                 units: t.group,

@@ -5,9 +5,9 @@
 //! is the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker alone, at
 //! most that of all together. Those rates are of an outer cache, where there is one: bytes that it does not hold until
 //! they are used again, because a plan has several units in work, take that time once more, and computing waits for it.
-//! Where whole units run side by side nothing waits for a pass; in a pipeline the largest stage, by what the service
-//! says of its steps, sets the pace. Else unevenness is what cutting a pass into few large jobs wastes in its last
-//! round. One worker neither wakes others nor waits for them, so its passes are free.
+//! Where whole units run side by side, or lines of several units do, nothing waits for a pass; in a pipeline the largest
+//! stage, by what the service says of its steps, sets the pace. Else unevenness is what cutting a pass into few large
+//! jobs wastes in its last round. One worker neither wakes others nor waits for them, so its passes are free.
 
 use crate::plan::Plan;
 use crate::service::Shape;
@@ -52,7 +52,7 @@ impl Model {
         match plan.structure.flow {
             Flow::Pipeline => work * largest_stage(shape, plan),
             Flow::Farm if plan.devices > 0 => WITH_DEVICES * work,
-            Flow::Farm => work,
+            Flow::Farm | Flow::Wavefront => work,
             _ => work * self.unevenness(shape, plan),
         }
     }
@@ -90,7 +90,11 @@ impl Model {
         } else {
             shape.passes.len().max(1) as f64
         };
-        (job + barriers * self.rates.pass_s.max(0.0)) / f64::from(shape.units.max(1))
+        let together = match plan.structure.flow {
+            Flow::Grouped => f64::from(shape.units.max(1)),
+            _ => 1.0,
+        };
+        (job + barriers * self.rates.pass_s.max(0.0)) / together
     }
 
     /// Time of the rounds of all passes as a multiple of an even division, weighted by items.

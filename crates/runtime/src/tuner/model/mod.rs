@@ -115,6 +115,9 @@ impl Model {
                 Flow::Farm | Flow::Grouped => !self.live,
                 // One worker alone has all stages, which is what a farm of one does.
                 Flow::Pipeline => !self.live && self.workers > 1,
+                Flow::Wavefront => {
+                    !self.live || self.shape(s).is_some_and(|shape| shape.units == 1)
+                }
             };
             s.automatic && runs
         })
@@ -186,6 +189,8 @@ impl Model {
                 let least = least.max(items.div_ceil(workers.max(1)));
                 return (least, items.div_ceil(2).max(least));
             }
+            // From a step to a whole line.
+            Flow::Wavefront => self.shape(structure).map_or(1, steps_of_line),
             Flow::Divided | Flow::Grouped => self.items(structure).div_ceil(workers.max(1)),
         };
         (least, most.max(least))
@@ -257,11 +262,15 @@ impl Model {
     pub(super) fn footprint(&self, plan: &Plan) -> Footprint {
         if plan.structure.flows() {
             let workers = plan.workers;
+            let in_work = match plan.structure.flow {
+                Flow::Wavefront => self.shape(plan.structure).map_or(1, |s| s.units.max(1)),
+                _ => workers,
+            };
             return Footprint {
-                in_work: workers,
+                in_work,
                 group: 1,
                 least: match plan.devices {
-                    0 => workers,
+                    0 => in_work,
                     devices => DEVICE_UNITS * (workers + devices),
                 },
                 warmup: 0,
@@ -293,6 +302,13 @@ impl Model {
     pub(super) fn plainest(&self) -> Option<&'static Structure> {
         self.shape(&SEQUENTIAL).map(|s| s.structure)
     }
+}
+
+/// Steps of the longest line of a wavefront.
+fn steps_of_line(shape: &Shape) -> u32 {
+    let passes = shape.passes.iter().zip(&shape.lines);
+    let steps = passes.map(|(&items, &lines)| items / lines.max(1));
+    steps.max().unwrap_or(1)
 }
 
 /// What tests of the tuner begin with.
@@ -333,6 +349,8 @@ fn shape(structure: &'static Structure, passes: Vec<u32>, ops: f64, bytes: f64) 
         structure,
         passes,
         steps: Vec::new(),
+        lines: Vec::new(),
+        pass_names: Vec::new(),
         default_grain: 10,
         min_grain: 2,
         units: 1,

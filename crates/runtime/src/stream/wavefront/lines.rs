@@ -1,0 +1,254 @@
+//! The lines of all units in work, as workers use them: what is done and met is read without a lock.
+
+use std::sync::Arc;
+
+use super::board::{AllProgress, Board};
+use super::layout::{Chunk, Layout, LineId};
+use super::progress::Progress;
+use crate::dispatch::EventCount;
+use crate::dispatch::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
+use crate::service::Need;
+
+/// The lines of units in work, and the workers that wait for some to be ready.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) layout: Layout,
+    /// The unit that each slot holds or held last, plus 1.
+    held: Vec<AtomicU64>,
+    progress: AllProgress,
+    /// Units from this one on are not in the stream.
+    end: AtomicU64,
+    /// The oldest unit with a ready line, as a hint.
+    oldest_ready: AtomicU64,
+    /// Workers come out.
+    leaving: AtomicBool,
+    board: Mutex<Board>,
+    /// Lines have become ready, or a unit can perhaps begin.
+    pub(super) news: Arc<EventCount>,
+}
+
+impl Lines {
+    /// For units from number `first` on.
+    pub(super) fn new(layout: Layout, first: u64) -> Lines {
+        let progress = |_| (0..layout.lines()).map(|_| Progress::new()).collect();
+        Lines {
+            held: (0..layout.units).map(|_| AtomicU64::new(0)).collect(),
+            progress: (0..layout.units).map(progress).collect(),
+            end: AtomicU64::new(u64::MAX),
+            oldest_ready: AtomicU64::new(u64::MAX),
+            leaving: AtomicBool::new(false),
+            board: Mutex::new(Board::new(&layout, first)),
+            news: Arc::new(EventCount::new()),
+            layout,
+        }
+    }
+
+    /// Whether a need is known to be met. If not, the board knows for certain.
+    pub(super) fn is_met(&self, need: &Need) -> bool {
+        if need.steps == 0 || need.unit >= self.end.load(Ordering::Acquire) {
+            return true;
+        }
+        let slot = self.layout.slot(need.unit);
+        let held = self.held[slot].load(Ordering::Acquire);
+        let line = LineId {
+            unit: need.unit,
+            pass: need.pass,
+            line: need.line,
+        };
+        // A slot is given to another unit only when the one before is done. So steps of a later unit, read here by
+        // mistake, mean no less.
+        match held.checked_sub(need.unit) {
+            None | Some(0) => false,
+            Some(1) => self.progress[slot][self.layout.index(line)].done() >= need.steps,
+            Some(_) => true,
+        }
+    }
+
+    /// Whether a worker should part from its line: an older unit has one that is ready, or workers come out.
+    pub(super) fn should_part(&self, line: LineId) -> bool {
+        self.oldest_ready.load(Ordering::Relaxed) < line.unit || self.is_leaving()
+    }
+
+    /// Takes the first ready line, for as long as the worker likes.
+    pub(super) fn take(&self) -> Option<Chunk> {
+        let mut board = lock(&self.board);
+        let chunk = board.take(&self.layout);
+        self.changed(&board);
+        chunk
+    }
+
+    /// A chunk of a line is done. Wakes those who waited for it; of the lines this makes ready, the worker takes one
+    /// itself where its own line has come to its end.
+    pub(super) fn publish(&self, chunk: &Chunk) {
+        let line = chunk.line;
+        let slot = self.layout.slot(line.unit);
+        let steps = chunk.steps.end - chunk.steps.start;
+        if !self.progress[slot][self.layout.index(line)].publish(steps) {
+            return;
+        }
+        let mut board = lock(&self.board);
+        let before = board.count_ready();
+        board.wake(&self.layout, &self.progress, line);
+        self.changed(&board);
+        let woken = board.count_ready() - before;
+        drop(board);
+        let takes_one = chunk.steps.end == self.layout.steps(line.pass);
+        self.news
+            .notify(woken.saturating_sub(usize::from(takes_one)));
+    }
+
+    /// What a line does next, when something is to be waited for or the worker should part from it. Whether the worker
+    /// goes on with it all the same.
+    pub(super) fn suspend(&self, chunk: &Chunk, needs: &[Need]) -> bool {
+        let mut board = lock(&self.board);
+        let met = board.set_next(&self.layout, &self.progress, chunk, needs);
+        if met && !self.should_part(chunk.line) {
+            return true;
+        }
+        if met {
+            board.set_ready(chunk.line);
+        }
+        board.running -= 1;
+        self.changed(&board);
+        drop(board);
+        // The worker takes an older line, and another may take this one.
+        self.news.notify(usize::from(met));
+        false
+    }
+
+    /// A worker's line is done. Whether its unit is too, which the worker then retires.
+    #[must_use]
+    pub(super) fn end_line(&self, unit: u64) -> bool {
+        let mut board = lock(&self.board);
+        let last = board.end_line(&self.layout, unit);
+        board.running -= u32::from(!last);
+        drop(board);
+        if last {
+            // What the line made ready does not wait for the unit to be delivered.
+            self.news.notify(1);
+        }
+        last
+    }
+
+    /// A unit was done with, whose last line the worker had.
+    pub(super) fn retire(&self, unit: u64) {
+        let mut board = lock(&self.board);
+        board.running -= 1;
+        board.retire(&self.layout, unit);
+        self.settle_end(board);
+        // Another unit may begin.
+        self.news.notify(1);
+    }
+
+    /// Whether this worker, and no other, may begin a unit now.
+    pub(super) fn may_begin(&self) -> bool {
+        let mut board = lock(&self.board);
+        let may = !board.beginning && board.has_room(&self.layout);
+        board.beginning |= may;
+        may
+    }
+
+    /// The worker that may begin a unit found none.
+    pub(super) fn not_begun(&self) {
+        let mut board = lock(&self.board);
+        board.beginning = false;
+        self.settle_end(board);
+    }
+
+    /// Begins a unit. What the first chunk of each line needs lies in `needs`, up to the line's place in `ends`.
+    pub(super) fn begin(&self, unit: u64, grain: u32, needs: &[Need], ends: &[usize]) {
+        let mut board = lock(&self.board);
+        let slot = self.layout.slot(unit);
+        self.progress[slot].iter().for_each(Progress::reset);
+        self.held[slot].store(unit + 1, Ordering::Release);
+        let before = board.count_ready();
+        board.begin(&self.layout, &self.progress, (unit, grain), (needs, ends));
+        self.changed(&board);
+        let ready = board.count_ready() - before;
+        drop(board);
+        // This worker takes one, so one other may begin the next unit.
+        self.news.notify(ready.max(1));
+    }
+
+    /// The stream ends before unit `end`, which was not begun.
+    pub(super) fn end_at(&self, end: u64) {
+        let mut board = lock(&self.board);
+        board.end = board.end.min(end);
+        self.end.store(board.end, Ordering::Release);
+        board.closed = true;
+        board.wake_early(&self.layout, &self.progress);
+        self.changed(&board);
+        self.settle_end(board);
+        self.news.notify(usize::MAX);
+    }
+
+    /// No more units are begun, although there may be some.
+    pub(super) fn drain(&self) {
+        let mut board = lock(&self.board);
+        board.closed = true;
+        self.settle_end(board);
+    }
+
+    /// No more units are begun, and those from `unit` on are of no use except to those before it.
+    pub(super) fn fail(&self, unit: u64) {
+        let mut board = lock(&self.board);
+        board.closed = true;
+        board.failed = board.failed.min(unit);
+        self.settle_end(board);
+    }
+
+    /// A line is lost that a worker had.
+    pub(super) fn lose(&self) {
+        lock(&self.board).running -= 1;
+    }
+
+    /// The oldest unit in work, if no worker can do anything for it, and whether another one failed.
+    pub(super) fn stuck(&self) -> Option<(u64, bool)> {
+        let board = lock(&self.board);
+        let stuck = board.is_stuck(&self.layout);
+        stuck.then_some((board.first, board.failed < u64::MAX))
+    }
+
+    /// The oldest unit that is not done, and the next one to begin.
+    pub(super) fn in_work(&self) -> (u64, u64) {
+        let board = lock(&self.board);
+        (board.first, board.next)
+    }
+
+    /// How much of the units in work is done, in units.
+    pub(super) fn progress(&self) -> f64 {
+        let (first, next) = self.in_work();
+        let units = first..next;
+        let lines = units.flat_map(|unit| &self.progress[self.layout.slot(unit)]);
+        let done: u64 = lines.map(|line| u64::from(line.done())).sum();
+        done as f64 / self.layout.steps_of_unit() as f64
+    }
+
+    /// Workers come out when they have done what they are at.
+    pub(super) fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+        self.news.notify(usize::MAX);
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+
+    /// Workers come in again, after all have come out.
+    pub(super) fn resume(&mut self) {
+        self.leaving = AtomicBool::new(false);
+    }
+
+    fn settle_end(&self, board: MutexGuard<'_, Board>) {
+        let over = board.is_over();
+        drop(board);
+        if over {
+            self.leave();
+        }
+    }
+
+    fn changed(&self, board: &Board) {
+        let oldest = board.oldest_ready().unwrap_or(u64::MAX);
+        self.oldest_ready.store(oldest, Ordering::Relaxed);
+    }
+}
