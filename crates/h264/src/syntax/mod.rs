@@ -30,6 +30,15 @@ impl Parameters {
         self.picture.check(self.sequence.profile)
     }
 
+    /// The largest level, and the largest of the other sign, that macroblocks may have. With CAVLC, longer codes are for
+    /// High alone (`level_prefix`, clause 7.4.5.3.2).
+    pub fn largest_level(&self) -> i16 {
+        match (self.picture.entropy, self.sequence.profile) {
+            (Entropy::Cavlc, Profile::ConstrainedBaseline | Profile::Main) => 2063,
+            _ => i16::MAX,
+        }
+    }
+
     /// Appends both sets as NAL units of a byte stream.
     pub fn write(&self, out: &mut Vec<u8>) {
         self.sequence.write(out);

@@ -1,0 +1,1 @@
+//! ffprobe reads what parameter sets say.
