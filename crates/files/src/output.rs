@@ -30,6 +30,15 @@ impl Target for Vec<u8> {
     }
 }
 
+impl Target for File {
+    fn commit(&mut self, bytes: u64) -> io::Result<()> {
+        match self.metadata()?.len() > bytes {
+            true => self.set_len(bytes),
+            false => Ok(()),
+        }
+    }
+}
+
 /// A file being written.
 ///
 /// A regular file is [`Staged`]: it gets its name in [`Target::commit`], and is removed if it is dropped before. Pipes,

@@ -22,5 +22,7 @@ mod reference;
 mod search;
 mod source;
 mod strengths;
+pub mod neighbours;
+pub mod preprocess;
 pub mod syntax;
 pub mod unit;

@@ -3,23 +3,27 @@
 use std::sync::{Mutex, MutexGuard};
 
 use evener_files::unpoisoned;
-use evener_image::{Format, Frame};
+use evener_image::Frame;
 
-/// A frame to encode, 8 bits and 4:2:0, and its number in the stream.
+/// A frame to encode, with what becomes of it before it is coded, and its number in the stream.
+/// [`Preprocess::frame`](crate::preprocess::Preprocess::frame) makes room for one.
 pub struct InputFrame {
-    /// The frame.
+    /// The frame as it was read.
     pub frame: Frame,
+    /// After the filters, if there are any.
+    pub(crate) filtered: Option<Frame>,
+    /// As 8 bits and 4:2:0, if it is not.
+    pub(crate) converted: Option<Frame>,
     /// Frames before it.
     pub number: u64,
 }
 
 impl InputFrame {
-    /// Room for a frame.
-    pub fn new(format: &Format) -> InputFrame {
-        InputFrame {
-            frame: Frame::new(format),
-            number: 0,
-        }
+    /// The frame that is coded, of 8 bits, 4:2:0 and even size, after all passes of
+    /// [`Preprocess`](crate::preprocess::Preprocess).
+    pub fn ready(&self) -> &Frame {
+        let made = self.converted.as_ref().or(self.filtered.as_ref());
+        made.unwrap_or(&self.frame)
     }
 }
 

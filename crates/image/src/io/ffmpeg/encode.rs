@@ -1,19 +1,18 @@
 //! Encoding through FFmpeg.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 
-use evener_files::{Destination, Error as FileError, SourceFile, Staged, one_line};
+use evener_files::{Error as FileError, SourceFile, Staged, one_line};
 
 use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::ffmpeg::kind::Kind;
-use crate::io::ffmpeg::mux::Mux;
 use crate::io::ffmpeg::origin::Origin;
 use crate::io::ffmpeg::process::Process;
+use crate::io::ffmpeg::remux::Joint;
 use crate::io::ffmpeg::tools::{Tools, file_argument, split_args};
 use crate::io::y4m;
 
@@ -28,15 +27,9 @@ pub struct Encoder {
     /// `None` once the pipe is closed.
     writer: Option<y4m::Writer<ChildStdin>>,
     staged: Staged,
-    /// Where the file will be, its rights if it is new, and the file that is there now.
-    path: PathBuf,
-    mode: u32,
-    old: Option<Metadata>,
+    joint: Joint,
     rate: Ratio,
-    tools: Tools,
     kind: Kind,
-    origin: Option<Origin>,
-    name: String,
     lost: Vec<String>,
     frames: u64,
     finished: bool,
@@ -72,50 +65,38 @@ impl Encoder {
         source: &SourceFile,
         origin: Option<&Origin>,
     ) -> Result<Encoder, Error> {
-        let name = one_line(&path.to_string_lossy());
         if format.depth == Depth::F32 {
+            let name = one_line(&path.to_string_lossy());
             return Err(Error::FloatFrames { name });
         }
-        let place = Destination::of(path).map_err(|reason| FileError::Create {
-            name: name.clone(),
-            reason,
-        })?;
-        let Destination::File { path, old } = place else {
-            let reason = "is a pipe or a device, which only y4m can be written to";
-            return Err(FileError::Unfit { name, reason }.into());
-        };
-        let mode = source.mode();
-        let staged = Staged::named(&path, mode, old.as_ref())?;
-        let (options, lost) = options(kind, &path, format, timing, origin);
+        let joint = Joint::new(tools, path, source, origin)?;
+        let (name, path) = (joint.name.as_str(), joint.path.as_path());
+        let staged = joint.stage()?;
+        let (options, lost) = options(kind, path, format, timing, origin);
         let mut arguments = split_args(
             "-v level+error -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
         );
         arguments.extend(options);
-        let temporary = staged.temporary().unwrap_or(&path).to_owned();
+        let temporary = staged.temporary().unwrap_or(path).to_owned();
         arguments.push(file_argument(temporary.as_os_str()));
         let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
         let pipes = (Stdio::piped(), Stdio::null());
-        let mut process = Process::start(&name, &tools.ffmpeg, &arguments, pipes)?;
+        let mut process = Process::start(name, &tools.ffmpeg, &arguments, pipes)?;
         process.hide(&temporary);
         let Some(pipe) = process.running.child.stdin.take() else {
             return Err(process.failed(0, None));
         };
         evener_files::widen_pipe(&pipe);
-        let writer = y4m::Writer::new(pipe, name.as_str())
+        let writer = y4m::Writer::new(pipe, name)
             .with_timing(timing)
             .with_format(format);
         Ok(Encoder {
             writer: Some(writer),
             process,
             staged,
-            path,
-            mode,
-            old,
             rate: timing.rate,
-            tools: tools.clone(),
             kind,
-            origin: origin.cloned(),
-            name,
+            joint,
             lost,
             frames: 0,
             finished: false,
@@ -134,7 +115,7 @@ impl Encoder {
 
     /// The name of the output in messages.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.joint.name
     }
 
     /// Passes a frame to FFmpeg.
@@ -144,7 +125,7 @@ impl Encoder {
     /// shows a few frames later, or in [`Encoder::finish`].
     pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
         if self.kind == Kind::Picture && self.frames == 1 {
-            let name = self.name.clone();
+            let name = self.joint.name.clone();
             let reason = "is one picture, and there are more frames; \
                           write a .y4m, then: ffmpeg -i FILE.y4m PICTURE-%04d.png";
             return Err(FileError::Unfit { name, reason }.into());
@@ -179,55 +160,24 @@ impl Encoder {
         }
         if self.frames == 0 {
             return Err(Error::NoFrames {
-                name: self.name.clone(),
+                name: self.joint.name.clone(),
             });
         }
         self.writer = None;
         let said = self.process.wait(self.frames)?;
         self.process.warn(&said);
-        if let Some(joined) = self.join()? {
-            self.staged = joined;
+        let origin = self.joint.origin.as_ref();
+        if self.kind != Kind::Picture && origin.is_some_and(Origin::has_others) {
+            let seconds = self.frames as f64 * f64::from(self.rate.den) / f64::from(self.rate.num);
+            self.staged = self.joint.join(&self.staged, seconds)?;
         }
-        self.staged.commit().map_err(|reason| FileError::Commit {
-            name: self.name.clone(),
-            reason,
-        })?;
+        self.joint.commit(&mut self.staged)?;
         self.finished = true;
         Ok(())
     }
 
-    /// Joins the video and the other streams in a second file; `None` if there are no other streams.
-    fn join(&self) -> Result<Option<Staged>, Error> {
-        let Some(origin) = self.origin.as_ref().filter(|origin| has_others(origin)) else {
-            return Ok(None);
-        };
-        if self.kind == Kind::Picture {
-            return Ok(None);
-        }
-        let joined = Staged::named(&self.path, self.mode, self.old.as_ref())?;
-        let left_out = Mux {
-            tools: &self.tools,
-            name: &self.name,
-            origin,
-            video: self.staged.temporary().unwrap_or(&self.path),
-            target: joined.temporary().unwrap_or(&self.path),
-            seconds: (!origin.is_read_to_end())
-                .then(|| self.frames as f64 * f64::from(self.rate.den) / f64::from(self.rate.num)),
-        }
-        .run()?;
-        for line in left_out {
-            tracing::warn!("{}: {line}", self.name);
-        }
-        Ok(Some(joined))
-    }
-
     /// Stops FFmpeg and leaves no file behind. The same as dropping the encoder.
     pub fn abort(self) {}
-}
-
-/// Whether other streams or chapters need a second pass.
-fn has_others(origin: &Origin) -> bool {
-    !origin.streams.is_empty() || origin.has_chapters
 }
 
 /// Options for what a y4m stream does not say, and what of it cannot be kept.
@@ -342,7 +292,7 @@ impl OutputOptions<'_> {
                 "{} left out, as a picture holds none",
                 origin.other_streams()
             ));
-        } else if !has_others(origin) {
+        } else if !origin.has_others() {
             for (key, value) in &origin.tags {
                 self.arguments
                     .extend(["-metadata".into(), format!("{key}={value}").into()]);

@@ -12,12 +12,14 @@ mod origin;
 mod pixels;
 mod probe;
 mod process;
+mod remux;
 mod tools;
 
 pub use child::kill_programs;
 pub use decode::Decoder;
 pub use encode::Encoder;
 pub(crate) use kind::Kind;
-pub use origin::Origin;
+pub use origin::{Colour, Origin};
+pub use remux::Remux;
 pub use tools::Tools;
 pub(crate) use tools::is_address;

@@ -1,4 +1,4 @@
-//! Joining filtered video and the other streams of its source.
+//! Joining coded video and the other streams of its source.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,7 +15,8 @@ pub(super) struct Mux<'a> {
     pub(super) tools: &'a Tools,
     /// The name of the output in messages.
     pub(super) name: &'a str,
-    pub(super) origin: &'a Origin,
+    /// What else goes into the file.
+    pub(super) origin: Option<&'a Origin>,
     /// The encoded video.
     pub(super) video: &'a Path,
     /// Where the result goes; its extension chooses the format.
@@ -30,24 +31,36 @@ impl Mux<'_> {
     /// # Errors
     /// FFmpeg failed, though the format can hold what it was given.
     pub(super) fn run(&self) -> Result<Vec<String>, Error> {
-        let all = self.origin.streams.iter();
+        let Some(origin) = self.origin else {
+            let mut arguments = self.of_video(0.0);
+            arguments.extend(split_args("-c copy"));
+            let said = self.start(arguments, Stdio::null())?;
+            return self.done(&said, Vec::new());
+        };
+        let all = origin.streams.iter();
         let (mut fit, unknown): (Vec<&OtherStream>, Vec<&OtherStream>) =
             all.partition(|stream| self.is_understood(stream));
-        let unknown = unknown.into_iter().map(|stream| self.left_out(stream, ""));
+        let unknown = unknown
+            .into_iter()
+            .map(|stream| self.left_out(origin, stream, ""));
         let mut left_out: Vec<String> = unknown.collect();
-        let mut failed = match self.join(&fit) {
+        let mut failed = match self.join(origin, &fit) {
             Ok(said) => return self.done(&said, left_out),
             Err(error) => error,
         };
         // Each stream is tried by itself. A format that refuses one does so before it reads anything.
         let asked = fit.len();
         fit.retain(|stream| {
-            let refused = self.try_alone(stream).err();
-            left_out.extend(refused.iter().map(|words| self.left_out(stream, words)));
+            let refused = self.try_alone(origin, stream).err();
+            left_out.extend(
+                refused
+                    .iter()
+                    .map(|words| self.left_out(origin, stream, words)),
+            );
             refused.is_none()
         });
         if fit.len() < asked {
-            failed = match self.join(&fit) {
+            failed = match self.join(origin, &fit) {
                 Ok(said) => return self.done(&said, left_out),
                 Err(error) => error,
             };
@@ -59,14 +72,14 @@ impl Mux<'_> {
             let is_first = !kinds.contains(&stream.kind);
             kinds.push(stream.kind);
             if !is_first {
-                left_out.push(self.left_out(stream, ""));
+                left_out.push(self.left_out(origin, stream, ""));
             }
             is_first
         });
         if fit.len() == asked {
             return Err(failed);
         }
-        let said = self.join(&fit)?;
+        let said = self.join(origin, &fit)?;
         self.done(&said, left_out)
     }
 
@@ -79,7 +92,7 @@ impl Mux<'_> {
         Ok(left_out)
     }
 
-    fn left_out(&self, stream: &OtherStream, words: &str) -> String {
+    fn left_out(&self, origin: &Origin, stream: &OtherStream, words: &str) -> String {
         let quoted = |text: &str| {
             if text.is_empty() {
                 String::new()
@@ -91,7 +104,7 @@ impl Mux<'_> {
             "{}{} of {} left out, as .{} cannot hold that{}",
             stream.kind.name(),
             quoted(&stream.codec),
-            self.origin.name,
+            origin.name,
             self.extension(),
             quoted(words),
         )
@@ -120,9 +133,9 @@ impl Mux<'_> {
     }
 
     /// Begins a file with that stream alone. Returns FFmpeg's messages if that fails.
-    fn try_alone(&self, stream: &OtherStream) -> Result<(), String> {
+    fn try_alone(&self, origin: &Origin, stream: &OtherStream) -> Result<(), String> {
         let started = || -> Result<(), Error> {
-            let file = FileArgument::of(self.name, &self.origin.file)?;
+            let file = FileArgument::of(self.name, &origin.file)?;
             let mut arguments = split_args("-v level+error -nostdin -y -i");
             arguments.push(file.argument);
             arguments.extend(split_args(&format!("-map 0:{} -c copy -t 0", stream.index)));
@@ -134,13 +147,9 @@ impl Mux<'_> {
         })
     }
 
-    fn join(&self, streams: &[&OtherStream]) -> Result<Vec<LogLine>, Error> {
-        let file = FileArgument::of(self.name, &self.origin.file)?;
-        let start_offset = self.origin.start_offset;
-        let mut arguments = split_args(&format!(
-            "-v level+error -nostdin -y -itsoffset {start_offset:.6} -i"
-        ));
-        arguments.push(file_argument(self.video.as_os_str()));
+    fn join(&self, origin: &Origin, streams: &[&OtherStream]) -> Result<Vec<LogLine>, Error> {
+        let file = FileArgument::of(self.name, &origin.file)?;
+        let mut arguments = self.of_video(origin.start_offset);
         arguments.extend(["-i".into(), file.argument]);
         arguments.extend(split_args(
             "-map 0:v -map_metadata 1 -map_chapters 1 -c copy",
@@ -149,9 +158,21 @@ impl Mux<'_> {
             arguments.extend(split_args(&format!("-map 1:{}", stream.index)));
         }
         if let Some(seconds) = self.seconds {
-            arguments.extend(split_args(&format!("-t {:.6}", start_offset + seconds)));
+            arguments.extend(split_args(&format!(
+                "-t {:.6}",
+                origin.start_offset + seconds
+            )));
         }
         self.start(arguments, file.stdin)
+    }
+
+    /// Arguments that name the video, which begins at `start_offset` seconds.
+    fn of_video(&self, start_offset: f64) -> Vec<OsString> {
+        let mut arguments = split_args(&format!(
+            "-v level+error -nostdin -y -itsoffset {start_offset:.6} -i"
+        ));
+        arguments.push(file_argument(self.video.as_os_str()));
+        arguments
     }
 
     /// Runs FFmpeg to its end with the target as its output.

@@ -36,14 +36,17 @@ pub struct Origin {
     read_to_end: Arc<AtomicBool>,
 }
 
-/// Colour tags, by FFmpeg's names.
+/// Colour tags, by FFmpeg's names, as far as the file has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Colour {
-    pub(super) space: Option<String>,
-    pub(super) primaries: Option<String>,
-    pub(super) transfer: Option<String>,
+pub struct Colour {
+    /// The matrix between RGB and YUV.
+    pub space: Option<String>,
+    /// The primaries.
+    pub primaries: Option<String>,
+    /// The transfer function.
+    pub transfer: Option<String>,
     /// Where chroma samples sit.
-    pub(super) siting: Option<String>,
+    pub siting: Option<String>,
 }
 
 /// A stream other than the video.
@@ -166,6 +169,26 @@ impl Origin {
     /// What any output loses, each as a part of a sentence.
     pub fn lost(&self) -> &[String] {
         &self.lost
+    }
+
+    /// Its colour tags.
+    pub fn colour(&self) -> &Colour {
+        &self.colour
+    }
+
+    /// Whether it holds other streams or chapters, which FFmpeg has to copy.
+    pub fn has_others(&self) -> bool {
+        !self.streams.is_empty() || self.has_chapters
+    }
+
+    /// Whether it holds a title or the like.
+    pub fn has_tags(&self) -> bool {
+        !self.tags.is_empty()
+    }
+
+    /// Whether it says how the picture was mastered (HDR metadata).
+    pub fn has_mastering(&self) -> bool {
+        self.mastering.is_some()
     }
 
     /// The kinds of the other streams, such as `sound, subtitles`; empty if there are none.
