@@ -13,7 +13,10 @@ fn main() {
     let (input, output, qp) = (&args[1], &args[2], args[3].parse::<u8>().unwrap());
     let mut frames = usize::MAX;
     let mut tools = Preset::Ultrafast.tools();
-    tools.partitions = true; tools.small_intra = true; tools.candidates = 2; tools.subpel = 5;
+    tools.partitions = true;
+    tools.small_intra = true;
+    tools.candidates = 2;
+    tools.subpel = 5;
     let mut cabac = false;
     let mut recon = None;
     for a in &args[4..] {
@@ -36,46 +39,108 @@ fn main() {
     let mut file = std::io::BufReader::new(std::fs::File::open(input).unwrap());
     let mut head = String::new();
     file.read_line(&mut head).unwrap();
-    let num = |c: char| head.split(' ').find(|f| f.starts_with(c)).unwrap()[1..].trim().parse::<usize>().unwrap();
+    let num = |c: char| {
+        head.split(' ').find(|f| f.starts_with(c)).unwrap()[1..]
+            .trim()
+            .parse::<usize>()
+            .unwrap()
+    };
     let (w, h) = (num('W'), num('H'));
-    let level = LEVELS.iter().find(|l| l.picture as usize >= w.div_ceil(16) * h.div_ceil(16)).unwrap();
+    let level = LEVELS
+        .iter()
+        .find(|l| l.picture as usize >= w.div_ceil(16) * h.div_ceil(16))
+        .unwrap();
     let parameters = Parameters {
         sequence: Sequence {
-            profile: if tools.transform_8x8 { Profile::High } else if cabac { Profile::Main } else { Profile::ConstrainedBaseline },
+            profile: if tools.transform_8x8 {
+                Profile::High
+            } else if cabac {
+                Profile::Main
+            } else {
+                Profile::ConstrainedBaseline
+            },
             level,
-            width: w as u32, height: h as u32, references: tools.references, frame_num_bits: 8, vui: Vui::default(),
+            width: w as u32,
+            height: h as u32,
+            references: tools.references,
+            frame_num_bits: 8,
+            vui: Vui::default(),
         },
-        picture: Picture { entropy: if cabac { Entropy::Cabac } else { Entropy::Cavlc }, references: tools.references, qp, transform_8x8: tools.transform_8x8, ..Picture::default() },
+        picture: Picture {
+            entropy: if cabac {
+                Entropy::Cabac
+            } else {
+                Entropy::Cavlc
+            },
+            references: tools.references,
+            qp,
+            transform_8x8: tools.transform_8x8,
+            ..Picture::default()
+        },
     };
-    let encoder = Encoder::new(&parameters, tools, Rates::constant(qp, 250), Kernels::at(evener_runtime::Topology::detect().simd), 1);
+    let encoder = Encoder::new(
+        &parameters,
+        tools,
+        Rates::constant(qp, 250),
+        Kernels::at(evener_runtime::Topology::detect().simd),
+        1,
+    );
     let mut out = std::fs::File::create(output).unwrap();
     let mut scratch = Scratch::default();
     let coded = Coded::default();
     let (mut data, mut n, mut bytes) = (vec![0; w * h * 3 / 2], 0u64, 0usize);
     let mut times = [0f64; 6];
-    let mut sse = 0f64; let mut psnr = 0f64;
+    let mut sse = 0f64;
+    let mut psnr = 0f64;
     while (n as usize) < frames {
         let mut line = String::new();
-        if file.read_line(&mut line).unwrap() == 0 { break; }
+        if file.read_line(&mut line).unwrap() == 0 {
+            break;
+        }
         file.read_exact(&mut data).unwrap();
-        let planes = Planes { luma: &data[..w * h], chroma: [&data[w * h..w * h * 5 / 4], &data[w * h * 5 / 4..]] };
+        let planes = Planes {
+            luma: &data[..w * h],
+            chroma: [&data[w * h..w * h * 5 / 4], &data[w * h * 5 / 4..]],
+        };
         for (p, pass) in Pass::ALL.into_iter().enumerate() {
             let t = Instant::now();
             let (lines, steps) = pass.lines(encoder.geometry());
-            for l in 0..lines { encoder.run(n, (pass, l, 0..steps), planes, &coded, &mut scratch); }
+            for l in 0..lines {
+                encoder.run(n, (pass, l, 0..steps), planes, &coded, &mut scratch);
+            }
             times[p] += t.elapsed().as_secs_f64();
         }
         let r = encoder.reconstruction(n);
-        let d: u64 = r[0].iter().zip(&data[..w * h]).map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum();
+        let d: u64 = r[0]
+            .iter()
+            .zip(&data[..w * h])
+            .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2))
+            .sum();
         sse += d as f64;
         psnr += 10.0 * (65025.0 * (w * h) as f64 / d.max(1) as f64).log10();
-        if let Some(f) = &mut recon { for p in &r { f.write_all(p).unwrap(); } }
+        if let Some(f) = &mut recon {
+            for p in &r {
+                f.write_all(p).unwrap();
+            }
+        }
         let picture = coded.picture();
         out.write_all(&picture.bytes).unwrap();
         bytes += picture.bytes.len();
         n += 1;
     }
     let mbs = (n as usize * w.div_ceil(16) * h.div_ceil(16)) as f64;
-    let us: Vec<String> = times.iter().zip(Pass::ALL).map(|(t, p)| format!("{} {:.2}", p.name(), t * 1e6 / mbs)).collect();
-    println!("{} frames {} bytes psnr {:.3} global {:.3} total {:.3} us/mb [{}]", n, bytes, psnr / n as f64, 10.0 * (65025.0 * n as f64 * (w * h) as f64 / sse).log10(), times.iter().sum::<f64>() * 1e6 / mbs, us.join(", "));
+    let us: Vec<String> = times
+        .iter()
+        .zip(Pass::ALL)
+        .map(|(t, p)| format!("{} {:.2}", p.name(), t * 1e6 / mbs))
+        .collect();
+    println!(
+        "{} frames {} bytes psnr {:.3} global {:.3} total {:.3} us/mb [{}]",
+        n,
+        bytes,
+        psnr / n as f64,
+        10.0 * (65025.0 * n as f64 * (w * h) as f64 / sse).log10(),
+        times.iter().sum::<f64>() * 1e6 / mbs,
+        us.join(", ")
+    );
 }

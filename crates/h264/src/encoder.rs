@@ -142,7 +142,14 @@ impl Encoder {
     }
 
     /// What steps of a line of a pass need.
-    pub fn needs(&self, number: u64, pass: Pass, line: u32, steps: &Range<u32>, mut need: impl FnMut(Needed)) {
+    pub fn needs(
+        &self,
+        number: u64,
+        pass: Pass,
+        line: u32,
+        steps: &Range<u32>,
+        mut need: impl FnMut(Needed),
+    ) {
         let whole = |pass: Pass| pass.lines(&self.geometry).1;
         let mut add = |number: u64, pass: Pass, line: u32, steps: u32| {
             need(Needed {
@@ -155,7 +162,12 @@ impl Encoder {
         match pass {
             Pass::Prepare => {}
             Pass::Search => {
-                add(number, Pass::Prepare, 0, whole(Pass::Prepare).min(2 * line + 2));
+                add(
+                    number,
+                    Pass::Prepare,
+                    0,
+                    whole(Pass::Prepare).min(2 * line + 2),
+                );
                 for back in 1..=self.references().min(number) {
                     add(number - back, Pass::Prepare, 0, whole(Pass::Prepare));
                 }
@@ -179,7 +191,12 @@ impl Encoder {
                     add(number, Pass::Decide, line - 1, above);
                 }
                 if number > 0 {
-                    add(number - 1, Pass::Filter, 0, self.geometry.reach(line as usize));
+                    add(
+                        number - 1,
+                        Pass::Filter,
+                        0,
+                        self.geometry.reach(line as usize),
+                    );
                 }
             }
             Pass::Filter | Pass::Write => {
@@ -266,7 +283,9 @@ impl Encoder {
             SliceKind::I => 0,
             SliceKind::P => u64::from(coding.header.references),
         };
-        let earlier: Vec<_> = (1..=count).map(|back| self.picture(number - back)).collect();
+        let earlier: Vec<_> = (1..=count)
+            .map(|back| self.picture(number - back))
+            .collect();
         let references: Vec<_> = earlier.iter().map(|p| p.reference.view()).collect();
         let frame = Frame {
             kernels: self.kernels,
@@ -301,7 +320,10 @@ impl Encoder {
         for row in rows {
             let above = row.checked_sub(1).map(|above| {
                 let above = &picture.rows[above];
-                (unpoisoned(above.macroblocks.read()), unpoisoned(above.band.lock()))
+                (
+                    unpoisoned(above.macroblocks.read()),
+                    unpoisoned(above.band.lock()),
+                )
             });
             let this = &picture.rows[row];
             let mut band = unpoisoned(this.band.lock());
@@ -326,7 +348,10 @@ impl Encoder {
         }
         for row in rows.clone() {
             let row = &picture.rows[row];
-            writer.row(&unpoisoned(row.macroblocks.read()), &unpoisoned(row.levels.read()));
+            writer.row(
+                &unpoisoned(row.macroblocks.read()),
+                &unpoisoned(row.levels.read()),
+            );
         }
         if rows.end < self.geometry.rows {
             return;
@@ -353,7 +378,11 @@ impl Encoder {
         let component = |c: usize| {
             let rows = (0..height as i32 / 2).flat_map(move |y| {
                 let at = chroma.at(0, y);
-                chroma.read()[at..at + width].iter().copied().skip(c).step_by(2)
+                chroma.read()[at..at + width]
+                    .iter()
+                    .copied()
+                    .skip(c)
+                    .step_by(2)
             });
             rows.collect()
         };

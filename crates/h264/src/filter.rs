@@ -1,6 +1,6 @@
 //! Deblocking (clause 8.7), a row of macroblocks at a time, and what becomes of a row after it.
 
-use crate::decide::{ORIGIN, LOCAL_STRIDE, Local, chroma_qp};
+use crate::decide::{LOCAL_STRIDE, Local, ORIGIN, chroma_qp};
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
 use crate::kernels::residual::filter_tables::{ALPHA, BETA, TC0};
@@ -122,7 +122,14 @@ impl FilterRow<'_> {
     }
 
     /// Filters an edge of macroblock `x`: number `edge` in units of 4 samples.
-    fn edge(&mut self, x: usize, edge: usize, vertical: bool, strengths: &Strengths, qps: (u8, u8)) {
+    fn edge(
+        &mut self,
+        x: usize,
+        edge: usize,
+        vertical: bool,
+        strengths: &Strengths,
+        qps: (u8, u8),
+    ) {
         if *strengths == [0; 4] {
             return;
         }

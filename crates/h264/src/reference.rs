@@ -71,7 +71,11 @@ impl Reference {
         let at = (from - done) * stride;
         let rows = (to - from) * stride;
         (kernels.samples.half_pel)(
-            [&mut h[at..at + rows], &mut v[at..at + rows], &mut both[at..at + rows]],
+            [
+                &mut h[at..at + rows],
+                &mut v[at..at + rows],
+                &mut both[at..at + rows],
+            ],
             &luma[(from - ABOVE) * stride..(to + BELOW) * stride],
             stride,
         );

@@ -71,7 +71,12 @@ impl Best {
 
 impl<'a> Search<'a> {
     /// A search of `source` in `reference`.
-    pub fn new(geometry: Geometry, kernels: Kernels, source: &'a Source, reference: &'a Source) -> Self {
+    pub fn new(
+        geometry: Geometry,
+        kernels: Kernels,
+        source: &'a Source,
+        reference: &'a Source,
+    ) -> Self {
         Search {
             geometry,
             kernels,
@@ -212,7 +217,16 @@ impl<'a> Search<'a> {
         quarters: &mut [Tried; 4],
     ) -> Tried {
         let mut best = NOTHING;
-        let around = [(-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+        let around = [
+            (-1, 0),
+            (1, 0),
+            (0, -1),
+            (0, 1),
+            (-1, -1),
+            (1, -1),
+            (-1, 1),
+            (1, 1),
+        ];
         self.four(&[start; 4], (x, y), &mut best, quarters);
         for _ in 0..STEPS {
             let from = (best.x, best.y);

@@ -70,7 +70,12 @@ impl Source {
 
     /// Forgets the picture.
     pub fn reset(&mut self) {
-        for plane in [&mut self.luma, &mut self.half, &mut self.quarter, &mut self.chroma] {
+        for plane in [
+            &mut self.luma,
+            &mut self.half,
+            &mut self.quarter,
+            &mut self.chroma,
+        ] {
             plane.reset();
         }
     }
@@ -85,7 +90,9 @@ impl Source {
         let chroma_width = width / 2;
         self.chroma.append(8, |i, to| {
             let y = (8 * row + i).min(height / 2 - 1);
-            let [cb, cr] = planes.chroma.map(|p| &p[y * chroma_width..(y + 1) * chroma_width]);
+            let [cb, cr] = planes
+                .chroma
+                .map(|p| &p[y * chroma_width..(y + 1) * chroma_width]);
             (kernels.samples.interleave)(&mut to[..width], cb, cr);
             extend(to, width, 2);
         });

@@ -47,7 +47,18 @@ mod tests {
         for (value, length) in lengths.into_iter().enumerate() {
             assert_eq!(ue(value as u32), length);
         }
-        for (value, length) in [(0, 1), (1, 3), (-1, 3), (2, 5), (-2, 5), (3, 5), (-3, 5), (4, 7), (-4, 7), (8, 9)] {
+        for (value, length) in [
+            (0, 1),
+            (1, 3),
+            (-1, 3),
+            (2, 5),
+            (-2, 5),
+            (3, 5),
+            (-3, 5),
+            (4, 7),
+            (-4, 7),
+            (8, 9),
+        ] {
             assert_eq!(se(value), length, "{value}");
         }
     }
@@ -55,8 +66,15 @@ mod tests {
 pub static TUNE: LazyLock<[i64; 16]> = LazyLock::new(|| {
     let mut t = [-1; 16];
     for kv in std::env::var("TUNE").unwrap_or_default().split(',') {
-        if let Some((k, v)) = kv.split_once('=') { t[k.parse::<usize>().unwrap()] = v.parse().unwrap(); }
+        if let Some((k, v)) = kv.split_once('=') {
+            t[k.parse::<usize>().unwrap()] = v.parse().unwrap();
+        }
     }
     t
 });
-pub fn tune(i: usize, default: u32) -> u32 { match TUNE[i] { -1 => default, v => v as u32 } }
+pub fn tune(i: usize, default: u32) -> u32 {
+    match TUNE[i] {
+        -1 => default,
+        v => v as u32,
+    }
+}

@@ -98,7 +98,10 @@ impl InterSearch<'_> {
 
     fn source(&self, area: Area) -> (&[u8], usize) {
         let stride = self.source.1;
-        (&self.source.0[area.y as usize * stride + area.x as usize..], stride)
+        (
+            &self.source.0[area.y as usize * stride + area.x as usize..],
+            stride,
+        )
     }
 
     /// Keeps a vector to where references have samples.
@@ -109,7 +112,11 @@ impl InterSearch<'_> {
         let down = (geometry.coded_height() as i32 + OUTSIDE - height - y).min(geometry.below);
         let clamp = |v: i16, low: i32, high: i32| i32::from(v).clamp(4 * low, 4 * high) as i16;
         Mv {
-            x: clamp(mv.x, -OUTSIDE - x, geometry.coded_width() as i32 + OUTSIDE - width - x),
+            x: clamp(
+                mv.x,
+                -OUTSIDE - x,
+                geometry.coded_width() as i32 + OUTSIDE - width - x,
+            ),
             y: clamp(mv.y, -OUTSIDE - y, down),
         }
     }
@@ -259,7 +266,8 @@ impl InterSearch<'_> {
         };
         best.mvds[0] = difference(
             choice.mv,
-            self.motion.predict(Partition::Whole, choice.reference as i8),
+            self.motion
+                .predict(Partition::Whole, choice.reference as i8),
         );
         if !self.tools().partitions || choice.cost < self.lambda * cost::tune(2, ENOUGH) {
             return best;
@@ -267,7 +275,8 @@ impl InterSearch<'_> {
         let (eighths, parts) = self.quarters(&choice, &quarters);
         if eighths.cost < best.cost {
             best = eighths;
-        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 17)) {
+        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 17))
+        {
             return best;
         }
         for rows in [true, false] {
@@ -296,7 +305,8 @@ impl InterSearch<'_> {
             let prediction = motion.predict(Partition::Quarter(q), whole.reference as i8);
             let area = quarter(q);
             let mut choice = self.refine(area, reference, found[q], prediction);
-            let close = (choice.mv.x - whole.mv.x).abs() <= 1 && (choice.mv.y - whole.mv.y).abs() <= 1;
+            let close =
+                (choice.mv.x - whole.mv.x).abs() <= 1 && (choice.mv.y - whole.mv.y).abs() <= 1;
             if !close {
                 let bits = cost::vector(whole.mv, prediction) + self.reference_bits(reference);
                 let cost = self.distortion(area, reference, whole.mv) + self.lambda * bits;
@@ -466,7 +476,10 @@ impl Tried<'_, '_> {
         let view = &search.frame.references[self.reference];
         let vectors = vectors.map(|mv| whole_samples(search.clamp(WHOLE, mv)));
         let offsets = vectors.map(|mv| {
-            geometry.luma(search.at.0 + i32::from(mv.x >> 2), search.at.1 + i32::from(mv.y >> 2))
+            geometry.luma(
+                search.at.0 + i32::from(mv.x >> 2),
+                search.at.1 + i32::from(mv.y >> 2),
+            )
         });
         let sums = (search.frame.kernels.samples.sad_quads_x4)(
             search.source.0,

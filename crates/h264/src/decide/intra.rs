@@ -1,9 +1,9 @@
 //! Choosing prediction from the picture itself.
 
+use super::Frame;
 use super::cost;
 use super::local::{Local, STRIDE};
 use super::residual::Coder;
-use super::Frame;
 use crate::kernels::BlockSize;
 use crate::kernels::residual::neighbours::{
     Neighbours4x4, Neighbours16x16, NeighboursChroma, intra_4x4, intra_16x16, intra_chroma,
@@ -51,7 +51,9 @@ impl IntraSearch<'_> {
         };
         let (mode, whole) = self.whole(local);
         let whole = whole + beside + self.lambda * BITS_16X16;
-        let blocks_until = limit.min(whole).saturating_sub(beside + self.lambda * BITS_4X4);
+        let blocks_until = limit
+            .min(whole)
+            .saturating_sub(beside + self.lambda * BITS_4X4);
         let promising = u64::from(whole) < u64::from(limit) + u64::from(limit) / 4;
         if small && promising && self.blocks(blocks_until, local, coder, mb) {
             coder.intra_4x4_done(mb);
@@ -61,7 +63,12 @@ impl IntraSearch<'_> {
             mb.intra_modes[0] = mode;
             let predict = self.frame.kernels.residual.intra_16x16;
             let neighbours = self.neighbours(local);
-            predict(mode, &neighbours, &mut local.luma[Local::at(0, 0)..], STRIDE);
+            predict(
+                mode,
+                &neighbours,
+                &mut local.luma[Local::at(0, 0)..],
+                STRIDE,
+            );
             coder.intra_16x16(self.frame, self.at, local, mb);
         } else {
             return false;
@@ -115,7 +122,13 @@ impl IntraSearch<'_> {
     }
 
     /// Predicts and codes luma in blocks of 4x4 samples, one after the other. `false` once that costs `limit`.
-    fn blocks(&self, limit: u32, local: &mut Local, coder: &mut Coder, mb: &mut Macroblock) -> bool {
+    fn blocks(
+        &self,
+        limit: u32,
+        local: &mut Local,
+        coder: &mut Coder,
+        mb: &mut Macroblock,
+    ) -> bool {
         mb.kind = Kind::I4x4;
         let mut total = 0;
         for block in 0..16 {
@@ -127,7 +140,10 @@ impl IntraSearch<'_> {
                 return false;
             }
             mb.intra_modes[block] = mode;
-            let (x, y) = (4 * usize::from(BLOCK_X[block]), 4 * usize::from(BLOCK_Y[block]));
+            let (x, y) = (
+                4 * usize::from(BLOCK_X[block]),
+                4 * usize::from(BLOCK_Y[block]),
+            );
             let samples = &mut local.luma[Local::at(x, y)..];
             (self.frame.kernels.residual.intra_4x4)(mode, &neighbours, samples, STRIDE);
             coder.intra_4x4(self.frame, self.at, block, local, mb);

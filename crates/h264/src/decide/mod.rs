@@ -92,7 +92,12 @@ pub struct Scratch {
 }
 
 /// Decides macroblocks `columns` of a row.
-pub fn decide(frame: &Frame<'_>, parts: RowParts<'_>, columns: Range<usize>, scratch: &mut Scratch) {
+pub fn decide(
+    frame: &Frame<'_>,
+    parts: RowParts<'_>,
+    columns: Range<usize>,
+    scratch: &mut Scratch,
+) {
     let RowParts {
         row,
         work,
@@ -116,7 +121,11 @@ pub fn decide(frame: &Frame<'_>, parts: RowParts<'_>, columns: Range<usize>, scr
         let around = [&corner, &top, &right];
         work.local.advance(around);
         let mut references = [Found::default(); MOST_REFERENCES];
-        for (r, to) in references.iter_mut().take(frame.references.len()).enumerate() {
+        for (r, to) in references
+            .iter_mut()
+            .take(frame.references.len())
+            .enumerate()
+        {
             *to = found[r * cells + x / 2][row % 2 * 2 + x % 2];
         }
         let mut one = One {
@@ -172,7 +181,10 @@ impl One<'_> {
 
     fn source(&self) -> (&[u8], usize) {
         let plane = &self.frame.source.luma;
-        (&plane.read()[plane.at(self.at.0, self.at.1)..], plane.shape().stride)
+        (
+            &plane.read()[plane.at(self.at.0, self.at.1)..],
+            plane.shape().stride,
+        )
     }
 
     fn lambda(&self) -> u32 {
@@ -211,7 +223,9 @@ impl One<'_> {
             found: self.found,
             lambda: self.lambda(),
         };
-        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * cost::tune(1, SKIP_UNTIL) {
+        if !search.allows(mv)
+            || search.whole_distortion(mv) > self.lambda() * cost::tune(1, SKIP_UNTIL)
+        {
             return None;
         }
         let inter = Inter::skipped(mv);

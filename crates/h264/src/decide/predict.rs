@@ -1,8 +1,8 @@
 //! Prediction from reference pictures (clause 8.4.2.2).
 
 use crate::geometry::Geometry;
-use crate::kernels::Kernels;
 use crate::kernels::BlockSize;
+use crate::kernels::Kernels;
 use crate::macroblock::Mv;
 use crate::reference::View;
 
@@ -61,19 +61,37 @@ impl<'a> View<'a> {
 
     /// Distortion of a block of the source at a vector: the sum of absolute transformed differences.
     #[inline]
-    pub fn satd(&self, kernels: Kernels, size: BlockSize, source: (&[u8], usize), block: Block<'_>) -> u32 {
+    pub fn satd(
+        &self,
+        kernels: Kernels,
+        size: BlockSize,
+        source: (&[u8], usize),
+        block: Block<'_>,
+    ) -> u32 {
         let i = size as usize;
         match block {
             Block::Plane(a) => (kernels.samples.satd[i])(source.0, source.1, a, self.stride),
             Block::Average(a, b) => (kernels.samples.satd_average[i])(
-                source.0, source.1, a, self.stride, b, self.stride,
+                source.0,
+                source.1,
+                a,
+                self.stride,
+                b,
+                self.stride,
             ),
         }
     }
 
     /// Writes the prediction of luma.
     #[inline]
-    pub fn predict_luma(&self, kernels: Kernels, size: BlockSize, block: Block<'_>, to: &mut [u8], stride: usize) {
+    pub fn predict_luma(
+        &self,
+        kernels: Kernels,
+        size: BlockSize,
+        block: Block<'_>,
+        to: &mut [u8],
+        stride: usize,
+    ) {
         match block {
             Block::Plane(a) => (kernels.samples.copy)(to, stride, a, self.stride, size),
             Block::Average(a, b) => {

@@ -1,7 +1,7 @@
 //! Coding what prediction leaves: levels, and the reconstruction that decoders get from them.
 
-use super::local::{Local, STRIDE};
 use super::Frame;
+use super::local::{Local, STRIDE};
 use crate::kernels::Residual;
 use crate::kernels::residual::ChromaBlocks;
 use crate::kernels::residual::decimation::{DROP_CHROMA, DROP_LUMA, DROP_QUARTER};
@@ -13,8 +13,10 @@ use crate::macroblock::{BLOCK_X, BLOCK_Y, Levels, Macroblock};
 const INTRA_ROUNDING: u8 = 21;
 const INTER_ROUNDING: u8 = 11;
 
-static INTRA: std::sync::LazyLock<[Quantiser; 52]> = std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(9, 21) as u8));
-static INTER: std::sync::LazyLock<[Quantiser; 52]> = std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(8, 11) as u8));
+static INTRA: std::sync::LazyLock<[Quantiser; 52]> =
+    std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(9, 21) as u8));
+static INTER: std::sync::LazyLock<[Quantiser; 52]> =
+    std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(8, 11) as u8));
 
 /// The parameter of chroma that goes with one of luma (table 8-15).
 pub fn chroma_qp(qp: u8) -> u8 {
@@ -51,7 +53,13 @@ fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usi
 
 impl Coder {
     /// Codes a macroblock that is predicted from references; `local` holds the prediction.
-    pub fn inter(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    pub fn inter(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         let kernels = frame.kernels.residual;
         let quantiser = &INTER[usize::from(mb.qp)];
         let (source, stride) = luma_source(frame, at);
@@ -89,7 +97,11 @@ impl Coder {
                 kept &= !blocks;
             }
         }
-        if total <= super::cost::tune(5, DROP_LUMA) { 0 } else { kept }
+        if total <= super::cost::tune(5, DROP_LUMA) {
+            0
+        } else {
+            kept
+        }
     }
 
     /// Codes a block of 4x4 samples of an intra macroblock; `local` holds its prediction.
@@ -103,7 +115,10 @@ impl Coder {
     ) {
         let kernels = frame.kernels.residual;
         let quantiser = &INTRA[usize::from(mb.qp)];
-        let (bx, by) = (4 * usize::from(BLOCK_X[block]), 4 * usize::from(BLOCK_Y[block]));
+        let (bx, by) = (
+            4 * usize::from(BLOCK_X[block]),
+            4 * usize::from(BLOCK_Y[block]),
+        );
         let (source, stride) = luma_source(frame, (x + bx as i32, y + by as i32));
         let samples = &mut local.luma[Local::at(bx, by)..];
         let levels = &mut self.luma[block];
@@ -124,7 +139,13 @@ impl Coder {
     }
 
     /// Codes luma that is predicted as a whole from its own picture; `local` holds the prediction.
-    pub fn intra_16x16(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    pub fn intra_16x16(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         let kernels = frame.kernels.residual;
         let quantiser = &INTRA[usize::from(mb.qp)];
         let (source, stride) = luma_source(frame, at);
@@ -145,7 +166,13 @@ impl Coder {
     }
 
     /// Codes chroma of an intra macroblock; `local` holds the prediction.
-    pub fn intra_chroma(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    pub fn intra_chroma(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         self.chroma(frame, at, local, mb, &INTRA);
     }
 

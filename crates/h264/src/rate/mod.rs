@@ -1,6 +1,6 @@
 //! How pictures are coded: which are key pictures, and with which quantisation parameter.
 
-use crate::config::Tools;
+use crate::config::{Config, Rate, Tools};
 use crate::picture::Coding;
 use crate::syntax::{SliceHeader, SliceKind};
 
@@ -15,6 +15,16 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// As a configuration says.
+    pub fn new(config: &Config) -> Rates {
+        let qp = match config.rate {
+            Rate::Qp(qp) => qp,
+            Rate::Crf(crf) => crf.round() as u8,
+            Rate::Bitrate(_) => 26,
+        };
+        Rates::constant(qp, config.keyint)
+    }
+
     /// With a constant parameter, and a key picture each `keyint` pictures.
     pub fn constant(qp: u8, keyint: u32) -> Rates {
         Rates {
