@@ -1,6 +1,7 @@
 //! Kernels: references against the formulas of the standard, every variant against its reference.
 
 mod residual;
+mod samples;
 
 /// A generator of test data (SplitMix64).
 struct Rng(u64);

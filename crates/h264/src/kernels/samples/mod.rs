@@ -1,174 +1,107 @@
-//! TEMPORARY scalar.
+//! Distortion, interpolation, pyramids.
+//!
+//! A block of samples is a slice that begins at its first sample, and its stride, the distance of rows. Functions panic
+//! if a slice is too short.
+
 use evener_runtime::Simd;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod scalar;
+
+/// The parts of a macroblock that are predicted by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSize {
+    /// All of it.
     B16x16,
+    /// An upper or lower half.
     B16x8,
+    /// A left or right half.
     B8x16,
+    /// A quarter.
     B8x8,
 }
+
 impl BlockSize {
-    pub fn width(self) -> usize {
+    /// All of them, in the order of tables.
+    pub const ALL: [BlockSize; 4] = [
+        BlockSize::B16x16,
+        BlockSize::B16x8,
+        BlockSize::B8x16,
+        BlockSize::B8x8,
+    ];
+
+    /// Samples in a row.
+    pub const fn width(self) -> usize {
         match self {
-            Self::B16x16 | Self::B16x8 => 16,
-            _ => 8,
+            BlockSize::B16x16 | BlockSize::B16x8 => 16,
+            BlockSize::B8x16 | BlockSize::B8x8 => 8,
         }
     }
-    pub fn height(self) -> usize {
+
+    /// Rows.
+    pub const fn height(self) -> usize {
         match self {
-            Self::B16x16 | Self::B8x16 => 16,
-            _ => 8,
+            BlockSize::B16x16 | BlockSize::B8x16 => 16,
+            BlockSize::B16x8 | BlockSize::B8x8 => 8,
         }
     }
 }
+
+/// Takes two blocks, each with its stride, and returns their distortion.
+pub type Distortion = fn(&[u8], usize, &[u8], usize) -> u32;
+/// Takes a block and two others whose average, rounded up, it is compared with.
+pub type DistortionOfAverage = fn(&[u8], usize, &[u8], usize, &[u8], usize) -> u32;
+
+/// A table of functions. All levels give the same results.
 pub struct Samples {
+    /// Sums of absolute differences of the quarters of a macroblock, at four places in a reference: after the block and its
+    /// stride come the reference, its stride, and where the places begin in it.
     pub sad_quads_x4: fn(&[u8], usize, &[u8], usize, [usize; 4]) -> [[u32; 4]; 4],
+    /// Sums of absolute differences of 8x8 samples with a reference, at eight places to the right of one another. Of each
+    /// row of the reference 16 samples are read.
     pub sad_8x8_x8: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
-    pub satd: [fn(&[u8], usize, &[u8], usize) -> u32; 4],
-    pub satd_4x4: fn(&[u8], usize, &[u8], usize) -> u32,
-    pub satd_average: [fn(&[u8], usize, &[u8], usize, &[u8], usize) -> u32; 4],
+    /// Half the sum of absolute values of the 4x4 Hadamard transforms of a difference, by [`BlockSize`]. That sum is even.
+    pub satd: [Distortion; 4],
+    /// As `satd`, for 4x4 samples.
+    pub satd_4x4: Distortion,
+    /// As `satd`, against an average.
+    pub satd_average: [DistortionOfAverage; 4],
+    /// Writes the average of two blocks, rounded up: destination, first and second block, each with its stride, size.
     pub average: fn(&mut [u8], usize, &[u8], usize, &[u8], usize, BlockSize),
+    /// Copies a block: destination and source, each with its stride, size.
     pub copy: fn(&mut [u8], usize, &[u8], usize, BlockSize),
+    /// Rows of the planes between samples (clause 8.4.2.2.1): half a sample to the right, half a sample down, both. After
+    /// these come the rows of the plane itself, from two above to three below, and the stride of all. At the ends of a
+    /// row samples repeat.
     pub half_pel: fn([&mut [u8]; 3], &[u8], usize),
+    /// Predicts interleaved chroma at an eighth of a sample (clause 8.4.2.2.2): destination and source, each with its
+    /// stride, eighths to the right and down, pairs in a row (4 or 8), rows.
     pub chroma: fn(&mut [u8], usize, &[u8], usize, u32, u32, usize, usize),
+    /// Averages of 2x2 samples, rounded half up: destination, upper and lower row, which are twice as long.
     pub halve: fn(&mut [u8], &[u8], &[u8]),
+    /// Interleaves two rows.
     pub interleave: fn(&mut [u8], &[u8], &[u8]),
 }
-fn sad(a: &[u8], sa: usize, b: &[u8], sb: usize, w: usize, h: usize) -> u32 {
-    (0..h)
-        .map(|y| {
-            (0..w)
-                .map(|x| u32::from(a[y * sa + x].abs_diff(b[y * sb + x])))
-                .sum::<u32>()
-        })
-        .sum()
-}
-fn quads(a: &[u8], sa: usize, b: &[u8], sb: usize) -> [u32; 4] {
-    std::array::from_fn(|q| {
-        let (x, y) = (q % 2 * 8, q / 2 * 8);
-        sad(&a[y * sa + x..], sa, &b[y * sb + x..], sb, 8, 8)
-    })
-}
-fn had(a: &[u8], sa: usize, b: &[u8], sb: usize) -> u32 {
-    let mut d = [0i32; 16];
-    for y in 0..4 {
-        for x in 0..4 {
-            d[4 * y + x] = i32::from(a[y * sa + x]) - i32::from(b[y * sb + x]);
-        }
-    }
-    for p in 0..2 {
-        for i in 0..4 {
-            let ix = |k: usize| if p == 0 { 4 * i + k } else { 4 * k + i };
-            let (a, b, c, e) = (d[ix(0)], d[ix(1)], d[ix(2)], d[ix(3)]);
-            let (s, t, u, v) = (a + b, a - b, c + e, c - e);
-            d[ix(0)] = s + u;
-            d[ix(1)] = t + v;
-            d[ix(2)] = s - u;
-            d[ix(3)] = t - v;
-        }
-    }
-    d.iter().map(|v| v.unsigned_abs()).sum::<u32>() / 2
-}
-fn satd<const W: usize, const H: usize>(a: &[u8], sa: usize, b: &[u8], sb: usize) -> u32 {
-    let mut t = 0;
-    for y in (0..H).step_by(4) {
-        for x in (0..W).step_by(4) {
-            t += had(&a[y * sa + x..], sa, &b[y * sb + x..], sb);
-        }
-    }
-    t
-}
-fn satd_avg<const W: usize, const H: usize>(
-    a: &[u8],
-    sa: usize,
-    b: &[u8],
-    sb: usize,
-    c: &[u8],
-    sc: usize,
-) -> u32 {
-    let mut m = [0; 256];
-    for y in 0..H {
-        for x in 0..W {
-            m[y * 16 + x] = ((u16::from(b[y * sb + x]) + u16::from(c[y * sc + x]) + 1) >> 1) as u8;
-        }
-    }
-    satd::<W, H>(a, sa, &m, 16)
-}
-static T: Samples = Samples {
-    sad_quads_x4: |a, sa, b, sb, o| o.map(|o| quads(a, sa, &b[o..], sb)),
-    sad_8x8_x8: |a, sa, b, sb| std::array::from_fn(|i| sad(a, sa, &b[i..], sb, 8, 8) as u16),
-    satd: [satd::<16, 16>, satd::<16, 8>, satd::<8, 16>, satd::<8, 8>],
-    satd_4x4: satd::<4, 4>,
-    satd_average: [
-        satd_avg::<16, 16>,
-        satd_avg::<16, 8>,
-        satd_avg::<8, 16>,
-        satd_avg::<8, 8>,
-    ],
-    average: |d, sd, a, sa, b, sb, s| {
-        for y in 0..s.height() {
-            for x in 0..s.width() {
-                d[y * sd + x] =
-                    ((u16::from(a[y * sa + x]) + u16::from(b[y * sb + x]) + 1) >> 1) as u8;
-            }
-        }
-    },
-    copy: |d, sd, a, sa, s| {
-        for y in 0..s.height() {
-            d[y * sd..y * sd + s.width()].copy_from_slice(&a[y * sa..y * sa + s.width()]);
-        }
-    },
-    half_pel: |[h, v, j], f, s| {
-        let tap =
-            |g: &dyn Fn(i32) -> i32| g(-2) - 5 * g(-1) + 20 * g(0) + 20 * g(1) - 5 * g(2) + g(3);
-        for y in 0..h.len() / s {
-            for x in 0..s as i32 {
-                let at = |dx: i32, dy: i32| {
-                    i32::from(
-                        f[((y as i32 + 2 + dy) * s as i32 + (x + dx).clamp(0, s as i32 - 1))
-                            as usize],
-                    )
-                };
-                let i = y * s + x as usize;
-                h[i] = ((tap(&|k| at(k, 0)) + 16) >> 5).clamp(0, 255) as u8;
-                v[i] = ((tap(&|k| at(0, k)) + 16) >> 5).clamp(0, 255) as u8;
-                j[i] = ((tap(&|k| tap(&|m| at(k, m))) + 512) >> 10).clamp(0, 255) as u8;
-            }
-        }
-    },
-    chroma: |d, sd, a, sa, dx, dy, w, h| {
-        for y in 0..h {
-            for x in 0..2 * w {
-                let p = |i: usize, k: usize| u32::from(a[(y + k) * sa + x + 2 * i]);
-                d[y * sd + x] = (((8 - dx) * (8 - dy) * p(0, 0)
-                    + dx * (8 - dy) * p(1, 0)
-                    + (8 - dx) * dy * p(0, 1)
-                    + dx * dy * p(1, 1)
-                    + 32)
-                    >> 6) as u8;
-            }
-        }
-    },
-    halve: |d, a, b| {
-        for (i, d) in d.iter_mut().enumerate() {
-            *d = ((u16::from(a[2 * i])
-                + u16::from(a[2 * i + 1])
-                + u16::from(b[2 * i])
-                + u16::from(b[2 * i + 1])
-                + 2)
-                >> 2) as u8;
-        }
-    },
-    interleave: |d, a, b| {
-        for (i, d) in d.chunks_mut(2).enumerate() {
-            d[0] = a[i];
-            d[1] = b[i];
-        }
-    },
-};
+
 impl Samples {
-    pub fn at(_: Simd) -> &'static Samples {
-        &T
+    /// The table of the highest level that `simd` allows and the processor has.
+    pub fn at(simd: Simd) -> &'static Samples {
+        #[cfg(target_arch = "x86_64")]
+        if matches!(simd, Simd::Avx2 | Simd::Avx512) && avx2::present() {
+            return &avx2::TABLE;
+        }
+        let _ = simd;
+        &scalar::TABLE
     }
+}
+
+/// Checks that a slice holds a block.
+#[inline(always)]
+fn holds(samples: &[u8], stride: usize, width: usize, height: usize) {
+    assert!(
+        samples.len() >= (height - 1) * stride + width,
+        "{} samples for {width}x{height} with stride {stride}",
+        samples.len()
+    );
 }
