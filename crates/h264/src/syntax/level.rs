@@ -57,7 +57,7 @@ impl Level {
             .unwrap_or(highest))
     }
 
-    /// The level of a name, as "3.1" or "1b".
+    /// The level of a name, as "3.1", "1b", "4" or "4.0".
     pub fn named(name: &str) -> Option<&'static Level> {
         LEVELS.iter().find(|level| {
             let whole = !level.name.contains('.');
@@ -201,3 +201,6 @@ pub static LEVELS: [Level; 20] = [
     line("6.1", [61, 8_355_840, 139_264, 696_320, 480_000, 480_000, 8_192, 2, 16]),
     line("6.2", [62, 16_711_680, 139_264, 696_320, 800_000, 800_000, 8_192, 2, 16]),
 ];
+
+#[cfg(test)]
+mod tests;

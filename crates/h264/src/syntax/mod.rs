@@ -3,6 +3,7 @@
 mod error;
 mod level;
 mod picture;
+mod sei;
 mod sequence;
 mod slice;
 mod vui;
@@ -10,6 +11,7 @@ mod vui;
 pub use error::SyntaxError;
 pub use level::{Demand, LEVELS, Level};
 pub use picture::{Entropy, Picture};
+pub use sei::{BufferingPeriod, PictureTiming, write_delimiter, write_timing};
 pub use sequence::{Profile, Sequence};
 pub use slice::{Deblocking, SliceHeader, SliceKind};
 pub use vui::{Colour, Hrd, Timing, Vui};
