@@ -1,5 +1,7 @@
 //! The arithmetic encoder (clause 9.3.4).
 
+use std::hint::select_unpredictable;
+
 use super::contexts::Contexts;
 use super::tables::{AFTER_LPS, RANGE_LPS};
 
@@ -25,33 +27,39 @@ const fn after() -> [u8; 256] {
     table
 }
 
-/// What the less probable symbol does to the range, by pStateIdx and bits 6 and 7 of codIRange.
-#[derive(Clone, Copy)]
-struct Less {
-    /// rangeTabLPS.
-    range: u8,
-    /// By how many bits it is renormalised.
-    shift: u8,
-    /// The range after that.
-    after: u16,
+/// rangeTabLPS by pStateIdx: that of bits 6 and 7 of codIRange is in as many bytes from the lowest.
+const RANGES: [u32; 64] = ranges();
+
+const fn ranges() -> [u32; 64] {
+    let mut table = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        table[i] = u32::from_le_bytes(RANGE_LPS[i]);
+        i += 1;
+    }
+    table
 }
 
-const LESS: [Less; 256] = less();
+/// How the less probable symbol is renormalised, by pStateIdx and bits 6 and 7 of codIRange.
+#[derive(Clone, Copy)]
+struct Less {
+    /// By how many bits.
+    shift: u8,
+    /// The range after that, less 256.
+    range: u8,
+}
 
-const fn less() -> [Less; 256] {
-    let mut table = [Less {
-        range: 0,
-        shift: 0,
-        after: 0,
-    }; 256];
+const LESS: [[Less; 4]; 64] = less();
+
+const fn less() -> [[Less; 4]; 64] {
+    let mut table = [[Less { shift: 0, range: 0 }; 4]; 64];
     let mut i = 0;
     while i < 256 {
         let range = RANGE_LPS[i >> 2][i & 3];
         let shift = range.leading_zeros() as u8 + 1;
-        table[i] = Less {
-            range,
+        table[i >> 2][i & 3] = Less {
             shift,
-            after: (range as u16) << shift,
+            range: ((range as u16) << shift) as u8,
         };
         i += 1;
     }
@@ -65,8 +73,8 @@ const fn less() -> [Less; 256] {
 #[derive(Clone, Copy, Debug)]
 pub struct Registers {
     low: u64,
-    /// codIRange.
-    range: u32,
+    /// codIRange, which is 256 to 510 between bins, less 256.
+    range: u8,
     /// Bits of `low` above its ten, less the first of all, which is always 0 and is not written (clause 9.3.4.2,
     /// firstBitFlag).
     pending: i32,
@@ -76,7 +84,7 @@ impl Registers {
     /// Clause 9.3.4.1.
     pub const START: Registers = Registers {
         low: 0,
-        range: 510,
+        range: 254,
         pending: -1,
     };
 }
@@ -111,19 +119,24 @@ impl<'a> Coder<'a> {
     pub fn decision(&mut self, contexts: &mut Contexts, ctx: usize, bin: bool) {
         let state = &mut contexts.states[ctx];
         let Registers { low, range, .. } = self.registers;
-        let less = LESS[(usize::from(*state >> 1) << 2 | (range >> 6 & 3) as usize) & 255];
+        let index = usize::from(*state >> 1) & 63;
         let is_less = bin != (*state & 1 != 0);
         *state = AFTER[usize::from(*state & 127) << 1 | usize::from(bin)];
 
-        let rest = range - u32::from(less.range);
-        let halved = u32::from(rest < 256);
-        let (add, range, shift) = if is_less {
-            (rest, u32::from(less.after), u32::from(less.shift))
+        // The range waits for nothing that is slower than this; a look-up by the range would be.
+        let less = (RANGES[index] >> (u32::from(range) >> 3 & 24)) as u8;
+        let rest = i32::from(range) - i32::from(less);
+        let (most, halved) = if rest < 0 {
+            (2 * rest + 256, 1)
         } else {
-            (0, rest << halved, halved)
+            (rest, 0)
         };
+        let less = LESS[index][usize::from(range >> 6)];
+        let range = select_unpredictable(is_less, less.range, most as u8);
+        let shift = select_unpredictable(is_less, less.shift, halved);
+        let add = select_unpredictable(is_less, (rest + 256) as u64, 0);
         self.registers.range = range;
-        self.shift(low + u64::from(add), shift);
+        self.shift(low + add, u32::from(shift));
     }
 
     /// Encodes a bin of equal probabilities (clause 9.3.4.4).
@@ -137,7 +150,7 @@ impl<'a> Coder<'a> {
     pub fn bypass_bits(&mut self, bits: u32, count: u32) {
         debug_assert!(count <= 16 && bits >> count == 0);
         let Registers { low, range, .. } = self.registers;
-        self.registers.low = (low << count) + u64::from(bits) * u64::from(range);
+        self.registers.low = (low << count) + u64::from(bits) * (u64::from(range) + 256);
         self.registers.pending += count as i32;
         self.flush();
     }
@@ -156,9 +169,9 @@ impl<'a> Coder<'a> {
     /// (clause 9.3.4.5).
     #[inline(always)]
     pub fn go_on(&mut self) {
-        let range = self.registers.range - 2;
-        let halved = u32::from(range < 256);
-        self.registers.range = range << halved;
+        let range = self.registers.range;
+        let halved = u32::from(range < 2);
+        self.registers.range = range.wrapping_sub(2) << halved;
         self.shift(self.registers.low, halved);
     }
 
@@ -176,15 +189,14 @@ impl<'a> Coder<'a> {
     }
 
     fn terminate(&mut self) {
-        let low = self.registers.low + u64::from(self.registers.range - 2);
+        let low = self.registers.low + u64::from(self.registers.range) + 254;
         self.shift(low, 7);
         // Of the ten bits of codILow three are written, the last as 1.
         let padding = 7 - ((self.registers.pending + 2) & 7);
         let low = self.registers.low | 1 << 7;
         self.registers.low = low << (3 + padding);
         self.registers.pending += 3 + padding;
-        let count = self.registers.pending / 8;
-        self.registers = write(self.bytes, self.registers, count as usize);
+        self.write(self.registers.pending as usize / 8);
     }
 
     #[inline(always)]
@@ -198,25 +210,27 @@ impl<'a> Coder<'a> {
     #[inline(always)]
     fn flush(&mut self) {
         if self.registers.pending >= 32 {
-            self.registers = write(self.bytes, self.registers, 4);
+            self.write(4);
         }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, count: usize) {
+        self.registers.pending -= 8 * count as i32;
+        let Registers { low, pending, .. } = self.registers;
+        self.registers.low = write(self.bytes, low, count, 10 + pending as u32);
     }
 }
 
-/// Writes the first `count` bytes, at most six.
+/// Writes `count` bytes, at most five, that are in `low` above its lowest `rest` bits, which it gives back.
 #[inline(never)]
-fn write(bytes: &mut Vec<u8>, registers: Registers, count: usize) -> Registers {
-    let pending = registers.pending - 8 * count as i32;
-    let bits = registers.low >> (10 + pending);
+fn write(bytes: &mut Vec<u8>, low: u64, count: usize, rest: u32) -> u64 {
+    let bits = low >> rest;
     if bits >> (8 * count) != 0 {
         carry(bytes);
     }
     bytes.extend_from_slice(&bits.to_be_bytes()[8 - count..]);
-    Registers {
-        low: registers.low & ((1 << (10 + pending)) - 1),
-        pending,
-        ..registers
-    }
+    low & ((1 << rest) - 1)
 }
 
 /// Adds 1 to what is written.
