@@ -8,7 +8,7 @@ use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::{Graph, GraphError, Planes};
 use evener_image::structures::TILED;
 use evener_image::{Format, Frame};
-use evener_runtime::{Part, Service};
+use evener_runtime::{Part, Service, Shape};
 
 use crate::unit::InputFrame;
 
@@ -93,7 +93,10 @@ impl Preprocess {
     /// Items of each pass; there may be none.
     pub fn passes(&self) -> Vec<u32> {
         let items = |pass| match pass {
-            Pass::Filter => self.filter.as_ref().map_or(0, filter_items),
+            Pass::Filter => {
+                let shape = self.filter.as_ref().and_then(tiled);
+                shape.map_or(0, |shape| shape.passes.iter().sum())
+            }
             Pass::Convert => self.output.height / 2,
         };
         self.all().map(items).collect()
@@ -101,11 +104,8 @@ impl Preprocess {
 
     /// Vectorised operations that a frame takes, as the runtime predicts times by them.
     pub fn operations(&self) -> f64 {
-        let filter = self.filter.as_ref().map_or(0.0, |filter| {
-            let shapes = filter.shapes(1 << 19);
-            let tiled = shapes.iter().find(|shape| *shape.structure == TILED);
-            tiled.map_or(0.0, |shape| shape.work.ops)
-        });
+        let shape = self.filter.as_ref().and_then(tiled);
+        let filter = shape.map_or(0.0, |shape| shape.work.ops);
         let convert = self
             .convert
             .as_ref()
@@ -148,8 +148,9 @@ impl Preprocess {
     }
 }
 
-fn filter_items(filter: &FilterService) -> u32 {
-    let shapes = filter.shapes(1 << 19);
-    let tiled = shapes.iter().find(|shape| *shape.structure == TILED);
-    tiled.map_or(0, |shape| shape.passes.iter().sum())
+/// How a filter runs here: one pass, so that its result is there after it.
+fn tiled(filter: &FilterService) -> Option<Shape> {
+    // The size of the private cache changes nothing here.
+    let shapes = filter.shapes(0);
+    shapes.into_iter().find(|shape| *shape.structure == TILED)
 }
