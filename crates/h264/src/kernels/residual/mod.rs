@@ -9,6 +9,8 @@
 
 use evener_runtime::Simd;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod bounds;
 pub mod decimation;
 pub mod filter_tables;
@@ -158,7 +160,13 @@ pub struct Residual {
 impl Residual {
     /// The table of the highest level that `simd` allows and the processor has.
     pub fn at(simd: Simd) -> &'static Residual {
+        #[cfg(target_arch = "x86_64")]
+        if matches!(simd, Simd::Avx2 | Simd::Avx512) && avx2::present() {
+            static TABLE: Residual = avx2::TABLE;
+            return &TABLE;
+        }
+        static TABLE: Residual = scalar::TABLE;
         let _ = simd;
-        &scalar::TABLE
+        &TABLE
     }
 }

@@ -10,7 +10,7 @@ mod inverse;
 mod quantise;
 mod scan;
 
-pub static TABLE: Residual = Residual {
+pub const TABLE: Residual = Residual {
     forward_4x4: forward::forward_4x4,
     forward_quarter: forward::forward_quarter,
     forward_16x16: forward::forward_16x16,
