@@ -96,6 +96,10 @@ impl Level {
                 rate,
                 u64::from(self.rate),
             )?;
+            // The inverse of fR (clause A.3).
+            let most = if self.number < 60 { 172 } else { 300 };
+            let rate = u64::from(numerator).div_ceil(u64::from(denominator.max(1)));
+            within("a rate (in pictures a second)", rate, most)?;
         }
         let bit_rate = demand.bit_rate.unwrap_or(0);
         within("a bit rate", bit_rate, self.bit_rate(demand.profile))?;

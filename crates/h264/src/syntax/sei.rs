@@ -19,8 +19,7 @@ pub struct BufferingPeriod {
 /// picture of a stream with an [`Hrd`]. In ticks, of which a picture lasts two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureTiming {
-    /// From the removal of the first picture of the period before that in which it lies, if it begins one, else of its
-    /// own. Modulo 2^[`Hrd::DELAY_BITS`].
+    /// From the removal of the last picture before it that began a period. Written modulo 2^[`Hrd::DELAY_BITS`].
     pub removal: u32,
     /// From its removal on.
     pub output: u32,

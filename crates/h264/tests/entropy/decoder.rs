@@ -3,8 +3,11 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use evener_h264::syntax::{Entropy, Profile};
+use evener_h264::entropy::SliceWriter;
+use evener_h264::macroblock::{Kind, Macroblock};
+use evener_h264::syntax::{Deblocking, Entropy, Profile, SliceHeader, SliceKind};
 
+use crate::common::random::{self, Style};
 use crate::common::rng::Rng;
 use crate::stream::{self, stream};
 
@@ -56,4 +59,77 @@ fn ffmpeg_decodes_random_pictures_in_cavlc() {
         let picture = (size.0 * size.1 * 3 / 2) as usize;
         assert_eq!(samples.len(), picture * pictures.len(), "round {round}");
     }
+}
+
+#[test]
+fn samples_that_are_not_predicted_decode_as_they_are() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let size = (48, 32);
+    let parameters = stream::parameters(Profile::ConstrainedBaseline, Entropy::Cavlc, size, 1);
+    let style = Style {
+        skipped: 0,
+        intra: 0,
+        samples: 100,
+        dense: 0,
+        largest: 1,
+        reach: 0,
+        requantised: 0,
+    };
+    let header = SliceHeader {
+        deblocking: Deblocking::Off,
+        ..SliceHeader::default()
+    };
+    let picture = random::picture(&mut Rng::new(3), &parameters, &header, &style);
+    let mut stream = Vec::new();
+    parameters.write(&mut stream);
+    let mut writer = SliceWriter::new(&parameters);
+    writer.begin(&header);
+    for row in &picture.rows {
+        writer.row(&row.macroblocks, &row.levels);
+    }
+    writer.finish(&mut stream);
+    // After it one that repeats it: a single run of all macroblocks.
+    let skipped = Macroblock {
+        kind: Kind::PSkip,
+        refs: [0; 4],
+        ..Macroblock::default()
+    };
+    writer.begin(&SliceHeader {
+        kind: SliceKind::P,
+        idr: None,
+        frame_num: 1,
+        ..header
+    });
+    for _ in 0..2 {
+        writer.row(&[skipped; 3], &[]);
+    }
+    writer.finish(&mut stream);
+
+    let (messages, decoded) = decode(&stream);
+    assert_eq!(messages, "");
+    let mut expected = vec![0; 48 * 32 * 3 / 2];
+    for (y, row) in picture.rows.iter().enumerate() {
+        for (x, mb) in row.macroblocks.iter().enumerate() {
+            let levels = &row.levels[mb.levels as usize];
+            for (at, &sample) in levels.luma.as_flattened().iter().enumerate() {
+                expected[(16 * y + at / 16) * 48 + 16 * x + at % 16] = sample as u8;
+            }
+            for (component, blocks) in levels.chroma_ac.iter().enumerate() {
+                let plane = 48 * 32 * (4 + component) / 4;
+                for (at, &sample) in blocks.as_flattened().iter().enumerate() {
+                    expected[plane + (8 * y + at / 8) * 24 + 8 * x + at % 8] = sample as u8;
+                }
+            }
+        }
+    }
+    assert!(
+        decoded[..expected.len()] == expected,
+        "the picture of samples"
+    );
+    assert!(
+        decoded[expected.len()..] == expected,
+        "the picture that repeats it"
+    );
 }

@@ -32,6 +32,8 @@ fn usual_sizes_have_the_levels_of_table_a_6() {
     assert_eq!(lowest(&demand(3840, 2160, 5, (30, 1))), "5.1");
     assert_eq!(lowest(&demand(3840, 2160, 5, (60, 1))), "5.2");
     assert_eq!(lowest(&demand(8192, 4320, 5, (120, 1))), "6.2");
+    assert_eq!(lowest(&demand(128, 96, 1, (30, 1))), "1");
+    assert_eq!(lowest(&demand(128, 96, 1, (300, 1))), "6");
 }
 
 #[test]
@@ -76,6 +78,10 @@ fn what_exceeds_is_said() {
     assert_eq!(
         says(&demand(720, 576, 5, (51, 2))),
         "a rate (in macroblocks a second) of 41310 exceeds 40500, the limit of level 3"
+    );
+    assert_eq!(
+        says(&demand(64, 64, 1, (1721, 10))),
+        "a rate (in pictures a second) of 173 exceeds 172, the limit of level 3"
     );
     let highest = Level::lowest(&demand(16384, 16384, 1, (25, 1)));
     assert!(
