@@ -134,7 +134,7 @@ impl Sequence {
             bits.ue(crop.1 / 2); // frame_crop_bottom_offset
         }
         bits.flag(true); // vui_parameters_present_flag
-        self.vui.write(self.references, &mut bits);
+        self.vui.write(self.level, self.references, &mut bits);
         bits.trailing_bits();
         write_nal_unit(out, 3, NalType::Sequence, bits.bytes());
     }

@@ -2,8 +2,8 @@
 
 use crate::bits::BitWriter;
 
-use super::SyntaxError;
 use super::error::in_range;
+use super::{Level, SyntaxError};
 
 /// How pictures are to be shown. Colour codes are those of tables E-3 to E-5, where 2 means not specified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ impl Vui {
         Ok(())
     }
 
-    /// Writes it, with the number of frames that a decoder holds.
-    pub(super) fn write(&self, references: u8, bits: &mut BitWriter) {
+    /// Writes it, with the range of vectors of a level and the number of frames that a decoder holds.
+    pub(super) fn write(&self, level: &Level, references: u8, bits: &mut BitWriter) {
         bits.flag(self.sample_aspect.is_some()); // aspect_ratio_info_present_flag
         if let Some(aspect) = self.sample_aspect {
             match ASPECTS.iter().position(|&known| known == aspect) {
@@ -169,15 +169,14 @@ impl Vui {
         bits.flag(true); // motion_vectors_over_pic_boundaries_flag
         bits.ue(0); // max_bytes_per_pic_denom: not limited
         bits.ue(0); // max_bits_per_mb_denom: not limited
-        bits.ue(MV_LENGTH); // log2_max_mv_length_horizontal
-        bits.ue(MV_LENGTH); // log2_max_mv_length_vertical
+        for (_, most) in level.vector_range() {
+            // log2_max_mv_length_horizontal, log2_max_mv_length_vertical: in quarter samples
+            bits.ue((i32::from(most) + 1).ilog2());
+        }
         bits.ue(0); // max_num_reorder_frames
         bits.ue(u32::from(references)); // max_dec_frame_buffering
     }
 }
-
-/// Vectors are less than two to this power, in quarter samples, in all levels below 6.
-const MV_LENGTH: u32 = 13;
 
 /// Sample aspect ratios by `aspect_ratio_idc`, from 1 on (table E-1).
 const ASPECTS: [(u16, u16); 16] = [

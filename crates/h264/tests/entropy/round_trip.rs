@@ -94,7 +94,8 @@ fn assert_complete(coverage: &Coverage) {
         all(&runs[..if index == 6 { 15 } else { index + 2 }], "runs");
     }
     for prefixes in &coverage.prefixes {
-        all(&prefixes[..18], "prefixes");
+        // Of 2^15, the largest has a prefix of 11 and 8 bits.
+        all(&prefixes[..20], "prefixes");
     }
     for patterns in &coverage.patterns {
         all(patterns, "patterns");

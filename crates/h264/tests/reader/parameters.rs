@@ -41,7 +41,15 @@ pub fn sequence(payload: &[u8]) -> Sequence {
         height -= 2 * (bits.ue() + bits.ue());
     }
     assert!(bits.flag(), "vui_parameters_present_flag");
-    let vui = vui(&mut bits, references);
+    // MaxVmvR of table A-1.
+    let vertical = match level.name {
+        "1" | "1b" => 64,
+        "1.1" | "1.2" | "1.3" | "2" => 128,
+        "2.1" | "2.2" | "3" => 256,
+        "6" | "6.1" | "6.2" => 8192,
+        _ => 512,
+    };
+    let vui = vui(&mut bits, vertical, references);
     bits.end();
     Sequence {
         profile,
@@ -65,7 +73,7 @@ fn level(profile: Profile, idc: u32, constraint_3: bool) -> &'static Level {
     LEVELS.iter().find(|level| level.name == name).unwrap()
 }
 
-fn vui(bits: &mut Bits<'_>, references: u8) -> Vui {
+fn vui(bits: &mut Bits<'_>, vertical: u32, references: u8) -> Vui {
     let mut vui = Vui::default();
     if bits.flag() {
         vui.sample_aspect = Some(match bits.u(8) {
@@ -114,8 +122,13 @@ fn vui(bits: &mut Bits<'_>, references: u8) -> Vui {
     assert!(bits.flag(), "motion_vectors_over_pic_boundaries_flag");
     assert_eq!(bits.ue(), 0, "max_bytes_per_pic_denom");
     assert_eq!(bits.ue(), 0, "max_bits_per_mb_denom");
-    assert!(bits.ue() <= 15, "log2_max_mv_length_horizontal");
-    assert!(bits.ue() <= 15, "log2_max_mv_length_vertical");
+    assert_eq!(
+        bits.ue(),
+        13,
+        "log2_max_mv_length_horizontal: 2,048 samples"
+    );
+    let samples = 1 << bits.ue() >> 2;
+    assert_eq!(samples, vertical, "log2_max_mv_length_vertical");
     assert_eq!(bits.ue(), 0, "max_num_reorder_frames");
     assert_eq!(bits.ue(), u32::from(references), "max_dec_frame_buffering");
     vui
