@@ -1,7 +1,7 @@
 //! What a service gives the runtime so that its units can be divided, dispatched and tuned.
 
 use crate::device::OnDevice;
-use crate::structure::Structure;
+use crate::structure::{Flow, Structure};
 use std::ops::Range;
 
 /// The work one unit costs under a structure, as the service infers it before anything is measured.
@@ -64,6 +64,12 @@ impl Shape {
             units: 1,
             work,
         }
+    }
+
+    /// Whether units need not wait for one another, so that none is dropped in a live stream because of others.
+    pub(crate) fn suits_live(&self) -> bool {
+        let one = self.structure.flow == Flow::Wavefront && self.units == 1;
+        one || !self.structure.overlaps()
     }
 }
 

@@ -134,7 +134,8 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     /// The most inputs, and the most outputs, that exist at once; at least 1. By default there are 4 inputs and 3
     /// outputs, or 1 where reading or writing is in line; for a plan that has several units in work, two more than
     /// those; and 32 if units take less than 50 µs and there are many, so that one wake-up of a thread serves several,
-    /// or if a farm's buffers are small, so that a slow worker stops no other.
+    /// or if a farm's buffers are small, so that a slow worker stops no other. A wavefront has at least two more than
+    /// [`Shape::units`](crate::Shape::units).
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self

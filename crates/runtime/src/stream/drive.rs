@@ -6,7 +6,7 @@ use super::end::{Cut, EpochEnd, Stop};
 use super::engine::{Engine, SHORT_UNIT_BUFFERS, are_short};
 use super::ports::{Sink, Source};
 use super::schedule::Schedule;
-use super::{divided, farm, pipeline};
+use super::{divided, farm, pipeline, wavefront};
 use crate::plan::Plan;
 use crate::service::Service;
 use crate::structure::Flow;
@@ -33,11 +33,7 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
         let end = match epoch.plan.structure.flow {
             Flow::Farm => farm::epochs(engine, &epoch, schedule, &mut costs),
             Flow::Pipeline => pipeline::epochs(engine, &epoch, schedule, &mut costs),
-            Flow::Wavefront => Stop::Plan(super::error::StreamError::Unsupported {
-                structure: epoch.plan.structure,
-                why: "in a stream",
-            })
-            .into(),
+            Flow::Wavefront => wavefront::epochs(engine, &epoch, schedule, &mut costs),
             Flow::Divided | Flow::Grouped => divided::epoch(engine, &epoch, &mut costs),
         };
         record(&end, &costs, schedule);

@@ -12,9 +12,10 @@ use super::intake::Intake;
 use super::outlet::Outlet;
 use super::ports::{Sink, Source};
 use super::tally::Tally;
+use super::wavefront::Wave;
 use crate::affinity::StreamAffinity;
 use crate::plan::Plan;
-use crate::service::Service;
+use crate::service::{Service, Shape};
 use crate::stages::units_inside;
 use crate::structure::{Flow, Structure};
 use crate::tuner::Epoch;
@@ -52,6 +53,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
     pub(super) balance: Option<(&'static Structure, Balance)>,
+    /// The units of a wavefront that are in work between two epochs.
+    pub(super) wave: Option<Wave<S>>,
 }
 
 impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
@@ -59,7 +62,8 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     pub(super) fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
         for plan in [&epoch.plan, &epoch.fallback] {
             self.exec.check(plan)?;
-            if self.live && plan.structure.overlaps() {
+            let shape = self.exec.shape(plan.structure);
+            if self.live && !shape.is_some_and(Shape::suits_live) {
                 return Err(not_live(plan.structure));
             }
         }

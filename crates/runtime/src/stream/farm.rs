@@ -254,11 +254,11 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     }
 }
 
-/// What the units of an epoch cost that workers and devices computed together until `now`, when `progress` units of
+/// What the units of an epoch cost that were computed together, by workers and devices or all by all workers, until `now`, when `progress` units of
 /// those in work were done: the time that went by for a unit, the same for each.
 ///
 /// At the end, where nothing is in work, that has the wait for the last unit in it, which is long where a device is slow.
-fn together(
+pub(super) fn together(
     times: &EpochTimes,
     (now, progress): (Instant, f64),
     waited: Duration,

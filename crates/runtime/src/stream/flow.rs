@@ -20,8 +20,9 @@ use super::tally::Tally;
 use crate::affinity::StreamAffinity;
 use crate::error::Error;
 use crate::runtime::Runtime;
-use crate::service::Service;
+use crate::service::{Service, Shape};
 use crate::stages::ROOM;
+use crate::structure::Flow;
 
 /// Buffers in flight where a thread reads or writes.
 const INPUTS: usize = 4;
@@ -88,6 +89,7 @@ where
     let (read_inline, write_inline) = (source.inline() && !options.live, sink.inline());
     let limits = limits(
         options,
+        context.exec.shapes(),
         context.runtime.workers(),
         devices.most_units_inside(),
     );
@@ -133,6 +135,7 @@ where
             devices,
             prepared: Vec::new(),
             balance: None,
+            wave: None,
         };
         let stop = compute(&mut engine, schedule, (read_inline, write_inline));
 
@@ -164,12 +167,18 @@ where
     Ok(flowed)
 }
 
-/// How many buffers there may be. A farm has a unit in work for each worker, a pipeline more between its stages.
-fn limits(options: &Options<'_>, workers: usize, on_devices: usize) -> Limits {
+/// How many buffers there may be. A farm has a unit in work for each worker, a pipeline more between its stages. A
+/// wavefront may not go on with fewer units in work than its shape has.
+fn limits(options: &Options<'_>, shapes: &[Shape], workers: usize, on_devices: usize) -> Limits {
     let overlapping = (1 + ROOM) * workers + 2 + on_devices;
+    let waves = shapes
+        .iter()
+        .filter(|shape| shape.structure.flow == Flow::Wavefront);
+    let least = waves.map(|shape| shape.units as usize + 2).max();
     let limit = |usual: usize| {
         let most = usual.max(overlapping).max(SHORT_UNIT_BUFFERS);
-        options.in_flight.unwrap_or(most)
+        let limit = options.in_flight.unwrap_or(most);
+        limit.max(least.unwrap_or(0))
     };
     Limits {
         inputs: limit(INPUTS).max(if options.live { LIVE_INPUTS } else { 1 }),

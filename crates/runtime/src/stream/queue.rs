@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::dispatch::EventCount;
 use crate::sync::lock;
 
 /// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
@@ -70,6 +71,22 @@ struct State<T, E> {
     /// The producer has taken a buffer and neither put it nor ended the queue.
     busy: bool,
     dropped: u64,
+    watchers: Watchers,
+}
+
+/// Who is told, beside those that wait in the queue, of a buffer that was filled or emptied and of the end of either.
+#[derive(Default)]
+pub(super) struct Watchers {
+    pub(super) filled: Option<Arc<EventCount>>,
+    pub(super) emptied: Option<Arc<EventCount>>,
+}
+
+impl Watchers {
+    fn tell(watcher: &Option<Arc<EventCount>>, threads: usize) {
+        if let Some(watcher) = watcher {
+            watcher.notify(threads);
+        }
+    }
 }
 
 impl<T, E> State<T, E> {
@@ -110,6 +127,7 @@ impl<T, E> BufferQueue<T, E> {
                 updated: Instant::now(),
                 busy: false,
                 dropped: 0,
+                watchers: Watchers::default(),
             }),
             emptied: Condvar::new(),
             filled: Condvar::new(),
@@ -120,6 +138,17 @@ impl<T, E> BufferQueue<T, E> {
 
     fn lock(&self) -> MutexGuard<'_, State<T, E>> {
         lock(&self.state)
+    }
+
+    /// Sets who is told of buffers.
+    pub(super) fn watch(&self, watchers: Watchers) {
+        self.lock().watchers = watchers;
+    }
+
+    /// Whether there is an empty buffer. `None` once producers are stopped.
+    pub(super) fn has_empty(&self) -> Option<bool> {
+        let state = self.lock();
+        (!state.producers_stopped).then_some(!state.empty.is_empty())
     }
 
     /// How many buffers there are.
@@ -206,6 +235,7 @@ impl<T, E> BufferQueue<T, E> {
         state.filled.push_back(unit);
         let stopped = state.producers_stopped;
         let wake = state.consumers_waiting > 0;
+        Watchers::tell(&state.watchers.filled, 1);
         state.busy = free.is_some() && !stopped;
         drop(state);
         if wake {
@@ -225,6 +255,7 @@ impl<T, E> BufferQueue<T, E> {
         state.update_behind_if_waiting();
         state.filled.push_back(unit);
         state.busy = false;
+        Watchers::tell(&state.watchers.filled, 1);
         let wake = state.consumers_waiting > 0 && (wake || state.filled.len() >= state.buffers / 2);
         drop(state);
         if wake {
@@ -245,6 +276,7 @@ impl<T, E> BufferQueue<T, E> {
         let mut state = self.lock();
         state.end = Some(why);
         state.busy = false;
+        Watchers::tell(&state.watchers.filled, 1);
         drop(state);
         self.filled.notify_all();
     }
@@ -306,13 +338,13 @@ impl<T, E> BufferQueue<T, E> {
             if state.consumer_stopped || !state.filled.is_empty() || state.end.is_some() {
                 return true;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
             // As in `take`.
             if state.producers_waiting > 0 && !state.empty.is_empty() {
                 self.emptied.notify_one();
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
             }
             before_waiting();
             state.consumers_waiting += 1;
@@ -332,6 +364,7 @@ impl<T, E> BufferQueue<T, E> {
         let mut state = self.lock();
         // The buffer used last is the one whose memory is still in a cache.
         state.empty.push_front(value);
+        Watchers::tell(&state.watchers.emptied, 1);
         let wake = state.producers_waiting > 0
             && (state.empty.len() >= state.buffers / 2 || state.filled.is_empty());
         drop(state);
@@ -342,13 +375,19 @@ impl<T, E> BufferQueue<T, E> {
 
     /// From now on producers get no buffer, and those that wait return. What was put can still be taken.
     pub(super) fn stop_producers(&self) {
-        self.lock().producers_stopped = true;
+        let mut state = self.lock();
+        state.producers_stopped = true;
+        Watchers::tell(&state.watchers.emptied, 1);
+        drop(state);
         self.emptied.notify_all();
     }
 
     /// From now on the consumer gets [`Taken::Stopped`], even if it waits now.
     pub(super) fn stop_consumer(&self) {
-        self.lock().consumer_stopped = true;
+        let mut state = self.lock();
+        state.consumer_stopped = true;
+        Watchers::tell(&state.watchers.filled, 1);
+        drop(state);
         self.filled.notify_all();
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::end::Stop;
-use super::outlet::Outlet;
+use super::outlet::{Outlet, OutputQueue};
 use super::ports::Sink;
 use super::tally::Tally;
 use crate::plan::Plan;
@@ -125,6 +125,34 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
             epoch: EpochTimes::new(Duration::ZERO, 0.0),
             outlet,
             tally,
+        }
+    }
+
+    /// The queue of the buffers that results lie in.
+    pub(super) fn outputs(&self) -> &'a OutputQueue<S> {
+        self.outlet.queue()
+    }
+
+    /// When the stream began.
+    pub(super) fn began(&self) -> Instant {
+        self.tally.began()
+    }
+
+    /// Goes on with results that another buffer held.
+    pub(super) fn with_held(mut self, held: VecDeque<Option<Held<S>>>) -> Self {
+        self.held = held;
+        self
+    }
+
+    /// The results that wait for earlier ones, the first of which is that of unit `next`.
+    pub(super) fn into_held(self) -> VecDeque<Option<Held<S>>> {
+        self.held
+    }
+
+    /// Units before `number` were dropped.
+    pub(super) fn skip_to(&mut self, number: u64) {
+        if self.held.is_empty() {
+            self.next = self.next.max(number);
         }
     }
 

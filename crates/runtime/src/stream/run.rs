@@ -195,7 +195,7 @@ fn tuner<'a>(
             structure: name, ..
         } = &options.choice
         && let Some(shape) = shapes.iter().find(|s| s.structure.name == name)
-        && shape.structure.overlaps()
+        && !shape.suits_live()
     {
         return Err(not_live(shape.structure));
     }

@@ -9,6 +9,17 @@ use crate::dispatch::EventCount;
 use crate::dispatch::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, lock};
 use crate::service::Need;
 
+/// Whether a unit may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// The worker that asked begins it.
+    Yours,
+    /// Another worker is about to.
+    Taken,
+    /// As many as may be are in work, or there will be no more.
+    None,
+}
+
 /// The lines of units in work, and the workers that wait for some to be ready.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -140,12 +151,16 @@ impl Lines {
         self.news.notify(1);
     }
 
-    /// Whether this worker, and no other, may begin a unit now.
-    pub(super) fn may_begin(&self) -> bool {
+    /// Whether a unit may begin now. Of workers that ask at once, one may begin it.
+    pub(super) fn may_begin(&self) -> Room {
         let mut board = lock(&self.board);
-        let may = !board.beginning && board.has_room(&self.layout);
-        board.beginning |= may;
-        may
+        if !board.has_room(&self.layout) {
+            return Room::None;
+        }
+        match std::mem::replace(&mut board.beginning, true) {
+            true => Room::Taken,
+            false => Room::Yours,
+        }
     }
 
     /// The worker that may begin a unit found none.
@@ -170,10 +185,10 @@ impl Lines {
         self.news.notify(ready.max(1));
     }
 
-    /// The stream ends before unit `end`, which was not begun.
-    pub(super) fn end_at(&self, end: u64) {
+    /// There are no more units after those that were begun.
+    pub(super) fn end(&self) {
         let mut board = lock(&self.board);
-        board.end = board.end.min(end);
+        board.end = board.next;
         self.end.store(board.end, Ordering::Release);
         board.closed = true;
         board.wake_early(&self.layout, &self.progress);
@@ -209,19 +224,20 @@ impl Lines {
         stuck.then_some((board.first, board.failed < u64::MAX))
     }
 
-    /// The oldest unit that is not done, and the next one to begin.
-    pub(super) fn in_work(&self) -> (u64, u64) {
-        let board = lock(&self.board);
-        (board.first, board.next)
-    }
-
-    /// How much of the units in work is done, in units.
+    /// How much of the units that are not done is done, in units.
     pub(super) fn progress(&self) -> f64 {
-        let (first, next) = self.in_work();
-        let units = first..next;
-        let lines = units.flat_map(|unit| &self.progress[self.layout.slot(unit)]);
-        let done: u64 = lines.map(|line| u64::from(line.done())).sum();
-        done as f64 / self.layout.steps_of_unit() as f64
+        let whole = self.layout.steps_of_unit();
+        let (first, next) = {
+            let board = lock(&self.board);
+            (board.first, board.next)
+        };
+        let done = |unit| -> u64 {
+            let lines = self.progress[self.layout.slot(unit)].iter();
+            lines.map(|line| u64::from(line.done())).sum()
+        };
+        // A unit that is done may be among them.
+        let done = (first..next).map(done).filter(|&done| done < whole);
+        done.sum::<u64>() as f64 / whole as f64
     }
 
     /// Workers come out when they have done what they are at.

@@ -42,7 +42,7 @@ pub(in crate::stream) fn run<S: Service>(
         failure: Mutex::default(),
     };
     begin(&lines, &one, unit, plan.grain)?;
-    lines.end_at(unit + 1);
+    lines.end();
     let batch = Batch {
         dispatch: plan.dispatch,
         items: plan.workers,

@@ -115,9 +115,7 @@ impl Model {
                 Flow::Farm | Flow::Grouped => !self.live,
                 // One worker alone has all stages, which is what a farm of one does.
                 Flow::Pipeline => !self.live && self.workers > 1,
-                Flow::Wavefront => {
-                    !self.live || self.shape(s).is_some_and(|shape| shape.units == 1)
-                }
+                Flow::Wavefront => !self.live || self.shape(s).is_some_and(Shape::suits_live),
             };
             s.automatic && runs
         })

@@ -446,6 +446,8 @@ pub struct Units {
     pub inline: bool,
     pub delay: Duration,
     pub fail: Option<u64>,
+    /// It says nothing for ten seconds from this unit on.
+    pub silent_from: Option<u64>,
     /// Units that were read.
     pub read: Arc<AtomicU64>,
 }
@@ -455,6 +457,9 @@ impl Source<Waves> for Units {
 
     fn read(&mut self, unit: &mut Numbered) -> Result<bool, Broken> {
         std::thread::sleep(self.delay);
+        if self.silent_from == Some(self.next) {
+            std::thread::sleep(Duration::from_secs(10));
+        }
         if self.fail == Some(self.next) {
             return Err(Broken("source"));
         }
