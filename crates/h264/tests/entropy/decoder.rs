@@ -21,7 +21,7 @@ pub fn has_ffmpeg() -> bool {
 }
 
 /// Decodes a stream with one thread; what is printed about errors, and the pictures' samples.
-fn decode(stream: &[u8]) -> (String, Vec<u8>) {
+pub fn decode(stream: &[u8]) -> (String, Vec<u8>) {
     let mut child = Command::new("ffmpeg")
         .args("-v warning -nostdin -threads 1 -err_detect explode -f h264 -i pipe:0".split(' '))
         .args("-f rawvideo -fps_mode passthrough pipe:1".split(' '))

@@ -5,6 +5,7 @@ mod common;
 #[path = "../reader/mod.rs"]
 mod reader;
 
+mod cabac;
 mod decoder;
 mod parameters;
 mod round_trip;

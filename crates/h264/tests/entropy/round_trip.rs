@@ -6,11 +6,11 @@ use evener_h264::syntax::{Entropy, Parameters, Profile};
 use crate::common::random::Picture;
 use crate::common::rng::Rng;
 use crate::reader::cavlc::Coverage;
-use crate::reader::{bits, macroblock, parameters};
+use crate::reader::{bits, cabac, macroblock, parameters};
 use crate::stream::{self, stream};
 
 /// Reads a stream and compares it with what was written.
-fn read(stream: &[u8], parameters: &Parameters, pictures: &[Picture], coverage: &mut Coverage) {
+pub fn read(stream: &[u8], parameters: &Parameters, pictures: &[Picture], coverage: &mut Coverage) {
     let units = bits::units(stream);
     assert_eq!(units.len(), 2 + pictures.len());
     assert_eq!((units[0].kind, units[0].reference), (7, 3));
@@ -18,7 +18,10 @@ fn read(stream: &[u8], parameters: &Parameters, pictures: &[Picture], coverage: 
     assert_eq!((units[1].kind, units[1].reference), (8, 3));
     assert_eq!(parameters::picture(&units[1].payload), parameters.picture);
     for (number, (unit, expected)) in units[2..].iter().zip(pictures).enumerate() {
-        let picture = macroblock::picture(unit, parameters, coverage);
+        let picture = match parameters.picture.entropy {
+            Entropy::Cavlc => macroblock::picture(unit, parameters, coverage),
+            Entropy::Cabac => cabac::picture(unit, parameters, coverage),
+        };
         assert_eq!(picture.header, expected.header);
         for (y, (row, expected)) in picture.rows.iter().zip(&expected.rows).enumerate() {
             assert_eq!(row.macroblocks.len(), expected.macroblocks.len());

@@ -5,7 +5,7 @@ use super::tables::{
     COEFF_TOKENS, COEFF_TOKENS_CHROMA_DC, RUN_BEFORE, TOTAL_ZEROS, TOTAL_ZEROS_CHROMA_DC,
 };
 
-/// Which codes were read.
+/// Which codes and contexts were read.
 pub struct Coverage {
     /// By table (the last is that of chroma DC), number of levels, trailing ones.
     pub tokens: [[[u32; 4]; 17]; 5],
@@ -17,6 +17,8 @@ pub struct Coverage {
     pub prefixes: [[u32; 24]; 7],
     /// Of intra, of inter.
     pub patterns: [[u32; 48]; 2],
+    /// With CABAC, the bins of each context: in I slices, and in P slices by cabac_init_idc.
+    pub contexts: [[u32; 460]; 4],
 }
 
 impl Coverage {
@@ -27,6 +29,7 @@ impl Coverage {
             run_before: [[0; 15]; 7],
             prefixes: [[0; 24]; 7],
             patterns: [[0; 48]; 2],
+            contexts: [[0; 460]; 4],
         }
     }
 }

@@ -3,11 +3,11 @@
 //! Contexts of syntax elements that are coded in no progressive I or P slice are left out.
 
 /// The first ctxIdx of a run of contexts; m and n of each in turn.
-pub(super) type Run = (usize, &'static [i8]);
+pub type Run = (usize, &'static [i8]);
 
 /// I slices.
 #[rustfmt::skip]
-pub(super) const INTRA: &[Run] = &[
+pub const INTRA: &[Run] = &[
     // mb_type
     (3, &[20, -15, 2, 54, 3, 74, -28, 127, -23, 104, -6, 53, -1, 54, 7, 51]),
     // mb_qp_delta
@@ -296,4 +296,4 @@ const INTER_2: &[Run] = &[
 ];
 
 /// P slices by cabac_init_idc.
-pub(super) const INTER: [&[Run]; 3] = [INTER_0, INTER_1, INTER_2];
+pub const INTER: [&[Run]; 3] = [INTER_0, INTER_1, INTER_2];

@@ -1,11 +1,11 @@
 //! What is encoded is what a decoder written from the standard decodes.
 
 use super::*;
-use crate::entropy::cabac::tables;
+use crate::entropy::cabac::tables as arithmetic_tables;
 use arithmetic::{Context, Decoder};
 use proptest::prelude::*;
 
-#[path = "../../../../tests/cabac/arithmetic.rs"]
+#[path = "../../../../tests/reader/arithmetic.rs"]
 mod arithmetic;
 
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +131,7 @@ fn a_carry_runs_through_many_bytes() {
 fn the_tables_follow_the_model_of_their_states() {
     // Each state is as much less probable than the one before, from 0.5 to 0.01875 in 63 steps.
     let alpha = (0.01875f64 / 0.5).powf(1.0 / 63.0);
-    for (state, ranges) in tables::RANGE_LPS[..63].iter().enumerate() {
+    for (state, ranges) in arithmetic_tables::RANGE_LPS[..63].iter().enumerate() {
         let probability = 0.5 * alpha.powi(state as i32);
         for (quarter, range) in ranges.iter().enumerate() {
             let expected = probability * (256 + 64 * quarter + 32) as f64;
@@ -143,7 +143,7 @@ fn the_tables_follow_the_model_of_their_states() {
         }
         let next = 1.0 - alpha + alpha * probability;
         let expected = ((next.min(0.5) / 0.5).ln() / alpha.ln()).round();
-        let after = f64::from(tables::AFTER_LPS[state]);
+        let after = f64::from(arithmetic_tables::AFTER_LPS[state]);
         assert!(
             (after - expected).abs() <= 2.0,
             "{state}: {after} for {expected}"

@@ -1,6 +1,6 @@
 //! An arithmetic decoder as clauses 9.3.1.2 and 9.3.3.2 describe it, a bit at a time.
 
-use super::tables::{AFTER_LPS, RANGE_LPS};
+use super::arithmetic_tables::{AFTER_LPS, RANGE_LPS};
 
 /// A context variable.
 #[derive(Clone, Copy, Debug, Default)]

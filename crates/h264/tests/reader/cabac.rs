@@ -1,28 +1,16 @@
-//! Reads slice data of CABAC as clauses 7.3.4, 7.3.5 and 9.3 describe it.
+//! Slice data and the macroblock layer in CABAC (clauses 7.3.4, 7.3.5 and 9.3).
 //!
 //! Everything that was read of all macroblocks is kept, and contexts look at their neighbours through it.
 
 use evener_h264::macroblock::{BLOCK_X, BLOCK_Y, Kind, Levels, Macroblock, Mv};
+use evener_h264::syntax::{Parameters, SliceHeader, SliceKind};
 
 use super::arithmetic::{Context, Decoder};
-use super::initial;
-
-/// What a reader has to know of parameter sets and the slice header.
-#[derive(Clone, Copy, Debug)]
-pub struct Slice {
-    /// In macroblocks.
-    pub width: usize,
-    /// In macroblocks.
-    pub height: usize,
-    /// cabac_init_idc of a P slice.
-    pub init: Option<u8>,
-    /// SliceQPY.
-    pub qp: u8,
-    /// num_ref_idx_l0_active_minus1 + 1.
-    pub references: u8,
-    /// transform_8x8_mode_flag.
-    pub allows_8x8: bool,
-}
+use super::bits::{Bits, Unit};
+use super::cavlc::Coverage;
+use super::{initial, slice};
+use crate::common::motion::{MotionField, partitions, quarters};
+use crate::common::random::{Picture, Row};
 
 /// A macroblock that was read, and what contexts ask of it.
 #[derive(Clone, Default)]
@@ -58,26 +46,72 @@ enum Block {
 }
 
 struct Reader<'a> {
-    slice: Slice,
+    header: SliceHeader,
+    /// transform_8x8_mode_flag.
+    allows_8x8: bool,
+    columns: usize,
     bytes: &'a [u8],
     decoder: Decoder<'a>,
     contexts: Vec<Context>,
+    /// How many bins each context had.
+    uses: &'a mut [u32; 460],
     read: Vec<Read>,
+    motion: MotionField,
     qp: i32,
 }
 
-/// Reads the macroblocks of a slice of all the picture, whose data begin at byte `at`: at `cabac_alignment_one_bit`
-/// they are over. Vectors remain differences, `mvs` are zero.
-pub fn read(slice: Slice, bytes: &[u8], at: usize) -> Vec<(Macroblock, Levels)> {
-    let mut contexts = vec![Context::default(); 460];
-    let runs = match slice.init {
-        None => initial::INTRA,
-        Some(init) => initial::INTER[usize::from(init)],
+/// Reads a slice, all of it.
+pub fn picture(unit: &Unit, parameters: &Parameters, coverage: &mut Coverage) -> Picture {
+    let mut bits = Bits::new(&unit.payload);
+    let header = slice::header(unit, &mut bits, parameters);
+    while !bits.is_aligned() {
+        assert!(bits.flag(), "cabac_alignment_one_bit");
+    }
+    let columns = parameters.sequence.width_in_macroblocks();
+    let rows = parameters.sequence.height_in_macroblocks();
+    let mut reader = Reader {
+        header,
+        allows_8x8: parameters.picture.transform_8x8,
+        columns,
+        bytes: &unit.payload,
+        decoder: Decoder::new(&unit.payload, bits.position() / 8),
+        contexts: contexts(&header),
+        uses: match header.kind {
+            SliceKind::I => &mut coverage.contexts[0],
+            SliceKind::P => &mut coverage.contexts[1 + usize::from(header.cabac_init)],
+        },
+        read: Vec::new(),
+        motion: MotionField::new(columns, rows),
+        qp: i32::from(header.qp),
     };
+    loop {
+        reader.macroblock();
+        let ends = reader.decoder.terminate();
+        assert_eq!(
+            ends,
+            reader.read.len() == columns * rows,
+            "end_of_slice_flag"
+        );
+        if ends {
+            break;
+        }
+    }
+    assert_eq!(reader.decoder.aligned(), unit.payload.len(), "bytes remain");
+    let rows = reader.read.chunks(columns).map(row).collect();
+    Picture { header, rows }
+}
+
+/// The contexts as a slice begins (clause 9.3.1.1).
+fn contexts(header: &SliceHeader) -> Vec<Context> {
+    let runs = match header.kind {
+        SliceKind::I => initial::INTRA,
+        SliceKind::P => initial::INTER[usize::from(header.cabac_init)],
+    };
+    let mut contexts = vec![Context::default(); 460];
     for (first, values) in runs {
         for (i, values) in values.chunks(2).enumerate() {
             let (m, n) = (i32::from(values[0]), i32::from(values[1]));
-            let state = ((m * i32::from(slice.qp).clamp(0, 51)) >> 4) + n;
+            let state = ((m * i32::from(header.qp)) >> 4) + n;
             let state = state.clamp(1, 126);
             contexts[first + i] = Context {
                 most: state > 63,
@@ -85,30 +119,29 @@ pub fn read(slice: Slice, bytes: &[u8], at: usize) -> Vec<(Macroblock, Levels)> 
             };
         }
     }
-    let mut reader = Reader {
-        slice,
-        bytes,
-        decoder: Decoder::new(bytes, at),
-        contexts,
-        read: Vec::new(),
-        qp: i32::from(slice.qp),
-    };
-    let count = slice.width * slice.height;
-    loop {
-        reader.macroblock();
-        let ends = reader.decoder.terminate();
-        assert_eq!(ends, reader.read.len() == count, "end_of_slice_flag");
-        if ends {
-            break;
+    contexts
+}
+
+/// A row as a picture has it.
+fn row(read: &[Read]) -> Row {
+    let mut row = Row::default();
+    for read in read {
+        let mut macroblock = read.macroblock;
+        if macroblock.kind == Kind::IPcm {
+            macroblock.cbp = 0;
         }
+        if macroblock.has_levels() {
+            macroblock.levels = row.levels.len() as u32;
+            row.levels.push(read.levels.clone());
+        }
+        row.macroblocks.push(macroblock);
     }
-    assert_eq!(reader.decoder.aligned(), bytes.len(), "bytes remain");
-    let pairs = reader.read.into_iter();
-    pairs.map(|read| (read.macroblock, read.levels)).collect()
+    row
 }
 
 impl Reader<'_> {
     fn bin(&mut self, ctx: usize) -> bool {
+        self.uses[ctx] += 1;
         self.decoder.decision(&mut self.contexts[ctx])
     }
 
@@ -116,10 +149,16 @@ impl Reader<'_> {
     fn beside(&self, side: Side) -> Option<&Read> {
         let at = self.read.len() - 1;
         match side {
-            Side::A if at % self.slice.width != 0 => Some(&self.read[at - 1]),
-            Side::B if at >= self.slice.width => Some(&self.read[at - self.slice.width]),
+            Side::A if at % self.columns != 0 => Some(&self.read[at - 1]),
+            Side::B if at >= self.columns => Some(&self.read[at - self.columns]),
             _ => None,
         }
+    }
+
+    /// Where the macroblock is that is being read.
+    fn place(&self) -> (usize, usize) {
+        let at = self.read.len() - 1;
+        (at % self.columns, at / self.columns)
     }
 
     fn now(&mut self) -> &mut Read {
@@ -165,14 +204,18 @@ impl Reader<'_> {
         let before = self.read.last().map_or(0, |read| read.qp_delta);
         self.read.push(Read::default());
         self.now().macroblock.refs = [-1; 4];
-        let is_p = self.slice.init.is_some();
+        let is_p = self.header.kind == SliceKind::P;
         if is_p {
             let inc = self.inc(1, |read| read.macroblock.kind != Kind::PSkip);
             if self.bin(11 + inc) {
+                let (x, y) = self.place();
+                let mv = self.motion.skipped(x, y);
+                self.motion.set_all(x, y, 0, mv);
                 let qp = self.qp as u8;
                 let macroblock = &mut self.now().macroblock;
                 macroblock.kind = Kind::PSkip;
                 macroblock.refs = [0; 4];
+                macroblock.mvs = [mv; 4];
                 macroblock.qp = qp;
                 return;
             }
@@ -181,13 +224,17 @@ impl Reader<'_> {
         let qp = self.qp as u8;
         self.now().macroblock.qp = qp;
         self.now().macroblock.kind = kind;
+        if kind.is_intra() {
+            let (x, y) = self.place();
+            self.motion.set_all(x, y, -1, Mv::ZERO);
+        }
         if kind == Kind::IPcm {
             self.samples();
             return;
         }
 
         let is_nxn = kind == Kind::I4x4;
-        if is_nxn && self.slice.allows_8x8 && self.transform_8x8() {
+        if is_nxn && self.allows_8x8 && self.transform_8x8() {
             self.now().macroblock.kind = Kind::I8x8;
             self.now().macroblock.transform_8x8 = true;
         }
@@ -209,7 +256,7 @@ impl Reader<'_> {
         if kind != Kind::I16x16 {
             self.pattern();
             let cbp = self.now().macroblock.cbp;
-            if cbp & 15 != 0 && self.slice.allows_8x8 && !is_nxn {
+            if cbp & 15 != 0 && self.allows_8x8 && !is_nxn {
                 let flag = self.transform_8x8();
                 self.now().macroblock.transform_8x8 = flag;
             }
@@ -329,20 +376,15 @@ impl Reader<'_> {
 
     /// mb_pred() and sub_mb_pred() of inter macroblocks.
     fn prediction(&mut self, kind: Kind) {
-        let partitions: &[&[usize]] = match kind {
-            Kind::P16x16 => &[&[0, 1, 2, 3]],
-            Kind::P16x8 => &[&[0, 1], &[2, 3]],
-            Kind::P8x16 => &[&[0, 2], &[1, 3]],
-            _ => &[&[0], &[1], &[2], &[3]],
-        };
         if kind == Kind::P8x8 {
             for _ in 0..4 {
                 assert!(self.bin(21), "sub_mb_type is P_L0_8x8");
             }
         }
-        for quarters in partitions {
+        for partition in 0..partitions(kind).len() {
+            let quarters = quarters(kind, partition);
             let mut index = 0;
-            if self.slice.references > 1 {
+            if self.header.references > 1 {
                 let flag = |side| {
                     let beside = self.beside_quarter(quarters[0], side);
                     let is_more =
@@ -355,11 +397,13 @@ impl Reader<'_> {
                     index += 1;
                 }
             }
-            for quarter in *quarters {
+            for quarter in quarters {
                 self.now().macroblock.refs[*quarter] = index;
             }
         }
-        for (partition, quarters) in partitions.iter().enumerate() {
+        let (column, line) = self.place();
+        for partition in 0..partitions(kind).len() {
+            let quarters = quarters(kind, partition);
             let sums = [0, 1].map(|component: usize| {
                 let size = |side| {
                     let beside = self.beside_quarter(quarters[0], side);
@@ -369,13 +413,23 @@ impl Reader<'_> {
             });
             let x = self.component(40, sums[0]);
             let y = self.component(47, sums[1]);
+            let index = self.now().macroblock.refs[quarters[0]];
+            let expected = self.motion.predict(column, line, kind, partition, index);
+            let mv = Mv {
+                x: expected.x + x as i16,
+                y: expected.y + y as i16,
+            };
+            for &quarter in quarters {
+                self.motion.set(column, line, quarter, index, mv);
+            }
             let read = self.now();
             read.macroblock.mvds[partition] = Mv {
                 x: x as i16,
                 y: y as i16,
             };
-            for quarter in *quarters {
-                read.mvds[*quarter] = [x.unsigned_abs(), y.unsigned_abs()];
+            for &quarter in quarters {
+                read.macroblock.mvs[quarter] = mv;
+                read.mvds[quarter] = [x.unsigned_abs(), y.unsigned_abs()];
             }
         }
     }
