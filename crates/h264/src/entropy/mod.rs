@@ -9,6 +9,9 @@ use crate::syntax::{Entropy, Parameters, SliceHeader};
 
 use cabac::Cabac;
 use cavlc::Cavlc;
+use cost::Costs;
+
+pub use cabac::cost;
 
 mod cabac;
 mod cavlc;
@@ -77,6 +80,14 @@ impl SliceWriter {
             None => NalType::Slice,
         };
         write_nal_unit(out, self.header.reference, kind, self.bits.bytes());
+    }
+
+    /// With CABAC, what bins cost at this point of the slice, or at the end of one that is finished.
+    pub fn costs(&self) -> Option<Costs> {
+        match &self.coder {
+            Coder::Cavlc(_) => None,
+            Coder::Cabac(coder) => Some(coder.costs()),
+        }
     }
 
     /// The bits of the slice so far, before emulation prevention. With CABAC a few more may be pending.

@@ -10,12 +10,14 @@ use crate::syntax::{Picture, SliceHeader, SliceKind};
 use super::modes::IntraModes;
 use super::qp_delta;
 use contexts::Contexts;
+use cost::Costs;
 use engine::{Coder, Registers};
 use macroblock::Bins;
 use neighbours::{Coded, Edge, Neighbours, Size};
 use residual::residual;
 
 mod contexts;
+pub mod cost;
 mod engine;
 mod initial;
 mod macroblock;
@@ -77,6 +79,11 @@ impl Cabac {
         self.is_empty = true;
         self.qp = header.qp;
         self.has_delta = false;
+    }
+
+    /// What bins cost at this point of the slice.
+    pub fn costs(&self) -> Costs {
+        Costs::new(&self.contexts)
     }
 
     /// The next row.

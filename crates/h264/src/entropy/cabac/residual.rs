@@ -6,29 +6,39 @@ use super::macroblock::Bins;
 use super::neighbours::Coded;
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Kind, Levels, Macroblock};
 
-// Kinds of blocks, ctxBlockCat (table 9-42).
-/// DC of `I16x16`.
-const LUMA_DC: usize = 0;
-/// AC of `I16x16`.
-const LUMA_AC: usize = 1;
-/// Other blocks of 4x4 of luma.
-const LUMA_4X4: usize = 2;
-/// DC of Cb or Cr.
-const CHROMA_DC: usize = 3;
-/// AC of Cb or Cr.
-const CHROMA_AC: usize = 4;
-/// Blocks of 8x8 of luma.
-const LUMA_8X8: usize = 5;
+/// Kinds of blocks, ctxBlockCat (table 9-42).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// DC of `I16x16`.
+    LumaDc = 0,
+    /// AC of `I16x16`.
+    LumaAc = 1,
+    /// Other blocks of 4x4 of luma.
+    Luma4x4 = 2,
+    /// DC of Cb or Cr.
+    ChromaDc = 3,
+    /// AC of Cb or Cr.
+    ChromaAc = 4,
+    /// Blocks of 8x8 of luma.
+    Luma8x8 = 5,
+}
+
+const LUMA_DC: usize = BlockKind::LumaDc as usize;
+const LUMA_AC: usize = BlockKind::LumaAc as usize;
+const LUMA_4X4: usize = BlockKind::Luma4x4 as usize;
+const CHROMA_DC: usize = BlockKind::ChromaDc as usize;
+const CHROMA_AC: usize = BlockKind::ChromaAc as usize;
+const LUMA_8X8: usize = BlockKind::Luma8x8 as usize;
 
 // ctxIdxOffset with ctxBlockCatOffset, by kind of block (tables 9-34 and 9-40).
 /// coded_block_flag.
-const CODED: [usize; 5] = [85, 89, 93, 97, 101];
+pub(super) const CODED: [usize; 5] = [85, 89, 93, 97, 101];
 /// significant_coeff_flag.
-const SIGNIFICANT: [usize; 6] = [105, 120, 134, 149, 152, 402];
+pub(super) const SIGNIFICANT: [usize; 6] = [105, 120, 134, 149, 152, 402];
 /// last_significant_coeff_flag.
-const LAST: [usize; 6] = [166, 181, 195, 210, 213, 417];
+pub(super) const LAST: [usize; 6] = [166, 181, 195, 210, 213, 417];
 /// coeff_abs_level_minus1.
-const LEVEL: [usize; 6] = [227, 237, 247, 257, 266, 426];
+pub(super) const LEVEL: [usize; 6] = [227, 237, 247, 257, 266, 426];
 
 /// ctxIdxInc of significant_coeff_flag in blocks of 8x8 (table 9-43, frame coded macroblocks).
 const SIGNIFICANT_8X8: [u8; 63] = [
@@ -173,7 +183,7 @@ fn block_if<const KIND: usize>(bins: &mut Bins, inc: usize, is_coded: bool, leve
 }
 
 /// residual_block_cabac() (clause 7.3.5.3.3) behind coded_block_flag: levels that are not all 0.
-fn block<const KIND: usize>(bins: &mut Bins, levels: &[i16]) {
+pub(super) fn block<const KIND: usize>(bins: &mut Bins, levels: &[i16]) {
     let contexts = &mut *bins.contexts;
     bins.coder.fork(|coder| {
         let mask = mask(levels);
@@ -192,16 +202,22 @@ fn mask(levels: &[i16]) -> u64 {
         .fold(0, |mask, (i, level)| mask | u64::from(*level != 0) << i)
 }
 
+/// ctxIdxInc of significant_coeff_flag and last_significant_coeff_flag of the level at `i` (clause 9.3.3.1.3).
+#[inline(always)]
+pub(super) fn increments(kind: usize, i: usize) -> (usize, usize) {
+    match kind {
+        CHROMA_DC => (i.min(2), i.min(2)),
+        LUMA_8X8 => (SIGNIFICANT_8X8[i].into(), LAST_8X8[i].into()),
+        _ => (i, i),
+    }
+}
+
 /// Which of `count` levels are not 0: significant_coeff_flag and last_significant_coeff_flag.
 #[inline(always)]
 fn map<const KIND: usize>(coder: &mut Coder, contexts: &mut Contexts, mask: u64, count: usize) {
     let last = 63 - mask.leading_zeros() as usize;
     for i in 0..=last.min(count - 2) {
-        let (significant, end) = match KIND {
-            CHROMA_DC => (i.min(2), i.min(2)),
-            LUMA_8X8 => (SIGNIFICANT_8X8[i].into(), LAST_8X8[i].into()),
-            _ => (i, i),
-        };
+        let (significant, end) = increments(KIND, i);
         let is_significant = mask >> i & 1 != 0;
         coder.decision(contexts, SIGNIFICANT[KIND] + significant, is_significant);
         if is_significant {
