@@ -31,6 +31,11 @@ impl Amount {
         }
     }
 
+    /// The rate of a stream of bits: `812 kbit/s`.
+    pub fn bits_per_second(rate: f64) -> String {
+        format!("{} kbit/s", Figures(rate / 1e3))
+    }
+
     /// A rate in the unit of this amount.
     pub fn rate(self, per_second: f64) -> String {
         match self {

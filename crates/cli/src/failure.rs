@@ -94,6 +94,7 @@ of_sessions!(
     evener_block::session::SessionError,
     evener_crypt::product::session::Error,
     evener_crypt::session::Error,
+    evener_h264::session::Error,
     evener_image::session::Error,
 );
 

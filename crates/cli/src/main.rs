@@ -39,6 +39,7 @@ Examples:
   evener filter \"undistort,rotate=6,crop=0.8\" -i in.mkv -o out.mkv
   evener filter blur,sobel -i testsrc:1920x1080:300 -o null: --explain
   evener filters
+  evener encode -i in.mkv -o out.mp4
   evener keygen -o key && evener encrypt -k key disk.img -o disk.img.sealed
   evener image pack disk.img disk.img.zst
   evener queens 18

@@ -53,6 +53,8 @@ pub fn leave() {
 pub enum BarKind {
     /// Frames, and how many there are.
     Frames(Option<u64>),
+    /// Frames that are coded, how many there are, and how many are shown in a second.
+    Coded(Option<u64>, f64),
     /// Bytes, and how many there are.
     Bytes(Option<u64>),
     /// The share of all work.
@@ -64,7 +66,7 @@ pub enum BarKind {
 impl BarKind {
     fn length(self) -> Option<u64> {
         match self {
-            BarKind::Frames(all) | BarKind::Bytes(all) => all,
+            BarKind::Frames(all) | BarKind::Coded(all, _) | BarKind::Bytes(all) => all,
             BarKind::Work => Some(STEPS),
             BarKind::Lines => None,
         }
@@ -73,16 +75,26 @@ impl BarKind {
     /// How much is done.
     fn amount(self, progress: &Progress) -> Option<Amount> {
         match self {
-            BarKind::Frames(_) => Some(Amount::Frames(progress.units)),
+            BarKind::Frames(_) | BarKind::Coded(..) => Some(Amount::Frames(progress.units)),
             BarKind::Bytes(_) => progress.bytes.map(Amount::Bytes),
             BarKind::Work | BarKind::Lines => None,
         }
     }
 
+    /// The rate and the size of what is written.
+    fn written(self, progress: &Progress) -> Option<[String; 2]> {
+        let (BarKind::Coded(_, rate), Some(bytes)) = (self, progress.bytes) else {
+            return None;
+        };
+        let seconds = progress.units.max(1) as f64 / rate;
+        let bits = Amount::bits_per_second(bytes as f64 * 8.0 / seconds);
+        Some([bits, Amount::Bytes(bytes).to_string()])
+    }
+
     /// How much there is.
     fn all(self) -> Option<Amount> {
         match self {
-            BarKind::Frames(all) => all.map(Amount::Frames),
+            BarKind::Frames(all) | BarKind::Coded(all, _) => all.map(Amount::Frames),
             BarKind::Bytes(all) => all.map(Amount::Bytes),
             BarKind::Work | BarKind::Lines => None,
         }
@@ -151,6 +163,7 @@ impl Bar {
                     said.push(format!("{} left", Seconds(left)));
                 }
             }
+            said.extend(kind.written(progress).into_iter().flatten());
             if progress.dropped > 0 {
                 said.push(format!("{} dropped", progress.dropped));
             }

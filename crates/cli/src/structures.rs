@@ -3,8 +3,9 @@
 use evener_runtime::{Choice, Structure};
 
 /// The structures of each service, by the command that runs it.
-pub static SERVICES: [(&str, &[&Structure]); 5] = [
+pub static SERVICES: [(&str, &[&Structure]); 6] = [
     ("filter", &evener_image::structures::ALL),
+    ("encode", &evener_h264::service::STRUCTURES),
     ("encrypt", &evener_crypt::bulk::STRUCTURES),
     ("product", &evener_crypt::product::STRUCTURES),
     ("image", &evener_block::STRUCTURES),

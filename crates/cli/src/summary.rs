@@ -5,10 +5,12 @@ use std::fs;
 
 use evener_block::pack::Packed;
 use evener_files::{FileId, one_line};
+use evener_h264::session::{Quality, Summary};
 use evener_runtime::Report;
 use evener_runtime::quantity::{Figures, Seconds, Size, counted};
 
 use crate::amount::Amount;
+use crate::failure::Failure;
 use crate::output::{file_id, is_stdout};
 
 /// Runs shorter than this many seconds have no rate: it would be that of starting and ending.
@@ -39,6 +41,16 @@ impl<'a> Output<'a> {
     pub fn is_new(&self) -> bool {
         let now = file_id(self.name);
         now.is_some() && now != self.before
+    }
+
+    /// The failure of a run that wrote so much before, with what is kept of it if that was asked for.
+    pub fn kept(&self, failure: Failure, written: Amount, keep_partial: bool) -> Failure {
+        match self.name() {
+            Some(name) if keep_partial && self.is_new() => {
+                failure.and(format_args!("{written} kept in {name}"))
+            }
+            _ => failure,
+        }
     }
 
     /// Whether it is written in place, like a named pipe or a device.
@@ -100,6 +112,23 @@ pub fn packed(packed: &Packed) -> (String, String) {
         rest.push_str(&format!(", root {root}"));
     }
     (format!("{size} packed into {into}"), rest)
+}
+
+/// What encoding did, and a line for each measure that was asked for.
+pub fn encoded(encoded: &Summary) -> (String, Vec<String>) {
+    let what = format!(
+        "{}, {}, {}",
+        counted(encoded.pictures, "frames"),
+        Size(encoded.bytes),
+        Amount::bits_per_second(encoded.bits_per_second),
+    );
+    let line = |name, unit, digits: usize, quality: Quality| {
+        let Quality { y, u, v, all } = quality;
+        format!("{name}: Y {y:.digits$}, U {u:.digits$}, V {v:.digits$}, all {all:.digits$}{unit}")
+    };
+    let psnr = encoded.psnr.map(|psnr| line("PSNR", " dB", 3, psnr));
+    let ssim = encoded.ssim.map(|ssim| line("SSIM", "", 5, ssim));
+    (what, psnr.into_iter().chain(ssim).collect())
 }
 
 /// The line of a verified image, or of one of which `bytes` of `all` were verified.

@@ -120,8 +120,10 @@ pub fn run(args: Args) -> Ended {
     };
     let result = session.run(&started.runtime, options);
     drop(bar);
-    let report =
-        result.map_err(|error| signals.failed(failure(error, args.keep_partial, &output)))?;
+    let report = result.map_err(|error| {
+        let written = Amount::Frames(error.written());
+        signals.failed(output.kept(Failure::from(error), written, args.keep_partial))
+    })?;
     let frames = Amount::Frames(report.units);
     let line = match report.cancelled {
         true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
@@ -131,18 +133,6 @@ pub fn run(args: Args) -> Ended {
         }
     };
     started.done(&report, &[line], &signals, "the video itself is complete")
-}
-
-/// The failure of a run, with the frames that were kept.
-fn failure(error: session::Error, keep_partial: bool, output: &Output<'_>) -> Failure {
-    let written = Amount::Frames(error.written());
-    let failure = Failure::from(error);
-    match output.name() {
-        Some(name) if keep_partial && output.is_new() => {
-            failure.and(format_args!("{written} kept in {name}"))
-        }
-        _ => failure,
-    }
 }
 
 /// The frame on which a kernel panics, for tests: `EVENER_TEST_PANIC=frame:N`, in debug builds only.

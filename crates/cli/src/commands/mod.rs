@@ -3,6 +3,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod crypt;
+mod encode;
 mod filter;
 mod filters;
 mod image;
@@ -20,6 +21,7 @@ use crate::failure::Ended;
 pub enum Command {
     Filter(filter::Args),
     Filters(filters::Args),
+    Encode(encode::Args),
     Keygen(crypt::keygen::Args),
     Encrypt(crypt::encrypt::Args),
     Decrypt(crypt::decrypt::Args),
@@ -40,6 +42,7 @@ impl Command {
         match self {
             Command::Filter(args) => filter::run(args),
             Command::Filters(args) => filters::run(&args),
+            Command::Encode(args) => encode::run(args),
             Command::Keygen(args) => crypt::keygen::run(&args),
             Command::Encrypt(args) => crypt::encrypt::run(&args),
             Command::Decrypt(args) => crypt::decrypt::run(&args),

@@ -18,11 +18,13 @@ use evener_image::io::{Input, open_input};
 use evener_image::session::Audio;
 use evener_image::{Format, Ratio};
 use evener_runtime::stream::{CancelToken, OnProgress, Report};
-use evener_runtime::{Choice, Runtime, Service};
+use evener_runtime::{Choice, Runtime, Service, Simd};
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::kernels::Kernels;
 use crate::preprocess::Preprocess;
+use crate::service::EncodeService;
 use crate::syntax::Parameters;
 use crate::unit::{Coded, InputFrame};
 
@@ -153,6 +155,17 @@ impl Session {
     /// What is known about the run before it starts.
     pub fn explain(&self) -> Explanation<'_> {
         Explanation(self)
+    }
+
+    /// Runs until the input ends, or the run is cancelled.
+    ///
+    /// # Errors
+    /// There is no memory for the frames, or a frame could not be read, coded or written.
+    pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Outcome, Error> {
+        self.run_with(runtime, options, |config, parameters, preprocess| {
+            let kernels = Kernels::at(Simd::detect());
+            EncodeService::new(config, parameters, preprocess, kernels)
+        })
     }
 
     /// Runs the service that `make` makes until the input ends, or the run is cancelled.

@@ -1,0 +1,223 @@
+//! `evener encode`
+
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_h264::config::{Config, KEYINT, Preset, Rate, Settings, Tune, parse_bits, parse_level};
+use evener_h264::session::{Error, Options, Session};
+use evener_h264::syntax::{Level, Profile};
+use evener_image::graph::Graph;
+use evener_image::session::Audio;
+
+use crate::amount::Amount;
+use crate::device::DeviceArgs;
+use crate::failure::{Ended, Failure};
+use crate::progress::{Bar, BarKind};
+use crate::run::StreamArgs;
+use crate::signals::Signals;
+use crate::stderr::print_err;
+use crate::summary::{self, Output};
+
+/// Encode a video as H.264
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener encode -i in.y4m -o out.mp4
+  evener encode -i in.mkv -o out.mkv --preset slow --crf 20
+  evener encode -i in.mp4 -o out.mp4 --bitrate 2M --maxrate 3M --bufsize 6M
+  evener encode -i in.mkv -o out.mp4 --filter \"crop=0.8,resize=1280:720\" --psnr
+  ffmpeg -v error -i in.mov -f yuv4mpegpipe - | evener encode -i - -o - | ffplay -
+
+Inputs:
+  FILE.y4m, or - for y4m on the standard input
+  any file or address that ffmpeg can read, if ffmpeg is installed
+  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene
+  Frames are coded as 8 bits, 4:2:0, progressive; others are converted.
+
+Outputs:
+  FILE.264, or - for the NAL units of H.264 (annex B) on the standard output
+  FILE.mp4
+  FILE.mkv, .mov, .ts, .flv and others through ffmpeg, if it is installed
+  null:, nothing
+  Sound, subtitles, titles and chapters are copied from an input file that ffmpeg reads, as far as the
+  output can hold them.
+
+Bits are written with a unit: 800k, 2.5M. Without --qp or --bitrate the rate is that of --crf 23.
+The stream is the same, byte for byte, under every plan and number of workers.
+
+A file appears when it is complete. A new one is not more readable than the input. A run that fails
+leaves none, unless --keep-partial.
+Ctrl-C ends the stream after the frames in work and keeps what is coded so far. A second one ends evener
+at once and leaves no file.
+
+The use of H.264 may need patent licences in some countries.
+See also: evener filters, evener plans.")]
+pub struct Args {
+    /// What to read
+    #[arg(short, long, value_name = "FILE")]
+    input: OsString,
+
+    /// What to write
+    #[arg(short, long, value_name = "FILE")]
+    output: OsString,
+
+    /// How much time is spent on fewer bits
+    #[arg(long, default_value = Preset::default().name(), value_parser = preset())]
+    preset: Preset,
+
+    /// The quality to keep, from 0 (best) to 51; about 6 less doubles the size
+    #[arg(long, value_name = "N", group = "rate")]
+    crf: Option<f32>,
+
+    /// The quantisation parameter of P frames, from 0 (best) to 51, the same everywhere
+    #[arg(long, value_name = "N", group = "rate", value_parser = clap::value_parser!(u8).range(0..=51))]
+    qp: Option<u8>,
+
+    /// The average rate to keep, in bits per second
+    #[arg(long, value_name = "R", group = "rate", value_parser = parse_bits)]
+    bitrate: Option<u64>,
+
+    /// The highest rate that fills the decoder's buffer, in bits per second; with --bufsize
+    #[arg(long, value_name = "R", value_parser = parse_bits)]
+    maxrate: Option<u64>,
+
+    /// Bits that the decoder's buffer holds; with --maxrate
+    #[arg(long, value_name = "B", value_parser = parse_bits)]
+    bufsize: Option<u64>,
+
+    /// Use no tools beyond this profile
+    #[arg(long, value_parser = profile())]
+    profile: Option<Profile>,
+
+    /// Keep to this level, as 4.1; otherwise the lowest that fits
+    #[arg(long, value_parser = parse_level)]
+    level: Option<&'static Level>,
+
+    /// Begin anew with a key frame after at most N frames
+    #[arg(long, value_name = "N", default_value_t = KEYINT)]
+    keyint: u32,
+
+    /// What to optimise for instead of the eye; zerolatency codes each frame before the next is there
+    #[arg(long, value_parser = tune())]
+    tune: Option<Tune>,
+
+    /// Compute PSNR
+    #[arg(long)]
+    psnr: bool,
+
+    /// Compute SSIM
+    #[arg(long)]
+    ssim: bool,
+
+    /// Run frames through filters first, as evener filter does
+    #[arg(long, value_name = "GRAPH")]
+    filter: Option<String>,
+
+    /// Leave the sound out; otherwise it is copied from file to file
+    #[arg(long)]
+    no_audio: bool,
+
+    /// When a run fails, keep the frames before the failure
+    #[arg(long)]
+    keep_partial: bool,
+
+    #[command(flatten)]
+    stream: StreamArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// The values of an option that is one of `all` by its `name`.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).try_map(move |given| {
+        let found = all.into_iter().find(|&one| name(one) == given);
+        found.ok_or("no such choice")
+    })
+}
+
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    one_of(Preset::ALL, Preset::name)
+}
+
+fn profile() -> impl TypedValueParser<Value = Profile> {
+    one_of(Profile::ALL, Profile::name)
+}
+
+fn tune() -> impl TypedValueParser<Value = Tune> {
+    one_of(Tune::ALL, Tune::name)
+}
+
+impl Args {
+    fn settings(&self) -> Settings {
+        let qp = self.qp.map(Rate::Qp);
+        let rate = qp
+            .or(self.bitrate.map(Rate::Bitrate))
+            .or(self.crf.map(Rate::Crf));
+        Settings {
+            preset: self.preset,
+            rate: rate.unwrap_or_default(),
+            maxrate: self.maxrate,
+            bufsize: self.bufsize,
+            profile: self.profile,
+            level: self.level,
+            keyint: self.keyint,
+            tune: self.tune,
+            psnr: self.psnr,
+            ssim: self.ssim,
+        }
+    }
+}
+
+pub fn run(args: Args) -> Ended {
+    let config = Config::new(&args.settings()).map_err(Failure::request)?;
+    let graph = args.filter.as_deref().map(Graph::parse).transpose();
+    let graph = graph.map_err(|error| Failure::from(Error::Graph(error)))?;
+    args.stream.check_distinct(None, &args.output)?;
+
+    let signals = Signals::take()?;
+    let audio = match args.no_audio {
+        true => Audio::Omitted,
+        false => Audio::Copied,
+    };
+    let session = Session::open(&config, graph.as_ref(), &args.input, &args.output, audio)?;
+    args.stream
+        .check_distinct(session.input().id(), &args.output)?;
+    let started = args.stream.start_with(Some(&args.device), &signals)?;
+    let output = Output::named(&args.output);
+    let all = session.input().frames();
+
+    for note in session.notes() {
+        print_err(&format!("evener: note: {}: {note}", session.input().name()));
+    }
+    if args.stream.explain {
+        print_err(&session.explain().to_string());
+    }
+    let bar = Bar::start(BarKind::Coded(all, session.rate()));
+    let options = Options {
+        plan: args.stream.plan,
+        workers: args.stream.workers,
+        keep_partial: args.keep_partial,
+        cancel: signals.token(),
+        on_progress: bar.as_ref().map(|bar| Box::new(bar.updater()) as _),
+    };
+    let result = session.run(&started.runtime, options);
+    drop(bar);
+    let outcome = result.map_err(|error| {
+        let written = Amount::Frames(error.written());
+        signals.failed(output.kept(Failure::from(error), written, args.keep_partial))
+    })?;
+    let report = &outcome.report;
+    let frames = Amount::Frames(report.units);
+    let (what, measures) = summary::encoded(&outcome.encoded);
+    let line = match report.cancelled {
+        true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
+        false => summary::done(output.name().as_deref(), &what, frames, report),
+    };
+    let lines: Vec<String> = std::iter::once(line).chain(measures).collect();
+    let complete = "the video itself is complete";
+    started.done_with(report, &outcome, &lines, &signals, complete)
+}
