@@ -7,6 +7,7 @@ use evener_files::unpoisoned;
 
 use crate::config::Tools;
 pub use crate::decide::Scratch;
+use crate::entropy::cost::Costs;
 use crate::decide::{self, Frame, MOST_REFERENCES, RowParts};
 use crate::filter::FilterRow;
 use crate::geometry::Geometry;
@@ -272,6 +273,11 @@ impl Encoder {
             *before.coding.get().expect("pictures are planned in order")
         });
         let coding = unpoisoned(self.rates.lock()).plan(number, before.as_ref(), &self.tools);
+        let init = match coding.header.kind {
+            SliceKind::I => None,
+            SliceKind::P => Some(coding.header.cabac_init),
+        };
+        picture.costs.get_or_init(|| Costs::at_start(init, coding.header.qp));
         let fresh = picture.coding.set(coding).is_ok();
         assert!(fresh, "a picture is planned once");
     }
@@ -292,6 +298,7 @@ impl Encoder {
             geometry: self.geometry,
             tools: &self.tools,
             header: &coding.header,
+            costs: picture.costs.get().expect("a picture is planned first"),
             source: &picture.source,
             references: &references,
         };

@@ -4,6 +4,7 @@ use std::sync::{Mutex, OnceLock, RwLock};
 
 use crate::decide::RowWork;
 use crate::entropy::SliceWriter;
+use crate::entropy::cost::Costs;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::macroblock::{Levels, Macroblock};
@@ -32,6 +33,8 @@ pub struct Picture {
     pub found: Vec<RwLock<Vec<[Found; 4]>>>,
     /// How it is coded, once that is decided.
     pub coding: OnceLock<Coding>,
+    /// What bits cost, as far as is known beforehand.
+    pub costs: OnceLock<Costs>,
     /// Rows of macroblocks.
     pub rows: Vec<Row>,
     /// What is reconstructed.
@@ -70,6 +73,7 @@ impl Picture {
             source: Source::new(geometry),
             found: (0..geometry.rows.div_ceil(2)).map(found).collect(),
             coding: OnceLock::new(),
+            costs: OnceLock::new(),
             rows: (0..geometry.rows).map(row).collect(),
             reference: Reference::new(geometry),
             writer: Mutex::new(SliceWriter::new(parameters)),
@@ -81,5 +85,6 @@ impl Picture {
         self.source.reset();
         self.reference.reset();
         self.coding.take();
+        self.costs.take();
     }
 }

@@ -275,7 +275,7 @@ impl InterSearch<'_> {
         let (eighths, parts) = self.quarters(&choice, &quarters);
         if eighths.cost < best.cost {
             best = eighths;
-        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 17))
+        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 24))
         {
             return best;
         }

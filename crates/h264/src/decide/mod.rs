@@ -5,6 +5,7 @@
 mod cost;
 mod inter;
 mod intra;
+mod levels;
 mod local;
 mod predict;
 mod residual;
@@ -12,6 +13,7 @@ mod residual;
 use std::ops::Range;
 
 use crate::config::Tools;
+use crate::entropy::cost::Costs;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::kernels::{BlockSize, Kernels};
@@ -40,6 +42,8 @@ pub struct Frame<'a> {
     pub tools: &'a Tools,
     /// What its slice says.
     pub header: &'a SliceHeader,
+    /// What bits cost in it.
+    pub costs: &'a Costs,
     /// What is to be coded.
     pub source: &'a Source,
     /// The pictures that it may refer to, by index.
@@ -205,7 +209,7 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         let inter = search.run();
-        if inter.cost > self.lambda() * cost::tune(0, INTRA_FROM)
+        if inter.cost > self.lambda() * cost::tune(0, 20)
             && let Some(mb) = self.intra(inter.cost, self.frame.tools.small_intra)
         {
             return mb;
@@ -224,7 +228,7 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         if !search.allows(mv)
-            || search.whole_distortion(mv) > self.lambda() * cost::tune(1, SKIP_UNTIL)
+            || search.whole_distortion(mv) > self.lambda() * cost::tune(1, 30)
         {
             return None;
         }

@@ -1,22 +1,27 @@
 //! Coding what prediction leaves: levels, and the reconstruction that decoders get from them.
 
+use super::levels::{self, Steps};
 use super::Frame;
+use crate::entropy::cost::{BlockKind, Costs};
 use super::local::{Local, STRIDE};
 use crate::kernels::Residual;
 use crate::kernels::residual::ChromaBlocks;
 use crate::kernels::residual::decimation::{DROP_CHROMA, DROP_LUMA, DROP_QUARTER};
 use crate::kernels::residual::filter_tables::CHROMA_QP;
-use crate::kernels::residual::quantiser::Quantiser;
+use crate::kernels::residual::quantiser::{Quantiser, Quantiser8x8};
+use crate::kernels::residual::scan::{ZIGZAG_4X4, ZIGZAG_8X8};
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Levels, Macroblock};
 
 /// How much is added before a magnitude is cut to a level, in 64ths of a step.
 const INTRA_ROUNDING: u8 = 21;
-const INTER_ROUNDING: u8 = 11;
+const INTER_ROUNDING: u8 = 13;
 
 static INTRA: std::sync::LazyLock<[Quantiser; 52]> =
     std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(9, 21) as u8));
+static INTER_8X8: [Quantiser8x8; 52] = Quantiser8x8::table(INTER_ROUNDING);
+static INTRA_8X8: [Quantiser8x8; 52] = Quantiser8x8::table(INTRA_ROUNDING);
 static INTER: std::sync::LazyLock<[Quantiser; 52]> =
-    std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(8, 11) as u8));
+    std::sync::LazyLock::new(|| Quantiser::table(super::cost::tune(8, 13) as u8));
 
 /// The parameter of chroma that goes with one of luma (table 8-15).
 pub fn chroma_qp(qp: u8) -> u8 {
@@ -28,7 +33,17 @@ pub struct Coder {
     /// The levels of the last one.
     pub levels: Box<Levels>,
     luma: [[i16; 16]; 16],
+    wide: [[i16; 64]; 4],
     chroma: ChromaBlocks,
+    /// The levels and the reconstruction of another way to code luma.
+    other: Box<Other>,
+}
+
+#[derive(Clone)]
+struct Other {
+    prediction: [u8; 256],
+    samples: [u8; 256],
+    levels: [[i16; 16]; 16],
 }
 
 impl Default for Coder {
@@ -36,7 +51,13 @@ impl Default for Coder {
         Coder {
             levels: Box::default(),
             luma: [[0; 16]; 16],
+            wide: [[0; 64]; 4],
             chroma: [[[0; 16]; 4]; 2],
+            other: Box::new(Other {
+                prediction: [0; 256],
+                samples: [0; 256],
+                levels: [[0; 16]; 16],
+            }),
         }
     }
 }
@@ -51,31 +72,163 @@ fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usi
     (&plane.read()[plane.at(x, y / 2)..], plane.shape().stride)
 }
 
+/// What codes a 4x4 block of luma, as [`levels::choose`] takes it.
+fn steps_4x4(quantiser: &Quantiser) -> Steps<'_> {
+    Steps {
+        multiplier: &quantiser.multiplier,
+        shift: 16 + u32::from(quantiser.qp / 6),
+        scan: &ZIGZAG_4X4,
+    }
+}
+
+fn steps_8x8(quantiser: &Quantiser8x8) -> Steps<'_> {
+    Steps {
+        multiplier: &quantiser.multiplier,
+        shift: 16 + u32::from(quantiser.qp / 6),
+        scan: &ZIGZAG_8X8,
+    }
+}
+
+/// Levels from the order of coding to raster order.
+fn to_raster(levels: &[i16], scan: &[u8], raster: &mut [i16]) {
+    for (level, &at) in levels.iter().zip(scan) {
+        raster[usize::from(at)] = *level;
+    }
+}
+
+/// What it costs to say that a block has levels, and that it has none.
+fn coded(costs: &Costs, kind: BlockKind) -> (u32, u32) {
+    (
+        costs.coded(kind, true, true, true),
+        costs.coded(kind, true, true, false),
+    )
+}
+
 impl Coder {
     /// Codes a macroblock that is predicted from references; `local` holds the prediction.
-    pub fn inter(
-        &mut self,
-        frame: &Frame<'_>,
-        at: (i32, i32),
-        local: &mut Local,
-        mb: &mut Macroblock,
-    ) {
+    pub fn inter(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+        let choose = frame.tools.transform_8x8;
+        if choose {
+            copy_out(local, &mut self.other.prediction);
+        }
+        self.inter_4x4(frame, at, local, mb);
+        if choose && mb.cbp & 15 != 0 {
+            self.inter_8x8(frame, at, local, mb);
+        }
+        self.chroma(frame, at, local, mb, &INTER);
+    }
+
+    fn inter_4x4(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
         let kernels = frame.kernels.residual;
-        let quantiser = &INTER[usize::from(mb.qp)];
         let (source, stride) = luma_source(frame, at);
         let samples = &mut local.luma[Local::at(0, 0)..];
         (kernels.forward_16x16)(source, stride, samples, STRIDE, &mut self.luma);
-        let mut mask = (kernels.quantise_16x16)(&mut self.luma, quantiser);
-        if mask != 0 {
-            let counts = (kernels.zigzag_16x16)(&self.luma, &mut self.levels.luma);
-            mask = self.worth(kernels, mask);
-            for b in 0..16 {
-                mb.nonzero[b] = if mask >> b & 1 == 1 { counts[b] } else { 0 };
+        let mask = if frame.tools.trellis > 0 {
+            self.chosen_4x4(frame, &INTER[usize::from(mb.qp)], mb)
+        } else {
+            let quantiser = &INTER[usize::from(mb.qp)];
+            let mut mask = (kernels.quantise_16x16)(&mut self.luma, quantiser);
+            if mask != 0 {
+                let counts = (kernels.zigzag_16x16)(&self.luma, &mut self.levels.luma);
+                mask = self.worth(kernels, mask);
+                for b in 0..16 {
+                    mb.nonzero[b] = if mask >> b & 1 == 1 { counts[b] } else { 0 };
+                }
             }
+            mask
+        };
+        if mask != 0 {
             mb.cbp |= quarters(mask);
+            let quantiser = &INTER[usize::from(mb.qp)];
             (kernels.add_16x16)(&self.luma, mask, quantiser, samples, STRIDE);
         }
-        self.chroma(frame, at, local, mb, &INTER);
+    }
+
+    /// Turns the coefficients of 16 blocks into chosen levels; which blocks have any.
+    fn chosen_4x4(&mut self, frame: &Frame<'_>, quantiser: &Quantiser, mb: &mut Macroblock) -> u32 {
+        let kind = BlockKind::Luma4x4;
+        let (costs, steps) = (frame.costs, steps_4x4(quantiser));
+        let coded = coded(costs, kind);
+        let mut mask = 0;
+        for b in 0..16 {
+            let to = &mut self.levels.luma[b];
+            let count = levels::choose::<16>(costs, kind, &self.luma[b], &steps, coded, to);
+            mb.nonzero[b] = count;
+            if count != 0 {
+                mask |= 1 << b;
+                to_raster(to, steps.scan, &mut self.luma[b]);
+            }
+        }
+        mask
+    }
+
+    /// Codes luma with the 8x8 transform and keeps that if it costs less than what `local` holds, coded with the 4x4 one.
+    fn inter_8x8(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+        let kernels = frame.kernels.residual;
+        let (source, stride) = luma_source(frame, at);
+        let costs = frame.costs;
+        let narrow_bits: u32 = (0..16)
+            .filter(|b| mb.nonzero[*b] != 0)
+            .map(|b| costs.block(BlockKind::Luma4x4, &self.levels.luma[b]))
+            .sum::<u32>()
+            + self.flags(costs, mb);
+        let narrow = difference(source, stride, &local.luma[Local::at(0, 0)..], STRIDE);
+        let narrow = narrow + levels::price(mb.qp, narrow_bits);
+
+        let other = &mut *self.other;
+        other.samples = other.prediction;
+        let quantiser = &INTER_8X8[usize::from(mb.qp)];
+        let mut counts = [[0; 4]; 4];
+        let mut bits = 0;
+        let mut cbp = 0;
+        for q in 0..4 {
+            let (x, y) = (8 * (q % 2), 8 * (q / 2));
+            let source = &source[y * stride + x..];
+            let block = &mut self.wide[q];
+            (kernels.forward_8x8)(source, stride, &other.prediction[16 * y + x..], 16, block);
+            let scanned = other.levels[4 * q..4 * q + 4].as_flattened_mut();
+            let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
+            if frame.tools.trellis > 0 {
+                let steps = steps_8x8(quantiser);
+                let kind = BlockKind::Luma8x8;
+                let any = levels::choose::<64>(costs, kind, block, &steps, (0, 0), scanned) != 0;
+                if any {
+                    for (i, level) in scanned.iter().enumerate() {
+                        counts[q][i % 4] += u8::from(*level != 0);
+                    }
+                    to_raster(scanned, steps.scan, block);
+                }
+            } else if (kernels.quantise_8x8)(block, quantiser) {
+                counts[q] = (kernels.zigzag_8x8)(block, scanned);
+            }
+            if counts[q] != [0; 4] {
+                cbp |= 1 << q;
+                bits += costs.block(BlockKind::Luma8x8, scanned);
+                let samples = &mut other.samples[16 * y + x..];
+                (kernels.add_8x8)(block, quantiser, samples, 16);
+            }
+        }
+        let wide = difference(source, stride, &other.samples, 16);
+        if wide + levels::price(mb.qp, bits) >= narrow {
+            return;
+        }
+        mb.cbp = cbp;
+        mb.transform_8x8 = cbp != 0;
+        mb.nonzero[..16].copy_from_slice(counts.as_flattened());
+        self.levels.luma = other.levels;
+        for y in 0..16 {
+            let to = Local::at(0, y);
+            local.luma[to..to + 16].copy_from_slice(&other.samples[16 * y..16 * y + 16]);
+        }
+    }
+
+    /// What it costs to say which 4x4 blocks of coded quarters have levels.
+    fn flags(&self, costs: &Costs, mb: &Macroblock) -> u32 {
+        let (some, none) = coded(costs, BlockKind::Luma4x4);
+        (0..16)
+            .filter(|b| mb.cbp >> (b / 4) & 1 == 1)
+            .map(|b| if mb.nonzero[b] != 0 { some } else { none })
+            .sum()
     }
 
     /// The blocks whose levels are worth their bits.
@@ -93,11 +246,11 @@ impl Coder {
                 }
             }
             total += cost;
-            if cost <= super::cost::tune(4, DROP_QUARTER) {
+            if cost <= super::cost::tune(4, 1) {
                 kept &= !blocks;
             }
         }
-        if total <= super::cost::tune(5, DROP_LUMA) {
+        if total <= super::cost::tune(5, 3) {
             0
         } else {
             kept
@@ -200,7 +353,7 @@ impl Coder {
                 if !mb.kind.is_intra() && mask & blocks != 0 {
                     let costs = self.levels.chroma_ac[component].iter();
                     let cost: u32 = costs.map(|block| (kernels.decimate_ac)(block)).sum();
-                    if cost <= super::cost::tune(6, DROP_CHROMA) {
+                    if cost <= super::cost::tune(6, 6) {
                         mask &= !blocks;
                     }
                 }
@@ -228,4 +381,21 @@ impl Coder {
 /// The quarters that have a block in a mask.
 fn quarters(mask: u32) -> u8 {
     (0..4).fold(0, |all, q| all | u8::from(mask >> (4 * q) & 15 != 0) << q)
+}
+
+/// The sum of squared differences of 16x16 samples.
+fn difference(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u64 {
+    let rows = a.chunks(a_stride).zip(b.chunks(b_stride)).take(16);
+    let row = |(a, b): (&[u8], &[u8])| -> u32 {
+        let (a, b): (&[u8; 16], &[u8; 16]) = (a.first_chunk().expect("16"), b.first_chunk().expect("16"));
+        (0..16).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum()
+    };
+    u64::from(rows.map(row).sum::<u32>())
+}
+
+fn copy_out(local: &Local, to: &mut [u8; 256]) {
+    for y in 0..16 {
+        let at = Local::at(0, y);
+        to[16 * y..16 * y + 16].copy_from_slice(&local.luma[at..at + 16]);
+    }
 }
