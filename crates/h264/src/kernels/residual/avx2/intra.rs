@@ -132,16 +132,29 @@ fn chroma_sums(side: &[u8; 16]) -> [[u32; 2]; 2] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn chroma_means(neighbours: &NeighboursChroma) -> [[u8; 4]; 2] {
-    let top = neighbours.top.as_ref().map(|side| chroma_sums(side));
-    let left = neighbours.left.as_ref().map(|side| chroma_sums(side));
     let one = |sum: u32| ((sum + 2) >> 2) as u8;
     let two = |a: u32, b: u32| ((a + b + 4) >> 3) as u8;
-    [0, 1].map(|c| match (top.map(|t| t[c]), left.map(|l| l[c])) {
-        (Some(t), Some(l)) => [two(t[0], l[0]), one(t[1]), one(l[1]), two(t[1], l[1])],
-        (Some(t), None) => [one(t[0]), one(t[1]), one(t[0]), one(t[1])],
-        (None, Some(l)) => [one(l[0]), one(l[0]), one(l[1]), one(l[1])],
-        (None, None) => [128; 4],
-    })
+    let mut means = [[128; 4]; 2];
+    match (&neighbours.top, &neighbours.left) {
+        (Some(top), Some(left)) => {
+            let (top, left) = (chroma_sums(top), chroma_sums(left));
+            for (means, (t, l)) in means.iter_mut().zip(top.into_iter().zip(left)) {
+                *means = [two(t[0], l[0]), one(t[1]), one(l[1]), two(t[1], l[1])];
+            }
+        }
+        (Some(top), None) => {
+            for (means, t) in means.iter_mut().zip(chroma_sums(top)) {
+                *means = [one(t[0]), one(t[1]), one(t[0]), one(t[1])];
+            }
+        }
+        (None, Some(left)) => {
+            for (means, l) in means.iter_mut().zip(chroma_sums(left)) {
+                *means = [one(l[0]), one(l[0]), one(l[1]), one(l[1])];
+            }
+        }
+        (None, None) => {}
+    }
+    means
 }
 
 /// The weighted sums of clause 8.3.4.4: of the row above for Cb, for Cr, of the column to the left for Cb, for Cr.
