@@ -8,9 +8,19 @@ use std::time::Duration;
 
 use evener_runtime::stream::CancelToken;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{Part, Runtime, Service, Shape, Sink, Source, Work};
+use evener_runtime::{
+    Dispatch, Flow, Part, Runtime, Service, Shape, Sink, Source, Structure, Work,
+};
 
 struct Nothing;
+
+static WAVEFRONT: Structure = Structure {
+    name: "wavefront",
+    about: "",
+    flow: Flow::Wavefront,
+    dispatch: Dispatch::Fifo,
+    automatic: true,
+};
 
 impl Service for Nothing {
     type Input = ();
@@ -39,7 +49,12 @@ impl Service for Nothing {
             units: 1,
             work: Work::default(),
         };
-        vec![shape(&SEQUENTIAL, 8), shape(&FARM, 1)]
+        let wavefront = Shape {
+            lines: vec![4],
+            units: 3,
+            ..shape(&WAVEFRONT, 8)
+        };
+        vec![shape(&SEQUENTIAL, 8), shape(&FARM, 1), wavefront]
     }
 
     fn run(&self, _: &Part, _: &(), _: &(), _: &mut ()) -> Result<(), String> {
@@ -95,6 +110,7 @@ fn a_stream_that_waits_is_parked() {
         "sequential/mailbox",
         "sequential/steal",
         "farm",
+        "wavefront",
         "auto",
     ] {
         let (feed, pipe) = mpsc::channel();

@@ -2,6 +2,7 @@
 //! They run the code of this folder itself; `sync` swaps the primitives below it. `README.md` says how to run them.
 
 use std::sync::atomic::AtomicUsize as Plain;
+use std::time::Duration;
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -11,7 +12,7 @@ use loom::thread;
 use super::flavors::fifo::Ring;
 use super::flavors::steal::JobRange;
 use super::job::{BatchBody, Header, Job};
-use super::sleep::{CountdownLatch, EventWord, Events, LastSequence, Notify};
+use super::sleep::{CountdownLatch, EventCount, EventWord, Events, LastSequence, Notify};
 use super::slot::{Admission, Mailbox};
 use super::spsc::ring;
 use super::{Batch, Caller, Outcome, Pool, WorkerId};
@@ -362,4 +363,57 @@ fn a_ring_and_its_notifications_lose_nothing() {
         producer.join().unwrap();
         // The last one is dropped with the ring.
     });
+}
+
+/// Two threads take what a third puts there, and wait for it where they find nothing.
+#[test]
+fn an_event_count_loses_no_event() {
+    model(2, || {
+        let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
+        let take = {
+            let shared = Arc::clone(&shared);
+            move || {
+                let (count, things) = &*shared;
+                loop {
+                    let seen = count.seen();
+                    let there = things.load(Ordering::Relaxed);
+                    if there > 0 {
+                        things.fetch_sub(1, Ordering::Relaxed);
+                        return;
+                    }
+                    // Sleeps for ever if an event is lost, which loom reports as a deadlock.
+                    count.wait(seen, Duration::from_secs(1));
+                }
+            }
+        };
+        let taker = thread::spawn(take);
+        let (count, things) = &*shared;
+        things.fetch_add(1, Ordering::Relaxed);
+        count.notify(1);
+        taker.join().unwrap();
+    });
+}
+
+/// Of two that wait, both are woken by two events, or by one for all.
+#[test]
+fn an_event_count_wakes_as_many_as_it_is_told() {
+    for at_once in [false, true] {
+        model(2, move || {
+            let count = Arc::new(EventCount::new());
+            let seen = count.seen();
+            let waiters: Vec<_> = (0..2)
+                .map(|_| {
+                    let count = Arc::clone(&count);
+                    thread::spawn(move || while !count.wait(seen, Duration::from_secs(1)) {})
+                })
+                .collect();
+            match at_once {
+                true => count.notify(2),
+                false => (0..2).for_each(|_| count.notify(1)),
+            }
+            for waiter in waiters {
+                waiter.join().unwrap();
+            }
+        });
+    }
 }

@@ -138,9 +138,10 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
         self.tally.began()
     }
 
-    /// Goes on with results that another buffer held.
-    pub(super) fn with_held(mut self, held: VecDeque<Option<Held<S>>>) -> Self {
+    /// Goes on with what another buffer held, and why it took no more units.
+    pub(super) fn with_held(mut self, held: VecDeque<Option<Held<S>>>, stop: Option<Stop>) -> Self {
         self.held = held;
+        self.stop = stop;
         self
     }
 

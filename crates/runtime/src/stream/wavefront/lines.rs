@@ -255,6 +255,11 @@ impl Lines {
         self.leaving = AtomicBool::new(false);
     }
 
+    /// Whether nothing is left to do.
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.board).is_over()
+    }
+
     fn settle_end(&self, board: MutexGuard<'_, Board>) {
         let over = board.is_over();
         drop(board);

@@ -3,10 +3,14 @@
 mod board;
 mod layout;
 mod lines;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod progress;
 mod run;
 mod single;
 mod starved;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod work;
 
 pub(super) use layout::Layout;

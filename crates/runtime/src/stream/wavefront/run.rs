@@ -38,6 +38,8 @@ pub(in crate::stream) struct Wave<S: Service> {
     /// Results that wait for that of unit `next`.
     held: VecDeque<Option<Held<S>>>,
     next: u64,
+    /// Why no more units are begun, if it is known.
+    stop: Option<Stop>,
 }
 
 /// The buffers of the unit in a slot.
@@ -52,6 +54,7 @@ impl<S: Service> Wave<S> {
             lines: Lines::new(layout, next),
             held: VecDeque::new(),
             next,
+            stop: None,
         })
     }
 }
@@ -99,10 +102,9 @@ pub(in crate::stream) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     });
     inputs.watch(Watchers::default());
     outputs.watch(Watchers::default());
-    let (end, wave) = run.end(outcome.err().map(|panic| panic.to_string()), costs);
-    let goes_on = |next: &Epoch| next.plan.structure == plan.structure;
-    let goes_on = end.stop.is_none() && end.next.as_ref().is_some_and(goes_on);
-    engine.wave = Some(wave).filter(|_| goes_on);
+    let panic = outcome.err().map(|panic| panic.to_string());
+    let (end, wave) = run.end(panic, costs);
+    engine.wave = wave;
     end
 }
 
@@ -148,12 +150,13 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
             buffers,
             held,
             next,
+            stop,
             ..
         } = wave;
         lines.resume();
         let may_grow = engine.may_grow();
         let reorder = ReorderBuffer::new(&mut engine.outlet, &mut *engine.tally, next);
-        let mut reorder = reorder.with_held(held);
+        let mut reorder = reorder.with_held(held, stop);
         reorder.next_epoch(Duration::ZERO, lines.progress());
         Run {
             plan: epoch.plan,
@@ -283,29 +286,35 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
         costs
     }
 
-    /// How it ended, and what is still in work.
-    fn end(self, panic: Option<String>, costs: &mut Vec<Duration>) -> (EpochEnd, Wave<S>) {
+    /// How it ended, and what is in work if it goes on: if another number of workers or another grain is next. The end
+    /// of the stream, if it was seen meanwhile, is then that of the next epoch.
+    fn end(self, panic: Option<String>, costs: &mut Vec<Duration>) -> (EpochEnd, Option<Wave<S>>) {
         let last = self.epoch_costs(&mut lock(&self.reorder));
         costs.extend(last);
         let mut reorder = into_inner(self.reorder);
-        let next = reorder.next;
-        let of_callback = panic.map(|message| Stop::Unit {
-            unit: next,
-            message,
-        });
-        let end = EpochEnd {
+        let unit = reorder.next;
+        let panicked = panic.is_some();
+        let of_callback = panic.map(|message| Stop::Unit { unit, message });
+        let mut end = EpochEnd {
             stop: of_callback.or(reorder.stop.take()),
             next: into_inner(self.epochs).next,
             ..EpochEnd::default()
         };
+        let structure = self.plan.structure;
+        let next = end.next.as_ref();
+        let goes_on = next.is_some_and(|next| next.plan.structure == structure);
+        if !goes_on || panicked || self.lines.is_over() {
+            return (end, None);
+        }
         let wave = Wave {
-            structure: self.plan.structure,
+            structure,
             lines: self.lines,
             buffers: self.buffers,
+            next: unit,
             held: reorder.into_held(),
-            next,
+            stop: end.stop.take(),
         };
-        (end, wave)
+        (end, Some(wave))
     }
 }
 

@@ -1,0 +1,132 @@
+//! Models of lines that wait for one another, over all interleavings that loom can tell apart. They run the code of this
+//! folder itself; `dispatch/sync.rs` swaps the primitives below it.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+
+use super::layout::{Layout, LineId};
+use super::lines::Lines;
+use super::progress::Progress;
+use super::work::{Begin, Units, begin, work};
+use crate::dispatch::{Seen, WorkerId};
+use crate::service::{Need, Part, Shape, Work};
+use crate::structure::fixtures::WAVEFRONT;
+use std::time::Duration;
+
+fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 20_000;
+    builder.check(f);
+}
+
+/// Of a line that publishes two steps and one that parks until they are done, at least one sees the other.
+#[test]
+fn steps_are_seen_or_who_waits_for_them_is() {
+    model(3, || {
+        let progress = Arc::new((Progress::new(), AtomicU32::new(0)));
+        let publisher = thread::spawn({
+            let progress = Arc::clone(&progress);
+            move || {
+                let (progress, data) = &*progress;
+                let first = progress.publish(1);
+                data.store(1, Ordering::Relaxed);
+                (first, progress.publish(1))
+            }
+        });
+        let (progress, data) = &*progress;
+        let met = progress.want(2);
+        if met {
+            assert_eq!(data.load(Ordering::Relaxed), 1);
+        }
+        let (first, second) = publisher.join().unwrap();
+        assert!(!first && second != met);
+    });
+}
+
+/// A unit of two lines of two steps, of which the second needs the first: all steps run, in order, whoever runs them.
+struct Pair {
+    done: [AtomicU32; 2],
+    lines: Lines,
+}
+
+impl Units for Pair {
+    fn needs(&self, unit: u64, part: &Part, needs: &mut Vec<Need>) -> Result<(), String> {
+        if part.items.start >= 2 {
+            needs.push(Need {
+                unit,
+                pass: 0,
+                line: 0,
+                steps: part.items.end - 2,
+            });
+        }
+        Ok(())
+    }
+
+    fn run(&self, _: WorkerId, _: u64, part: &Part) -> Result<(), String> {
+        let step = part.items.start;
+        let (line, step) = (step / 2, step % 2);
+        if line == 1 {
+            assert!(self.done[0].load(Ordering::Relaxed) > step);
+        }
+        // Two that run one line at once would be seen by loom to lose a step.
+        let done = &self.done[line as usize];
+        assert_eq!(done.load(Ordering::Relaxed), step);
+        done.store(step + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn begin(&self, _: u32) -> Begin {
+        Begin::Blocked
+    }
+
+    fn done(&self, _: u64) {
+        let done = self.done.each_ref();
+        assert_eq!(done.map(|done| done.load(Ordering::Relaxed)), [2, 2]);
+    }
+
+    fn failed(&self, _: WorkerId, unit: u64, message: String) {
+        panic!("unit {unit} {message}");
+    }
+
+    fn wait(&self, _: WorkerId, seen: Seen, _: Begin) {
+        // Sleeps for ever if a line is not woken, which loom reports as a deadlock.
+        self.lines.news.wait(seen, Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn no_line_is_left_parked() {
+    model(2, || {
+        let shape = Shape {
+            lines: vec![2],
+            ..Shape::new(&WAVEFRONT, vec![4], 1, Work::default())
+        };
+        let layout = Layout::new(&shape).unwrap();
+        let pair = Arc::new(Pair {
+            done: [AtomicU32::new(0), AtomicU32::new(0)],
+            lines: Lines::new(layout, 0),
+        });
+        begin(&pair.lines, &*pair, 0, 1).unwrap();
+        pair.lines.end();
+        let other = thread::spawn({
+            let pair = Arc::clone(&pair);
+            move || work(&pair.lines, &*pair, WorkerId(1), 1)
+        });
+        work(&pair.lines, &*pair, WorkerId(0), 1);
+        other.join().unwrap();
+        let line = LineId {
+            unit: 0,
+            pass: 0,
+            line: 1,
+        };
+        let last = Need {
+            unit: line.unit,
+            pass: line.pass,
+            line: line.line,
+            steps: 2,
+        };
+        assert!(pair.lines.is_met(&last));
+    });
+}

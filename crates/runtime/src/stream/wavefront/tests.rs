@@ -1,0 +1,134 @@
+//! Which line comes next, without a service.
+
+use super::layout::{Chunk, Layout};
+use super::lines::{Lines, Room};
+use crate::service::{Need, Shape, Work};
+use crate::structure::fixtures::WAVEFRONT;
+
+fn lines(passes: &[u32], of_each: &[u32], units: u32, first: u64) -> Lines {
+    let shape = Shape {
+        lines: of_each.to_vec(),
+        units,
+        ..Shape::new(&WAVEFRONT, passes.to_vec(), 1, Work::default())
+    };
+    Lines::new(Layout::new(&shape).unwrap(), first)
+}
+
+fn begin(lines: &Lines, unit: u64, needs: impl Fn(usize, u32) -> Vec<Need>) {
+    assert_eq!(lines.may_begin(), Room::Yours);
+    assert_eq!(lines.may_begin(), Room::Taken);
+    let (mut all, mut ends) = (Vec::new(), Vec::new());
+    for line in lines.layout.of(unit) {
+        all.extend(needs(line.pass, line.line));
+        ends.push(all.len());
+    }
+    lines.begin(unit, 1, &all, &ends);
+}
+
+fn take(lines: &Lines) -> (u64, usize, u32) {
+    let line = lines.take().unwrap().line;
+    (line.unit, line.pass, line.line)
+}
+
+#[test]
+fn the_oldest_unit_comes_first_and_then_its_last_pass() {
+    let lines = lines(&[4, 2], &[2, 1], 2, 7);
+    begin(&lines, 7, |_, _| Vec::new());
+    begin(&lines, 8, |_, _| Vec::new());
+    assert_eq!(lines.may_begin(), Room::None);
+    let order: Vec<_> = (0..6).map(|_| take(&lines)).collect();
+    let of = |unit| [(unit, 1, 0), (unit, 0, 0), (unit, 0, 1)];
+    assert_eq!(order, [of(7), of(8)].concat());
+    assert!(lines.take().is_none());
+}
+
+#[test]
+fn a_worker_parts_from_its_line_for_an_older_unit() {
+    let lines = lines(&[2], &[1], 2, 0);
+    let need = |unit, steps| Need {
+        unit,
+        pass: 0,
+        line: 0,
+        steps,
+    };
+    begin(&lines, 0, |_, _| vec![need(1, 1)]);
+    begin(&lines, 1, |_, _| Vec::new());
+    let young = lines.take().unwrap();
+    assert!(!lines.should_part(young.line));
+    lines.publish(&young);
+    assert!(lines.should_part(young.line));
+    let next = Chunk {
+        steps: 1..2,
+        ..young.clone()
+    };
+    assert!(!lines.suspend(&next, &[]));
+    let old = lines.take().unwrap();
+    assert_eq!(old.line.unit, 0);
+    assert_eq!(lines.take(), Some(next));
+}
+
+#[test]
+fn units_before_the_first_and_after_the_end_are_done() {
+    let lines = lines(&[2], &[1], 3, 5);
+    let need = |unit| Need {
+        unit,
+        pass: 0,
+        line: 0,
+        steps: 2,
+    };
+    begin(&lines, 5, |_, _| vec![need(4), need(6), need(7)]);
+    assert!(!lines.is_met(&need(6)));
+    assert!(lines.take().is_none());
+    begin(&lines, 6, |_, _| Vec::new());
+    let next = lines.take().unwrap();
+    assert_eq!(next.line.unit, 6);
+    for steps in [0..1, 1..2] {
+        lines.publish(&Chunk {
+            line: next.line,
+            steps,
+        });
+    }
+    assert!(lines.is_met(&need(6)) && !lines.is_met(&need(7)));
+    assert!(lines.take().is_none());
+    lines.end();
+    assert!(lines.is_met(&need(7)));
+    assert_eq!(take(&lines).0, 5);
+    assert!(!lines.is_leaving());
+}
+
+#[test]
+fn a_slot_is_used_again_when_its_unit_is_done() {
+    let lines = lines(&[1], &[1], 2, 0);
+    let need = |unit| Need {
+        unit,
+        pass: 0,
+        line: 0,
+        steps: 1,
+    };
+    let finish = |unit| {
+        let chunk = lines.take().unwrap();
+        assert_eq!(chunk.line.unit, unit);
+        lines.publish(&chunk);
+        assert!(lines.end_line(unit));
+        lines.retire(unit);
+    };
+    begin(&lines, 0, |_, _| Vec::new());
+    begin(&lines, 1, |_, _| Vec::new());
+    // Unit 1 is done before unit 0.
+    let first = lines.take().unwrap();
+    finish(1);
+    assert_eq!(lines.may_begin(), Room::None);
+    assert_eq!(lines.progress(), 0.0);
+    lines.publish(&first);
+    assert!(lines.end_line(0));
+    lines.retire(0);
+    begin(&lines, 2, |_, _| Vec::new());
+    assert!([0, 1].map(need).iter().all(|need| lines.is_met(need)));
+    assert!(!lines.is_met(&need(2)) && lines.stuck().is_none());
+    finish(2);
+    begin(&lines, 3, |_, _| vec![need(3)]);
+    lines.drain();
+    assert_eq!(lines.stuck(), Some((3, false)));
+    lines.fail(3);
+    assert!(lines.is_leaving() && lines.is_over());
+}
