@@ -16,7 +16,8 @@ pub struct Plan {
     /// How jobs reach workers.
     pub dispatch: Dispatch,
     /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the
-    /// fewest steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side.
+    /// fewest steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side. In a
+    /// wavefront the steps of a line that run on end.
     pub grain: u32,
     /// Workers that take part, at least 1.
     pub workers: u32,

@@ -7,8 +7,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
+use crate::service::{Service, Shape};
 use crate::stages::{self, ROOM};
+use crate::stream::wavefront_seconds;
+use crate::sync::lock;
 
 /// Seconds until the last of these jobs is done, if every worker takes the next one when it is done with its last: a
 /// shared FIFO, or units in a farm. Jobs are given in seconds.
@@ -77,6 +82,58 @@ pub fn segment(steps: &[StepCost]) -> f64 {
         return 0.0;
     };
     first.first + others.iter().map(|step| step.next).sum::<f64>()
+}
+
+/// Steps of a line of a wavefront that ran together, and what they took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// The unit, by its number.
+    pub unit: u64,
+    /// The pass.
+    pub pass: usize,
+    /// The line, counted in its pass.
+    pub line: u32,
+    /// The steps, counted in the line.
+    pub steps: Range<u32>,
+    /// Seconds from their beginning to their end.
+    pub seconds: f64,
+}
+
+/// The chunks of a stream, in the order in which they ended; see [`Stream::recording`](crate::stream::Stream::recording).
+/// Clones are the same recording.
+#[derive(Clone, Debug, Default)]
+pub struct Recording(Arc<Mutex<Vec<Chunk>>>);
+
+impl Recording {
+    /// A recording without chunks.
+    pub fn new() -> Recording {
+        Recording::default()
+    }
+
+    /// What was recorded so far.
+    pub fn chunks(&self) -> Vec<Chunk> {
+        lock(&self.0).clone()
+    }
+
+    pub(crate) fn push(&self, chunk: Chunk) {
+        lock(&self.0).push(chunk);
+    }
+}
+
+/// Seconds that the recorded units take as a wavefront on so many workers, by the rules of a stream, in chunks of `grain`
+/// steps. A chunk's time is divided evenly over its steps, so it is best recorded in small ones, by one worker. A line that
+/// a worker takes, and does not just go on with, costs `hand_over` seconds more. Units are there when they are wanted,
+/// and writing takes no time.
+///
+/// `None` if the shape is not a wavefront, or a need is never met.
+pub fn wavefront<S: Service>(
+    service: &S,
+    shape: &Shape,
+    recorded: &[Chunk],
+    (grain, workers): (u32, usize),
+    hand_over: f64,
+) -> Option<f64> {
+    wavefront_seconds(service, shape, recorded, (grain, workers), hand_over)
 }
 
 /// One pipeline while it is simulated.

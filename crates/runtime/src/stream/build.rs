@@ -9,6 +9,7 @@ use super::run::run;
 use super::schedule::Schedule;
 use super::tally::{ByteCount, Progress};
 use crate::plan::Choice;
+use crate::replay::Recording;
 use crate::runtime::Runtime;
 use crate::service::Service;
 
@@ -161,6 +162,12 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     /// it.
     pub fn counting(mut self, bytes: &ByteCount) -> Self {
         self.options.bytes = Some(bytes.clone());
+        self
+    }
+
+    /// Records what the chunks of a wavefront take, to [replay](crate::replay::wavefront) them.
+    pub fn recording(mut self, recording: &Recording) -> Self {
+        self.options.recording = Some(recording.clone());
         self
     }
 

@@ -9,7 +9,7 @@ use crate::sync::lock;
 /// Called to wake a waiting thread; see [`CancelToken::on_cancel`].
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
-/// Ends the streams it was given to: the unit in work is finished, what is complete is written, the sink is finished,
+/// Ends the streams it was given to: units in work are finished, what is complete is written, the sink is finished,
 /// and the [`Report`](super::Report) says `cancelled`.
 ///
 /// Clones are the same token. [`CancelToken::cancel`] takes a lock, so call it from a thread and not from inside a

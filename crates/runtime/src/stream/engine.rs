@@ -15,6 +15,7 @@ use super::tally::Tally;
 use super::wavefront::Wave;
 use crate::affinity::StreamAffinity;
 use crate::plan::Plan;
+use crate::replay::Recording;
 use crate::service::{Service, Shape};
 use crate::stages::units_inside;
 use crate::structure::{Flow, Structure};
@@ -55,6 +56,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) balance: Option<(&'static Structure, Balance)>,
     /// The units of a wavefront that are in work between two epochs.
     pub(super) wave: Option<Wave<S>>,
+    /// Where the times of its chunks go.
+    pub(super) recording: Option<&'a Recording>,
 }
 
 impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {

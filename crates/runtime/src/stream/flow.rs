@@ -136,6 +136,7 @@ where
             prepared: Vec::new(),
             balance: None,
             wave: None,
+            recording: options.recording.as_ref(),
         };
         let stop = compute(&mut engine, schedule, (read_inline, write_inline));
 

@@ -19,9 +19,11 @@
 //! | `drive.rs`, `engine.rs` | the compute side: the loop over epochs, and what it works with |
 //! | `divided.rs` | epochs of units that are divided over workers, one by one or in groups |
 //! | `farm.rs`, `pipeline/` | epochs of units that overlap: whole units on workers, or steps on workers |
+//! | `wavefront/` | epochs of units whose lines of steps wait for one another |
 //! | `devices.rs`, `lane.rs` | devices that compute units of a farm beside its workers |
 //! | `share.rs` | who takes the last units |
-//! | `overlap.rs`, `claims.rs`, `reorder.rs` | what these two share: taking units, and putting results back in order |
+//! | `overlap.rs`, `claims.rs` | what farms and pipelines share: taking units |
+//! | `reorder.rs` | results of units that overlap, put back in order |
 //! | `pipeline/chain.rs`, `balance.rs` | which worker works at which stage, and where stages end |
 //! | `exec.rs` | one unit under one plan |
 //! | `schedule.rs` | what gives the plans |
@@ -71,3 +73,4 @@ pub use report::{DeviceUse, Gain, How, MemoryUse, Names, PlanTimes, Report, Sear
 pub use samples::Times;
 pub use schedule::Schedule;
 pub use tally::{ByteCount, OnProgress, Progress};
+pub(crate) use wavefront::seconds as wavefront_seconds;

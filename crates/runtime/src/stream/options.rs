@@ -5,6 +5,7 @@ use super::report::Names;
 use super::schedule::Schedule;
 use super::tally::{ByteCount, OnProgress};
 use crate::plan::Choice;
+use crate::replay::Recording;
 
 /// All of it.
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub(super) struct Options<'a> {
     pub(super) keep_partial: bool,
     pub(super) names: Names,
     pub(super) schedule: Option<Box<dyn Schedule + 'a>>,
+    pub(super) recording: Option<Recording>,
 }
 
 /// What the caller of a run can choose; everything has a default.

@@ -1,7 +1,9 @@
 //! How the items of a wavefront's passes are divided into lines and steps.
 
 use std::ops::Range;
+use std::time::Duration;
 
+use crate::replay;
 use crate::service::{Need, Part, Shape};
 use crate::structure::Structure;
 
@@ -116,6 +118,19 @@ impl Layout {
             structure: self.structure,
             pass,
             items: first + chunk.steps.start..first + chunk.steps.end,
+        }
+    }
+
+    /// What is recorded of a part.
+    pub(super) fn recorded(&self, unit: u64, part: &Part, took: Duration) -> replay::Chunk {
+        let steps = self.passes[part.pass].steps;
+        let line = part.items.start / steps;
+        replay::Chunk {
+            unit,
+            pass: part.pass,
+            line,
+            steps: part.items.start - line * steps..part.items.end - line * steps,
+            seconds: took.as_secs_f64(),
         }
     }
 

@@ -7,6 +7,7 @@ mod lines;
 mod loom_tests;
 mod progress;
 mod run;
+mod simulation;
 mod single;
 mod starved;
 #[cfg(all(test, not(loom)))]
@@ -15,4 +16,5 @@ mod work;
 
 pub(super) use layout::Layout;
 pub(super) use run::{Wave, epochs};
+pub(crate) use simulation::seconds;
 pub(super) use single::run;

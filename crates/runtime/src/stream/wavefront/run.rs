@@ -10,6 +10,7 @@ use super::starved::Starved;
 use super::work::{self, Begin, Units};
 use crate::dispatch::{Batch, Caller, Seen, WorkerId};
 use crate::plan::Plan;
+use crate::replay::Recording;
 use crate::service::{Need, Part, Service};
 use crate::stream::cancel::CancelToken;
 use crate::stream::devices::News;
@@ -124,6 +125,7 @@ struct Run<'e, 'a, 'p, S: Service, Src, K> {
     epochs: Mutex<Epochs<'e>>,
     starved: Mutex<Starved>,
     cancel: &'e CancelToken,
+    recording: Option<&'a Recording>,
     may_grow: bool,
     live: bool,
     /// Whether devices have come or gone, of which the schedule is told between epochs.
@@ -177,6 +179,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
             }),
             starved: Mutex::new(Starved::new(engine.exec.pool().workers())),
             cancel: engine.cancel,
+            recording: engine.recording,
             may_grow,
             live: engine.live,
         }
@@ -328,8 +331,14 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Units for Run<'_, '_, '_, S, Src, K
         let Some((input, output)) = &*buffers else {
             return Err("a unit in work has no buffers".to_owned());
         };
-        self.exec
-            .run_caught(worker, unit, part.clone(), input, output)
+        let begin = self.recording.map(|_| Instant::now());
+        let result = self
+            .exec
+            .run_caught(worker, unit, part.clone(), input, output);
+        if let (Some(recording), Some(begin)) = (self.recording, begin) {
+            recording.push(self.lines.layout.recorded(unit, part, begin.elapsed()));
+        }
+        result
     }
 
     fn begin(&self, grain: u32) -> Begin {

@@ -364,7 +364,7 @@ fn shape(structure: &'static Structure, passes: Vec<u32>, ops: f64, bytes: f64) 
 mod tests {
     use super::*;
     use crate::structure::FARM;
-    use crate::structure::fixtures::TILED;
+    use crate::structure::fixtures::{TILED, WAVEFRONT};
 
     #[test]
     fn plans_begin_with_the_usual_dispatch_where_that_is_allowed() {
@@ -400,6 +400,30 @@ mod tests {
         assert_eq!(m.best_plan(&TILED).workers, 1);
         let m = model(8, vec![shape(&TILED, vec![4000], 2e7, 0.0)]);
         assert_eq!(m.best_plan(&TILED).workers, 8);
+    }
+
+    #[test]
+    fn a_wavefront_is_cut_no_further_than_into_lines_and_has_all_its_units_in_work() {
+        let waves = |units| Shape {
+            lines: vec![20, 1],
+            units,
+            ..shape(&WAVEFRONT, vec![400, 30], 4e6, 0.0)
+        };
+        let m = model(4, vec![waves(7)]);
+        assert_eq!(m.grains(&WAVEFRONT, 4), (2, 30));
+        let plan = m.best_plan(&WAVEFRONT);
+        assert_eq!((plan.workers, plan.grain), (4, 10));
+        let footprint = m.footprint(&plan);
+        assert_eq!((footprint.in_work, footprint.least), (7, 7));
+        // The work is divided evenly, and 43 jobs are handed out by four workers.
+        assert!((m.seconds(&plan) - (1e-3 + 43e-6 / 4.0)).abs() < 1e-9);
+        for (units, runs) in [(7, 0), (1, 1)] {
+            let live = TunerSetup {
+                live: true,
+                ..setup(4, vec![waves(units)])
+            };
+            assert_eq!(Model::new(&live).unwrap().structures().count(), runs);
+        }
     }
 
     #[test]
