@@ -44,6 +44,9 @@ fn after_start_code(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn units(bytes: &[u8]) -> Vec<&[u8]> {
@@ -68,5 +71,35 @@ mod tests {
             assert_eq!(units(&bytes), two, "{zeros}");
         }
         assert!(is(two[0], NalType::Sequence) && is(two[1], NalType::IdrSlice));
+    }
+
+    /// The definition: what lies between start codes, without zeros at its end.
+    fn by_definition(bytes: &[u8]) -> Vec<&[u8]> {
+        let starts: Vec<usize> = (0..bytes.len())
+            .filter(|&at| bytes[at..].starts_with(&START))
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
+        let unit = |(start, end): (&usize, usize)| {
+            let unit = &bytes[start + 3..end];
+            let length = unit
+                .iter()
+                .rposition(|&b| b != 0)
+                .map_or(0, |last| last + 1);
+            &unit[..length]
+        };
+        starts.iter().zip(ends).map(unit).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_split_by_definition(bytes in vec(0u8..3, 0..60)) {
+            let expected = by_definition(&bytes);
+            // Nothing follows a start code at the very end.
+            let expected = match bytes.ends_with(&START) {
+                true => &expected[..expected.len() - 1],
+                false => &expected[..],
+            };
+            prop_assert_eq!(units(&bytes), expected);
+        }
     }
 }

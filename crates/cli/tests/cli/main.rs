@@ -4,6 +4,7 @@
 mod bench;
 mod codes;
 mod crypt;
+mod encode;
 mod ends;
 mod errors;
 mod ffmpeg;

@@ -190,4 +190,16 @@ mod tests {
             Err(ConfigError::Bits { .. })
         ));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_number_of_bits_or_refused(text in "[-+0-9.eEkKmMgGµ ∞]{0,12}|.{0,8}") {
+            if let Ok(bits) = parse_bits(&text) {
+                let number: f64 = text[..text.len() - 1].parse().unwrap();
+                let scale = bits as f64 / number.max(1e-300);
+                let near = |unit: f64| (scale / unit - 1.0).abs() < 0.01;
+                proptest::prop_assert!(bits < 1000 || near(1e3) || near(1e6) || near(1e9));
+            }
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub struct Mp4Writer<W: Target> {
     chunk: Vec<u8>,
     /// Bytes written.
     written: u64,
+    /// A write failed, so a part of a box may be at the end.
+    broken: bool,
     finished: bool,
 }
 
@@ -51,6 +53,7 @@ impl<W: Target> Mp4Writer<W> {
             index: Index::default(),
             chunk: vec![0; HEADER],
             written: 0,
+            broken: false,
             finished: false,
         }
     }
@@ -101,7 +104,7 @@ impl<W: Target> Mp4Writer<W> {
     /// Writes what is collected and the index, and gives a file its name. A second call does nothing.
     ///
     /// # Errors
-    /// The system cannot write, or not put the file in place.
+    /// The system cannot write, or could not before, or cannot put the file in place.
     pub fn finish(&mut self) -> Result<(), Error> {
         if self.finished {
             return Ok(());
@@ -143,9 +146,79 @@ impl<W: Target> Mp4Writer<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let failed = |reason: io::Error| Error::of_write(&self.name, self.written, reason);
-        self.out.write_all(bytes).map_err(failed)?;
+        let put = match self.broken {
+            true => Err(io::Error::other("an earlier write failed")),
+            false => self.out.write_all(bytes),
+        };
+        self.broken = put.is_err();
+        put.map_err(|reason| Error::of_write(&self.name, self.written, reason))?;
         self.written += bytes.len() as u64;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evener_image::Ratio;
+
+    use super::*;
+    use crate::syntax::{LEVELS, Profile, Sequence, Vui};
+
+    /// Takes so many bytes, then fails once.
+    struct Full {
+        room: usize,
+        taken: Vec<u8>,
+    }
+
+    impl io::Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let room = std::mem::replace(&mut self.room, usize::MAX);
+            if room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let taken = room.min(bytes.len());
+            self.room = room - taken;
+            self.taken.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Target for Full {
+        fn commit(&mut self, _: u64) -> io::Result<()> {
+            panic!("a broken file is given its name");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_a_box_that_is_cut() {
+        let sequence = Sequence {
+            profile: Profile::Main,
+            level: &LEVELS[0],
+            width: 16,
+            height: 16,
+            references: 1,
+            frame_num_bits: 4,
+            vui: Vui::default(),
+        };
+        let track = Track::new(&sequence, Ratio { num: 25, den: 1 });
+        let (room, taken) = (100, Vec::new());
+        let mut writer = Mp4Writer::new(Full { room, taken }, "out", track);
+        let mut picture = CodedPicture {
+            bytes: vec![0, 0, 0, 1, 0x65],
+            key: true,
+            ..CodedPicture::default()
+        };
+        picture.bytes.resize(CHUNK + 1, 7);
+        let error = writer.write(&picture).unwrap_err();
+        assert!(matches!(error, Error::NoSpace { bytes: 32, .. }), "{error}");
+        for _ in 0..2 {
+            let error = writer.finish().unwrap_err().to_string();
+            assert!(error.contains("an earlier write failed"), "{error}");
+        }
+        assert_eq!(writer.into_inner().taken.len(), 100);
     }
 }

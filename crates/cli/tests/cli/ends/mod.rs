@@ -10,8 +10,9 @@ mod stuck;
 use crate::run::Folder;
 
 /// Commands that write much to the standard output, and what they need: a key, and files of 4 MiB.
-const STREAMS: [&str; 8] = [
+const STREAMS: [&str; 9] = [
     "filter blur -i testsrc:640x480:10000000 -o -",
+    "encode -i testsrc:640x480:10000000 -o - --preset ultrafast --qp 10",
     "encrypt -k key /dev/zero",
     "decrypt -k key sealed",
     "ctr --key 000102030405060708090a0b0c0d0e0f --iv 000102030405060708090a0b0c0d0e0f /dev/zero",
