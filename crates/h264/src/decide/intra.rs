@@ -6,7 +6,7 @@ use super::local::{Local, STRIDE};
 use super::residual::Coder;
 use crate::kernels::BlockSize;
 use crate::kernels::residual::neighbours::{
-    Neighbours4x4, Neighbours16x16, NeighboursChroma, intra_4x4, intra_16x16, intra_chroma,
+    Neighbours4x4, Neighbours8x8, Neighbours16x16, NeighboursChroma, intra_4x4, intra_16x16, intra_chroma,
 };
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Kind, Macroblock};
 use crate::neighbours::{DC, Edge};
@@ -51,12 +51,27 @@ impl IntraSearch<'_> {
         };
         let (mode, whole) = self.whole(local);
         let whole = whole + beside + self.lambda * BITS_16X16;
-        let blocks_until = limit
-            .min(whole)
-            .saturating_sub(beside + self.lambda * BITS_4X4);
         let promising = u64::from(whole) < u64::from(limit) + u64::from(limit) / 4;
-        if small && promising && self.blocks(blocks_until, local, coder, mb) {
-            coder.intra_4x4_done(mb);
+        let mut most = limit.min(whole).saturating_sub(beside + self.lambda * BITS_4X4);
+        let mut found = false;
+        if small && promising {
+            if self.frame.tools.transform_8x8
+                && let Some(cost) = self.quarters(most, local, coder, mb)
+            {
+                coder.keep(local);
+                (most, found) = (cost, true);
+            }
+            let mut blocks = *mb;
+            if self.blocks(most, local, coder, &mut blocks) {
+                *mb = blocks;
+                mb.transform_8x8 = false;
+                found = true;
+            } else if found {
+                coder.restore(local);
+            }
+        }
+        if found {
+            coder.small_done(mb);
         } else if whole < limit {
             mb.kind = Kind::I16x16;
             mb.intra_modes = [DC; 16];
@@ -130,13 +145,13 @@ impl IntraSearch<'_> {
         mb: &mut Macroblock,
     ) -> bool {
         mb.kind = Kind::I4x4;
+        mb.cbp = 0;
         let mut total = 0;
         for block in 0..16 {
             let neighbours = self.neighbours_4x4(block, local);
             let (mode, cost) = self.block(block, &neighbours, mb);
             total += cost;
             if total >= limit {
-                mb.cbp = 0;
                 return false;
             }
             mb.intra_modes[block] = mode;
@@ -149,6 +164,73 @@ impl IntraSearch<'_> {
             coder.intra_4x4(self.frame, self.at, block, local, mb);
         }
         true
+    }
+
+    /// As [`Self::blocks`], in blocks of 8x8 samples. What that costs, unless it is `limit` or more.
+    fn quarters(&self, limit: u32, local: &mut Local, coder: &mut Coder, mb: &mut Macroblock) -> Option<u32> {
+        mb.kind = Kind::I8x8;
+        mb.transform_8x8 = true;
+        let mut total = 0;
+        for q in 0..4 {
+            let neighbours = self.neighbours_8x8(q, local).filtered();
+            let (mode, cost) = self.quarter(q, &neighbours, mb);
+            total += cost;
+            if total >= limit {
+                mb.transform_8x8 = false;
+                return None;
+            }
+            mb.intra_modes[4 * q..4 * q + 4].fill(mode);
+            let samples = &mut local.luma[Local::at(8 * (q % 2), 8 * (q / 2))..];
+            (self.frame.kernels.residual.intra_8x8)(mode, &neighbours, samples, STRIDE);
+            coder.intra_8x8(self.frame, self.at, q, local, mb);
+        }
+        Some(total)
+    }
+
+    fn neighbours_8x8(&self, q: usize, local: &Local) -> Neighbours8x8 {
+        let at = Local::at(8 * (q % 2), 8 * (q / 2));
+        let (has_left, has_top) = (q % 2 == 1 || self.left.is_some(), q >= 2 || self.has_above());
+        let has_right = [self.has_above(), self.around[2].available, true, false][q];
+        let has_corner = match q {
+            0 => self.around[0].available,
+            1 => self.has_above(),
+            2 => self.left.is_some(),
+            _ => true,
+        };
+        let above = at - STRIDE;
+        Neighbours8x8 {
+            top: has_top.then(|| {
+                let mut top: [u8; 16] = local.luma[above..above + 16].try_into().expect("16 samples");
+                if !has_right {
+                    let last = top[7];
+                    top[8..].fill(last);
+                }
+                top
+            }),
+            left: has_left.then(|| std::array::from_fn(|i| local.luma[at + i * STRIDE - 1])),
+            corner: has_corner.then(|| local.luma[above - 1]),
+        }
+    }
+
+    /// The best mode of a block of 8x8 samples, and its cost.
+    fn quarter(&self, q: usize, neighbours: &Neighbours8x8, mb: &Macroblock) -> (u8, u32) {
+        let kernels = self.frame.kernels;
+        let plane = &self.frame.source.luma;
+        let (x, y) = (8 * (q as i32 % 2), 8 * (q as i32 / 2));
+        let source = &plane.read()[plane.at(self.at.0 + x, self.at.1 + y)..];
+        let expected = self.expected(4 * q, mb);
+        let mut best = (DC, u32::MAX);
+        let mut samples = [0; 64];
+        for mode in possible(neighbours.top.is_some(), neighbours.left.is_some(), neighbours.corner.is_some()) {
+            (kernels.residual.intra_8x8)(mode, neighbours, &mut samples, 8);
+            let satd = kernels.samples.satd[BlockSize::B8x8 as usize];
+            let satd = satd(source, plane.shape().stride, &samples, 8);
+            let cost = satd + self.lambda * if mode == expected { 1 } else { 4 };
+            if cost < best.1 {
+                best = (mode, cost);
+            }
+        }
+        best
     }
 
     fn neighbours_4x4(&self, block: usize, local: &Local) -> Neighbours4x4 {
@@ -203,25 +285,10 @@ impl IntraSearch<'_> {
         let (x, y) = (4 * i32::from(BLOCK_X[block]), 4 * i32::from(BLOCK_Y[block]));
         let source = &plane.read()[plane.at(self.at.0 + x, self.at.1 + y)..];
         let expected = self.expected(block, mb);
-        let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
-        let both = top && left;
-        let modes = [
-            (intra_4x4::DC, true),
-            (intra_4x4::VERTICAL, top),
-            (intra_4x4::HORIZONTAL, left),
-            (intra_4x4::DIAGONAL_DOWN_LEFT, top),
-            (intra_4x4::DIAGONAL_DOWN_RIGHT, both),
-            (intra_4x4::VERTICAL_RIGHT, both),
-            (intra_4x4::HORIZONTAL_DOWN, both),
-            (intra_4x4::VERTICAL_LEFT, top),
-            (intra_4x4::HORIZONTAL_UP, left),
-        ];
         let mut best = (DC, u32::MAX);
         let mut samples = [0; 16];
-        for (mode, possible) in modes {
-            if !possible {
-                continue;
-            }
+        let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
+        for mode in possible(top, left, top && left) {
             (kernels.residual.intra_4x4)(mode, neighbours, &mut samples, 4);
             let satd = (kernels.samples.satd_4x4)(source, plane.shape().stride, &samples, 4);
             let cost = satd + self.lambda * if mode == expected { 1 } else { 4 };
@@ -269,6 +336,23 @@ impl IntraSearch<'_> {
         (kernels.residual.intra_chroma)(best.0, &neighbours, to, STRIDE);
         best.0
     }
+}
+
+/// The modes of blocks of 4x4 and 8x8 samples that neighbours allow.
+fn possible(top: bool, left: bool, corner: bool) -> impl Iterator<Item = u8> {
+    let all = top && left && corner;
+    let modes = [
+        (intra_4x4::DC, true),
+        (intra_4x4::VERTICAL, top),
+        (intra_4x4::HORIZONTAL, left),
+        (intra_4x4::DIAGONAL_DOWN_LEFT, top),
+        (intra_4x4::DIAGONAL_DOWN_RIGHT, all),
+        (intra_4x4::VERTICAL_RIGHT, all),
+        (intra_4x4::HORIZONTAL_DOWN, all),
+        (intra_4x4::VERTICAL_LEFT, top),
+        (intra_4x4::HORIZONTAL_UP, left),
+    ];
+    modes.into_iter().filter(|mode| mode.1).map(|mode| mode.0)
 }
 
 /// The number of the block at a place, by `4 * y + x`.

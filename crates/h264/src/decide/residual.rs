@@ -188,19 +188,7 @@ impl Coder {
             (kernels.forward_8x8)(source, stride, &other.prediction[16 * y + x..], 16, block);
             let scanned = other.levels[4 * q..4 * q + 4].as_flattened_mut();
             let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
-            if frame.tools.trellis > 0 {
-                let steps = steps_8x8(quantiser);
-                let kind = BlockKind::Luma8x8;
-                let any = levels::choose::<64>(costs, kind, block, &steps, (0, 0), scanned) != 0;
-                if any {
-                    for (i, level) in scanned.iter().enumerate() {
-                        counts[q][i % 4] += u8::from(*level != 0);
-                    }
-                    to_raster(scanned, steps.scan, block);
-                }
-            } else if (kernels.quantise_8x8)(block, quantiser) {
-                counts[q] = (kernels.zigzag_8x8)(block, scanned);
-            }
+            counts[q] = wide_levels(frame, quantiser, block, scanned);
             if counts[q] != [0; 4] {
                 cbp |= 1 << q;
                 bits += costs.block(BlockKind::Luma8x8, scanned);
@@ -216,10 +204,7 @@ impl Coder {
         mb.transform_8x8 = cbp != 0;
         mb.nonzero[..16].copy_from_slice(counts.as_flattened());
         self.levels.luma = other.levels;
-        for y in 0..16 {
-            let to = Local::at(0, y);
-            local.luma[to..to + 16].copy_from_slice(&other.samples[16 * y..16 * y + 16]);
-        }
+        copy_in(&other.samples, local);
     }
 
     /// What it costs to say which 4x4 blocks of coded quarters have levels.
@@ -277,7 +262,16 @@ impl Coder {
         let levels = &mut self.luma[block];
         (kernels.forward_4x4)(source, stride, samples, STRIDE, levels);
         mb.nonzero[block] = 0;
-        if (kernels.quantise_4x4)(levels, quantiser) {
+        if frame.tools.trellis > 0 {
+            let (kind, steps) = (BlockKind::Luma4x4, steps_4x4(quantiser));
+            let (coded, to) = (coded(frame.costs, kind), &mut self.levels.luma[block]);
+            let count = levels::choose::<16>(frame.costs, kind, levels, &steps, coded, to);
+            mb.nonzero[block] = count;
+            if count != 0 {
+                to_raster(to, steps.scan, levels);
+                (kernels.add_4x4)(levels, quantiser, samples, STRIDE);
+            }
+        } else if (kernels.quantise_4x4)(levels, quantiser) {
             mb.nonzero[block] = (kernels.zigzag_4x4)(levels, &mut self.levels.luma[block]);
             (kernels.add_4x4)(levels, quantiser, samples, STRIDE);
         } else {
@@ -285,8 +279,45 @@ impl Coder {
         }
     }
 
+    /// Codes a block of 8x8 samples of an intra macroblock; `local` holds its prediction.
+    pub fn intra_8x8(
+        &mut self,
+        frame: &Frame<'_>,
+        (x, y): (i32, i32),
+        q: usize,
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
+        let kernels = frame.kernels.residual;
+        let quantiser = &INTRA_8X8[usize::from(mb.qp)];
+        let (bx, by) = (8 * (q % 2), 8 * (q / 2));
+        let (source, stride) = luma_source(frame, (x + bx as i32, y + by as i32));
+        let samples = &mut local.luma[Local::at(bx, by)..];
+        let block = &mut self.wide[q];
+        (kernels.forward_8x8)(source, stride, samples, STRIDE, block);
+        let scanned = self.levels.luma[4 * q..4 * q + 4].as_flattened_mut();
+        let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
+        let counts = wide_levels(frame, quantiser, block, scanned);
+        mb.nonzero[4 * q..4 * q + 4].copy_from_slice(&counts);
+        if counts != [0; 4] {
+            (kernels.add_8x8)(block, quantiser, samples, STRIDE);
+        }
+    }
+
+    /// Keeps luma as it is coded now.
+    pub fn keep(&mut self, local: &Local) {
+        copy_out(local, &mut self.other.samples);
+        self.other.levels = self.levels.luma;
+    }
+
+    /// Puts back what [`Coder::keep`] kept.
+    pub fn restore(&mut self, local: &mut Local) {
+        self.levels.luma = self.other.levels;
+        copy_in(&self.other.samples, local);
+    }
+
     /// After all blocks of an intra macroblock: which quarters have levels.
-    pub fn intra_4x4_done(&self, mb: &mut Macroblock) {
+    pub fn small_done(&self, mb: &mut Macroblock) {
         let mask = (0..16).fold(0, |mask, b| mask | u32::from(mb.nonzero[b] != 0) << b);
         mb.cbp |= quarters(mask);
     }
@@ -391,6 +422,38 @@ fn difference(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u64 {
         (0..16).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum()
     };
     u64::from(rows.map(row).sum::<u32>())
+}
+
+/// Turns coefficients of an 8x8 transform into levels, in raster order and in the order of coding. How many of each
+/// fourth of them are not zero.
+fn wide_levels(
+    frame: &Frame<'_>,
+    quantiser: &Quantiser8x8,
+    block: &mut [i16; 64],
+    scanned: &mut [i16; 64],
+) -> [u8; 4] {
+    let kernels = frame.kernels.residual;
+    if frame.tools.trellis == 0 {
+        let any = (kernels.quantise_8x8)(block, quantiser);
+        // The levels of a block without any are read too, where another of the macroblock has some.
+        return if any { (kernels.zigzag_8x8)(block, scanned) } else { scanned.fill(0); [0; 4] };
+    }
+    let (kind, steps) = (BlockKind::Luma8x8, steps_8x8(quantiser));
+    let mut counts = [0; 4];
+    if levels::choose::<64>(frame.costs, kind, block, &steps, (0, 0), scanned) != 0 {
+        for (i, level) in scanned.iter().enumerate() {
+            counts[i % 4] += u8::from(*level != 0);
+        }
+        to_raster(scanned, steps.scan, block);
+    }
+    counts
+}
+
+fn copy_in(from: &[u8; 256], local: &mut Local) {
+    for y in 0..16 {
+        let at = Local::at(0, y);
+        local.luma[at..at + 16].copy_from_slice(&from[16 * y..16 * y + 16]);
+    }
 }
 
 fn copy_out(local: &Local, to: &mut [u8; 256]) {
