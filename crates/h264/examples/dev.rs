@@ -89,7 +89,7 @@ fn main() {
     let mut scratch = Scratch::default();
     let coded = Coded::default();
     let (mut data, mut n, mut bytes) = (vec![0; w * h * 3 / 2], 0u64, 0usize);
-    let mut times = [0f64; 6];
+    let mut times = [0f64; 7];
     let mut sse = 0f64;
     let mut psnr = 0f64;
     while (n as usize) < frames {

@@ -13,6 +13,7 @@ use crate::filter::FilterRow;
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
 use crate::picture::Picture;
+use crate::quality::{self, Plane, Windows};
 use crate::rate::Rates;
 use crate::search::Search;
 pub use crate::source::Planes;
@@ -34,17 +35,20 @@ pub enum Pass {
     Filter,
     /// Writes bits: one line, a row in each step.
     Write,
+    /// Compares the reconstruction with the frame, if that is asked for: one step.
+    Measure,
 }
 
 impl Pass {
     /// All of them, in their order.
-    pub const ALL: [Pass; 6] = [
+    pub const ALL: [Pass; 7] = [
         Pass::Prepare,
         Pass::Search,
         Pass::Plan,
         Pass::Decide,
         Pass::Filter,
         Pass::Write,
+        Pass::Measure,
     ];
 
     /// The name in traces.
@@ -56,6 +60,7 @@ impl Pass {
             Pass::Decide => "decide",
             Pass::Filter => "filter",
             Pass::Write => "write",
+            Pass::Measure => "measure",
         }
     }
 
@@ -65,7 +70,7 @@ impl Pass {
         match self {
             Pass::Prepare | Pass::Filter | Pass::Write => (1, rows),
             Pass::Search => (rows.div_ceil(2), columns.div_ceil(2)),
-            Pass::Plan => (1, 1),
+            Pass::Plan | Pass::Measure => (1, 1),
             Pass::Decide => (rows, columns),
         }
     }
@@ -83,6 +88,16 @@ pub struct Encoder {
     rates: Mutex<Rates>,
     pictures: Vec<RwLock<Picture>>,
     in_work: usize,
+    measured: Measured,
+}
+
+/// Which measures of quality are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Sums of squared differences.
+    pub ssd: bool,
+    /// Structural similarity.
+    pub ssim: bool,
 }
 
 /// What must be done before steps may run: so many steps of a line of a pass of a picture.
@@ -125,7 +140,14 @@ impl Encoder {
             rates: Mutex::new(rates),
             pictures: (0..kept).map(picture).collect(),
             in_work,
+            measured: Measured::default(),
         }
+    }
+
+    /// The same, which measures quality.
+    #[must_use]
+    pub fn measuring(self, measured: Measured) -> Encoder {
+        Encoder { measured, ..self }
     }
 
     /// The size of its pictures.
@@ -205,6 +227,7 @@ impl Encoder {
                     add(number, Pass::Decide, line, whole(Pass::Decide));
                 }
             }
+            Pass::Measure => add(number, Pass::Filter, 0, whole(Pass::Filter)),
         }
     }
 
@@ -234,6 +257,7 @@ impl Encoder {
             Pass::Decide => self.decide(number, line, steps, scratch),
             Pass::Filter => self.filter(number, steps),
             Pass::Write => self.write(number, steps, out),
+            Pass::Measure => self.measure(number, planes, out),
         }
     }
 
@@ -371,6 +395,53 @@ impl Encoder {
         }
         writer.finish(&mut out.bytes);
         unpoisoned(self.rates.lock()).written(number, 8 * out.bytes.len() as u64);
+    }
+
+    fn measure(&self, number: u64, planes: Planes<'_>, out: &Coded) {
+        if !self.measured.ssd && !self.measured.ssim {
+            return;
+        }
+        let picture = self.picture(number);
+        let Geometry { width, height, .. } = self.geometry;
+        let (luma, chroma) = (&picture.reference.luma, &picture.reference.chroma);
+        let ours = |component: usize| match component {
+            0 => Plane {
+                samples: &luma.read()[luma.at(0, 0)..],
+                stride: luma.shape().stride,
+                step: 1,
+                width,
+                height,
+            },
+            c => Plane {
+                samples: &chroma.read()[chroma.at(0, 0) + c - 1..],
+                stride: chroma.shape().stride,
+                step: 2,
+                width: width / 2,
+                height: height / 2,
+            },
+        };
+        let [cb, cr] = planes.chroma;
+        let mut sums = [(0, 0.0); 3];
+        for (c, samples) in [planes.luma, cb, cr].into_iter().enumerate() {
+            let ours = ours(c);
+            let frame = Plane {
+                samples,
+                stride: ours.width,
+                step: 1,
+                ..ours
+            };
+            if self.measured.ssd {
+                sums[c].0 = quality::ssd(ours, frame);
+            }
+            if self.measured.ssim {
+                let windows = Windows::of(ours.width, ours.height);
+                let rows = (0..windows.rows).map(|row| windows.row(row, ours, frame));
+                sums[c].1 = windows.mean(rows);
+            }
+        }
+        let mut out = out.picture();
+        out.ssd = sums.map(|sum| sum.0);
+        out.ssim = sums.map(|sum| sum.1);
     }
 
     /// The reconstruction of a picture that is done and was among the last ones: luma, Cb, Cr, without padding.

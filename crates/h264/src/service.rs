@@ -7,7 +7,7 @@ use evener_runtime::{Dispatch, Flow, Need, Part, Service, Shape, Structure, Work
 
 use crate::config::{Config, Tools};
 use crate::decide::Scratch as DecideScratch;
-use crate::encoder::{Encoder, Needed, Pass, Planes};
+use crate::encoder::{Encoder, Measured, Needed, Pass, Planes};
 use crate::kernels::Kernels;
 use crate::preprocess::Preprocess;
 use crate::rate::Rates;
@@ -71,7 +71,11 @@ impl EncodeService {
             0 => IN_WORK,
             ahead => IN_WORK + usize::from(ahead),
         };
-        let encoder = Encoder::new(parameters, tools, Rates::new(config), kernels, in_work);
+        let encoder = Encoder::new(parameters, tools, Rates::new(config), kernels, in_work)
+            .measuring(Measured {
+                ssd: config.psnr,
+                ssim: config.ssim,
+            });
         EncodeService {
             key: format!("h264 {} | {}", config.preset.name(), preprocess.key()),
             preprocess,
