@@ -35,7 +35,7 @@ const LONG: Duration = Duration::from_secs(1);
 pub(in crate::stream) struct Wave<S: Service> {
     structure: &'static Structure,
     lines: Lines,
-    buffers: Vec<Buffers<S>>,
+    buffers: Vec<Slot<S>>,
     /// Results that wait for that of unit `next`.
     held: VecDeque<Option<Held<S>>>,
     next: u64,
@@ -43,8 +43,11 @@ pub(in crate::stream) struct Wave<S: Service> {
     stop: Option<Stop>,
 }
 
-/// The buffers of the unit in a slot.
-type Buffers<S> = RwLock<Option<(Box<<S as Service>::Input>, Box<<S as Service>::Output>)>>;
+/// The input and the output of a unit in work.
+type Buffers<S> = (Box<<S as Service>::Input>, Box<<S as Service>::Output>);
+
+/// Those of the unit in a slot.
+type Slot<S> = RwLock<Option<Buffers<S>>>;
 
 impl<S: Service> Wave<S> {
     fn new(exec: &Executor<'_, S>, structure: &'static Structure, next: u64) -> Option<Wave<S>> {
@@ -115,7 +118,7 @@ struct Run<'e, 'a, 'p, S: Service, Src, K> {
     pin_workers: bool,
     exec: &'a Executor<'a, S>,
     lines: Lines,
-    buffers: Vec<Buffers<S>>,
+    buffers: Vec<Slot<S>>,
     inputs: Arc<InputQueue<S>>,
     outputs: &'a OutputQueue<S>,
     intake: SharedIntake<'e, S, Src>,
@@ -185,16 +188,14 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
         }
     }
 
-    fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<(Box<S::Input>, Box<S::Output>)>> {
-        let buffers = &self.buffers[self.lines.layout.slot(unit)];
-        buffers.read().unwrap_or_else(PoisonError::into_inner)
+    /// The buffers of a unit in work.
+    fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<Buffers<S>>> {
+        let slot = &self.buffers[self.lines.layout.slot(unit)];
+        slot.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_unit(
-        &self,
-        unit: u64,
-        buffers: Option<(Box<S::Input>, Box<S::Output>)>,
-    ) -> Option<(Box<S::Input>, Box<S::Output>)> {
+    /// Sets them, and takes those that were there.
+    fn set_unit(&self, unit: u64, buffers: Option<Buffers<S>>) -> Option<Buffers<S>> {
         let slot = &self.buffers[self.lines.layout.slot(unit)];
         let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut slot, buffers)
