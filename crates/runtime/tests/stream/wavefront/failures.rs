@@ -288,15 +288,15 @@ fn cancelling_does_not_wait_for_a_silent_source() {
             };
             let token = CancelToken::new();
             let cancel = token.clone();
-            let read = Arc::clone(&source.read);
+            let sink = Kept::default();
+            let values = Arc::clone(&sink.values);
             std::thread::spawn(move || {
-                while read.load(Ordering::Relaxed) < 4 {
+                // Then all that were read have begun.
+                while (values.lock().unwrap().len() as u64) < 4 - ahead {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                std::thread::sleep(Duration::from_millis(20));
                 cancel.cancel();
             });
-            let sink = Kept::default();
             let rt = workers(3);
             let stream = rt.stream(source).through(service.clone()).cancel(token);
             let script = Script::new(&[(wave(2, 3), 5)]);

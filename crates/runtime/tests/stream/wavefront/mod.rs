@@ -278,7 +278,7 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
                 40,
             );
             service.delay = Some(|at| Duration::from_millis(u64::from(at.pass == DECIDE)));
-            let script = Script::new(&[(wave(1, 2), 20)]);
+            let script = Script::new(&[(wave(1, 2), 4)]);
             let log = script.log.clone();
             let mut source = units(40);
             let mut sink = Kept::default();
@@ -290,13 +290,17 @@ fn waiting_for_the_source_or_the_sink_is_no_cost() {
             let report = stream(&service, source, &sink, script);
             assert!(report.wall_s > 0.2, "{}", report.wall_s);
             let log = log.lock().unwrap();
-            let Recorded::Units(_, costs) = &log[0] else {
-                panic!("{log:?}")
-            };
-            // A millisecond on one of two workers, and not the six between units.
-            let mean = costs.iter().sum::<Duration>() / costs.len() as u32;
-            let expected = Duration::from_micros(500)..Duration::from_micros(3000);
-            assert!(expected.contains(&mean), "{slow_source}: {mean:?}");
+            let costs = log.iter().map(|recorded| match recorded {
+                Recorded::Units(_, costs) => costs[0],
+                other => panic!("{other:?}"),
+            });
+            // A millisecond on one of two workers, and not the six between units. A busy machine makes some epochs
+            // longer.
+            let mut costs: Vec<Duration> = costs.collect();
+            costs.sort_unstable();
+            let third = costs[costs.len() / 3];
+            let expected = Duration::from_micros(400)..Duration::from_micros(3000);
+            assert!(expected.contains(&third), "{slow_source}: {costs:?}");
         });
     }
 }
@@ -416,9 +420,9 @@ fn many_small_steps_on_many_workers() {
             ..Geometry::default()
         };
         for grain in [1, 3] {
-            let service = Waves::new(geometry, 200);
+            let service = Waves::new(geometry, 60);
             let script = Script::new(&[(wave(grain, 8), 16), (wave(grain, 7), 9)]);
-            stream(&service, units(200), &Kept::default(), script);
+            stream(&service, units(60), &Kept::default(), script);
         }
     });
 }
