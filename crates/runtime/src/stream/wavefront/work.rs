@@ -40,8 +40,12 @@ pub(super) trait Units {
 /// Works until workers come out.
 pub(super) fn work(lines: &Lines, units: &impl Units, worker: WorkerId, grain: u32) {
     let mut needs = Vec::new();
-    while !lines.is_leaving() {
+    loop {
+        // All that follows is looked at after it, so what changes meanwhile is news.
         let seen = lines.news.seen();
+        if lines.is_leaving() {
+            return;
+        }
         if let Some(chunk) = lines.take() {
             run_line(lines, units, worker, grain, chunk, &mut needs);
             continue;
