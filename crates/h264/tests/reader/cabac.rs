@@ -149,7 +149,7 @@ impl Reader<'_> {
     fn beside(&self, side: Side) -> Option<&Read> {
         let at = self.read.len() - 1;
         match side {
-            Side::A if at % self.columns != 0 => Some(&self.read[at - 1]),
+            Side::A if !at.is_multiple_of(self.columns) => Some(&self.read[at - 1]),
             Side::B if at >= self.columns => Some(&self.read[at - self.columns]),
             _ => None,
         }

@@ -4,7 +4,7 @@
 //! it. Contexts do not adapt while costs are added up.
 
 use super::contexts::Contexts;
-use super::residual::{CODED, LAST, LEVEL, SIGNIFICANT, increments};
+use super::residual::{CODED, LAST, LEVEL, SIGNIFICANT, increments, level_increments};
 
 pub use super::residual::BlockKind;
 
@@ -78,13 +78,12 @@ impl Costs {
     #[inline]
     pub fn level(&self, kind: BlockKind, size: u32, ones: usize, more: usize) -> u32 {
         let level = LEVEL[kind as usize];
-        let first = if more == 0 { 4.min(1 + ones) } else { 0 };
+        let (first, others) = level_increments(ones, more);
         let cost = BIT + self.bin(level + first, size > 1);
         if size == 1 {
             return cost;
         }
-        let most = if kind == BlockKind::ChromaDc { 3 } else { 4 };
-        let ctx = level + 5 + most.min(more);
+        let ctx = level + others;
         let cost = cost + (size.min(15) - 2) * self.bin(ctx, true);
         if size < 15 {
             cost + self.bin(ctx, false)

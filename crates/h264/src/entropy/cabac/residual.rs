@@ -203,13 +203,24 @@ fn mask(levels: &[i16]) -> u64 {
 }
 
 /// ctxIdxInc of significant_coeff_flag and last_significant_coeff_flag of the level at `i` (clause 9.3.3.1.3).
+///
+/// For chroma DC that is Min(i, 2), and the flags of its 4 levels end with the third.
 #[inline(always)]
 pub(super) fn increments(kind: usize, i: usize) -> (usize, usize) {
     match kind {
-        CHROMA_DC => (i.min(2), i.min(2)),
         LUMA_8X8 => (SIGNIFICANT_8X8[i].into(), LAST_8X8[i].into()),
         _ => (i, i),
     }
+}
+
+/// ctxIdxInc of coeff_abs_level_minus1 behind `ones` levels of 1 and `more` of more than 1: that of its first bin, and of
+/// the others (clause 9.3.3.1.3).
+///
+/// For chroma DC the latter is at most 8, and more than 3 levels are never behind one.
+#[inline(always)]
+pub(super) fn level_increments(ones: usize, more: usize) -> (usize, usize) {
+    let first = if more == 0 { 4.min(1 + ones) } else { 0 };
+    (first, 5 + 4.min(more))
 }
 
 /// Which of `count` levels are not 0: significant_coeff_flag and last_significant_coeff_flag.
@@ -235,18 +246,17 @@ fn values<const KIND: usize>(
     mut mask: u64,
     levels: &[i16],
 ) {
-    let most = if KIND == CHROMA_DC { 3 } else { 4 };
     let (mut ones, mut more) = (0, 0);
     while mask != 0 {
         let i = 63 - mask.leading_zeros() as usize;
         mask ^= 1 << i;
         let size = u32::from(levels[i].unsigned_abs());
-        let first = if more == 0 { 4.min(1 + ones) } else { 0 };
+        let (first, others) = level_increments(ones, more);
         coder.decision(contexts, LEVEL[KIND] + first, size > 1);
         if size == 1 {
             ones += 1;
         } else {
-            let ctx = LEVEL[KIND] + 5 + most.min(more);
+            let ctx = LEVEL[KIND] + others;
             more += 1;
             for _ in 2..size.min(15) {
                 coder.decision(contexts, ctx, true);
