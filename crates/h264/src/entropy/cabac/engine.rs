@@ -123,7 +123,7 @@ impl<'a> Coder<'a> {
         let is_less = bin != (*state & 1 != 0);
         *state = AFTER[usize::from(*state & 127) << 1 | usize::from(bin)];
 
-        // The range waits for nothing that is slower than this; a look-up by the range would be.
+        // Shifted out of a word and not looked up, because a bin waits for the range of the one before.
         let less = (RANGES[index] >> (u32::from(range) >> 3 & 24)) as u8;
         let rest = i32::from(range) - i32::from(less);
         let (most, halved) = if rest < 0 {

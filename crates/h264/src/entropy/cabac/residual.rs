@@ -187,7 +187,7 @@ pub(super) fn block<const KIND: usize>(bins: &mut Bins, levels: &[i16]) {
     let contexts = &mut *bins.contexts;
     bins.coder.fork(|coder| {
         let mask = mask(levels);
-        debug_assert!(mask != 0, "a block that is coded has no levels");
+        assert!(mask != 0, "a block that is coded has no levels");
         map::<KIND>(coder, contexts, mask, levels.len());
         values::<KIND>(coder, contexts, mask, levels);
     });
