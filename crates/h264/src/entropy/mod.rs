@@ -9,6 +9,7 @@ use crate::syntax::{Entropy, Parameters, SliceHeader};
 
 use cabac::Cabac;
 use cavlc::Cavlc;
+pub use cavlc::most_bits;
 use cost::Costs;
 
 pub use cabac::cost;

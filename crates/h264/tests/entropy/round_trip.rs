@@ -1,5 +1,6 @@
 //! What is written is read back.
 
+use evener_h264::entropy::most_bits;
 use evener_h264::macroblock::{Kind, Macroblock};
 use evener_h264::syntax::{Entropy, Parameters, Profile};
 
@@ -103,4 +104,29 @@ fn assert_complete(coverage: &Coverage) {
     for patterns in &coverage.patterns {
         all(patterns, "patterns");
     }
+}
+
+#[test]
+fn no_macroblock_takes_more_bits_than_is_said() {
+    let mut rng = Rng::new(4);
+    let mut least_over = u32::MAX;
+    for round in 0..40 {
+        let profile = Profile::ALL[round % 3];
+        let parameters = stream::parameters(profile, Entropy::Cavlc, (80, 48), 3);
+        let (stream, pictures) = stream(&mut rng, &parameters, 4);
+        let mut coverage = Coverage::new();
+        read(&stream, &parameters, &pictures, &mut coverage);
+        let mut sizes = coverage.sizes.iter();
+        for row in pictures.iter().flat_map(|picture| &picture.rows) {
+            for mb in row.macroblocks.iter().filter(|mb| mb.kind != Kind::PSkip) {
+                let size = *sizes.next().unwrap() as u32;
+                if mb.kind != Kind::IPcm && mb.has_levels() {
+                    let most = most_bits(mb, &row.levels[mb.levels as usize]);
+                    assert!(size <= most, "{size} of {most}: {mb:?}");
+                    least_over = least_over.min(most - size);
+                }
+            }
+        }
+    }
+    assert!(least_over < 320, "{least_over} more than any takes");
 }

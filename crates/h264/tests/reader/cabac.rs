@@ -55,6 +55,7 @@ struct Reader<'a> {
     contexts: Vec<Context>,
     /// How many bins each context had.
     uses: &'a mut [u32; 460],
+    sizes: &'a mut Vec<usize>,
     read: Vec<Read>,
     motion: MotionField,
     qp: i32,
@@ -76,6 +77,7 @@ pub fn picture(unit: &Unit, parameters: &Parameters, coverage: &mut Coverage) ->
         bytes: &unit.payload,
         decoder: Decoder::new(&unit.payload, bits.position() / 8),
         contexts: contexts(&header),
+        sizes: &mut coverage.sizes,
         uses: match header.kind {
             SliceKind::I => &mut coverage.contexts[0],
             SliceKind::P => &mut coverage.contexts[1 + usize::from(header.cabac_init)],
@@ -85,7 +87,10 @@ pub fn picture(unit: &Unit, parameters: &Parameters, coverage: &mut Coverage) ->
         qp: i32::from(header.qp),
     };
     loop {
+        let start = reader.decoder.at;
         reader.macroblock();
+        let size = reader.decoder.at - start;
+        reader.sizes.push(size);
         let ends = reader.decoder.terminate();
         assert_eq!(
             ends,

@@ -19,6 +19,8 @@ pub struct Coverage {
     pub patterns: [[u32; 48]; 2],
     /// With CABAC, the bins of each context: in I slices, and in P slices by cabac_init_idc.
     pub contexts: [[u32; 460]; 4],
+    /// The bits of each macroblock that was not skipped, as clause A.3.1 counts them.
+    pub sizes: Vec<usize>,
 }
 
 impl Coverage {
@@ -30,6 +32,7 @@ impl Coverage {
             prefixes: [[0; 24]; 7],
             patterns: [[0; 48]; 2],
             contexts: [[0; 460]; 4],
+            sizes: Vec::new(),
         }
     }
 }

@@ -37,7 +37,10 @@ pub fn picture(unit: &Unit, parameters: &Parameters, coverage: &mut Coverage) ->
                 break;
             }
         }
+        let start = reader.bits.position();
         reader.macroblock();
+        let size = reader.bits.position() - start;
+        reader.coverage.sizes.push(size);
     }
     assert_eq!(
         reader.done.len(),

@@ -145,7 +145,7 @@ fn luma(macroblock: &Macroblock, levels: &Levels, left: &Edge, above: &Edge, bit
 }
 
 /// The levels of an 8x8 block as four of 4x4: each has every fourth.
-fn interleave(levels: &[[i16; 16]]) -> [[i16; 16]; 4] {
+pub(super) fn interleave(levels: &[[i16; 16]]) -> [[i16; 16]; 4] {
     let levels = levels.as_flattened();
     std::array::from_fn(|block| std::array::from_fn(|at| levels[4 * at + block]))
 }

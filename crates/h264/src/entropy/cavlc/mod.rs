@@ -9,7 +9,10 @@ use residual::OUTSIDE;
 
 mod macroblock;
 mod residual;
+mod size;
 mod tables;
+
+pub use size::most_bits;
 
 /// The state of a slice.
 #[derive(Debug)]

@@ -249,6 +249,27 @@ pub static COEFF_TOKEN_CHROMA_DC: CoeffTokens = coeff_tokens([
     &["0000 10", "0000 0011", "0000 0010", "0000 000"],
 ]);
 
+/// Zeros as long as the longest code of each, whatever nC is.
+pub static COEFF_TOKEN_LONGEST: CoeffTokens = {
+    let tables = [
+        &COEFF_TOKEN_0,
+        &COEFF_TOKEN_2,
+        &COEFF_TOKEN_4,
+        &COEFF_TOKEN_8,
+    ];
+    let mut longest = [[Code { bits: 0, length: 0 }; 4]; 17];
+    let mut at = 0;
+    while at < tables.len() * 17 * 4 {
+        let (table, count, ones) = (at / 4 / 17, at / 4 % 17, at % 4);
+        let length = tables[table][count][ones].length;
+        if longest[count][ones].length < length {
+            longest[count][ones].length = length;
+        }
+        at += 1;
+    }
+    longest
+};
+
 /// Codes by what the standard calls a table index, and a value.
 pub type Codes<const TABLES: usize, const VALUES: usize> = [[Code; VALUES]; TABLES];
 
