@@ -7,8 +7,8 @@ use evener_files::unpoisoned;
 
 use crate::config::Tools;
 pub use crate::decide::Scratch;
-use crate::entropy::cost::Costs;
 use crate::decide::{self, Frame, MOST_REFERENCES, RowParts};
+use crate::entropy::cost::Costs;
 use crate::filter::FilterRow;
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
@@ -301,7 +301,9 @@ impl Encoder {
             SliceKind::I => None,
             SliceKind::P => Some(coding.header.cabac_init),
         };
-        picture.costs.get_or_init(|| Costs::at_start(init, coding.header.qp));
+        picture
+            .costs
+            .get_or_init(|| Costs::at_start(init, coding.header.qp));
         let fresh = picture.coding.set(coding).is_ok();
         assert!(fresh, "a picture is planned once");
     }

@@ -109,7 +109,10 @@ pub fn choose<const N: usize>(
     }
 
     // Where to end.
-    let mut behind: u64 = magnitude[last + 1..count].iter().map(|&m| (m as u64) * (m as u64)).sum();
+    let mut behind: u64 = magnitude[last + 1..count]
+        .iter()
+        .map(|&m| (m as u64) * (m as u64))
+        .sum();
     let mut before: u64 = among[..=last].iter().sum();
     let mut best = (None, energy + price(coded.1));
     for i in (0..=last).rev() {

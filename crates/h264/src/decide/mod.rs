@@ -9,6 +9,7 @@ mod levels;
 mod local;
 mod predict;
 mod residual;
+mod samples;
 
 use std::ops::Range;
 
@@ -144,6 +145,9 @@ pub fn decide(
             coder: &mut scratch.coder,
         };
         let mut mb = one.run();
+        if one.needs_samples(&mb) {
+            mb = one.samples();
+        }
         if mb.has_levels() {
             mb.levels = levels.len() as u32;
             levels.push((*scratch.coder.levels).clone());
@@ -227,9 +231,7 @@ impl One<'_> {
             found: self.found,
             lambda: self.lambda(),
         };
-        if !search.allows(mv)
-            || search.whole_distortion(mv) > self.lambda() * cost::tune(1, 30)
-        {
+        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * cost::tune(1, 30) {
             return None;
         }
         let inter = Inter::skipped(mv);

@@ -1,9 +1,9 @@
 //! Coding what prediction leaves: levels, and the reconstruction that decoders get from them.
 
-use super::levels::{self, Steps};
 use super::Frame;
-use crate::entropy::cost::{BlockKind, Costs};
+use super::levels::{self, Steps};
 use super::local::{Local, STRIDE};
+use crate::entropy::cost::{BlockKind, Costs};
 use crate::kernels::Residual;
 use crate::kernels::residual::ChromaBlocks;
 use crate::kernels::residual::decimation::{DROP_CHROMA, DROP_LUMA, DROP_QUARTER};
@@ -62,12 +62,12 @@ impl Default for Coder {
     }
 }
 
-fn luma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
+pub(super) fn luma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
     let plane = &frame.source.luma;
     (&plane.read()[plane.at(x, y)..], plane.shape().stride)
 }
 
-fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
+pub(super) fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
     let plane = &frame.source.chroma;
     (&plane.read()[plane.at(x, y / 2)..], plane.shape().stride)
 }
@@ -106,7 +106,13 @@ fn coded(costs: &Costs, kind: BlockKind) -> (u32, u32) {
 
 impl Coder {
     /// Codes a macroblock that is predicted from references; `local` holds the prediction.
-    pub fn inter(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    pub fn inter(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         let choose = frame.tools.transform_8x8;
         if choose {
             copy_out(local, &mut self.other.prediction);
@@ -118,7 +124,13 @@ impl Coder {
         self.chroma(frame, at, local, mb, &INTER);
     }
 
-    fn inter_4x4(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    fn inter_4x4(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         let kernels = frame.kernels.residual;
         let (source, stride) = luma_source(frame, at);
         let samples = &mut local.luma[Local::at(0, 0)..];
@@ -163,7 +175,13 @@ impl Coder {
     }
 
     /// Codes luma with the 8x8 transform and keeps that if it costs less than what `local` holds, coded with the 4x4 one.
-    fn inter_8x8(&mut self, frame: &Frame<'_>, at: (i32, i32), local: &mut Local, mb: &mut Macroblock) {
+    fn inter_8x8(
+        &mut self,
+        frame: &Frame<'_>,
+        at: (i32, i32),
+        local: &mut Local,
+        mb: &mut Macroblock,
+    ) {
         let kernels = frame.kernels.residual;
         let (source, stride) = luma_source(frame, at);
         let costs = frame.costs;
@@ -418,7 +436,8 @@ fn quarters(mask: u32) -> u8 {
 fn difference(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u64 {
     let rows = a.chunks(a_stride).zip(b.chunks(b_stride)).take(16);
     let row = |(a, b): (&[u8], &[u8])| -> u32 {
-        let (a, b): (&[u8; 16], &[u8; 16]) = (a.first_chunk().expect("16"), b.first_chunk().expect("16"));
+        let (a, b): (&[u8; 16], &[u8; 16]) =
+            (a.first_chunk().expect("16"), b.first_chunk().expect("16"));
         (0..16).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum()
     };
     u64::from(rows.map(row).sum::<u32>())
