@@ -34,7 +34,7 @@ fn bits_come_out_in_order() {
         assert_eq!(bits.bits(), text.len() as u64);
         if round % 100 == 99 {
             bits.align(true);
-            while text.len() % 8 != 0 {
+            while !text.len().is_multiple_of(8) {
                 text.push('1');
             }
             bits.bytes().push(0xa5);
