@@ -3,8 +3,10 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -79,6 +81,14 @@ impl Staged {
     /// The path of a [named](Staged::named) file until [`Staged::commit`].
     pub fn temporary(&self) -> Option<&Path> {
         self.part.as_ref().map(PartFile::path)
+    }
+
+    /// A path by which other programs can open the file as long as this process has it.
+    pub fn path_for_others(&self) -> PathBuf {
+        match self.temporary() {
+            Some(path) => path.to_owned(),
+            None => format!("/proc/{}/fd/{}", process::id(), self.file.as_raw_fd()).into(),
+        }
     }
 
     /// Gives the file its name, over the old file of that name. A second call does nothing.
@@ -256,6 +266,17 @@ mod tests {
                 fs::remove_file(&path).unwrap();
             }
             assert_eq!(folder.names(), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn other_programs_can_read_what_has_no_name_yet() {
+        let folder = Folder::new();
+        for (staged, mut file) in both(&folder.path("out"), None) {
+            file.write_all(b"so far").unwrap();
+            let path = staged.path_for_others();
+            let read = process::Command::new("cat").arg(path).output().unwrap();
+            assert_eq!(read.stdout, b"so far");
         }
     }
 

@@ -280,19 +280,6 @@ fn a_signal_leaves_a_file_that_plays() {
 }
 
 #[test]
-fn a_kill_leaves_nothing() {
-    let folder = Folder::new();
-    for name in ["out.mp4", "out.264"] {
-        let line = format!("encode -i testsrc:320x240:10000000 -o {name} {FAST} --qp 10");
-        let mut child = folder.evener(line.split_whitespace()).spawn().unwrap();
-        wait_for_output(&folder, 1 << 20);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(folder.names(), [""; 0], "{name}");
-    }
-}
-
-#[test]
 fn a_terminal_shows_rate_and_size_and_then_the_line() {
     let line = "encode -i testsrc:640x480:60 -o null: --workers 1";
     let seen = on_terminal(line, "xterm", 120);

@@ -136,6 +136,15 @@ fn what_is_made_from_a_private_file_is_private() {
         folder.line(&line).succeeded();
         assert_eq!(mode(folder.path(output)), 0o600, "{line}");
     }
+    let mut outputs = vec!["out.264", "out.mp4"];
+    if has_ffmpeg() {
+        outputs.push("out.mov");
+    }
+    for output in outputs {
+        let line = format!("encode -i scene.y4m -o {output}");
+        folder.line(&line).succeeded();
+        assert_eq!(mode(folder.path(output)), 0o600, "{line}");
+    }
 }
 
 #[test]
@@ -150,7 +159,13 @@ fn nothing_is_left_of_an_output_whatever_ends_its_run() {
             "encrypt -k key -o out",
             "image pack - out",
             "filter blur -i testsrc:320x240:10000000 -o out.y4m",
+            "encode -i testsrc:320x240:10000000 -o out.264 --preset ultrafast --qp 10",
+            "encode -i testsrc:320x240:10000000 -o out.mp4 --preset ultrafast --qp 10",
+            "encode -i testsrc:320x240:10000000 -o out.mkv --preset ultrafast --qp 10",
         ] {
+            if line.contains(".mkv") && !has_ffmpeg() {
+                continue;
+            }
             let mut child = endless(&folder, line);
             wait_for_output(&folder, 1 << 17);
             if folder.names() != before {

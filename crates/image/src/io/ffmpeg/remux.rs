@@ -13,7 +13,8 @@ use crate::io::ffmpeg::tools::{Tools, is_installed};
 /// A file that FFmpeg makes of coded video: the container is chosen by the extension, and all of the [`Origin`] that it
 /// can hold is copied beside the video.
 ///
-/// The coded video is written to a file of its own first, in any container that FFmpeg reads. With [`Remux::finish`] the
+/// The coded video is written to a file of its own first, which has no name where the system can do without, in any
+/// container that FFmpeg reads. With [`Remux::finish`] the
 /// result appears under its name. Dropped before, it leaves no file.
 pub struct Remux {
     joint: Joint,
@@ -33,15 +34,12 @@ impl Remux {
         origin: Option<&Origin>,
     ) -> Result<(Remux, File), Error> {
         let joint = Joint::new(tools, path.as_ref(), source, origin)?;
-        let name = joint.name.clone();
         if !is_installed(&tools.ffmpeg) {
+            let name = joint.name;
             let program = one_line(&tools.ffmpeg.to_string_lossy());
             return Err(Error::NoProgram { name, program });
         }
-        let video = joint.stage()?;
-        let temporary = video.temporary().unwrap_or(&joint.path);
-        let file = File::options().write(true).open(temporary);
-        let file = file.map_err(|reason| FileError::Create { name, reason })?;
+        let (video, file) = Staged::create(&joint.path, joint.mode, joint.old.as_ref())?;
         let remux = Remux {
             joint,
             video,
@@ -62,8 +60,8 @@ impl Remux {
     /// FFmpeg failed, or the file cannot be put in place.
     pub fn finish(&mut self, seconds: f64) -> Result<(), Error> {
         if !self.finished {
-            self.video = self.joint.join(&self.video, seconds)?;
-            self.joint.commit(&mut self.video)?;
+            let mut joined = self.joint.join(&self.video, seconds)?;
+            self.joint.commit(&mut joined)?;
             self.finished = true;
         }
         Ok(())
@@ -121,7 +119,7 @@ impl Joint {
             tools: &self.tools,
             name: &self.name,
             origin,
-            video: video.temporary().unwrap_or(&self.path),
+            video: &video.path_for_others(),
             target: joined.temporary().unwrap_or(&self.path),
             seconds: origin
                 .is_some_and(|origin| !origin.is_read_to_end())
