@@ -1,5 +1,5 @@
 //! Encodes a y4m of 8 bits 4:2:0 in order, on one thread.
-use evener_h264::config::Preset;
+use evener_h264::config::{Config, Preset, Rate, Settings, parse_bits};
 use evener_h264::encoder::{Encoder, Pass, Planes, Scratch};
 use evener_h264::kernels::Kernels;
 use evener_h264::rate::Rates;
@@ -11,6 +11,11 @@ use std::time::Instant;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let (input, output, qp) = (&args[1], &args[2], args[3].parse::<u8>().unwrap());
+    let mut settings = Settings {
+        rate: Rate::Qp(qp),
+        ..Settings::default()
+    };
+    let mut list = None;
     let mut frames = usize::MAX;
     let mut tools = Preset::Ultrafast.tools();
     tools.partitions = true;
@@ -31,6 +36,14 @@ fn main() {
             "deblock" => tools.deblocking = v == "1",
             "t8" => tools.transform_8x8 = v == "1",
             "trellis" => tools.trellis = v.parse().unwrap(),
+            "crf" => settings.rate = Rate::Crf(v.parse().unwrap()),
+            "bitrate" => settings.rate = Rate::Bitrate(parse_bits(v).unwrap()),
+            "maxrate" => settings.maxrate = Some(parse_bits(v).unwrap()),
+            "bufsize" => settings.bufsize = Some(parse_bits(v).unwrap()),
+            "keyint" => settings.keyint = v.parse().unwrap(),
+            "aq" => tools.adaptive_qp = v == "1",
+            "cut" => tools.scene_cut = v == "1",
+            "list" => list = Some(std::fs::File::create(v).unwrap()),
             "recon" => recon = Some(std::fs::File::create(v).unwrap()),
             _ => panic!("{k}"),
         }
@@ -81,7 +94,7 @@ fn main() {
     let encoder = Encoder::new(
         &parameters,
         tools,
-        Rates::constant(qp, 250),
+        Rates::new(&Config::new(&settings).unwrap(), &parameters),
         Kernels::at(evener_runtime::Topology::detect().simd),
         1,
     );
@@ -125,6 +138,10 @@ fn main() {
         }
         let picture = coded.picture();
         out.write_all(&picture.bytes).unwrap();
+        if let Some(list) = &mut list {
+            let (key, size) = (u8::from(picture.key), picture.bytes.len());
+            writeln!(list, "{n} {key} {} {size}", picture.qp).unwrap();
+        }
         bytes += picture.bytes.len();
         n += 1;
     }

@@ -9,13 +9,14 @@ use crate::config::Tools;
 pub use crate::decide::Scratch;
 use crate::decide::{self, Frame, MOST_REFERENCES, RowParts};
 use crate::entropy::cost::Costs;
+use crate::estimate::{self, Estimate};
 use crate::filter::FilterRow;
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
 use crate::picture::Picture;
 use crate::quality::{self, Plane, Windows};
-use crate::rate::Rates;
-use crate::search::Search;
+use crate::rate::{Complexity, Rates, Summary};
+use crate::search::{Found, Search};
 pub use crate::source::Planes;
 use crate::syntax::{Parameters, SliceKind};
 use crate::unit::Coded;
@@ -86,6 +87,8 @@ pub struct Encoder {
     tools: Tools,
     parameters: Parameters,
     rates: Mutex<Rates>,
+    /// Whether what macroblocks cost is estimated.
+    estimates: bool,
     pictures: Vec<RwLock<Picture>>,
     in_work: usize,
     measured: Measured,
@@ -137,6 +140,7 @@ impl Encoder {
             kernels,
             tools,
             parameters: parameters.clone(),
+            estimates: rates.uses_costs(&tools),
             rates: Mutex::new(rates),
             pictures: (0..kept).map(picture).collect(),
             in_work,
@@ -267,7 +271,8 @@ impl Encoder {
         }
         let picture = self.picture(number);
         for row in rows {
-            picture.source.append(row, planes, self.kernels);
+            let adaptive = self.tools.adaptive_qp;
+            picture.source.append(row, planes, self.kernels, adaptive);
         }
     }
 
@@ -288,6 +293,53 @@ impl Encoder {
                 search.cell(cell, line, &mut found[cell]);
             }
         }
+        if self.estimates {
+            self.estimate(number, &picture, line, cells, &found);
+        }
+    }
+
+    /// What the macroblocks of cells cost, after their search.
+    fn estimate(
+        &self,
+        number: u64,
+        picture: &Picture,
+        line: usize,
+        cells: Range<usize>,
+        found: &[[Found; 4]],
+    ) {
+        let mut estimates = unpoisoned(picture.estimates[line].write());
+        for cell in cells {
+            for (i, estimate) in estimates[cell].iter_mut().enumerate() {
+                let (x, y) = (2 * cell + i % 2, 2 * line + i / 2);
+                if x >= self.geometry.columns || y >= self.geometry.rows {
+                    continue;
+                }
+                let intra = estimate::intra(self.kernels, &picture.source, x, y);
+                let inter = match number {
+                    0 => intra,
+                    _ => intra.min(found[cell][i].half),
+                };
+                *estimate = Estimate { intra, inter };
+            }
+        }
+    }
+
+    /// The sums of a picture.
+    fn complexity(&self, picture: &Picture) -> Complexity {
+        let mut sum = Complexity::default();
+        if self.estimates {
+            for (line, estimates) in picture.estimates.iter().enumerate() {
+                for (cell, estimates) in unpoisoned(estimates.read()).iter().enumerate() {
+                    for (i, &estimate) in estimates.iter().enumerate() {
+                        let (x, y) = (2 * cell + i % 2, 2 * line + i / 2);
+                        if x < self.geometry.columns && y < self.geometry.rows {
+                            sum.add(estimate);
+                        }
+                    }
+                }
+            }
+        }
+        sum
     }
 
     fn plan(&self, number: u64) {
@@ -296,7 +348,10 @@ impl Encoder {
             let before = self.picture(before);
             *before.coding.get().expect("pictures are planned in order")
         });
-        let coding = unpoisoned(self.rates.lock()).plan(number, before.as_ref(), &self.tools);
+        let costs = self.complexity(&picture);
+        let mut rates = unpoisoned(self.rates.lock());
+        let coding = rates.plan(number, before.as_ref(), &costs, &self.tools);
+        drop(rates);
         let init = match coding.header.kind {
             SliceKind::I => None,
             SliceKind::P => Some(coding.header.cabac_init),
@@ -325,11 +380,14 @@ impl Encoder {
             tools: &self.tools,
             header: &coding.header,
             costs: picture.costs.get().expect("a picture is planned first"),
+            fine_qp: coding.fine,
+            budget: coding.budget,
             source: &picture.source,
             references: &references,
         };
         let this = &picture.rows[row];
         let found = unpoisoned(picture.found[row / 2].read());
+        let estimates = unpoisoned(picture.estimates[row / 2].read());
         let mut work = unpoisoned(this.work.lock());
         let mut macroblocks = unpoisoned(this.macroblocks.write());
         let mut levels = unpoisoned(this.levels.write());
@@ -340,6 +398,7 @@ impl Encoder {
             above: row.checked_sub(1).map(|above| &picture.rows[above].edges),
             edges: &this.edges,
             found: &found,
+            estimates: &estimates,
             macroblocks: &mut macroblocks,
             levels: &mut levels,
             band: &mut band,
@@ -392,6 +451,7 @@ impl Encoder {
         let mut out = out.picture();
         out.bytes.clear();
         out.key = coding.header.idr.is_some();
+        out.qp = coding.header.qp;
         if out.key {
             self.parameters.write(&mut out.bytes);
         }
@@ -444,6 +504,11 @@ impl Encoder {
         let mut out = out.picture();
         out.ssd = sums.map(|sum| sum.0);
         out.ssim = sums.map(|sum| sum.1);
+    }
+
+    /// What has become of the rates that were asked for, after all pictures are written.
+    pub fn summary(&self) -> Summary {
+        unpoisoned(self.rates.lock()).summary()
     }
 
     /// The reconstruction of a picture that is done and was among the last ones: luma, Cb, Cr, without padding.

@@ -7,7 +7,9 @@ pub mod bits;
 pub mod config;
 mod decide;
 pub mod encoder;
+mod energy;
 pub mod entropy;
+mod estimate;
 mod filter;
 mod geometry;
 #[allow(unsafe_code)]

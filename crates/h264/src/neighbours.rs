@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::decide::Spent;
 use crate::macroblock::{Kind, Macroblock, Mv};
 
 /// The reference index of a quarter that is not available.
@@ -26,6 +27,8 @@ pub struct Edge {
     pub kind: Kind,
     /// Modes of the lowest 4x4 blocks; [`DC`] where there are none.
     pub modes: [u8; 4],
+    /// What it and all those always decided before it have taken of the picture's bits, if those are limited.
+    pub spent: Spent,
 }
 
 /// The prediction mode of 4x4 blocks that other macroblocks count as.
@@ -41,6 +44,7 @@ impl Edge {
         available: false,
         kind: Kind::I16x16,
         modes: [DC; 4],
+        spent: Spent { bits: 0, cost: 0 },
     };
 
     /// Of a macroblock with these lowest samples.
@@ -57,12 +61,13 @@ impl Edge {
             available: true,
             kind: mb.kind,
             modes,
+            spent: Spent::default(),
         }
     }
 }
 
-/// Words of an edge: those of samples, vectors, and the rest.
-const WORDS: usize = 6;
+/// Words of an edge: those of samples, vectors, how it is predicted, and what is spent.
+const WORDS: usize = 7;
 
 /// The edges of a row of macroblocks, which the row below reads while they are written.
 ///
@@ -100,6 +105,7 @@ impl EdgeRow {
             half(&edge.chroma, 1),
             mv(edge.mvs[0]) | mv(edge.mvs[1]) << 32,
             u64::from_le_bytes(rest),
+            u64::from(edge.spent.bits) | u64::from(edge.spent.cost) << 32,
         ];
         for (cell, word) in self.0[x].iter().zip(words) {
             cell.store(word, Ordering::Relaxed);
@@ -131,6 +137,10 @@ impl EdgeRow {
             available: true,
             kind: KINDS[kind as usize],
             modes: [a, b, c, d],
+            spent: Spent {
+                bits: word(6) as u32,
+                cost: (word(6) >> 32) as u32,
+            },
         }
     }
 }
@@ -286,6 +296,10 @@ mod tests {
                 available: true,
                 kind,
                 modes: [1, 8, 0, 3],
+                spent: Spent {
+                    bits: 70_000 + i as u32,
+                    cost: u32::MAX,
+                },
             };
             row.put(1, &edge);
             assert_eq!(row.get(1), edge);

@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, OnceLock, RwLock};
 
-use crate::decide::RowWork;
+use crate::decide::{Budget, RowWork};
 use crate::entropy::SliceWriter;
 use crate::entropy::cost::Costs;
+use crate::estimate::Estimate;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::macroblock::{Levels, Macroblock};
@@ -19,6 +20,10 @@ use crate::syntax::{Parameters, SliceHeader};
 pub struct Coding {
     /// What its slice says.
     pub header: SliceHeader,
+    /// The quantisation parameter that macroblocks deviate from, in units of 1/[`STEP`](crate::energy::STEP).
+    pub fine: i32,
+    /// The bits that it may have, if there is a limit.
+    pub budget: Option<Budget>,
     /// Pictures since the last key picture.
     pub since_key: u64,
     /// Key pictures before it, or itself.
@@ -31,6 +36,8 @@ pub struct Picture {
     pub source: Source,
     /// What motion search found: a row of cells in each, by reference and by macroblock of the row's two.
     pub found: Vec<RwLock<Vec<[Found; 4]>>>,
+    /// What macroblocks cost, a row of cells in each; if that is asked for.
+    pub estimates: Vec<RwLock<Vec<[Estimate; 4]>>>,
     /// How it is coded, once that is decided.
     pub coding: OnceLock<Coding>,
     /// What bits cost, as far as is known beforehand.
@@ -69,9 +76,11 @@ impl Picture {
             edges: EdgeRow::new(geometry.columns),
         };
         let found = |_| RwLock::new(vec![[Found::default(); 4]; cells * references]);
+        let estimates = |_| RwLock::new(vec![[Estimate::default(); 4]; cells]);
         Picture {
             source: Source::new(geometry),
             found: (0..geometry.rows.div_ceil(2)).map(found).collect(),
+            estimates: (0..geometry.rows.div_ceil(2)).map(estimates).collect(),
             coding: OnceLock::new(),
             costs: OnceLock::new(),
             rows: (0..geometry.rows).map(row).collect(),

@@ -5,7 +5,7 @@
 //! any order, on any processor.
 
 use crate::geometry::{Geometry, OUTSIDE};
-use crate::kernels::Kernels;
+use crate::kernels::{BlockSize, Kernels};
 use crate::macroblock::Mv;
 use crate::padded::Padded;
 use crate::source::Source;
@@ -19,6 +19,8 @@ pub struct Found {
     pub quarters: [Mv; 4],
     /// The sum of absolute differences of the best one.
     pub sad: u32,
+    /// The sum of absolute transformed differences of the best one at half the size.
+    pub half: u32,
 }
 
 /// How far to search at a quarter of the size, in its samples.
@@ -172,7 +174,18 @@ impl<'a> Search<'a> {
                 self.eight(source, reference, at, vector, 2, &mut best);
             }
         }
-        self.full(x, y, &best)
+        let Tried { x: dx, y: dy, .. } = best.0[0];
+        let satd = self.kernels.samples.satd[BlockSize::B8x8 as usize];
+        let half = satd(
+            &source.read()[source.at(at.0, at.1)..],
+            source.shape().stride,
+            &reference.read()[reference.at(at.0 + dx, at.1 + dy)..],
+            reference.shape().stride,
+        );
+        Found {
+            half,
+            ..self.full(x, y, &best)
+        }
     }
 
     fn full(&self, x: usize, y: usize, half: &Best) -> Found {
@@ -205,6 +218,7 @@ impl<'a> Search<'a> {
             whole: whole.map(mv),
             quarters: quarters.map(mv),
             sad: whole[0].cost - STEP * moves,
+            half: 0,
         }
     }
 

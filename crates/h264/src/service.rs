@@ -71,11 +71,17 @@ impl EncodeService {
             0 => IN_WORK,
             ahead => IN_WORK + usize::from(ahead),
         };
-        let encoder = Encoder::new(parameters, tools, Rates::new(config), kernels, in_work)
-            .measuring(Measured {
-                ssd: config.psnr,
-                ssim: config.ssim,
-            });
+        let encoder = Encoder::new(
+            parameters,
+            tools,
+            Rates::new(config, parameters),
+            kernels,
+            in_work,
+        )
+        .measuring(Measured {
+            ssd: config.psnr,
+            ssim: config.ssim,
+        });
         EncodeService {
             key: format!("h264 {} | {}", config.preset.name(), preprocess.key()),
             preprocess,

@@ -1,5 +1,8 @@
 //! A picture to be coded: in whole macroblocks, and smaller versions of it to search in.
 
+use evener_runtime::buffer::GrowingRows;
+
+use crate::energy;
 use crate::geometry::{Geometry, PAD};
 use crate::kernels::Kernels;
 use crate::padded::{Padded, Shape};
@@ -29,6 +32,8 @@ pub struct Source {
     pub quarter: Padded,
     /// Chroma, interleaved, without a border.
     pub chroma: Padded,
+    /// By how much the quantisation parameter of each macroblock deviates: the bits of an `i16`.
+    offsets: GrowingRows<u16>,
 }
 
 impl Source {
@@ -65,6 +70,7 @@ impl Source {
                 pad_rows: 0,
                 sample: 2,
             }),
+            offsets: GrowingRows::zeroed(geometry.columns, geometry.rows),
         }
     }
 
@@ -78,10 +84,11 @@ impl Source {
         ] {
             plane.reset();
         }
+        self.offsets.reset();
     }
 
-    /// Takes the next row of macroblocks.
-    pub fn append(&self, row: usize, planes: Planes<'_>, kernels: Kernels) {
+    /// Takes the next row of macroblocks. If it is `adaptive`, their quantisation parameters will differ.
+    pub fn append(&self, row: usize, planes: Planes<'_>, kernels: Kernels, adaptive: bool) {
         let Geometry { width, height, .. } = self.geometry;
         self.luma.append(16, |i, to| {
             let y = (16 * row + i).min(height - 1);
@@ -98,6 +105,35 @@ impl Source {
         });
         halve(&self.luma, &self.half, kernels);
         halve(&self.half, &self.quarter, kernels);
+        let mut offsets = self.offsets.append(1);
+        if adaptive {
+            for (x, offset) in offsets.iter_mut().enumerate() {
+                *offset = self.energy_offset(x, row) as u16;
+            }
+        }
+    }
+
+    fn energy_offset(&self, x: usize, y: usize) -> i16 {
+        let rows = |plane: &'_ Padded, height: usize| {
+            let (stride, at) = (
+                plane.shape().stride,
+                plane.at(16 * x as i32, (height * y) as i32),
+            );
+            (at, stride)
+        };
+        let (luma, chroma) = (self.luma.read(), self.chroma.read());
+        let ((la, ls), (ca, cs)) = (rows(&self.luma, 16), rows(&self.chroma, 8));
+        energy::offset(
+            (0..16).map(|i| &luma[la + i * ls..][..16]),
+            (0..8).map(|i| &chroma[ca + i * cs..][..16]),
+        )
+    }
+
+    /// By how much the quantisation parameter of macroblock `x`, `y` deviates from that of the picture, in units of
+    /// 1/[`STEP`](energy::STEP).
+    #[inline]
+    pub fn qp_offset(&self, x: usize, y: usize) -> i16 {
+        self.offsets.read()[y * self.geometry.columns + x] as i16
     }
 }
 

@@ -34,6 +34,8 @@ pub struct CodedPicture {
     pub bytes: Vec<u8>,
     /// Whether decoding can begin here: an IDR picture.
     pub key: bool,
+    /// The quantisation parameter that its macroblocks deviate from.
+    pub qp: u8,
     /// Sums of squared differences between the reconstruction and the frame, of Y, Cb and Cr; if PSNR was asked for.
     pub ssd: [u64; 3],
     /// Structural similarity of Y, Cb and Cr, 1 for the same; if SSIM was asked for.

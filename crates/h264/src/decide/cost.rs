@@ -14,7 +14,7 @@ static LAMBDA: LazyLock<[u32; 52]> = LazyLock::new(|| {
 
 /// The price of a bit at a quantisation parameter.
 pub fn lambda(qp: u8) -> u32 {
-    (LAMBDA[usize::from(qp)] * tune(7, 100) / 100).max(1)
+    LAMBDA[usize::from(qp)]
 }
 
 /// Bits of an unsigned Exp-Golomb code.
@@ -61,20 +61,5 @@ mod tests {
         ] {
             assert_eq!(se(value), length, "{value}");
         }
-    }
-}
-pub static TUNE: LazyLock<[i64; 16]> = LazyLock::new(|| {
-    let mut t = [-1; 16];
-    for kv in std::env::var("TUNE").unwrap_or_default().split(',') {
-        if let Some((k, v)) = kv.split_once('=') {
-            t[k.parse::<usize>().unwrap()] = v.parse().unwrap();
-        }
-    }
-    t
-});
-pub fn tune(i: usize, default: u32) -> u32 {
-    match TUNE[i] {
-        -1 => default,
-        v => v as u32,
     }
 }

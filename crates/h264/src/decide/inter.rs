@@ -269,14 +269,13 @@ impl InterSearch<'_> {
             self.motion
                 .predict(Partition::Whole, choice.reference as i8),
         );
-        if !self.tools().partitions || choice.cost < self.lambda * cost::tune(2, ENOUGH) {
+        if !self.tools().partitions || choice.cost < self.lambda * ENOUGH {
             return best;
         }
         let (eighths, parts) = self.quarters(&choice, &quarters);
         if eighths.cost < best.cost {
             best = eighths;
-        } else if u64::from(eighths.cost) * 16 > u64::from(best.cost) * u64::from(cost::tune(3, 24))
-        {
+        } else if 2 * u64::from(eighths.cost) > 3 * u64::from(best.cost) {
             return best;
         }
         for rows in [true, false] {

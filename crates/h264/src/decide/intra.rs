@@ -6,7 +6,8 @@ use super::local::{Local, STRIDE};
 use super::residual::Coder;
 use crate::kernels::BlockSize;
 use crate::kernels::residual::neighbours::{
-    Neighbours4x4, Neighbours8x8, Neighbours16x16, NeighboursChroma, intra_4x4, intra_16x16, intra_chroma,
+    Neighbours4x4, Neighbours8x8, Neighbours16x16, NeighboursChroma, intra_4x4, intra_16x16,
+    intra_chroma,
 };
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Kind, Macroblock};
 use crate::neighbours::{DC, Edge};
@@ -52,7 +53,9 @@ impl IntraSearch<'_> {
         let (mode, whole) = self.whole(local);
         let whole = whole + beside + self.lambda * BITS_16X16;
         let promising = u64::from(whole) < u64::from(limit) + u64::from(limit) / 4;
-        let mut most = limit.min(whole).saturating_sub(beside + self.lambda * BITS_4X4);
+        let mut most = limit
+            .min(whole)
+            .saturating_sub(beside + self.lambda * BITS_4X4);
         let mut found = false;
         if small && promising {
             if self.frame.tools.transform_8x8
@@ -167,7 +170,13 @@ impl IntraSearch<'_> {
     }
 
     /// As [`Self::blocks`], in blocks of 8x8 samples. What that costs, unless it is `limit` or more.
-    fn quarters(&self, limit: u32, local: &mut Local, coder: &mut Coder, mb: &mut Macroblock) -> Option<u32> {
+    fn quarters(
+        &self,
+        limit: u32,
+        local: &mut Local,
+        coder: &mut Coder,
+        mb: &mut Macroblock,
+    ) -> Option<u32> {
         mb.kind = Kind::I8x8;
         mb.transform_8x8 = true;
         let mut total = 0;
@@ -189,7 +198,10 @@ impl IntraSearch<'_> {
 
     fn neighbours_8x8(&self, q: usize, local: &Local) -> Neighbours8x8 {
         let at = Local::at(8 * (q % 2), 8 * (q / 2));
-        let (has_left, has_top) = (q % 2 == 1 || self.left.is_some(), q >= 2 || self.has_above());
+        let (has_left, has_top) = (
+            q % 2 == 1 || self.left.is_some(),
+            q >= 2 || self.has_above(),
+        );
         let has_right = [self.has_above(), self.around[2].available, true, false][q];
         let has_corner = match q {
             0 => self.around[0].available,
@@ -200,7 +212,9 @@ impl IntraSearch<'_> {
         let above = at - STRIDE;
         Neighbours8x8 {
             top: has_top.then(|| {
-                let mut top: [u8; 16] = local.luma[above..above + 16].try_into().expect("16 samples");
+                let mut top: [u8; 16] = local.luma[above..above + 16]
+                    .try_into()
+                    .expect("16 samples");
                 if !has_right {
                     let last = top[7];
                     top[8..].fill(last);
@@ -221,7 +235,11 @@ impl IntraSearch<'_> {
         let expected = self.expected(4 * q, mb);
         let mut best = (DC, u32::MAX);
         let mut samples = [0; 64];
-        for mode in possible(neighbours.top.is_some(), neighbours.left.is_some(), neighbours.corner.is_some()) {
+        for mode in possible(
+            neighbours.top.is_some(),
+            neighbours.left.is_some(),
+            neighbours.corner.is_some(),
+        ) {
             (kernels.residual.intra_8x8)(mode, neighbours, &mut samples, 8);
             let satd = kernels.samples.satd[BlockSize::B8x8 as usize];
             let satd = satd(source, plane.shape().stride, &samples, 8);

@@ -2,6 +2,7 @@
 //!
 //! Rows run one behind the other. A macroblock needs the ones to the left and above it, up to the one above to the right.
 
+mod budget;
 mod cost;
 mod inter;
 mod intra;
@@ -14,7 +15,9 @@ mod samples;
 use std::ops::Range;
 
 use crate::config::Tools;
+use crate::energy::STEP;
 use crate::entropy::cost::Costs;
+use crate::estimate::Estimate;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::kernels::{BlockSize, Kernels};
@@ -25,6 +28,7 @@ use crate::search::Found;
 use crate::source::Source;
 use crate::syntax::{SliceHeader, SliceKind};
 
+pub use budget::{Budget, Spent};
 pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE};
 pub use residual::chroma_qp;
 
@@ -45,16 +49,30 @@ pub struct Frame<'a> {
     pub header: &'a SliceHeader,
     /// What bits cost in it.
     pub costs: &'a Costs,
+    /// The quantisation parameter that macroblocks deviate from, in units of 1/[`STEP`].
+    pub fine_qp: i32,
+    /// The bits that it may have, if there is a limit.
+    pub budget: Option<Budget>,
     /// What is to be coded.
     pub source: &'a Source,
     /// The pictures that it may refer to, by index.
     pub references: &'a [View<'a>],
 }
 
+impl Frame<'_> {
+    /// The quantisation parameter of macroblock `x`, `y`, raised by `raise`.
+    fn qp(&self, x: usize, y: usize, raise: i32) -> u8 {
+        let fine = self.fine_qp + i32::from(self.source.qp_offset(x, y));
+        ((fine + STEP / 2).div_euclid(STEP) + raise).clamp(0, 51) as u8
+    }
+}
+
 /// Where a row of macroblocks has got to.
 pub struct RowWork {
     local: Box<Local>,
     left: Option<Macroblock>,
+    /// By the row's own macroblocks.
+    spent: Spent,
     /// The edges above the next macroblock: to the left, above.
     above: [Edge; 2],
 }
@@ -65,6 +83,7 @@ impl RowWork {
         RowWork {
             local: Box::new(Local::new()),
             left: None,
+            spent: Spent::default(),
             above: [Edge::NONE; 2],
         }
     }
@@ -82,6 +101,8 @@ pub struct RowParts<'a> {
     pub edges: &'a EdgeRow,
     /// What was found in each reference: those of two rows and two macroblocks by cell.
     pub found: &'a [[Found; 4]],
+    /// What its macroblocks cost by expectation: those of two rows and two macroblocks by cell.
+    pub estimates: &'a [[Estimate; 4]],
     /// The record of each macroblock.
     pub macroblocks: &'a mut [Macroblock],
     /// Levels of those that have any.
@@ -109,6 +130,7 @@ pub fn decide(
         above,
         edges,
         found,
+        estimates,
         macroblocks,
         levels,
         band,
@@ -116,6 +138,7 @@ pub fn decide(
     let edge = |x: usize| above.map_or(Edge::NONE, |row| row.get(x));
     if columns.start == 0 {
         work.left = None;
+        work.spent = Spent::default();
         work.above = [Edge::NONE, edge(0)];
         levels.clear();
     }
@@ -133,6 +156,12 @@ pub fn decide(
         {
             *to = found[r * cells + x / 2][row % 2 * 2 + x % 2];
         }
+        let before = match right.available {
+            true => right.spent,
+            false => top.spent,
+        };
+        let raise = frame.budget.map(|b| b.raise(work.spent.and(before)));
+        let qp = frame.qp(x, row, raise.unwrap_or(0));
         let mut one = One {
             frame,
             at: (16 * x as i32, 16 * row as i32),
@@ -140,7 +169,7 @@ pub fn decide(
             motion: Motion::new(work.left.as_ref(), around),
             left: work.left.as_ref(),
             found: &references[..frame.references.len()],
-            qp: frame.header.qp,
+            qp,
             local: &mut work.local,
             coder: &mut scratch.coder,
         };
@@ -153,7 +182,18 @@ pub fn decide(
             levels.push((*scratch.coder.levels).clone());
         }
         let (luma, chroma) = work.local.lowest();
-        edges.put(x, &Edge::of(&mb, luma, chroma));
+        let mut edge = Edge::of(&mb, luma, chroma);
+        if frame.budget.is_some() {
+            let estimate = &estimates[x / 2][row % 2 * 2 + x % 2];
+            let cost = match frame.header.kind {
+                SliceKind::I => estimate.intra,
+                SliceKind::P => estimate.inter,
+            };
+            let bits = budget::estimate(&mb, &scratch.coder.levels);
+            work.spent = work.spent.and(Spent { bits, cost });
+            edge.spent = work.spent.and(before);
+        }
+        edges.put(x, &edge);
         band.put(x, &work.local);
         macroblocks[x] = mb;
         work.left = Some(mb);
@@ -213,7 +253,7 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         let inter = search.run();
-        if inter.cost > self.lambda() * cost::tune(0, 20)
+        if inter.cost > self.lambda() * INTRA_FROM
             && let Some(mb) = self.intra(inter.cost, self.frame.tools.small_intra)
         {
             return mb;
@@ -231,7 +271,7 @@ impl One<'_> {
             found: self.found,
             lambda: self.lambda(),
         };
-        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * cost::tune(1, 30) {
+        if !search.allows(mv) || search.whole_distortion(mv) > self.lambda() * SKIP_UNTIL {
             return None;
         }
         let inter = Inter::skipped(mv);
@@ -303,6 +343,6 @@ impl One<'_> {
 }
 
 /// Prices of a bit above which prediction from the picture itself is tried in P pictures.
-const INTRA_FROM: u32 = 40;
+const INTRA_FROM: u32 = 20;
 /// Prices of a bit above which a macroblock is not skipped: levels would remain.
-const SKIP_UNTIL: u32 = 160;
+const SKIP_UNTIL: u32 = 30;

@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(level((1280, 720)), "3.1");
         assert_eq!(level((1920, 1080)), "4");
         let rates = Settings {
-            maxrate: Some(30_000_000),
-            bufsize: Some(30_000_000),
+            maxrate: Some(31_000_000),
+            bufsize: Some(31_000_000),
             ..Settings::default()
         };
         assert_eq!(of(rates, (1920, 1080)).unwrap().sequence.level.name, "4.1");

@@ -130,6 +130,7 @@ mod tests {
             totals.add(&CodedPicture {
                 bytes: vec![0; 100],
                 key: ssd[0] != 0,
+                qp: 26,
                 ssd,
                 ssim,
             });

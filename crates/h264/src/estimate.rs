@@ -1,0 +1,53 @@
+//! What a picture would cost, before anything is decided: estimates at half the size, from source pictures alone.
+
+use crate::kernels::{BlockSize, Kernels};
+use crate::source::Source;
+
+/// The least costs of predicting a macroblock, as sums of absolute transformed differences at half the size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// From its own picture.
+    pub intra: u32,
+    /// From the picture before or from its own, whichever is less.
+    pub inter: u32,
+}
+
+/// From a row of a prediction to the next.
+const STRIDE: usize = 16;
+
+/// The cost of predicting macroblock `x`, `y` from source samples around it: their mean, the row above, or the column
+/// to the left.
+pub fn intra(kernels: Kernels, source: &Source, x: usize, y: usize) -> u32 {
+    let plane = &source.half;
+    let (samples, stride) = (plane.read(), plane.shape().stride);
+    let at = plane.at(8 * x as i32, 8 * y as i32);
+    let block = &samples[at..];
+    let satd = kernels.samples.satd[BlockSize::B8x8 as usize];
+    let mut prediction = [0; 8 * STRIDE];
+    let mut best = u32::MAX;
+    let (mut sum, mut count) = (0, 0);
+    if y > 0 {
+        let above: &[u8] = &samples[at - stride..][..8];
+        for row in prediction.chunks_exact_mut(STRIDE) {
+            row[..8].copy_from_slice(above);
+        }
+        best = best.min(satd(block, stride, &prediction, STRIDE));
+        sum += above.iter().map(|&v| u32::from(v)).sum::<u32>();
+        count += 8;
+    }
+    if x > 0 {
+        for (row, left) in prediction.chunks_exact_mut(STRIDE).zip(0..) {
+            let value = samples[at + left * stride - 1];
+            row[..8].fill(value);
+            sum += u32::from(value);
+        }
+        best = best.min(satd(block, stride, &prediction, STRIDE));
+        count += 8;
+    }
+    let mean = match count {
+        0 => 128,
+        _ => (sum + count / 2) / count,
+    };
+    prediction.fill(mean as u8);
+    best.min(satd(block, stride, &prediction, STRIDE))
+}

@@ -1,0 +1,102 @@
+//! Buffers of decoders: each stream is put through a leaky bucket of its own.
+
+use evener_h264::config::{Config, Preset, Rate, Settings};
+
+use crate::clips::{Clip, FOREMAN, STREET, clip, moving};
+use crate::encode::{Encoded, encode};
+
+fn config(rate: Rate, maxrate: u64, bufsize: u64) -> Config {
+    let mut config = Config::new(&Settings {
+        preset: Preset::Superfast,
+        rate,
+        maxrate: Some(maxrate),
+        bufsize: Some(bufsize),
+        ..Settings::default()
+    })
+    .unwrap();
+    config.tools.partitions = true;
+    config
+}
+
+/// Pictures that are not whole in a buffer when they are taken out, at 25 a second; the least that was left in it, as a
+/// part of its size.
+fn late(encoded: &Encoded, maxrate: u64, bufsize: u64) -> (u64, f64) {
+    // In 25ths of a bit.
+    let size = 25 * bufsize;
+    let mut fullness = size * 9 / 10;
+    let (mut late, mut least) = (0, 1.0f64);
+    for picture in &encoded.pictures {
+        let bits = 25 * 8 * picture.bytes.len() as u64;
+        late += u64::from(bits > fullness);
+        fullness = fullness.saturating_sub(bits);
+        least = least.min(fullness as f64 / size as f64);
+        fullness = (fullness + maxrate).min(size);
+    }
+    (late, least)
+}
+
+fn holds(name: &str, clip: &Clip, rate: Rate, maxrate: u64, bufsize: u64) {
+    let encoded = encode(&config(rate, maxrate, bufsize), clip);
+    let (late, least) = late(&encoded, maxrate, bufsize);
+    let kbits = encoded.summary.bit_rate() / 1e3;
+    eprintln!(
+        "{name} {rate:?} {maxrate} {bufsize}: {late} late, {least:.2} left, {kbits:.0} kbit/s, {:.2} dB",
+        encoded.psnr(clip)
+    );
+    assert_eq!(encoded.summary.late, late);
+    assert_eq!(late, 0, "{name} {rate:?} {maxrate} {bufsize}");
+    assert_eq!(encoded.summary.notes(), [""; 0]);
+}
+
+/// Rates, and buffers in seconds, for a clip that takes about `usual` bits a second.
+fn rates(name: &str, clip: &Clip, usual: u64) {
+    let cases: [(u64, u64, fn(u64) -> Rate); 4] = [
+        (4, 10, |_| Rate::Crf(20.0)),
+        (2, 20, Rate::Bitrate),
+        (2, 5, |_| Rate::Crf(20.0)),
+        (1, 10, |maxrate| Rate::Bitrate(maxrate * 9 / 10)),
+    ];
+    for (part, tenths, rate) in cases {
+        let maxrate = usual / part;
+        let bufsize = maxrate * tenths / 10;
+        holds(name, clip, rate(maxrate), maxrate, bufsize);
+    }
+}
+
+#[test]
+fn synthetic_scenes_keep_to_buffers() {
+    let scene = |seed| moving(seed, 160, 96, 25);
+    let clip = scene(1).then(scene(2)).then(scene(3));
+    rates("scenes", &clip, 600_000);
+}
+
+#[test]
+fn foreman_keeps_to_buffers() {
+    if let Some(clip) = clip(FOREMAN, 300) {
+        rates("foreman", &clip, 1_000_000);
+    }
+}
+
+#[test]
+fn clips_one_after_the_other_keep_to_buffers() {
+    let (Some(foreman), Some(street)) = (clip(FOREMAN, 300), clip(STREET, 54)) else {
+        return;
+    };
+    let joined = street.clone().then(foreman.part(180..260)).then(street);
+    rates("joined", &joined, 1_600_000);
+}
+
+#[test]
+fn a_buffer_that_is_too_small_is_said() {
+    let encoded = encode(
+        &config(Rate::Crf(20.0), 10_000, 4_000),
+        &moving(3, 160, 96, 20),
+    );
+    assert!(encoded.summary.late > 0);
+    assert_eq!(encoded.summary.late, late(&encoded, 10_000, 4_000).0);
+    let notes = encoded.summary.notes();
+    assert!(
+        notes.len() == 1 && notes[0].contains("too late"),
+        "{notes:?}"
+    );
+}

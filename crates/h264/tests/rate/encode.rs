@@ -1,0 +1,155 @@
+//! Encoding a clip, and ffmpeg's decoding of it.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use evener_h264::config::Config;
+use evener_h264::encoder::{Encoder, Pass, Planes, Scratch};
+use evener_h264::kernels::Kernels;
+use evener_h264::rate::{Rates, Summary};
+use evener_h264::syntax::{Demand, Entropy, Level, Parameters, Picture, Sequence, Vui};
+use evener_h264::unit::{Coded, CodedPicture};
+use evener_runtime::Topology;
+
+use crate::clips::Clip;
+
+/// What came out.
+pub struct Encoded {
+    pub pictures: Vec<CodedPicture>,
+    /// Reconstructed samples of all pictures.
+    pub reconstruction: Vec<u8>,
+    /// What the encoder says about rates.
+    pub summary: Summary,
+}
+
+impl Encoded {
+    pub fn stream(&self) -> Vec<u8> {
+        self.pictures.iter().flat_map(|p| p.bytes.clone()).collect()
+    }
+
+    pub fn keys(&self) -> Vec<usize> {
+        let keys = self.pictures.iter().enumerate().filter(|(_, p)| p.key);
+        keys.map(|(n, _)| n).collect()
+    }
+
+    pub fn bits(&self) -> u64 {
+        self.pictures.iter().map(|p| 8 * p.bytes.len() as u64).sum()
+    }
+
+    /// The mean of the PSNR of luma.
+    pub fn psnr(&self, clip: &Clip) -> f64 {
+        let luma = clip.width * clip.height;
+        let pairs = self
+            .reconstruction
+            .chunks(clip.frame_bytes())
+            .zip(&clip.frames);
+        let of = |(a, b): (&[u8], &Vec<u8>)| {
+            let differences = a[..luma].iter().zip(&b[..luma]);
+            let error: u64 = differences
+                .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2))
+                .sum();
+            10.0 * (65025.0 * luma as f64 / error.max(1) as f64).log10()
+        };
+        pairs.map(of).sum::<f64>() / clip.frames.len() as f64
+    }
+}
+
+pub fn parameters(config: &Config, clip: &Clip) -> Parameters {
+    let demand = Demand {
+        profile: config.profile,
+        width: clip.width as u32,
+        height: clip.height as u32,
+        references: config.tools.references,
+        picture_rate: Some((25, 1)),
+        bit_rate: None,
+        buffer: None,
+    };
+    Parameters {
+        sequence: Sequence {
+            profile: config.profile,
+            level: Level::lowest(&demand).unwrap(),
+            width: demand.width,
+            height: demand.height,
+            references: config.tools.references,
+            frame_num_bits: 8,
+            vui: Vui::default(),
+        },
+        picture: Picture {
+            entropy: if config.tools.cabac {
+                Entropy::Cabac
+            } else {
+                Entropy::Cavlc
+            },
+            references: config.tools.references,
+            transform_8x8: config.tools.transform_8x8,
+            ..Picture::default()
+        },
+    }
+}
+
+/// Encodes a clip at 25 pictures a second. Pictures go through the encoder one after the other.
+pub fn encode(config: &Config, clip: &Clip) -> Encoded {
+    let parameters = parameters(config, clip);
+    let simd = Topology::detect().simd;
+    let encoder = Encoder::new(
+        &parameters,
+        config.tools,
+        Rates::new(config, &parameters),
+        Kernels::at(simd),
+        1,
+    );
+    let coded = Coded::default();
+    let mut scratch = Scratch::default();
+    let mut encoded = Encoded {
+        pictures: Vec::new(),
+        reconstruction: Vec::new(),
+        summary: encoder.summary(),
+    };
+    for (n, frame) in (0..).zip(&clip.frames) {
+        let planes = planes(clip, frame);
+        for pass in Pass::ALL {
+            let (lines, steps) = pass.lines(encoder.geometry());
+            for line in 0..lines {
+                encoder.run(n, (pass, line, 0..steps), planes, &coded, &mut scratch);
+            }
+        }
+        encoded.pictures.push(coded.picture().clone());
+        let [y, cb, cr] = encoder.reconstruction(n);
+        encoded
+            .reconstruction
+            .extend(y.into_iter().chain(cb).chain(cr));
+    }
+    encoded.summary = encoder.summary();
+    encoded
+}
+
+fn planes<'a>(clip: &Clip, frame: &'a [u8]) -> Planes<'a> {
+    let (luma, chroma) = frame.split_at(clip.width * clip.height);
+    let (cb, cr) = chroma.split_at(chroma.len() / 2);
+    Planes {
+        luma,
+        chroma: [cb, cr],
+    }
+}
+
+/// Checks that ffmpeg decodes a stream without a word to what the encoder reconstructed. Says so where it is missing.
+pub fn decodes(encoded: &Encoded) {
+    let child = Command::new("ffmpeg")
+        .args("-v warning -nostdin -threads 1 -err_detect explode -f h264 -i pipe:0".split(' '))
+        .args("-f rawvideo -fps_mode passthrough pipe:1".split(' '))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        eprintln!("skipped: the program ffmpeg is not installed");
+        return;
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let stream = encoded.stream();
+    let writer = std::thread::spawn(move || stdin.write_all(&stream));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.stdout == encoded.reconstruction);
+}

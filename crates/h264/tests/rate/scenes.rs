@@ -1,0 +1,40 @@
+//! Key pictures where scenes begin.
+
+use evener_h264::config::{Config, Preset, Rate, Settings};
+
+use crate::clips::{FOREMAN, STREET, clip, moving};
+use crate::encode::encode;
+
+fn config() -> Config {
+    Config::new(&Settings {
+        preset: Preset::Superfast,
+        rate: Rate::Qp(30),
+        ..Settings::default()
+    })
+    .unwrap()
+}
+
+#[test]
+fn synthetic_scenes_are_cut() {
+    let scene = |seed, frames| moving(seed, 160, 96, frames);
+    let clip = scene(1, 7).then(scene(2, 5)).then(scene(3, 4));
+    assert_eq!(encode(&config(), &clip).keys(), [0, 7, 12]);
+    let mut uncut = config();
+    uncut.tools.scene_cut = false;
+    assert_eq!(encode(&uncut, &clip).keys(), [0]);
+}
+
+#[test]
+fn cuts_between_clips_are_found_and_no_others() {
+    let (Some(foreman), Some(street)) = (clip(FOREMAN, 300), clip(STREET, 30)) else {
+        return;
+    };
+    // A fast pan from picture 190 on is no cut.
+    assert_eq!(encode(&config(), &foreman).keys(), [0, 250]);
+    let joined = foreman
+        .part(0..20)
+        .then(street.part(0..12))
+        .then(foreman.part(195..215))
+        .then(street.part(20..30));
+    assert_eq!(encode(&config(), &joined).keys(), [0, 20, 32, 52]);
+}
