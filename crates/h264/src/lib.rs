@@ -4,6 +4,7 @@
 
 pub mod annex_b;
 pub mod bits;
+pub mod chosen;
 pub mod config;
 mod decide;
 pub mod encoder;

@@ -54,6 +54,7 @@ fn kernels(json: bool) -> Ended {
         evener_image::chosen::KERNELS.as_slice(),
         evener_crypt::chosen::KERNELS.as_slice(),
         evener_queens::chosen::KERNELS.as_slice(),
+        evener_h264::chosen::KERNELS.as_slice(),
     ];
     let kernels = services.concat();
     let selections: Vec<_> = kernels.into_iter().map(Kernels::selection).collect();

@@ -21,8 +21,9 @@ use evener_runtime::stream::{CancelToken, OnProgress, Report};
 use evener_runtime::{Choice, Runtime, Service, Simd};
 use serde::Serialize;
 
+use crate::chosen;
 use crate::config::Config;
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, Samples};
 use crate::preprocess::Preprocess;
 use crate::service::EncodeService;
 use crate::syntax::Parameters;
@@ -163,7 +164,10 @@ impl Session {
     /// There is no memory for the frames, or a frame could not be read, coded or written.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Outcome, Error> {
         self.run_with(runtime, options, |config, parameters, preprocess| {
-            let kernels = Kernels::at(Simd::detect());
+            let kernels = Kernels {
+                samples: Samples::at(chosen::ANALYSIS.level()),
+                ..Kernels::at(Simd::detect())
+            };
             EncodeService::new(config, parameters, preprocess, kernels)
         })
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use evener_h264::config::{Preset, Tools};
+use evener_h264::config::{Config, Preset, Rate, Settings, Tools};
 use evener_h264::encoder::{Encoder, Pass, Planes, Scratch};
 use evener_h264::kernels::Kernels;
 use evener_h264::rate::Rates;
@@ -67,7 +67,13 @@ fn parameters(tools: &Tools, profile: Profile) -> Parameters {
 /// A stream at a constant quantisation parameter, pass after pass.
 fn encode(parameters: &Parameters, tools: Tools, qp: u8, keyint: u32, frames: &[Frame]) -> Vec<u8> {
     let kernels = Kernels::at(Simd::detect());
-    let encoder = Encoder::new(parameters, tools, Rates::constant(qp, keyint), kernels, 1);
+    let config = Config::new(&Settings {
+        rate: Rate::Qp(qp),
+        keyint,
+        ..Settings::default()
+    });
+    let rates = Rates::new(&config.unwrap(), parameters);
+    let encoder = Encoder::new(parameters, tools, rates, kernels, 1);
     let mut scratch = Scratch::default();
     let mut stream = Vec::new();
     for (number, [luma, cb, cr]) in frames.iter().enumerate() {

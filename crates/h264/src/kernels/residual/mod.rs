@@ -11,7 +11,7 @@ use evener_runtime::Simd;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-mod bounds;
+pub(super) mod bounds;
 pub mod decimation;
 pub mod filter_tables;
 pub mod neighbours;

@@ -1,107 +1,142 @@
 //! Distortion, interpolation, pyramids.
 //!
-//! A block of samples is a slice that begins at its first sample, and its stride, the distance of rows. Functions panic
-//! if a slice is too short.
+//! A block of samples is a slice that begins at its first sample, and its stride, the distance of rows. Functions
+//! panic if a slice is too short, or a stride is shorter than a row.
 
 use evener_runtime::Simd;
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
 mod scalar;
+pub mod ssim;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
-/// The parts of a macroblock that are predicted by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The size of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockSize {
-    /// All of it.
+    /// 16 columns, 16 rows.
     B16x16,
-    /// An upper or lower half.
+    /// 16 columns, 8 rows.
     B16x8,
-    /// A left or right half.
+    /// 8 columns, 16 rows.
     B8x16,
-    /// A quarter.
+    /// 8 columns, 8 rows.
     B8x8,
 }
 
 impl BlockSize {
-    /// All of them, in the order of tables.
-    pub const ALL: [BlockSize; 4] = [
-        BlockSize::B16x16,
-        BlockSize::B16x8,
-        BlockSize::B8x16,
-        BlockSize::B8x8,
-    ];
+    /// In the order of tables.
+    pub const ALL: [BlockSize; 4] = [Self::B16x16, Self::B16x8, Self::B8x16, Self::B8x8];
 
-    /// Samples in a row.
-    pub const fn width(self) -> usize {
+    /// Columns.
+    #[inline]
+    pub fn width(self) -> usize {
         match self {
-            BlockSize::B16x16 | BlockSize::B16x8 => 16,
-            BlockSize::B8x16 | BlockSize::B8x8 => 8,
+            Self::B16x16 | Self::B16x8 => 16,
+            Self::B8x16 | Self::B8x8 => 8,
         }
     }
 
     /// Rows.
-    pub const fn height(self) -> usize {
+    #[inline]
+    pub fn height(self) -> usize {
         match self {
-            BlockSize::B16x16 | BlockSize::B8x16 => 16,
-            BlockSize::B16x8 | BlockSize::B8x8 => 8,
+            Self::B16x16 | Self::B8x16 => 16,
+            Self::B16x8 | Self::B8x8 => 8,
         }
     }
 }
 
-/// Takes two blocks, each with its stride, and returns their distortion.
-pub type Distortion = fn(&[u8], usize, &[u8], usize) -> u32;
-/// Takes a block and two others whose average, rounded up, it is compared with.
-pub type DistortionOfAverage = fn(&[u8], usize, &[u8], usize, &[u8], usize) -> u32;
+/// The sum of samples and of their squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Energy {
+    /// Of samples.
+    pub sum: u32,
+    /// Of squares.
+    pub squares: u32,
+}
 
-/// A table of functions. All levels give the same results.
+/// Takes a block and its stride, another and its stride, and gives how much they differ.
+pub type Distortion = fn(&[u8], usize, &[u8], usize) -> u32;
+
+/// As [`Distortion`], of four blocks of the second slice, which begin at offsets: for each of them, quarter by quarter.
+pub type Distortions = fn(&[u8], usize, &[u8], usize, [usize; 4]) -> [[u32; 4]; 4];
+
+/// As [`Distortion`], of a block and the average of two others.
+pub type AverageDistortion = fn(&[u8], usize, &[u8], usize, &[u8], usize) -> u32;
+
+/// Takes a block and its stride to write to, and two others to average.
+pub type Average = fn(&mut [u8], usize, &[u8], usize, &[u8], usize, BlockSize);
+
+/// Takes a block and its stride to write to, samples and their stride, eighths of a sample to the right and down, pairs of a
+/// row, and rows.
+pub type Chroma = fn(&mut [u8], usize, &[u8], usize, u32, u32, usize, usize);
+
+/// A table of functions.
 pub struct Samples {
-    /// Sums of absolute differences of the quarters of a macroblock, at four places in a reference: after the block and its
-    /// stride come the reference, its stride, and where the places begin in it.
-    pub sad_quads_x4: fn(&[u8], usize, &[u8], usize, [usize; 4]) -> [[u32; 4]; 4],
-    /// Sums of absolute differences of 8x8 samples with a reference, at eight places to the right of one another. Of each
-    /// row of the reference 16 samples are read.
+    /// What it is compiled for.
+    pub name: &'static str,
+    /// The sum of absolute differences of blocks of 16x16.
+    pub sad_16x16: Distortion,
+    /// As `sad_16x16`, of 8x8.
+    pub sad_8x8: Distortion,
+    /// Sums of absolute differences of the quarters of 16x16, left to right, top to bottom.
+    pub sad_quads: fn(&[u8], usize, &[u8], usize) -> [u32; 4],
+    /// As `sad_quads`, of four blocks.
+    pub sad_quads_x4: Distortions,
+    /// Sums of absolute differences of a block of 8x8 and the eight blocks that begin at the first eight samples of the
+    /// second slice. Each of its 8 rows has 16 samples.
     pub sad_8x8_x8: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
-    /// Half the sum of absolute values of the 4x4 Hadamard transforms of a difference, by [`BlockSize`]. That sum is even.
+    /// As `sad_8x8_x8`, of 4x4. Each of the 4 rows of the second slice has 16 samples as well.
+    pub sad_4x4_x8: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
+    /// The sum of absolute transformed differences: of each 4x4 block, half the sum of the absolute values of the
+    /// 4x4 Hadamard transform of its differences. That sum is even. By [`BlockSize`].
     pub satd: [Distortion; 4],
-    /// As `satd`, for 4x4 samples.
+    /// As `satd`, of 4x4.
     pub satd_4x4: Distortion,
-    /// As `satd`, against an average.
-    pub satd_average: [DistortionOfAverage; 4],
-    /// Writes the average of two blocks, rounded up: destination, first and second block, each with its stride, size.
-    pub average: fn(&mut [u8], usize, &[u8], usize, &[u8], usize, BlockSize),
-    /// Copies a block: destination and source, each with its stride, size.
+    /// As `satd`, of a block and the average of two others, as of `average`.
+    pub satd_average: [AverageDistortion; 4],
+    /// Writes the average of two blocks, `(a + b + 1) >> 1` (clause 8.4.2.2.1).
+    pub average: Average,
+    /// Copies a block to the first one.
     pub copy: fn(&mut [u8], usize, &[u8], usize, BlockSize),
-    /// Rows of the planes between samples (clause 8.4.2.2.1): half a sample to the right, half a sample down, both. After
-    /// these come the rows of the plane itself, from two above to three below, and the stride of all. At the ends of a
-    /// row samples repeat.
+    /// Writes rows between samples (clause 8.4.2.2.1): half a sample to the right (`b`), half a sample down (`h`), both (`j`).
+    ///
+    /// Takes where to write them, as many rows of each; then samples, with 2 rows above and 3 below; and the stride of
+    /// all, at least 6. Of `b` and `j`, the first two of a row repeat the third, and the last three the one before them:
+    /// samples that they depend on are missing.
     pub half_pel: fn([&mut [u8]; 3], &[u8], usize),
-    /// Predicts interleaved chroma at an eighth of a sample (clause 8.4.2.2.2): destination and source, each with its
-    /// stride, eighths to the right and down, pairs in a row (4 or 8), rows.
-    pub chroma: fn(&mut [u8], usize, &[u8], usize, u32, u32, usize, usize),
-    /// Averages of 2x2 samples, rounded half up: destination, upper and lower row, which are twice as long.
+    /// Predicts interleaved chroma between samples (clause 8.4.2.2.2): fewer than 8 eighths each way, 4 or 8 pairs and rows.
+    /// Of samples there is one more row, and one more pair in each.
+    pub chroma: Chroma,
+    /// Writes a row half as wide: each sample from two of each of two rows, `(a + b + c + d + 2) >> 2`.
+    /// Rows have at least twice the samples that are written.
     pub halve: fn(&mut [u8], &[u8], &[u8]),
-    /// Interleaves two rows.
+    /// Writes samples of Cb and Cr in turn. They are as many, and what is written is twice as long.
     pub interleave: fn(&mut [u8], &[u8], &[u8]),
+    /// Writes Cb and Cr of an interleaved row, which is twice as long as each.
+    pub deinterleave: fn(&mut [u8], &mut [u8], &[u8]),
+    /// The sum of squared differences of blocks of 16x16.
+    pub ssd_16x16: Distortion,
+    /// As `ssd_16x16`, of 8x8.
+    pub ssd_8x8: Distortion,
+    /// The sum of squared differences of two rows of one length.
+    pub ssd_row: fn(&[u8], &[u8]) -> u64,
+    /// As `ssd_row`, of interleaved rows: of Cb and of Cr.
+    pub ssd_chroma_row: fn(&[u8], &[u8]) -> [u64; 2],
+    /// The energy of 16x16 samples.
+    pub energy_16x16: fn(&[u8], usize) -> Energy,
+    /// The energy of 8x8 pairs of chroma: of Cb and of Cr.
+    pub energy_chroma: fn(&[u8], usize) -> [Energy; 2],
 }
 
 impl Samples {
     /// The table of the highest level that `simd` allows and the processor has.
     pub fn at(simd: Simd) -> &'static Samples {
         #[cfg(target_arch = "x86_64")]
-        if matches!(simd, Simd::Avx2 | Simd::Avx512) && avx2::present() {
-            return &avx2::TABLE;
+        if let Some(table) = x86::table(simd) {
+            return table;
         }
         let _ = simd;
         &scalar::TABLE
     }
-}
-
-/// Checks that a slice holds a block.
-#[inline(always)]
-fn holds(samples: &[u8], stride: usize, width: usize, height: usize) {
-    assert!(
-        samples.len() >= (height - 1) * stride + width,
-        "{} samples for {width}x{height} with stride {stride}",
-        samples.len()
-    );
 }
