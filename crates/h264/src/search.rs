@@ -135,6 +135,11 @@ impl<'a> Search<'a> {
             &reference.read()[reference.at(x + dx, y + dy)..],
             shape.stride,
         );
+        // Most rows have nothing better, and that is quickly seen.
+        let least = costs.into_iter().min().expect("eight");
+        if u32::from(least) >= best.0[1].cost {
+            return;
+        }
         for (i, sad) in costs.into_iter().enumerate() {
             let dx = dx + i as i32;
             if (left..=right).contains(&dx) {

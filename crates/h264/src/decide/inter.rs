@@ -77,6 +77,28 @@ struct Area {
     y: i32,
 }
 
+/// The least and the most of both components of a vector.
+#[derive(Clone, Copy)]
+struct Limits {
+    x: (i16, i16),
+    y: (i16, i16),
+}
+
+impl Limits {
+    #[inline]
+    fn clamp(&self, mv: Mv) -> Mv {
+        Mv {
+            x: mv.x.clamp(self.x.0, self.x.1),
+            y: mv.y.clamp(self.y.0, self.y.1),
+        }
+    }
+
+    #[inline]
+    fn contain(&self, mv: Mv) -> bool {
+        self.clamp(mv) == mv
+    }
+}
+
 const WHOLE: Area = Area {
     size: BlockSize::B16x16,
     x: 0,
@@ -104,26 +126,23 @@ impl InterSearch<'_> {
         )
     }
 
-    /// Keeps a vector to where references have samples.
-    fn clamp(&self, area: Area, mv: Mv) -> Mv {
+    /// The vectors of a part for which references have samples.
+    fn limits(&self, area: Area) -> Limits {
         let geometry = &self.frame.geometry;
         let (x, y) = (self.at.0 + area.x, self.at.1 + area.y);
         let (width, height) = (area.size.width() as i32, area.size.height() as i32);
         let down = (geometry.coded_height() as i32 + OUTSIDE - height - y).min(geometry.below);
-        let clamp = |v: i16, low: i32, high: i32| i32::from(v).clamp(4 * low, 4 * high) as i16;
-        Mv {
-            x: clamp(
-                mv.x,
-                -OUTSIDE - x,
-                geometry.coded_width() as i32 + OUTSIDE - width - x,
-            ),
-            y: clamp(mv.y, -OUTSIDE - y, down),
+        let right = geometry.coded_width() as i32 + OUTSIDE - width - x;
+        let quarters = |v: i32| 4 * v as i16;
+        Limits {
+            x: (quarters(-OUTSIDE - x), quarters(right)),
+            y: (quarters(-OUTSIDE - y), quarters(down)),
         }
     }
 
     /// Whether a vector may be used as it is.
     pub fn allows(&self, mv: Mv) -> bool {
-        self.clamp(WHOLE, mv) == mv
+        self.limits(WHOLE).contain(mv)
     }
 
     /// Distortion of the whole at a vector in the first reference.
@@ -154,7 +173,8 @@ impl InterSearch<'_> {
     /// The best vector of a part near `start`: whole samples are known, halves and quarters are tried.
     fn refine(&self, area: Area, reference: usize, start: Mv, prediction: Mv) -> Choice {
         let price = |mv: Mv| self.lambda * cost::vector(mv, prediction);
-        let start = self.clamp(area, start);
+        let limits = self.limits(area);
+        let start = limits.clamp(start);
         let mut best = start;
         let mut cost = self.distortion(area, reference, start) + price(start);
         let (_, half, quarter) = steps(self.tools().subpel);
@@ -170,7 +190,7 @@ impl InterSearch<'_> {
                         x: from.x + dx,
                         y: from.y + dy,
                     };
-                    if self.clamp(area, mv) != mv {
+                    if !limits.contain(mv) {
                         continue;
                     }
                     let bits = price(mv);
@@ -212,6 +232,7 @@ impl InterSearch<'_> {
         let mut tried = Tried {
             search: self,
             reference,
+            limits: self.limits(WHOLE),
             prediction,
             best: (Mv::ZERO, u32::MAX),
             quarters: [(Mv::ZERO, u32::MAX); 4],
@@ -234,7 +255,7 @@ impl InterSearch<'_> {
         let best = tried.best.0;
         // Where the prediction itself is as good, nothing is coded for it.
         let mut choice = self.refine(WHOLE, reference, best, prediction);
-        let predicted = self.clamp(WHOLE, prediction);
+        let predicted = self.limits(WHOLE).clamp(prediction);
         if predicted != choice.mv {
             let cost = self.distortion(WHOLE, reference, predicted)
                 + self.lambda
@@ -374,12 +395,13 @@ impl InterSearch<'_> {
     /// The best vector of a half: the better one of its quarters' vectors, and quarter samples around it.
     fn halve(&self, area: Area, reference: usize, starts: [Mv; 2], prediction: Mv) -> Choice {
         let price = |mv: Mv| self.lambda * cost::vector(mv, prediction);
+        let limits = self.limits(area);
         let mut best = (Mv::ZERO, u32::MAX);
         for (i, start) in starts.into_iter().enumerate() {
             if i == 1 && start == starts[0] {
                 continue;
             }
-            let mv = self.clamp(area, start);
+            let mv = limits.clamp(start);
             let cost = self.distortion(area, reference, mv) + price(mv);
             if cost < best.1 {
                 best = (mv, cost);
@@ -391,7 +413,7 @@ impl InterSearch<'_> {
                 x: from.x + dx,
                 y: from.y + dy,
             };
-            if self.clamp(area, mv) == mv {
+            if limits.contain(mv) {
                 let cost = self.distortion(area, reference, mv) + price(mv);
                 if cost < best.1 {
                     best = (mv, cost);
@@ -435,6 +457,7 @@ fn difference(mv: Mv, prediction: Mv) -> Mv {
 struct Tried<'a, 'b> {
     search: &'a InterSearch<'b>,
     reference: usize,
+    limits: Limits,
     prediction: Mv,
     best: (Mv, u32),
     quarters: [(Mv, u32); 4],
@@ -448,7 +471,7 @@ impl Tried<'_, '_> {
         let mut batch = [Mv::ZERO; 4];
         let mut filled = 0;
         for mv in candidates {
-            let mv = whole_samples(self.search.clamp(WHOLE, mv));
+            let mv = whole_samples(self.limits.clamp(mv));
             if self.seen[..self.count].contains(&(mv.x, mv.y)) {
                 continue;
             }
@@ -473,7 +496,7 @@ impl Tried<'_, '_> {
         let search = self.search;
         let geometry = &search.frame.geometry;
         let view = &search.frame.references[self.reference];
-        let vectors = vectors.map(|mv| whole_samples(search.clamp(WHOLE, mv)));
+        let vectors = vectors.map(|mv| self.limits.clamp(mv));
         let offsets = vectors.map(|mv| {
             geometry.luma(
                 search.at.0 + i32::from(mv.x >> 2),
