@@ -175,7 +175,7 @@ fn any_geometry() -> impl Strategy<Value = Geometry> {
 fn ragged(at: Step) -> Duration {
     let number = at.unit * 1009 + at.pass as u64 * 211 + u64::from(at.line * 31 + at.step);
     let random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    Duration::from_micros(if random % 8 == 0 {
+    Duration::from_micros(if random.is_multiple_of(8) {
         random >> 8 & 0xFF
     } else {
         0
