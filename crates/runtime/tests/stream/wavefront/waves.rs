@@ -295,9 +295,9 @@ impl Waves {
     }
 
     fn count(&self, at: Step) {
+        let mut done = self.spread.done.lock().unwrap();
         let begun = self.spread.begun.fetch_max(at.unit + 1, Ordering::Relaxed);
         let begun = begun.max(at.unit + 1);
-        let mut done = self.spread.done.lock().unwrap();
         let first = done.iter().take_while(|&&done| done).count() as u64;
         self.spread.most.fetch_max(begun - first, Ordering::Relaxed);
         let last = at.pass == WRITE && at.step + 1 == self.geometry.rows;
