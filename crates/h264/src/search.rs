@@ -71,6 +71,53 @@ impl Best {
     }
 }
 
+/// A block of 8x8 samples of a smaller version, and where it is looked for.
+struct Scan<'a> {
+    sad: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
+    source: &'a [u8],
+    source_stride: usize,
+    reference: &'a [u8],
+    stride: usize,
+    /// Where the block's own place is in the reference.
+    at: usize,
+    limits: (i32, i32, i32, i32),
+    /// The first and the last place from which a row can be read.
+    places: (i32, i32),
+}
+
+impl Scan<'_> {
+    /// The reference from where a vector points.
+    #[inline]
+    fn place(&self, dx: i32, dy: i32) -> &[u8] {
+        let at = self.at as i32 + dy * self.stride as i32 + dx;
+        &self.reference[at as usize..]
+    }
+
+    /// Tries eight vectors from `dx` on.
+    #[inline]
+    fn eight(&self, dx: i32, dy: i32, best: &mut Best) {
+        let (left, right, up, down) = self.limits;
+        if dy < up || dy > down || dx + 7 < left || dx > right {
+            return;
+        }
+        let dx = dx.clamp(self.places.0, self.places.1);
+        let reference = self.place(dx, dy);
+        let sums = (self.sad)(self.source, self.source_stride, reference, self.stride);
+        // Most rows have nothing better, and that is quickly seen.
+        let least = sums.into_iter().min().expect("eight");
+        if u32::from(least) >= best.0[1].cost {
+            return;
+        }
+        for (i, sum) in sums.into_iter().enumerate() {
+            let dx = dx + i as i32;
+            if (left..=right).contains(&dx) {
+                let cost = u32::from(sum) + STEP * (dx.unsigned_abs() + dy.unsigned_abs());
+                best.add(Tried { x: dx, y: dy, cost });
+            }
+        }
+    }
+}
+
 impl<'a> Search<'a> {
     /// A search of `source` in `reference`.
     pub fn new(
@@ -101,51 +148,36 @@ impl<'a> Search<'a> {
     /// The best vectors at a quarter of the size.
     fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
         let mut best = Best([NOTHING; 2]);
-        let (source, reference) = (&self.source.quarter, &self.reference.quarter);
-        let (x, y) = (8 * cell_x as i32, 8 * cell_y as i32);
+        let at = (8 * cell_x as i32, 8 * cell_y as i32);
+        let scan = self.scan(&self.source.quarter, &self.reference.quarter, at, 4);
         for dy in -RANGE..=RANGE {
-            for dx in [-RANGE, 0] {
-                self.eight(source, reference, (x, y), (dx, dy), 4, &mut best);
-            }
+            scan.eight(-RANGE, dy, &mut best);
+            scan.eight(0, dy, &mut best);
         }
         best
     }
 
-    /// Tries eight vectors from `dx` on, in versions that are smaller by `scale`.
-    fn eight(
+    fn scan<'b>(
         &self,
-        source: &Padded,
-        reference: &Padded,
+        source: &'b Padded,
+        reference: &'b Padded,
         (x, y): (i32, i32),
-        (dx, dy): (i32, i32),
         scale: i32,
-        best: &mut Best,
-    ) {
-        let (left, right, up, down) = self.limits((x, y), scale);
-        if dy < up || dy > down || dx + 7 < left || dx > right {
-            return;
-        }
-        // Eight positions read 16 samples of a row.
+    ) -> Scan<'b> {
         let shape = reference.shape();
-        let most = (shape.width + shape.pad) as i32 - 16 - x;
-        let dx = dx.clamp(-(shape.pad as i32) - x, most);
-        let costs = (self.kernels.samples.sad_8x8_x8)(
-            &source.read()[source.at(x, y)..],
-            source.shape().stride,
-            &reference.read()[reference.at(x + dx, y + dy)..],
-            shape.stride,
-        );
-        // Most rows have nothing better, and that is quickly seen.
-        let least = costs.into_iter().min().expect("eight");
-        if u32::from(least) >= best.0[1].cost {
-            return;
-        }
-        for (i, sad) in costs.into_iter().enumerate() {
-            let dx = dx + i as i32;
-            if (left..=right).contains(&dx) {
-                let cost = u32::from(sad) + STEP * (dx.unsigned_abs() + dy.unsigned_abs());
-                best.add(Tried { x: dx, y: dy, cost });
-            }
+        Scan {
+            sad: self.kernels.samples.sad_8x8_x8,
+            source: &source.read()[source.at(x, y)..],
+            source_stride: source.shape().stride,
+            reference: reference.read(),
+            stride: shape.stride,
+            at: reference.at(x, y),
+            limits: self.limits((x, y), scale),
+            // Eight places read 16 samples of a row.
+            places: (
+                -(shape.pad as i32) - x,
+                (shape.width + shape.pad) as i32 - 16 - x,
+            ),
         }
     }
 
@@ -166,8 +198,8 @@ impl<'a> Search<'a> {
     }
 
     fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
-        let (source, reference) = (&self.source.half, &self.reference.half);
         let at = (8 * x as i32, 8 * y as i32);
+        let scan = self.scan(&self.source.half, &self.reference.half, at, 2);
         let mut best = Best([NOTHING; 2]);
         let zero = Tried { cost: 0, ..NOTHING };
         for around in [zero, coarse.0[0], coarse.0[1]] {
@@ -175,18 +207,12 @@ impl<'a> Search<'a> {
                 continue;
             }
             for dy in -REFINE..=REFINE {
-                let vector = (2 * around.x - 3, 2 * around.y + dy);
-                self.eight(source, reference, at, vector, 2, &mut best);
+                scan.eight(2 * around.x - 3, 2 * around.y + dy, &mut best);
             }
         }
-        let Tried { x: dx, y: dy, .. } = best.0[0];
         let satd = self.kernels.samples.satd[BlockSize::B8x8 as usize];
-        let half = satd(
-            &source.read()[source.at(at.0, at.1)..],
-            source.shape().stride,
-            &reference.read()[reference.at(at.0 + dx, at.1 + dy)..],
-            reference.shape().stride,
-        );
+        let found = scan.place(best.0[0].x, best.0[0].y);
+        let half = satd(scan.source, scan.source_stride, found, scan.stride);
         Found {
             half,
             ..self.full(x, y, &best)

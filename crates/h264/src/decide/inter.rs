@@ -296,7 +296,7 @@ impl InterSearch<'_> {
         let (eighths, parts) = self.quarters(&choice, &quarters);
         if eighths.cost < best.cost {
             best = eighths;
-        } else if 2 * u64::from(eighths.cost) > 3 * u64::from(best.cost) {
+        } else if 4 * u64::from(eighths.cost) > 5 * u64::from(best.cost) {
             return best;
         }
         for rows in [true, false] {
@@ -444,7 +444,7 @@ fn steps(subpel: u8) -> (usize, usize, usize) {
 /// Bits of the type of a macroblock: whole, halves, quarters with their types.
 const MB_BITS: [u32; 3] = [1, 3, 9];
 /// Prices of a bit below which no other partition is tried.
-const ENOUGH: u32 = 24;
+const ENOUGH: u32 = 100;
 
 fn difference(mv: Mv, prediction: Mv) -> Mv {
     Mv {
