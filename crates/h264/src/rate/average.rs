@@ -3,11 +3,11 @@
 use super::sizes::Model;
 
 /// What remains of the weight of older pictures with each new one.
-const FADING: f64 = 0.97;
+const FADING: f64 = 0.94;
 /// Seconds in which a deviation is to be made up for, and how much longer with each second of the stream: early
 /// deviations would be a large part of a short stream.
 const HORIZON: f64 = 1.0;
-const LONGER: f64 = 0.05;
+const LONGER: f64 = 0.02;
 /// The least and the most bits of a picture, as parts of those it has on average, that make up for a deviation.
 const LIMITS: (f64, f64) = (0.25, 2.0);
 

@@ -8,7 +8,7 @@ use super::maths::log2;
 const COMPRESSION: f64 = 0.6;
 /// The cost of a macroblock at which the parameter is the rate factor: streams are then as large and as good as x264's of
 /// the same factor, with the same tools.
-const USUAL: f64 = 160.0;
+const USUAL: f64 = 128.0;
 /// The least cost of a macroblock that is told apart: still pictures need not become ever finer.
 const LEAST: f64 = 10.0;
 

@@ -89,11 +89,11 @@ fn clips_one_after_the_other_keep_to_buffers() {
 #[test]
 fn a_buffer_that_is_too_small_is_said() {
     let encoded = encode(
-        &config(Rate::Crf(20.0), 10_000, 4_000),
+        &config(Rate::Crf(20.0), 10_000, 1_000),
         &moving(3, 160, 96, 20),
     );
     assert!(encoded.summary.late > 0);
-    assert_eq!(encoded.summary.late, late(&encoded, 10_000, 4_000).0);
+    assert_eq!(encoded.summary.late, late(&encoded, 10_000, 1_000).0);
     let notes = encoded.summary.notes();
     assert!(
         notes.len() == 1 && notes[0].contains("too late"),

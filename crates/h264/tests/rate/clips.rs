@@ -61,10 +61,11 @@ pub fn clip(name: &str, frames: usize) -> Option<Clip> {
 pub const FOREMAN: &str = "foreman_352x288_300f.264";
 pub const STREET: &str = "street_1920x1080_54f.264";
 
-/// A texture that moves by a few samples from frame to frame, different with each `seed`.
+/// A texture that moves by a few samples from frame to frame. Texture and brightness are different with each `seed`.
 pub fn moving(seed: u64, width: usize, height: usize, frames: usize) -> Clip {
     let noise = |x: i64, y: i64| {
-        let mut z = seed ^ (x as u64) << 32 ^ (y as u64 & 0xffff_ffff);
+        let mut z =
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (x as u64) << 32 ^ (y as u64 & 0xffff_ffff);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z >> 56) as i64
@@ -74,7 +75,8 @@ pub fn moving(seed: u64, width: usize, height: usize, frames: usize) -> Clip {
         let (u, v) = (x.rem_euclid(8), y.rem_euclid(8));
         let (x, y) = (x.div_euclid(8), y.div_euclid(8));
         let row = |y: i64| noise(x, y) * (8 - u) + noise(x + 1, y) * u;
-        ((row(y) * (8 - v) + row(y + 1) * v) / 64) as u8
+        let value = (row(y) * (8 - v) + row(y + 1) * v) / 64;
+        (value / 2 + 60 * (seed % 3) as i64) as u8
     };
     let frame = |n: i64| {
         let plane = |width: usize, height: usize, dx: i64, dy: i64| {

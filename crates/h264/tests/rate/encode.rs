@@ -89,6 +89,11 @@ pub fn parameters(config: &Config, clip: &Clip) -> Parameters {
 
 /// Encodes a clip at 25 pictures a second. Pictures go through the encoder one after the other.
 pub fn encode(config: &Config, clip: &Clip) -> Encoded {
+    encode_behind(config, clip, 0)
+}
+
+/// The same, where the bits of a picture are written only when so many further ones are decided.
+pub fn encode_behind(config: &Config, clip: &Clip, behind: u64) -> Encoded {
     let parameters = parameters(config, clip);
     let simd = Topology::detect().simd;
     let encoder = Encoder::new(
@@ -96,7 +101,7 @@ pub fn encode(config: &Config, clip: &Clip) -> Encoded {
         config.tools,
         Rates::new(config, &parameters),
         Kernels::at(simd),
-        1,
+        1 + behind as usize,
     );
     let coded = Coded::default();
     let mut scratch = Scratch::default();
@@ -105,19 +110,29 @@ pub fn encode(config: &Config, clip: &Clip) -> Encoded {
         reconstruction: Vec::new(),
         summary: encoder.summary(),
     };
-    for (n, frame) in (0..).zip(&clip.frames) {
-        let planes = planes(clip, frame);
+    let last = clip.frames.len() as u64;
+    for n in 0..last + behind {
         for pass in Pass::ALL {
+            // The picture whose turn it is.
+            let n = match pass {
+                Pass::Write => n.checked_sub(behind),
+                _ => (n < last).then_some(n),
+            };
+            let Some(n) = n else { continue };
+            let planes = planes(clip, &clip.frames[n as usize]);
             let (lines, steps) = pass.lines(encoder.geometry());
             for line in 0..lines {
                 encoder.run(n, (pass, line, 0..steps), planes, &coded, &mut scratch);
             }
+            if pass == Pass::Write {
+                encoded.pictures.push(coded.picture().clone());
+            }
+            if pass == Pass::Filter {
+                let [y, cb, cr] = encoder.reconstruction(n);
+                let samples = y.into_iter().chain(cb).chain(cr);
+                encoded.reconstruction.extend(samples);
+            }
         }
-        encoded.pictures.push(coded.picture().clone());
-        let [y, cb, cr] = encoder.reconstruction(n);
-        encoded
-            .reconstruction
-            .extend(y.into_iter().chain(cb).chain(cr));
     }
     encoded.summary = encoder.summary();
     encoded
