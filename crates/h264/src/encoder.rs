@@ -18,7 +18,7 @@ use crate::quality::{self, Plane, Windows};
 use crate::rate::{Complexity, Rates, Summary};
 use crate::search::{Found, Search};
 pub use crate::source::Planes;
-use crate::syntax::{Parameters, SliceKind};
+use crate::syntax::{Parameters, SliceKind, write_timing};
 use crate::unit::Coded;
 
 /// What is done to a picture. Each pass is divided in lines, and those in steps.
@@ -164,6 +164,11 @@ impl Encoder {
         self.in_work
     }
 
+    /// Whether the stream says when pictures leave the decoder's buffer.
+    fn has_hrd(&self) -> bool {
+        self.parameters.sequence.vui.hrd.is_some()
+    }
+
     fn references(&self) -> u64 {
         (usize::from(self.tools.references).min(MOST_REFERENCES)) as u64
     }
@@ -229,6 +234,11 @@ impl Encoder {
             Pass::Filter | Pass::Write => {
                 for line in steps.clone() {
                     add(number, Pass::Decide, line, whole(Pass::Decide));
+                }
+                // How full the buffer is depends on all pictures before.
+                let last = steps.end == whole(Pass::Write);
+                if pass == Pass::Write && last && number > 0 && self.has_hrd() {
+                    add(number - 1, Pass::Write, 0, whole(Pass::Write));
                 }
             }
             Pass::Measure => add(number, Pass::Filter, 0, whole(Pass::Filter)),
@@ -454,6 +464,11 @@ impl Encoder {
         out.qp = coding.header.qp;
         if out.key {
             self.parameters.write(&mut out.bytes);
+        }
+        if self.has_hrd()
+            && let Some((period, timing)) = unpoisoned(self.rates.lock()).timing(number, coding)
+        {
+            write_timing(&mut out.bytes, period, timing);
         }
         writer.finish(&mut out.bytes);
         unpoisoned(self.rates.lock()).written(number, 8 * out.bytes.len() as u64);

@@ -26,6 +26,8 @@ pub struct Coding {
     pub budget: Option<Budget>,
     /// Pictures since the last key picture.
     pub since_key: u64,
+    /// Pictures since the key picture before it.
+    pub since_other: u64,
     /// Key pictures before it, or itself.
     pub keys: u64,
 }

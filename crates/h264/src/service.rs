@@ -5,7 +5,7 @@ use std::ops::Range;
 use evener_image::exec::service::Scratch as FilterScratch;
 use evener_runtime::{Dispatch, Flow, Need, Part, Service, Shape, Structure, Work};
 
-use crate::config::{Config, Tools};
+use crate::config::Config;
 use crate::decide::Scratch as DecideScratch;
 use crate::encoder::{Encoder, Measured, Needed, Pass, Planes};
 use crate::kernels::Kernels;
@@ -26,7 +26,7 @@ pub static WAVEFRONT: Structure = Structure {
 /// The structures of the service.
 pub const STRUCTURES: [&Structure; 1] = [&WAVEFRONT];
 
-/// Pictures in work at once, beside those that are looked ahead at.
+/// Pictures in work at once.
 const IN_WORK: usize = 6;
 /// Parts of a frame that are filtered or converted on different workers.
 const STRIPS: u32 = 16;
@@ -66,17 +66,12 @@ impl EncodeService {
         preprocess: Preprocess,
         kernels: Kernels,
     ) -> Self {
-        let tools: Tools = config.tools;
-        let in_work = match tools.lookahead {
-            0 => IN_WORK,
-            ahead => IN_WORK + usize::from(ahead),
-        };
         let encoder = Encoder::new(
             parameters,
-            tools,
+            config.tools,
             Rates::new(config, parameters),
             kernels,
-            in_work,
+            IN_WORK,
         )
         .measuring(Measured {
             ssd: config.psnr,

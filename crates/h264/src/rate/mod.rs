@@ -19,12 +19,12 @@ pub use summary::Summary;
 
 use std::collections::VecDeque;
 
-use crate::config::{Config, Rate, Tools};
+use crate::config::{Config, Rate, Tools, Vbv};
 use crate::decide::Budget;
 use crate::encoder::RATE_DELAY;
 use crate::energy::STEP;
 use crate::picture::Coding;
-use crate::syntax::{Parameters, SliceHeader, SliceKind};
+use crate::syntax::{BufferingPeriod, Parameters, PictureTiming, SliceHeader, SliceKind};
 
 use average::Average;
 use buffer::Buffer;
@@ -84,6 +84,12 @@ impl Rates {
         let duration = timing.map_or(1.0 / USUAL_RATE, |timing| {
             2.0 * f64::from(timing.units) / f64::from(timing.scale)
         });
+        // What the stream says of its buffer is rounded.
+        let said = parameters.sequence.vui.hrd.map(|hrd| Vbv {
+            maxrate: hrd.bit_rate,
+            bufsize: hrd.buffer,
+        });
+        let vbv = said.or(config.vbv);
         Rates {
             rate: config.rate,
             keyint: u64::from(config.keyint),
@@ -95,7 +101,7 @@ impl Rates {
                 Rate::Bitrate(bitrate) => Some(Average::new(bitrate)),
                 Rate::Qp(_) | Rate::Crf(_) => None,
             },
-            buffer: config.vbv.map(|vbv| Buffer::new(vbv, duration)),
+            buffer: vbv.map(|vbv| Buffer::new(vbv, duration)),
             models: [Model::P, Model::KEY],
             planned: VecDeque::new(),
             summary: Summary::new(config, duration),
@@ -160,6 +166,7 @@ impl Rates {
             budget,
             fine: (qp * f64::from(STEP)).round() as i32,
             since_key,
+            since_other: before.map_or(0, |b| b.since_key + 1),
             keys: before.map_or(0, |b| b.keys + u64::from(since_key == 0)),
         }
     }
@@ -243,6 +250,33 @@ impl Rates {
         if let Some(planned) = planned.find(|planned| planned.number == number) {
             planned.bits = Some(bits);
         }
+    }
+
+    /// When picture `number` leaves the decoder's buffer, if there is one, after all before it are written.
+    pub fn timing(
+        &self,
+        number: u64,
+        coding: &Coding,
+    ) -> Option<(Option<BufferingPeriod>, PictureTiming)> {
+        let mut buffer = self.buffer?;
+        for planned in &self.planned {
+            if planned.number < number {
+                let bits = planned.bits.expect("those before are written");
+                buffer.take(bits as f64);
+            }
+        }
+        let (delay, offset) = buffer.delays();
+        let period = (coding.since_key == 0).then_some(BufferingPeriod { delay, offset });
+        let since = match coding.since_key {
+            0 => coding.since_other,
+            since => since,
+        };
+        // A picture lasts two ticks.
+        let timing = PictureTiming {
+            removal: (2 * since) as u32,
+            output: 0,
+        };
+        Some((period, timing))
     }
 
     fn learn(&mut self, picture: &Planned, bits: u64) {

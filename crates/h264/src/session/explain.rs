@@ -69,8 +69,5 @@ fn tools(f: &mut fmt::Formatter<'_>, config: &Config, references: u8) -> fmt::Re
             write!(f, ", {name}")?;
         }
     }
-    if tools.lookahead > 0 {
-        write!(f, ", {} frames ahead", tools.lookahead)?;
-    }
     Ok(())
 }

@@ -5,7 +5,7 @@ use evener_image::{ColourRange, Format, Ratio, Siting, Timing};
 
 use crate::config::Config;
 use crate::syntax::{
-    self, Demand, Entropy, LEVELS, Level, Parameters, Picture, Sequence, SyntaxError, Vui,
+    self, Demand, Entropy, Hrd, LEVELS, Level, Parameters, Picture, Sequence, SyntaxError, Vui,
 };
 
 use super::colour::{chroma_location, colour};
@@ -70,7 +70,18 @@ pub fn parameters(
             height,
             references,
             frame_num_bits: 8,
-            vui,
+            vui: Vui {
+                // Removal from the buffer is told in ticks.
+                hrd: config.vbv.filter(|_| vui.timing.is_some()).map(|vbv| {
+                    Hrd {
+                        bit_rate: vbv.maxrate,
+                        buffer: vbv.bufsize,
+                        constant: false,
+                    }
+                    .rounded()
+                }),
+                ..vui
+            },
         },
         picture: Picture {
             entropy: match config.tools.cabac {

@@ -3,7 +3,7 @@
 use evener_h264::config::{Config, Preset, Rate, Settings};
 
 use crate::clips::{Clip, FOREMAN, STREET, clip, moving};
-use crate::encode::{Encoded, encode};
+use crate::encode::{Encoded, decodes, encode, trace};
 
 fn config(rate: Rate, maxrate: u64, bufsize: u64) -> Config {
     let mut config = Config::new(&Settings {
@@ -21,8 +21,8 @@ fn config(rate: Rate, maxrate: u64, bufsize: u64) -> Config {
 /// Pictures that are not whole in a buffer when they are taken out, at 25 a second; the least that was left in it, as a
 /// part of its size.
 fn late(encoded: &Encoded, maxrate: u64, bufsize: u64) -> (u64, f64) {
-    // In 25ths of a bit.
-    let size = 25 * bufsize;
+    // In 25ths of a bit, of the rate and size that the stream can say.
+    let (maxrate, size) = (maxrate & !63, 25 * (bufsize & !15));
     let mut fullness = size * 9 / 10;
     let (mut late, mut least) = (0, 1.0f64);
     for picture in &encoded.pictures {
@@ -99,4 +99,50 @@ fn a_buffer_that_is_too_small_is_said() {
         notes.len() == 1 && notes[0].contains("too late"),
         "{notes:?}"
     );
+}
+
+/// Numbers that a trace of headers gives for a name.
+fn numbers(trace: &str, name: &str) -> Vec<f64> {
+    let lines = trace
+        .lines()
+        .filter(|line| line.contains(&format!(" {name}")));
+    let number = |line: &str| line.rsplit("= ").next()?.trim().parse().ok();
+    lines.filter_map(number).collect()
+}
+
+#[test]
+fn streams_say_when_pictures_leave_the_buffer() {
+    let scene = |seed| moving(seed, 160, 96, 20);
+    let clip = scene(1).then(scene(2)).then(scene(3));
+    let (maxrate, bufsize) = (100_000, 50_000);
+    let encoded = encode(&config(Rate::Crf(20.0), maxrate, bufsize), &clip);
+    decodes(&encoded);
+    let Some(trace) = trace(&encoded) else { return };
+    let delays = numbers(&trace, "initial_cpb_removal_delay[");
+    let offsets = numbers(&trace, "initial_cpb_removal_delay_offset[");
+    let removals = numbers(&trace, "cpb_removal_delay ");
+    let keys = encoded.keys();
+    assert_eq!((delays.len(), offsets.len()), (keys.len(), keys.len()));
+    assert_eq!(removals.len(), clip.frames.len());
+    // Clause C.1.2: when bits arrive and are taken out, in seconds from the arrival of the first one on.
+    let rate = (maxrate & !63) as f64;
+    let (mut arrived, mut base, mut period) = (0.0f64, 0.0, 0);
+    for (n, picture) in encoded.pictures.iter().enumerate() {
+        if n == 0 {
+            base = delays[0] / 90_000.0;
+        }
+        let removed = base + removals[n] / 50.0;
+        if picture.key && n > 0 {
+            (base, period) = (removed, period + 1);
+        }
+        let early = delays[period] + if picture.key { 0.0 } else { offsets[period] };
+        let earliest = removed - early / 90_000.0;
+        if picture.key && n > 0 {
+            // What the delay promises is not before the last bit that came.
+            assert!(delays[period] / 90_000.0 <= removed - arrived + 1e-9);
+        }
+        let begun = arrived.max(earliest);
+        arrived = begun + 8.0 * picture.bytes.len() as f64 / rate;
+        assert!(arrived <= removed + 1e-4, "{n}: {arrived} > {removed}");
+    }
 }

@@ -1,13 +1,15 @@
 //! Encoding a clip, and ffmpeg's decoding of it.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use evener_h264::config::Config;
 use evener_h264::encoder::{Encoder, Pass, Planes, Scratch};
 use evener_h264::kernels::Kernels;
 use evener_h264::rate::{Rates, Summary};
-use evener_h264::syntax::{Demand, Entropy, Level, Parameters, Picture, Sequence, Vui};
+use evener_h264::syntax::{
+    Demand, Entropy, Hrd, Level, Parameters, Picture, Sequence, Timing, Vui,
+};
 use evener_h264::unit::{Coded, CodedPicture};
 use evener_runtime::Topology;
 
@@ -72,7 +74,19 @@ pub fn parameters(config: &Config, clip: &Clip) -> Parameters {
             height: demand.height,
             references: config.tools.references,
             frame_num_bits: 8,
-            vui: Vui::default(),
+            vui: Vui {
+                timing: Some(Timing {
+                    units: 1,
+                    scale: 50,
+                    fixed: true,
+                }),
+                hrd: config.vbv.map(|vbv| Hrd {
+                    bit_rate: vbv.maxrate & !63,
+                    buffer: vbv.bufsize & !15,
+                    constant: false,
+                }),
+                ..Vui::default()
+            },
         },
         picture: Picture {
             entropy: if config.tools.cabac {
@@ -147,24 +161,39 @@ fn planes<'a>(clip: &Clip, frame: &'a [u8]) -> Planes<'a> {
     }
 }
 
+/// What ffmpeg's reader of headers says of a stream. `None` where it is missing, which is said.
+pub fn trace(encoded: &Encoded) -> Option<String> {
+    let output = "-v info -nostdin -f h264 -i pipe:0 -c copy -bsf:v trace_headers -f null -";
+    let output = ffmpeg(encoded, output)?;
+    Some(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
 /// Checks that ffmpeg decodes a stream without a word to what the encoder reconstructed. Says so where it is missing.
 pub fn decodes(encoded: &Encoded) {
+    let arguments = "-v warning -nostdin -threads 1 -err_detect explode -f h264 -i pipe:0 -f rawvideo -fps_mode passthrough pipe:1";
+    let Some(output) = ffmpeg(encoded, arguments) else {
+        return;
+    };
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.stdout == encoded.reconstruction);
+}
+
+/// Runs ffmpeg on a stream. `None` where it is missing, which is said.
+fn ffmpeg(encoded: &Encoded, arguments: &str) -> Option<Output> {
     let child = Command::new("ffmpeg")
-        .args("-v warning -nostdin -threads 1 -err_detect explode -f h264 -i pipe:0".split(' '))
-        .args("-f rawvideo -fps_mode passthrough pipe:1".split(' '))
+        .args(arguments.split(' '))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
         eprintln!("skipped: the program ffmpeg is not installed");
-        return;
+        return None;
     };
     let mut stdin = child.stdin.take().unwrap();
     let stream = encoded.stream();
     let writer = std::thread::spawn(move || stdin.write_all(&stream));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert!(output.stdout == encoded.reconstruction);
+    Some(output)
 }
