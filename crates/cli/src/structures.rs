@@ -23,10 +23,20 @@ pub fn all() -> Vec<&'static Structure> {
     all
 }
 
-/// The commands that can run in a structure.
-pub fn commands_with(structure: &Structure) -> Vec<&'static str> {
-    let with = SERVICES.iter().filter(|(_, all)| all.contains(&structure));
-    with.map(|(command, _)| *command).collect()
+/// Which commands can run in a structure: ` (only product)` or ` (not encode)`, whichever is shorter; empty for all.
+pub fn commands_with(structure: &Structure) -> String {
+    let (with, without): (Vec<_>, Vec<_>) = SERVICES
+        .iter()
+        .partition(|(_, all)| all.contains(&structure));
+    let names = |commands: &[&(&str, _)]| {
+        let names: Vec<&str> = commands.iter().map(|(command, _)| *command).collect();
+        names.join(", ")
+    };
+    match without.len() {
+        0 => String::new(),
+        few if few < with.len() => format!(" (not {})", names(&without)),
+        _ => format!(" (only {})", names(&with)),
+    }
 }
 
 /// A value of `--plan`. Structures of all services are accepted here; the service itself refuses those that it lacks.

@@ -39,16 +39,16 @@ Outputs:
   FILE.mp4
   FILE.mkv, .mov, .ts, .flv and others through ffmpeg, if it is installed
   null:, nothing
-  Sound, subtitles, titles and chapters are copied from an input file that ffmpeg reads, as far as the
-  output can hold them.
+  Sound, subtitles, titles and chapters are copied from an input file that ffmpeg reads, as far
+  as the output can hold them.
 
 Bits are written with a unit: 800k, 2.5M. Without --qp or --bitrate the rate is that of --crf 23.
 The stream is the same, byte for byte, under every plan and number of workers.
 
-A file appears when it is complete. A new one is not more readable than the input. A run that fails
-leaves none, unless --keep-partial.
-Ctrl-C ends the stream after the frames in work and keeps what is coded so far. A second one ends evener
-at once and leaves no file.
+A file appears when it is complete. A new one is not more readable than the input. A run that
+fails leaves none, unless --keep-partial.
+Ctrl-C ends the stream after the frames in work and keeps what is coded so far. A second one ends
+evener at once and leaves no file.
 
 The use of H.264 may need patent licences in some countries.
 See also: evener filters, evener plans.")]

@@ -28,11 +28,7 @@ pub fn run() -> Ended {
         "the tuner measures, picks, and keeps watching",
     );
     for structure in structures::all() {
-        let by = structures::commands_with(structure);
-        let only = match by.len() == structures::SERVICES.len() {
-            true => String::new(),
-            false => format!(" (only {})", by.join(", ")),
-        };
+        let only = structures::commands_with(structure);
         line(
             &mut text,
             structure.name,

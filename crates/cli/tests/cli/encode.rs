@@ -305,7 +305,7 @@ fn a_run_is_explained() {
     let said = folder.line(line).succeeded().stderr.clone();
     for part in [
         "input   testsrc:64x48:5: 64x48 4:2:0 8 bits, 25 fps, 5 frames",
-        "graph   flip=h",
+        "graph   flip=direction=h",
         "encode  64x48 4:2:0 8 bits, Main profile, level 1, CRF 23",
         "tools   medium: ",
         "output  out.mp4: mp4",

@@ -43,7 +43,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--bitrate",
             "--maxrate",
             "--bufsize",
-            "baseline, main, high",
+            "baseline, main",
             "--level",
             "--keyint",
             "psnr, ssim, zerolatency",

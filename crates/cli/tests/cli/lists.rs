@@ -53,7 +53,8 @@ fn plans_names_all_structures_and_dispatches() {
     let line = |name: &str| text.lines().find(|l| l.contains(name)).unwrap().to_owned();
     assert!(line("  pipeline").ends_with("(only product)"), "{text}");
     assert!(line("  tiled").ends_with("(only filter)"), "{text}");
-    assert!(!line("  farm").contains("only"), "{text}");
+    assert!(line("  farm").ends_with("(not encode)"), "{text}");
+    assert!(line("  wavefront").ends_with("(only encode)"), "{text}");
     assert!(line("  batched").contains("rotate"), "{text}");
 }
 
@@ -118,7 +119,14 @@ fn kernels_are_timed_once_and_a_level_that_is_named_wins() {
         .iter()
         .map(|k| k["kernel"].as_str().unwrap())
         .collect();
-    let all = ["filters", "aes-256-ctr", "aes-256-gcm", "product", "queens"];
+    let all = [
+        "filters",
+        "aes-256-ctr",
+        "aes-256-gcm",
+        "product",
+        "queens",
+        "analysis",
+    ];
     assert_eq!(names, all);
     for (first, again) in first.iter().zip(kernels(&folder, None)) {
         let single = first["variants"].as_array().unwrap().len() == 1;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use evener_runtime::quantity::counted;
+
 use crate::config::{Config, Rate};
 
 use super::Session;
@@ -50,9 +52,10 @@ fn tools(f: &mut fmt::Formatter<'_>, config: &Config, references: u8) -> fmt::Re
     let tools = &config.tools;
     write!(
         f,
-        "\ntools   {}: {references} references, {} candidates, sub-pel {}",
+        "\ntools   {}: {}, {}, sub-pel {}",
         config.preset.name(),
-        tools.candidates,
+        counted(references.into(), "references"),
+        counted(tools.candidates.into(), "candidates"),
         tools.subpel
     )?;
     for (used, name) in [
