@@ -79,7 +79,7 @@ pub fn estimate(mb: &Macroblock, levels: &Levels) -> u32 {
     }
     let block = |levels: &[i16]| -> u32 {
         let found = levels.iter().filter(|&&level| level != 0);
-        let sizes = found.map(|level| 4 + 2 * u32::from(level.unsigned_abs()).ilog2());
+        let sizes = found.map(|level| 5 + 2 * u32::from(level.unsigned_abs()).ilog2());
         sizes.sum::<u32>() + 1
     };
     if mb.kind == Kind::I16x16 {

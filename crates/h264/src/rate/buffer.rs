@@ -11,13 +11,13 @@ const INITIAL: f64 = 0.9;
 const WANTED: f64 = 0.6;
 /// How much of what is there a P picture and a key picture may take at most by expectation, which can be wrong.
 const P_MOST: f64 = 0.5;
-const KEY_MOST: f64 = 0.65;
+const KEY_MOST: f64 = 0.6;
 /// By how much more than expected the pictures may have whose sizes are not known yet.
 const MARGIN: f64 = 1.2;
 /// What a P picture may take in any case, as a part of what flows in.
 const P_LEAST: f64 = 0.2;
 /// The part of what is there that a picture keeps to while it is decided.
-const LIMIT: f64 = 0.8;
+const LIMIT: f64 = 0.65;
 
 /// The buffer at a moment.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use evener_h264::config::{Config, Preset, Rate, Settings};
 
-use crate::clips::{Clip, FOREMAN, STREET, clip, moving};
-use crate::encode::{Encoded, decodes, encode, trace};
+use crate::clips::{Clip, FOREMAN, STREET, clip, moving, noise};
+use crate::encode::{Encoded, decodes, encode, encode_behind, trace};
 
 fn config(rate: Rate, maxrate: u64, bufsize: u64) -> Config {
     let mut config = Config::new(&Settings {
@@ -99,6 +99,20 @@ fn a_buffer_that_is_too_small_is_said() {
         notes.len() == 1 && notes[0].contains("too late"),
         "{notes:?}"
     );
+}
+
+#[test]
+fn pictures_that_are_dearer_than_expected_are_kept_small() {
+    // What is learnt from a soft scene does not hold for noise.
+    let clip = moving(1, 160, 96, 20)
+        .then(noise(160, 96, 1))
+        .then(moving(2, 160, 96, 5));
+    for (maxrate, bufsize) in [(200_000, 60_000), (400_000, 80_000)] {
+        holds("noise", &clip, Rate::Crf(20.0), maxrate, bufsize);
+        let config = config(Rate::Crf(20.0), maxrate, bufsize);
+        let [early, late] = [0, 2].map(|behind| encode_behind(&config, &clip, behind).stream());
+        assert!(early == late);
+    }
 }
 
 /// Numbers that a trace of headers gives for a name.

@@ -95,3 +95,20 @@ pub fn moving(seed: u64, width: usize, height: usize, frames: usize) -> Clip {
         frames: (0..frames as i64).map(frame).collect(),
     }
 }
+
+/// Noise that nothing predicts.
+pub fn noise(width: usize, height: usize, frames: usize) -> Clip {
+    let mut state = 1u32;
+    let mut sample = move |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let bytes = width * height * 3 / 2;
+    Clip {
+        width,
+        height,
+        frames: (0..frames)
+            .map(|_| (0..bytes).map(&mut sample).collect())
+            .collect(),
+    }
+}

@@ -106,7 +106,8 @@ pub fn encode(config: &Config, clip: &Clip) -> Encoded {
     encode_behind(config, clip, 0)
 }
 
-/// The same, where the bits of a picture are written only when so many further ones are decided.
+/// The same, where the bits of a picture are written only when so many further ones are decided. If there are any, rows
+/// are decided side by side, each two macroblocks behind the one above.
 pub fn encode_behind(config: &Config, clip: &Clip, behind: u64) -> Encoded {
     let parameters = parameters(config, clip);
     let simd = Topology::detect().simd;
@@ -135,6 +136,18 @@ pub fn encode_behind(config: &Config, clip: &Clip, behind: u64) -> Encoded {
             let Some(n) = n else { continue };
             let planes = planes(clip, &clip.frames[n as usize]);
             let (lines, steps) = pass.lines(encoder.geometry());
+            if pass == Pass::Decide && behind > 0 {
+                for time in 0..steps + 2 * lines {
+                    for line in 0..lines {
+                        let Some(x) = time.checked_sub(2 * line).filter(|&x| x < steps) else {
+                            continue;
+                        };
+                        let part = (pass, line, x..x + 1);
+                        encoder.run(n, part, planes, &coded, &mut scratch);
+                    }
+                }
+                continue;
+            }
             for line in 0..lines {
                 encoder.run(n, (pass, line, 0..steps), planes, &coded, &mut scratch);
             }
