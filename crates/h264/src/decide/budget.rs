@@ -51,7 +51,7 @@ impl Budget {
         if left == 0 {
             return 51;
         }
-        if cost * KNOWN < self.cost {
+        if cost == 0 || cost * KNOWN < self.cost {
             return 0;
         }
         let rest = bits as f64 / cost as f64 * self.cost.saturating_sub(cost) as f64;
@@ -125,5 +125,13 @@ mod tests {
         assert_eq!(budget.raise(spent(1000, 320)), 51);
         // The last macroblock.
         assert_eq!(budget.raise(spent(999, 640)), 0);
+        // A picture that costs nothing by expectation.
+        let nothing = Budget {
+            bits: 1000,
+            cost: 0,
+        };
+        assert_eq!(nothing.raise(spent(0, 0)), 0);
+        assert_eq!(nothing.raise(spent(500, 0)), 0);
+        assert_eq!(nothing.raise(spent(1000, 0)), 51);
     }
 }
