@@ -25,6 +25,7 @@ use crate::encoder::RATE_DELAY;
 use crate::energy::STEP;
 use crate::picture::Coding;
 use crate::syntax::{BufferingPeriod, Parameters, PictureTiming, SliceHeader, SliceKind};
+use crate::syntax::{Deblocking, Parameters, SliceHeader, SliceKind};
 
 use average::Average;
 use buffer::Buffer;
@@ -161,6 +162,10 @@ impl Rates {
         Coding {
             header: SliceHeader {
                 qp: qp.round() as u8,
+                deblocking: match tools.deblocking {
+                    true => Deblocking::default(),
+                    false => Deblocking::Off,
+                },
                 ..header
             },
             budget,
