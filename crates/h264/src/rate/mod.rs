@@ -24,8 +24,9 @@ use crate::decide::Budget;
 use crate::encoder::RATE_DELAY;
 use crate::energy::STEP;
 use crate::picture::Coding;
-use crate::syntax::{BufferingPeriod, Parameters, PictureTiming, SliceHeader, SliceKind};
-use crate::syntax::{Deblocking, Parameters, SliceHeader, SliceKind};
+use crate::syntax::{
+    BufferingPeriod, Deblocking, Parameters, PictureTiming, SliceHeader, SliceKind,
+};
 
 use average::Average;
 use buffer::Buffer;
