@@ -48,9 +48,10 @@ fn holds(name: &str, clip: &Clip, rate: Rate, maxrate: u64, bufsize: u64) {
     assert_eq!(encoded.summary.notes(), [""; 0]);
 }
 
-/// Rates, and buffers in seconds, for a clip that takes about `usual` bits a second.
+/// Rates, and buffers in tenths of a second, for a clip that takes about `usual` bits a second.
 fn rates(name: &str, clip: &Clip, usual: u64) {
-    let cases: [(u64, u64, fn(u64) -> Rate); 4] = [
+    type Ask = fn(u64) -> Rate;
+    let cases: [(u64, u64, Ask); 4] = [
         (4, 10, |_| Rate::Crf(20.0)),
         (2, 20, Rate::Bitrate),
         (2, 5, |_| Rate::Crf(20.0)),
