@@ -20,7 +20,6 @@ fn main() {
     let mut tools = Preset::Ultrafast.tools();
     tools.partitions = true;
     tools.small_intra = true;
-    tools.candidates = 2;
     tools.subpel = 5;
     let mut cabac = false;
     let mut recon = None;
@@ -35,7 +34,7 @@ fn main() {
             "cabac" => cabac = v == "1",
             "deblock" => tools.deblocking = v == "1",
             "t8" => tools.transform_8x8 = v == "1",
-            "trellis" => tools.trellis = v.parse().unwrap(),
+            "trellis" => tools.trellis = v == "1",
             "crf" => settings.rate = Rate::Crf(v.parse().unwrap()),
             "bitrate" => settings.rate = Rate::Bitrate(parse_bits(v).unwrap()),
             "maxrate" => settings.maxrate = Some(parse_bits(v).unwrap()),

@@ -1,7 +1,7 @@
 //! An encoder: pictures in work, and the passes that each goes through.
 
 use std::ops::Range;
-use std::sync::{Mutex, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 
 use evener_files::unpoisoned;
 
@@ -86,7 +86,7 @@ pub struct Encoder {
     kernels: Kernels,
     tools: Tools,
     parameters: Parameters,
-    rates: Mutex<Rates>,
+    rates: Arc<Mutex<Rates>>,
     /// Whether what macroblocks cost is estimated.
     estimates: bool,
     pictures: Vec<RwLock<Picture>>,
@@ -141,7 +141,7 @@ impl Encoder {
             tools,
             parameters: parameters.clone(),
             estimates: rates.uses_costs(&tools),
-            rates: Mutex::new(rates),
+            rates: Arc::new(Mutex::new(rates)),
             pictures: (0..kept).map(picture).collect(),
             in_work,
             measured: Measured::default(),
@@ -519,6 +519,11 @@ impl Encoder {
         let mut out = out.picture();
         out.ssd = sums.map(|sum| sum.0);
         out.ssim = sums.map(|sum| sum.1);
+    }
+
+    /// Its rate control, which knows after the last picture what has become of the rates that were asked for.
+    pub fn rates(&self) -> Arc<Mutex<Rates>> {
+        Arc::clone(&self.rates)
     }
 
     /// What has become of the rates that were asked for, after all pictures are written.

@@ -157,7 +157,7 @@ impl FilterRow<'_> {
                 }
             }
         }
-        if edge % 2 != 0 {
+        if !edge.is_multiple_of(2) {
             return;
         }
         let chroma = mean(chroma_qp(qps.0), chroma_qp(qps.1));

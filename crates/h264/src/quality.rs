@@ -172,7 +172,7 @@ mod tests {
             width: 2,
             height: 2,
         };
-        assert_eq!(ssd(of(&a), of(&b)), 1 + 4 + 0 + 9);
+        assert_eq!(ssd(of(&a), of(&b)), 14);
         assert_eq!(ssd(plane(&[0; 9], 3), plane(&[255; 9], 3)), 9 * 65025);
     }
 

@@ -1,6 +1,7 @@
 //! The encoder as a service of the runtime: pictures as wavefronts.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use evener_image::exec::service::Scratch as FilterScratch;
 use evener_runtime::{Dispatch, Flow, Need, Part, Service, Shape, Structure, Work};
@@ -82,6 +83,11 @@ impl EncodeService {
             preprocess,
             encoder,
         }
+    }
+
+    /// Its rate control.
+    pub fn rates(&self) -> Arc<Mutex<Rates>> {
+        self.encoder.rates()
     }
 
     fn step(&self, pass: usize) -> Step {

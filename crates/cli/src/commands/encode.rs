@@ -210,6 +210,9 @@ pub fn run(args: Args) -> Ended {
         let written = Amount::Frames(error.written());
         signals.failed(output.kept(Failure::from(error), written, args.keep_partial))
     })?;
+    for note in &outcome.notes {
+        print_err(&format!("evener: note: {note}"));
+    }
     let report = &outcome.report;
     let frames = Amount::Frames(report.units);
     let (what, measures) = summary::encoded(&outcome.encoded);

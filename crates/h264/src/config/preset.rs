@@ -7,16 +7,14 @@ use crate::syntax::Profile;
 pub struct Tools {
     /// Pictures that a P picture may refer to, 1 to 16.
     pub references: u8,
-    /// Candidates of the frame-wide search that are scored again with the true predictor.
-    pub candidates: u8,
     /// How precise vectors are and how their costs are computed, from 0 for full samples to 7.
     pub subpel: u8,
     /// Whether P macroblocks are also predicted in partitions of 16x8, 8x16 and 8x8.
     pub partitions: bool,
     /// Whether P pictures also have 4x4 and 8x8 intra prediction.
     pub small_intra: bool,
-    /// How much rate-distortion optimisation: 0 none, 1 of levels in final residuals, 2 of modes as well.
-    pub trellis: u8,
+    /// Whether levels are chosen by rate and distortion.
+    pub trellis: bool,
     /// Whether reconstructions are deblocked.
     pub deblocking: bool,
     /// CABAC instead of CAVLC.
@@ -77,11 +75,10 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "ultrafast",
         Tools {
             references: 1,
-            candidates: 1,
-            subpel: 2,
+            subpel: 3,
             partitions: false,
-            small_intra: false,
-            trellis: 0,
+            small_intra: true,
+            trellis: false,
             deblocking: true,
             cabac: false,
             transform_8x8: false,
@@ -94,11 +91,10 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "superfast",
         Tools {
             references: 1,
-            candidates: 1,
-            subpel: 2,
+            subpel: 3,
             partitions: false,
             small_intra: true,
-            trellis: 0,
+            trellis: false,
             deblocking: true,
             cabac: true,
             transform_8x8: false,
@@ -111,14 +107,13 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "veryfast",
         Tools {
             references: 1,
-            candidates: 2,
-            subpel: 4,
-            partitions: false,
-            small_intra: true,
-            trellis: 0,
+            subpel: 3,
+            partitions: true,
+            small_intra: false,
+            trellis: false,
             deblocking: true,
             cabac: true,
-            transform_8x8: true,
+            transform_8x8: false,
             adaptive_qp: true,
             scene_cut: true,
         },
@@ -128,11 +123,10 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "faster",
         Tools {
             references: 1,
-            candidates: 2,
             subpel: 5,
             partitions: true,
             small_intra: true,
-            trellis: 0,
+            trellis: false,
             deblocking: true,
             cabac: true,
             transform_8x8: true,
@@ -144,12 +138,11 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Preset::Fast,
         "fast",
         Tools {
-            references: 2,
-            candidates: 2,
+            references: 1,
             subpel: 5,
             partitions: true,
             small_intra: true,
-            trellis: 1,
+            trellis: true,
             deblocking: true,
             cabac: true,
             transform_8x8: true,
@@ -162,11 +155,10 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "medium",
         Tools {
             references: 2,
-            candidates: 4,
             subpel: 7,
             partitions: true,
             small_intra: true,
-            trellis: 1,
+            trellis: true,
             deblocking: true,
             cabac: true,
             transform_8x8: true,
@@ -179,11 +171,10 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         "slow",
         Tools {
             references: 4,
-            candidates: 4,
             subpel: 7,
             partitions: true,
             small_intra: true,
-            trellis: 2,
+            trellis: true,
             deblocking: true,
             cabac: true,
             transform_8x8: true,

@@ -43,7 +43,7 @@ pub fn choose<const N: usize>(
         let c = u32::from(coefficients[at].unsigned_abs());
         let m = (u64::from(c) * u64::from(steps.multiplier[at])) >> (steps.shift - ONE.ilog2());
         magnitude[i] = m as i32;
-        energy += (m * m) as u64;
+        energy += m * m;
         if m as i32 >= ONE / 2 {
             last = Some(i);
         }

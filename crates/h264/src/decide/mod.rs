@@ -318,7 +318,7 @@ impl One<'_> {
             view.predict_luma(kernels, size, block, to, STRIDE);
             // A pair of chroma samples is as wide as two of luma.
             let to = &mut self.local.chroma[Local::at(x, y / 2)..];
-            view.predict_chroma(kernels, geometry, place, size, mb.mvs[q], to, STRIDE);
+            view.predict_chroma(kernels, geometry, place, size, mb.mvs[q], (to, STRIDE));
         }
     }
 

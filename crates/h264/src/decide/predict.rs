@@ -109,8 +109,7 @@ impl<'a> View<'a> {
         (x, y): (i32, i32),
         size: BlockSize,
         mv: Mv,
-        to: &mut [u8],
-        stride: usize,
+        (to, stride): (&mut [u8], usize),
     ) {
         let at = geometry.chroma(x / 2 + i32::from(mv.x >> 3), y / 2 + i32::from(mv.y >> 3));
         (kernels.samples.chroma)(

@@ -139,7 +139,7 @@ impl Coder {
         let (source, stride) = luma_source(frame, at);
         let samples = &mut local.luma[Local::at(0, 0)..];
         (kernels.forward_16x16)(source, stride, samples, STRIDE, &mut self.luma);
-        let mask = if frame.tools.trellis > 0 {
+        let mask = if frame.tools.trellis {
             self.chosen_4x4(frame, &INTER[usize::from(mb.qp)], mb)
         } else {
             let quantiser = &INTER[usize::from(mb.qp)];
@@ -147,8 +147,8 @@ impl Coder {
             if mask != 0 {
                 let counts = (kernels.zigzag_16x16)(&self.luma, &mut self.levels.luma);
                 mask = self.worth(kernels, mask);
-                for b in 0..16 {
-                    mb.nonzero[b] = if mask >> b & 1 == 1 { counts[b] } else { 0 };
+                for (b, count) in counts.into_iter().enumerate() {
+                    mb.nonzero[b] = if mask >> b & 1 == 1 { count } else { 0 };
                 }
             }
             mask
@@ -194,8 +194,9 @@ impl Coder {
             .map(|b| costs.block(BlockKind::Luma4x4, &self.levels.luma[b]))
             .sum::<u32>()
             + self.flags(costs, mb);
+        let difference = frame.kernels.samples.ssd_16x16;
         let narrow = difference(source, stride, &local.luma[Local::at(0, 0)..], STRIDE);
-        let narrow = narrow + levels::price(mb.qp, narrow_bits);
+        let narrow = u64::from(narrow) + levels::price(mb.qp, narrow_bits);
 
         let other = &mut *self.other;
         other.samples = other.prediction;
@@ -203,15 +204,15 @@ impl Coder {
         let mut counts = [[0; 4]; 4];
         let mut bits = 0;
         let mut cbp = 0;
-        for q in 0..4 {
+        for (q, counts) in counts.iter_mut().enumerate() {
             let (x, y) = (8 * (q % 2), 8 * (q / 2));
             let source = &source[y * stride + x..];
             let block = &mut self.wide[q];
             (kernels.forward_8x8)(source, stride, &other.prediction[16 * y + x..], 16, block);
             let scanned = other.levels[4 * q..4 * q + 4].as_flattened_mut();
             let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
-            counts[q] = wide_levels(frame, quantiser, block, scanned);
-            if counts[q] != [0; 4] {
+            *counts = wide_levels(frame, quantiser, block, scanned);
+            if *counts != [0; 4] {
                 cbp |= 1 << q;
                 bits += costs.block(BlockKind::Luma8x8, scanned);
                 let samples = &mut other.samples[16 * y + x..];
@@ -219,7 +220,7 @@ impl Coder {
             }
         }
         let wide = difference(source, stride, &other.samples, 16);
-        if wide + levels::price(mb.qp, bits) >= narrow {
+        if u64::from(wide) + levels::price(mb.qp, bits) >= narrow {
             return;
         }
         mb.cbp = cbp;
@@ -280,7 +281,7 @@ impl Coder {
         let levels = &mut self.luma[block];
         (kernels.forward_4x4)(source, stride, samples, STRIDE, levels);
         mb.nonzero[block] = 0;
-        if frame.tools.trellis > 0 {
+        if frame.tools.trellis {
             let (kind, steps) = (BlockKind::Luma4x4, steps_4x4(quantiser));
             let (coded, to) = (coded(frame.costs, kind), &mut self.levels.luma[block]);
             let count = levels::choose::<16>(frame.costs, kind, levels, &steps, coded, to);
@@ -397,7 +398,7 @@ impl Coder {
         mb.nonzero[16..].fill(0);
         if mask != 0 {
             let counts = (kernels.zigzag_chroma)(&self.chroma, &mut self.levels.chroma_ac);
-            for component in 0..2 {
+            for (component, counts) in counts.into_iter().enumerate() {
                 let blocks = 15 << (4 * component);
                 if !mb.kind.is_intra() && mask & blocks != 0 {
                     let costs = self.levels.chroma_ac[component].iter();
@@ -406,9 +407,9 @@ impl Coder {
                         mask &= !blocks;
                     }
                 }
-                for b in 0..4 {
+                for (b, count) in counts.into_iter().enumerate() {
                     if mask >> (4 * component + b) & 1 == 1 {
-                        mb.nonzero[16 + 4 * component + b] = counts[component][b];
+                        mb.nonzero[16 + 4 * component + b] = count;
                     } else {
                         self.levels.chroma_ac[component][b] = [0; 16];
                     }
@@ -432,17 +433,6 @@ fn quarters(mask: u32) -> u8 {
     (0..4).fold(0, |all, q| all | u8::from(mask >> (4 * q) & 15 != 0) << q)
 }
 
-/// The sum of squared differences of 16x16 samples.
-fn difference(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u64 {
-    let rows = a.chunks(a_stride).zip(b.chunks(b_stride)).take(16);
-    let row = |(a, b): (&[u8], &[u8])| -> u32 {
-        let (a, b): (&[u8; 16], &[u8; 16]) =
-            (a.first_chunk().expect("16"), b.first_chunk().expect("16"));
-        (0..16).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum()
-    };
-    u64::from(rows.map(row).sum::<u32>())
-}
-
 /// Turns coefficients of an 8x8 transform into levels, in raster order and in the order of coding. How many of each
 /// fourth of them are not zero.
 fn wide_levels(
@@ -452,7 +442,7 @@ fn wide_levels(
     scanned: &mut [i16; 64],
 ) -> [u8; 4] {
     let kernels = frame.kernels.residual;
-    if frame.tools.trellis == 0 {
+    if !frame.tools.trellis {
         let any = (kernels.quantise_8x8)(block, quantiser);
         // The levels of a block without any are read too, where another of the macroblock has some.
         return if any {

@@ -10,7 +10,7 @@ pub mod residual;
 mod samples;
 
 pub use residual::Residual;
-pub use samples::{BlockSize, Samples, ssim};
+pub use samples::{BlockSize, Samples};
 
 /// The kernels of a SIMD level.
 #[derive(Clone, Copy)]

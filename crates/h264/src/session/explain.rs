@@ -52,16 +52,15 @@ fn tools(f: &mut fmt::Formatter<'_>, config: &Config, references: u8) -> fmt::Re
     let tools = &config.tools;
     write!(
         f,
-        "\ntools   {}: {}, {}, sub-pel {}",
+        "\ntools   {}: {}, sub-pel {}",
         config.preset.name(),
         counted(references.into(), "references"),
-        counted(tools.candidates.into(), "candidates"),
         tools.subpel
     )?;
     for (used, name) in [
         (tools.partitions, "partitions"),
         (tools.small_intra, "small intra in P"),
-        (tools.trellis > 0, "trellis"),
+        (tools.trellis, "trellis"),
         (tools.cabac, "CABAC"),
         (tools.transform_8x8, "8x8 transform"),
         (tools.adaptive_qp, "adaptive QP"),

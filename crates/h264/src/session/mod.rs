@@ -75,6 +75,8 @@ pub struct Outcome {
     pub report: Report,
     /// What was written.
     pub encoded: Summary,
+    /// What was asked for and is not kept, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Frames that a stream holds at most on either side, and the encoder's references.
@@ -163,13 +165,20 @@ impl Session {
     /// # Errors
     /// There is no memory for the frames, or a frame could not be read, coded or written.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Outcome, Error> {
-        self.run_with(runtime, options, |config, parameters, preprocess| {
+        let mut rates = None;
+        let mut outcome = self.run_with(runtime, options, |config, parameters, preprocess| {
             let kernels = Kernels {
                 samples: Samples::at(chosen::ANALYSIS.level()),
                 ..Kernels::at(Simd::detect())
             };
-            EncodeService::new(config, parameters, preprocess, kernels)
-        })
+            let service = EncodeService::new(config, parameters, preprocess, kernels);
+            rates = Some(service.rates());
+            service
+        })?;
+        if let Some(rates) = rates {
+            outcome.notes = unpoisoned(rates.lock()).summary().notes();
+        }
+        Ok(outcome)
     }
 
     /// Runs the service that `make` makes until the input ends, or the run is cancelled.
@@ -219,7 +228,11 @@ impl Session {
         let report = stream.into(sink)?;
         let totals = unpoisoned(totals.lock());
         let encoded = totals.summary(&format, per_second(rate), config.psnr, config.ssim);
-        Ok(Outcome { report, encoded })
+        Ok(Outcome {
+            report,
+            encoded,
+            notes: Vec::new(),
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Samples: distortion, interpolation, pyramids.
 
 mod definitions;
-mod filters;
 mod timing;
 mod variants;
 

@@ -6,7 +6,6 @@
 use evener_runtime::Simd;
 
 mod scalar;
-pub mod ssim;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

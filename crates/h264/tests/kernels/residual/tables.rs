@@ -1,5 +1,7 @@
 //! Tables of the standard.
 
+#![allow(clippy::needless_range_loop)] // Tables are compared by the indices of the equations.
+
 use evener_h264::kernels::residual::decimation::{COST_4X4, COST_8X8};
 use evener_h264::kernels::residual::filter_tables::{ALPHA, BETA, CHROMA_QP, TC0};
 use evener_h264::kernels::residual::quantiser::{

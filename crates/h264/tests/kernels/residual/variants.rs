@@ -225,7 +225,7 @@ fn intra() {
         );
         let mode = (i % 4) as u8;
         let luma = Neighbours16x16 {
-            top: has(mode % 3 == 0, &mut rng).then_some(first),
+            top: has(mode.is_multiple_of(3), &mut rng).then_some(first),
             left: has(mode % 2 == 1, &mut rng).then_some(second),
             corner: all[40],
         };
