@@ -2,6 +2,7 @@
 //!
 //! Pictures are progressive, 8 bits, 4:2:0. Clauses and tables in the documentation are those of the ITU-T text.
 
+pub mod analysis;
 pub mod annex_b;
 pub mod bits;
 pub mod chosen;

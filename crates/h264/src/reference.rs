@@ -6,9 +6,9 @@ use crate::padded::{Padded, Shape};
 use evener_runtime::buffer::GrowingRows;
 
 /// Rows below a sample that the plane between it and the next one depends on.
-const BELOW: usize = 3;
+pub const BELOW: usize = 3;
 /// Rows above.
-const ABOVE: usize = 2;
+pub const ABOVE: usize = 2;
 
 /// A reconstructed picture that others are predicted from.
 ///

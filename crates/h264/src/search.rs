@@ -54,7 +54,7 @@ const NOTHING: Tried = Tried {
 
 /// The best two that are not beside one another.
 #[derive(Clone, Copy)]
-struct Best([Tried; 2]);
+pub struct Best([Tried; 2]);
 
 impl Best {
     fn add(&mut self, new: Tried) {
@@ -146,7 +146,7 @@ impl<'a> Search<'a> {
     }
 
     /// The best vectors at a quarter of the size.
-    fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
+    pub fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
         let mut best = Best([NOTHING; 2]);
         let at = (8 * cell_x as i32, 8 * cell_y as i32);
         let scan = self.scan(&self.source.quarter, &self.reference.quarter, at, 4);
@@ -197,7 +197,8 @@ impl<'a> Search<'a> {
         )
     }
 
-    fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
+    /// Searches a macroblock, from what was found for its cell.
+    pub fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
         let at = (8 * x as i32, 8 * y as i32);
         let scan = self.scan(&self.source.half, &self.reference.half, at, 2);
         let mut best = Best([NOTHING; 2]);

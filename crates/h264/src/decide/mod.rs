@@ -2,6 +2,7 @@
 //!
 //! Rows run one behind the other. A macroblock needs the ones to the left and above it, up to the one above to the right.
 
+mod alone;
 mod budget;
 mod cost;
 mod inter;
@@ -28,6 +29,7 @@ use crate::search::Found;
 use crate::source::Source;
 use crate::syntax::{SliceHeader, SliceKind};
 
+pub use alone::Alone;
 pub use budget::{Budget, Spent};
 pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE};
 pub use residual::chroma_qp;
