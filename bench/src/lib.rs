@@ -5,6 +5,7 @@
 pub mod block;
 pub mod crypt;
 pub mod dispatch;
+pub mod encode;
 pub mod error;
 pub mod filters;
 mod fixed_schedule;

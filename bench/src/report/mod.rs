@@ -1,12 +1,14 @@
 //! Reports: HTML pages with everything in them, drawn from what was measured.
 
 mod crypt;
+mod encode;
 mod product;
 mod queens;
 mod sections;
 mod tuner;
 
 use crate::crypt::CryptReport;
+use crate::encode::EncodeReport;
 use crate::filters::FilterReport;
 use crate::product::ProductReport;
 use crate::queens::QueensReport;
@@ -47,6 +49,19 @@ pub fn crypt_html(report: &CryptReport) -> String {
             "How jobs reach workers, measured on AES in counter mode.",
         ],
         &crypt::all(report),
+    )
+}
+
+/// The page of `evener bench encode`: the published figures for this machine, and the tables.
+pub fn encode_html(report: &EncodeReport) -> String {
+    page(
+        ["evener bench encode", "Encoder analysis on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "Half-pel planes and motion search handed over in jobs of a search, a macroblock, a row and a frame.",
+        ],
+        &encode::all(report),
     )
 }
 
