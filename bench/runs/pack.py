@@ -212,6 +212,34 @@ def splits(run):
     return f"evener bench queens --n {sizes} {only}--rounds {run['rounds']}", table(head, rows)
 
 
+def analysis(run):
+    middle = statistics.median
+    names = {(False, False): "nothing", (True, False): "half-pel", (False, True): "search", (True, True): "both"}
+    parts = [f"An empty job handed over takes {middle(run['empty_us']):.2f} µs."]
+    for clip in run["clips"]:
+        size = f"{clip['name']}, {clip['size']}"
+        parts.append(f"{size}:\n\n" + table(["job", "sub-pel", "own µs", "handed over µs"], [
+            [s["job"], s["subpel"] or "", middle(s["own_us"]), middle(s["handed_us"])] for s in clip["single"]]))
+        alone = {r["subpel"]: r["seconds"] for r in clip["runs"] if r["workers"] == 1}
+        parts.append(table(["sub-pel", "handed over", "job", "workers", "fps", "speed"], [
+            [r["subpel"], names[r["half_pel"], r["search"] is not None], r["search"] or "", r["workers"],
+             clip["pictures"] / middle(r["seconds"]),
+             middle(a / b for a, b in zip(alone[r["subpel"]], r["seconds"]))] for r in clip["runs"]]))
+        parts.append(table(["predicted on workers", "clip", "a picture alone"], [
+            [p["workers"], p["gain"], p["alone"]] for p in clip["predicted"]]))
+    clips = " ".join(f"--clip {clip['name']}" for clip in run["clips"])
+    return f"evener bench encode {clips} --rounds {run['rounds']}", "\n\n".join(parts)
+
+
+def encoders(run):
+    rows = [[clip, name, found["bd_rate"], found["speed"]]
+            for clip, each in run["clips"].items() for name, found in each["summary"].items()]
+    command = f"bench/peers/encode/speed.py --clip {' '.join(run['clips'])} --preset {run['preset']}"
+    more = f" -- {' '.join(run['more'])}" if run["more"] else ""
+    return (f"{command} --profile {run['profile']} --rounds {run['rounds']}{more}",
+            table(["clip", "encoder", "BD-rate %", "speed"], rows))
+
+
 def tuner(run):
     parts, asked = [], []
     middle = lambda rounds, key: statistics.median(  # noqa: E731
@@ -256,6 +284,7 @@ KINDS = [
     ("peers", peers), ("ffmpeg", ffmpeg), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
     ("plans", filters), ("placements", filters), ("block-pack", whole_processes("bench/peers/block/pack.py disk.img")),
     ("block-serve", serve), ("block-requests", requests),
+    ("encode-peers", encoders), ("encode", analysis),
     ("crypt-files-huge", whole_processes("bench/peers/crypt/files.py --dir DIR")),
     ("crypt-files", whole_processes("bench/peers/crypt/files.py")),
     ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),

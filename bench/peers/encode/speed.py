@@ -78,12 +78,12 @@ def commands(options, clip, raw, frames, output, qp):
     ]  # fmt: skip
     all_of_them = {"x264": x264, "evener": ours}
     if options.h264enc:
-        # Its options are set after its files of options are read: without these it takes no size.
+        # One layer in space and in time, no frame skipped: else it makes four of its own sizes, and three.
         all_of_them["openh264"] = [
             options.h264enc, "-org", raw, "-bf", output, "-sw", str(width), "-sh", str(height),
             "-frin", str(rate), "-frms", str(frames), "-rc", "-1", "-numl", "1", "-dw", "0", str(width),
             "-dh", "0", str(height), "-frout", "0", str(rate), "-lqp", "0", str(qp), "-threadIdc", "1",
-            "-utype", "0", "-cabac", "0", "-iper", "320", "-aq", "0", "-denois", "0", "-scene", "0", "-bgd", "0",
+            "-utype", "0", "-numtl", "1", "-fs", "0", "-cabac", "0", "-iper", "320", "-aq", "0", "-denois", "0", "-scene", "0", "-bgd", "0",
         ]  # fmt: skip
     return all_of_them
 

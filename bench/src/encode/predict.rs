@@ -21,7 +21,7 @@ use crate::error::Error;
 /// Numbers of workers that are predicted.
 pub const PREDICTED_WORKERS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Macroblocks of a chunk, by row: small where it is recorded, and the encoder's own where it is replayed.
+/// Steps of a chunk while it is recorded: replaying divides its time evenly over them.
 const RECORDED: u32 = 1;
 
 /// How much sooner than on one worker an encode should end on so many equal ones.

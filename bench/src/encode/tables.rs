@@ -118,40 +118,42 @@ impl EncodeReport {
     }
 
     fn sentence(&self, clip: &ClipResult) -> String {
+        let name = &clip.name;
         let most = clip.workers().last().copied().unwrap_or(1);
+        if most == 1 {
+            return format!("{name}: with one worker there is no other to hand jobs to.");
+        }
         let speeds: Vec<String> = clip
             .jobs()
             .into_iter()
-            .filter_map(|job| {
+            .enumerate()
+            .filter_map(|(i, job)| {
                 let gain = clip.gain(USUAL, Way::search(job), most)?;
-                Some(format!("{gain:.2} by the {}", job.name()))
+                Some(match i {
+                    0 => format!(
+                        "jobs of a {} are {gain:.2} times as fast as one worker",
+                        job.name()
+                    ),
+                    _ => format!("of a {} {gain:.2}", job.name()),
+                })
             })
             .collect();
-        let depths = SUBPEL.map(|depth| (depth, clip.pays_from(depth)));
+        let from = |job: Option<Job>| match job {
+            Some(job) => format!("from jobs of a {} on", job.name()),
+            None => "in jobs of no size".to_owned(),
+        };
         let usual = clip.pays_from(USUAL);
-        let others = depths.into_iter().filter(|&(_, from)| from != usual);
-        let others: Vec<String> = others
-            .map(|(depth, from)| match from {
-                Some(job) => format!(", at sub-pel depth {depth} of a {}", job.name()),
-                None => format!(", at sub-pel depth {depth} of no size"),
-            })
+        let others: Vec<String> = SUBPEL
+            .into_iter()
+            .map(|depth| (depth, clip.pays_from(depth)))
+            .filter(|(_, job)| *job != usual)
+            .map(|(depth, job)| format!(" (at depth {depth} {})", from(job)))
             .collect();
-        let name = &clip.name;
-        match (usual, most) {
-            (_, 1) => format!("{name}: with one worker there is no other to hand jobs to."),
-            (Some(job), _) => format!(
-                "{name}: handing the search to {most} workers pays from jobs of a {} on{}; at sub-pel depth {USUAL} it is {} \
-                 times as fast as one worker.",
-                job.name(),
-                others.concat(),
-                speeds.join(", ")
-            ),
-            (None, _) => format!(
-                "{name}: handing the search to {most} workers pays in jobs of no size{}; at sub-pel depth {USUAL} it is {} \
-                 times as fast as one worker.",
-                others.concat(),
-                speeds.join(", ")
-            ),
-        }
+        format!(
+            "{name}: handing the search to {most} workers pays {} at sub-pel depth {USUAL}{}: {}.",
+            from(usual),
+            others.concat(),
+            speeds.join(", ")
+        )
     }
 }
