@@ -78,6 +78,8 @@ PY
         --json "$out/product.json" --report "$out/product.html"
     release bench queens --n 9,12 --workers 2 --rounds 2 \
         --json "$out/queens.json" --report "$out/queens.html"
+    release bench encode --clip testsrc:352x288:5 --clip testsrc:1280x720:3 --workers 2 --rounds 1 \
+        --json "$out/encode.json" --report "$out/encode.html"
     release bench block --rounds 1 --json "$out/block.json"
     release bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"
@@ -87,7 +89,7 @@ report = json.load(open(sys.argv[1]))
 for part in ["auto", "disturbance", "bad_arm", "overhead", "memory"]:
     assert report[part], part
 PY
-    for file in {filters,placed,dispatch,crypt,product,queens,block,tuner}.json {filters,placed,crypt,product,queens,tuner}.html; do
+    for file in {filters,placed,dispatch,crypt,encode,product,queens,block,tuner}.json {filters,placed,crypt,encode,product,queens,tuner}.html; do
         [ -s "$out/$file" ] || { echo "$file is missing or empty" >&2; return 1; }
     done
     rm -rf "$out"

@@ -2,6 +2,7 @@
 
 mod block;
 mod crypt;
+mod encode;
 mod product;
 mod queens;
 mod results;
@@ -42,6 +43,7 @@ enum What {
     Tuner(tuner::Args),
     Block(block::Args),
     Crypt(crypt::Args),
+    Encode(encode::Args),
     Product(product::Args),
     Queens(queens::Args),
     #[command(hide = true)]
@@ -138,6 +140,7 @@ pub fn run(args: Args) -> Ended {
         What::Dispatch(args) => dispatch(&args),
         What::Tuner(args) => tuner::run(args),
         What::Crypt(args) => crypt::run(args),
+        What::Encode(args) => encode::run(args),
         What::Block(args) => block::run(args),
         What::Product(args) => product::run(args),
         What::Queens(args) => queens::run(args),

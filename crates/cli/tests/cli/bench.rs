@@ -69,6 +69,53 @@ fn encryption_is_measured() {
 }
 
 #[test]
+fn analysis_of_video_is_measured_in_jobs_of_every_size() {
+    let folder = Folder::new();
+    let line = "bench encode --clip testsrc:64x48:3 --clip testsrc:32x32:9 --frames 2 --workers 2 --rounds 2 \
+                --json r.json --report r.html";
+    let text = folder.line(line).succeeded().text();
+    for part in [
+        "macroblock",
+        "half-pel",
+        "testsrc:32x32:9: handing the search to 2 workers",
+    ] {
+        assert!(text.contains(part), "no '{part}' in {text}");
+    }
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    let clips = report["clips"].as_array().unwrap();
+    assert_eq!(clips.len(), 2);
+    for clip in clips {
+        assert_eq!(clip["pictures"], 2);
+        let runs = clip["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 3 * (1 + 1 + 2 * 4));
+        for run in runs {
+            let seconds = run["seconds"].as_array().unwrap();
+            assert!(seconds.len() == 2 && seconds.iter().all(|s| s.as_f64() > Some(0.0)));
+        }
+        assert_eq!(clip["single"].as_array().unwrap().len(), 1 + 3 * 3);
+        let predicted = clip["predicted"].as_array().unwrap();
+        assert_eq!(predicted[4]["workers"], 16);
+    }
+    assert_eq!(report["empty_us"].as_array().unwrap().len(), 2);
+    let page = fs::read_to_string(folder.path("r.html")).unwrap();
+    for figure in [13, 14, 15, 16, 17, 18] {
+        let figure = format!("(their figure {figure})");
+        assert!(page.contains(&figure), "no {figure}");
+    }
+    let row = "bench encode --clip testsrc:32x32:2 --job row --workers 1 --rounds 1 --json -";
+    let done = folder.line(row).succeeded();
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["clips"][0]["runs"].as_array().unwrap().len(), 3);
+    for (wrong, part) in [("--job rows", "row"), ("--frames 0", "0 is not in")] {
+        folder
+            .line(&format!("bench encode {wrong}"))
+            .failed(2, &[part]);
+    }
+    let missing = folder.line("bench encode --clip missing.y4m");
+    missing.failed(1, &["missing.y4m"]);
+}
+
+#[test]
 fn dispatch_is_measured() {
     let folder = Folder::new();
     let line = "bench dispatch --workers 1 --rounds 1 --json r.json";

@@ -174,7 +174,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "filters", "dispatch", "tuner", "crypt", "block", "product", "queens",
+            "filters", "dispatch", "tuner", "crypt", "encode", "block", "product", "queens",
         ],
     ),
     (
@@ -187,6 +187,20 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--rounds",
             "--json",
             "--report",
+            "Examples:",
+        ],
+    ),
+    (
+        "bench encode",
+        &[
+            "--clip <FILE>",
+            "--job",
+            "--workers",
+            "--frames",
+            "--rounds",
+            "--json",
+            "--report",
+            "macroblock",
             "Examples:",
         ],
     ),
