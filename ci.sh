@@ -80,6 +80,7 @@ PY
         --json "$out/queens.json" --report "$out/queens.html"
     release bench encode --clip testsrc:352x288:5 --clip testsrc:1280x720:3 --workers 2 --rounds 1 \
         --json "$out/encode.json" --report "$out/encode.html"
+    grep -q "figure 6.18" "$out/encode.html" || { echo "the report has no figure 6.18" >&2; return 1; }
     release bench block --rounds 1 --json "$out/block.json"
     release bench tuner --graph A --size 352x288 --rounds 2 --frames 300 \
         --json "$out/tuner.json" --report "$out/tuner.html"

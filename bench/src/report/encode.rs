@@ -70,7 +70,7 @@ fn half_pel(clip: &ClipResult) -> Section {
         })
         .collect();
     Section {
-        title: format!("Half-pel planes by sub-pel depth, {} (their figures 10 to 12)", clip.name),
+        title: format!("Half-pel planes by sub-pel depth, {} (their figures 6.10 to 6.12)", clip.name),
         about: "Own: the calling worker makes them. Handed: workers do, in jobs of a row of macroblocks.".into(),
         body: svg::lines(&names(&clip.workers()), &series, "fps"),
     }
@@ -86,7 +86,7 @@ fn by_job(clip: &ClipResult, subpel: u8, way: fn(Job) -> Way) -> Vec<Series> {
 fn search(clip: &ClipResult, subpel: u8, figure: usize) -> Section {
     Section {
         title: format!(
-            "Search at sub-pel depth {subpel}, {} (their figure {figure})",
+            "Search at sub-pel depth {subpel}, {} (their figure 6.{figure})",
             clip.name
         ),
         about: "By workers and size of jobs. Own: the calling worker searches.".into(),
@@ -132,7 +132,7 @@ fn relative(clip: &ClipResult, subpel: u8, figure: usize) -> Section {
         .collect();
     Section {
         title: format!(
-            "Speed at sub-pel depth {subpel} of that at 2, {} (their figure {figure})",
+            "Speed at sub-pel depth {subpel} of that at 2, {} (their figure 6.{figure})",
             clip.name
         ),
         about: "The less deeper refinement costs, the more of the time was handing over.".into(),
@@ -174,7 +174,7 @@ fn single(report: &EncodeReport, clip: &ClipResult) -> Section {
         },
     ];
     Section {
-        title: format!("Time of a job, {} (their figure 18)", clip.name),
+        title: format!("Time of a job, {} (their figure 6.18)", clip.name),
         about: "By what a job is and sub-pel depth: on the calling worker, handed to another one that is waited for, and a \
                 job that does nothing handed over."
             .into(),

@@ -99,7 +99,7 @@ fn analysis_of_video_is_measured_in_jobs_of_every_size() {
     assert_eq!(report["empty_us"].as_array().unwrap().len(), 2);
     let page = fs::read_to_string(folder.path("r.html")).unwrap();
     for figure in [13, 14, 15, 16, 17, 18] {
-        let figure = format!("(their figure {figure})");
+        let figure = format!("(their figure 6.{figure})");
         assert!(page.contains(&figure), "no {figure}");
     }
     let row = "bench encode --clip testsrc:32x32:2 --job row --workers 1 --rounds 1 --json -";
