@@ -10,6 +10,7 @@ mod intra;
 mod levels;
 mod local;
 mod predict;
+mod range;
 mod residual;
 mod samples;
 

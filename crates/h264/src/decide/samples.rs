@@ -1,7 +1,9 @@
-//! Macroblocks that are coded as samples: they would take more bits than a level allows, or levels larger than there are.
+//! Macroblocks that are coded as samples: they would take more bits than a level allows, levels larger than
+//! there are, or values in the transform that are.
 
 use super::One;
 use super::local::{Local, STRIDE};
+use super::range;
 use super::residual::{chroma_source, luma_source};
 use crate::entropy::most_bits;
 use crate::kernels::residual::quantiser::MAX_LEVEL;
@@ -19,9 +21,13 @@ const FEW_LEVELS: u32 = 48;
 const UNCUT: u8 = 12;
 
 impl One<'_> {
-    /// Whether the macroblock that was coded last may take too many bits, or has a level of DC that was cut.
+    /// Whether the macroblock that was coded last may take too many bits, has a level of DC that was cut, or is more than
+    /// decoders can transform.
     pub(super) fn needs_samples(&self, mb: &Macroblock) -> bool {
         if self.qp < UNCUT && mb.has_qp_delta() && self.is_cut(mb) {
+            return true;
+        }
+        if range::exceeds(mb, &self.coder.levels) {
             return true;
         }
         let count: u32 = mb.nonzero.iter().map(|&n| u32::from(n)).sum();
