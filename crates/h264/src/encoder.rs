@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 use evener_files::unpoisoned;
 
 use crate::config::Tools;
+#[doc(hidden)]
+pub use crate::decide::Forced;
 pub use crate::decide::Scratch;
-use crate::decide::{self, Frame, MOST_REFERENCES, RowParts};
+use crate::decide::{self, Force, Frame, MOST_REFERENCES, RowParts};
 use crate::entropy::cost::Costs;
 use crate::estimate::{self, Estimate};
 use crate::filter::FilterRow;
@@ -92,7 +94,11 @@ pub struct Encoder {
     pictures: Vec<RwLock<Picture>>,
     in_work: usize,
     measured: Measured,
+    forced: Option<Box<ForcedPicture>>,
 }
+
+/// What a test demands of macroblocks: by picture, column and row.
+type ForcedPicture = dyn Fn(u64, usize, usize) -> Forced + Send + Sync;
 
 /// Which measures of quality are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +151,17 @@ impl Encoder {
             pictures: (0..kept).map(picture).collect(),
             in_work,
             measured: Measured::default(),
+            forced: None,
+        }
+    }
+
+    /// The same, which codes macroblocks as a test demands: by picture, column and row.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn forcing(self, forced: Box<ForcedPicture>) -> Encoder {
+        Encoder {
+            forced: Some(forced),
+            ..self
         }
     }
 
@@ -384,6 +401,8 @@ impl Encoder {
             .map(|back| self.picture(number - back))
             .collect();
         let references: Vec<_> = earlier.iter().map(|p| p.reference.view()).collect();
+        let force = self.forced.as_deref();
+        let force = force.map(|force| move |x, y| force(number, x, y));
         let frame = Frame {
             kernels: self.kernels,
             geometry: self.geometry,
@@ -394,6 +413,7 @@ impl Encoder {
             budget: coding.budget,
             source: &picture.source,
             references: &references,
+            force: force.as_ref().map(|force| force as &Force<'_>),
         };
         let this = &picture.rows[row];
         let found = unpoisoned(picture.found[row / 2].read());

@@ -1,6 +1,7 @@
 //! Choosing vectors of a macroblock.
 
 use super::cost;
+use super::forced::{self, Forced};
 use super::predict::Block;
 use super::{Frame, Tools};
 use crate::geometry::OUTSIDE;
@@ -138,6 +139,32 @@ impl InterSearch<'_> {
             x: (quarters(-OUTSIDE - x), quarters(right)),
             y: (quarters(-OUTSIDE - y), quarters(down)),
         }
+    }
+
+    /// The prediction that a test demands.
+    pub fn forced(&self, kind: Kind, forced: &Forced) -> Inter {
+        let mut motion = self.motion.clone();
+        let mut result = Inter::skipped(Mv::ZERO);
+        let (kind, size) = match kind {
+            Kind::P16x8 => (kind, BlockSize::B16x8),
+            Kind::P8x16 => (kind, BlockSize::B8x16),
+            Kind::P8x8 => (kind, BlockSize::B8x8),
+            _ => (Kind::P16x16, BlockSize::B16x16),
+        };
+        result.kind = kind;
+        for (i, &(partition, quarters)) in forced::partitions(kind).iter().enumerate() {
+            let q = quarters[0];
+            let reference = forced.reference(q, self.frame);
+            let area = Area { size, ..quarter(q) };
+            let mv = self.clamp(area, forced.mvs[q]);
+            result.mvds[i] = difference(mv, motion.predict(partition, reference));
+            for &q in quarters {
+                motion.set(q, reference, mv);
+                result.refs[q] = reference;
+                result.mvs[q] = mv;
+            }
+        }
+        result
     }
 
     /// Whether a vector may be used as it is.

@@ -2,6 +2,7 @@
 
 use super::Frame;
 use super::cost;
+use super::forced::Forced;
 use super::local::{Local, STRIDE};
 use super::residual::Coder;
 use crate::kernels::BlockSize;
@@ -96,6 +97,66 @@ impl IntraSearch<'_> {
         true
     }
 
+    /// Predicts and codes as a test demands; the kind is that of `mb`.
+    pub fn forced(
+        &self,
+        forced: &Forced,
+        local: &mut Local,
+        coder: &mut Coder,
+        mb: &mut Macroblock,
+    ) {
+        let kernels = self.frame.kernels.residual;
+        let pick = |modes: &[u8], wish: u8| modes[usize::from(wish) % modes.len()];
+        match mb.kind {
+            Kind::I4x4 => {
+                for block in 0..16 {
+                    let neighbours = self.neighbours_4x4(block, local);
+                    let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
+                    let modes: Vec<u8> = possible(top, left, top && left).collect();
+                    let mode = pick(&modes, forced.modes[block]);
+                    mb.intra_modes[block] = mode;
+                    let (x, y) = (BLOCK_X[block], BLOCK_Y[block]);
+                    let at = Local::at(4 * usize::from(x), 4 * usize::from(y));
+                    (kernels.intra_4x4)(mode, &neighbours, &mut local.luma[at..], STRIDE);
+                    coder.intra_4x4(self.frame, self.at, block, local, mb);
+                }
+                coder.small_done(mb);
+            }
+            Kind::I8x8 => {
+                mb.transform_8x8 = true;
+                for q in 0..4 {
+                    let neighbours = self.neighbours_8x8(q, local).filtered();
+                    let modes: Vec<u8> = possible(
+                        neighbours.top.is_some(),
+                        neighbours.left.is_some(),
+                        neighbours.corner.is_some(),
+                    )
+                    .collect();
+                    let mode = pick(&modes, forced.modes[q]);
+                    mb.intra_modes[4 * q..4 * q + 4].fill(mode);
+                    let at = Local::at(8 * (q % 2), 8 * (q / 2));
+                    (kernels.intra_8x8)(mode, &neighbours, &mut local.luma[at..], STRIDE);
+                    coder.intra_8x8(self.frame, self.at, q, local, mb);
+                }
+                coder.small_done(mb);
+            }
+            _ => {
+                let neighbours = self.neighbours(local);
+                let mode = pick(whole_modes(&neighbours), forced.modes[0]);
+                mb.intra_modes = [DC; 16];
+                mb.intra_modes[0] = mode;
+                let samples = &mut local.luma[Local::at(0, 0)..];
+                (kernels.intra_16x16)(mode, &neighbours, samples, STRIDE);
+                coder.intra_16x16(self.frame, self.at, local, mb);
+            }
+        }
+        let neighbours = self.chroma_neighbours(local);
+        mb.chroma_mode = pick(chroma_modes(&neighbours), forced.chroma_mode);
+        let samples = &mut local.chroma[Local::at(0, 0)..];
+        (kernels.intra_chroma)(mb.chroma_mode, &neighbours, samples, STRIDE);
+        coder.intra_chroma(self.frame, self.at, local, mb);
+    }
+
     fn has_above(&self) -> bool {
         self.around[1].available
     }
@@ -115,19 +176,9 @@ impl IntraSearch<'_> {
         let neighbours = self.neighbours(local);
         let plane = &self.frame.source.luma;
         let source = &plane.read()[plane.at(self.at.0, self.at.1)..];
-        let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
-        let modes = [
-            (intra_16x16::DC, true),
-            (intra_16x16::VERTICAL, top),
-            (intra_16x16::HORIZONTAL, left),
-            (intra_16x16::PLANE, top && left),
-        ];
         let mut best = (intra_16x16::DC, u32::MAX);
         let mut samples = [0; 256];
-        for (mode, possible) in modes {
-            if !possible {
-                continue;
-            }
+        for &mode in whole_modes(&neighbours) {
             (kernels.residual.intra_16x16)(mode, &neighbours, &mut samples, 16);
             let satd = kernels.samples.satd[BlockSize::B16x16 as usize];
             let satd = satd(source, plane.shape().stride, &samples, 16);
@@ -317,31 +368,25 @@ impl IntraSearch<'_> {
         best
     }
 
+    fn chroma_neighbours(&self, local: &Local) -> NeighboursChroma {
+        let at = Local::at(0, 0);
+        let left = |y: usize| local.chroma[at + y / 2 * STRIDE + y % 2 - 2];
+        NeighboursChroma {
+            top: self.has_above().then_some(self.around[1].chroma),
+            left: self.left.map(|_| std::array::from_fn(left)),
+            corner: [local.chroma[at - STRIDE - 2], local.chroma[at - STRIDE - 1]],
+        }
+    }
+
     /// Predicts chroma by its best mode, which it returns.
     fn chroma(&self, local: &mut Local) -> u8 {
         let kernels = self.frame.kernels;
         let plane = &self.frame.source.chroma;
         let source = &plane.read()[plane.at(self.at.0, self.at.1 / 2)..];
-        let at = Local::at(0, 0);
-        let left = |y: usize| local.chroma[at + y / 2 * STRIDE + y % 2 - 2];
-        let neighbours = NeighboursChroma {
-            top: self.has_above().then_some(self.around[1].chroma),
-            left: self.left.map(|_| std::array::from_fn(left)),
-            corner: [local.chroma[at - STRIDE - 2], local.chroma[at - STRIDE - 1]],
-        };
-        let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
-        let modes = [
-            (intra_chroma::DC, true),
-            (intra_chroma::HORIZONTAL, left),
-            (intra_chroma::VERTICAL, top),
-            (intra_chroma::PLANE, top && left),
-        ];
+        let neighbours = self.chroma_neighbours(local);
         let mut best = (intra_chroma::DC, u32::MAX);
         let mut samples = [0; 128];
-        for (mode, possible) in modes {
-            if !possible {
-                continue;
-            }
+        for &mode in chroma_modes(&neighbours) {
             (kernels.residual.intra_chroma)(mode, &neighbours, &mut samples, 16);
             let satd = kernels.samples.satd[BlockSize::B16x8 as usize];
             let satd = satd(source, plane.shape().stride, &samples, 16);
@@ -350,9 +395,39 @@ impl IntraSearch<'_> {
                 best = (mode, cost);
             }
         }
-        let to = &mut local.chroma[at..];
+        let to = &mut local.chroma[Local::at(0, 0)..];
         (kernels.residual.intra_chroma)(best.0, &neighbours, to, STRIDE);
         best.0
+    }
+}
+
+/// The modes of luma as a whole that neighbours allow.
+fn whole_modes(neighbours: &Neighbours16x16) -> &'static [u8] {
+    match (neighbours.top.is_some(), neighbours.left.is_some()) {
+        (false, false) => &[intra_16x16::DC],
+        (true, false) => &[intra_16x16::DC, intra_16x16::VERTICAL],
+        (false, true) => &[intra_16x16::DC, intra_16x16::HORIZONTAL],
+        (true, true) => &[
+            intra_16x16::DC,
+            intra_16x16::VERTICAL,
+            intra_16x16::HORIZONTAL,
+            intra_16x16::PLANE,
+        ],
+    }
+}
+
+/// The same of chroma.
+fn chroma_modes(neighbours: &NeighboursChroma) -> &'static [u8] {
+    match (neighbours.top.is_some(), neighbours.left.is_some()) {
+        (false, false) => &[intra_chroma::DC],
+        (true, false) => &[intra_chroma::DC, intra_chroma::VERTICAL],
+        (false, true) => &[intra_chroma::DC, intra_chroma::HORIZONTAL],
+        (true, true) => &[
+            intra_chroma::DC,
+            intra_chroma::HORIZONTAL,
+            intra_chroma::VERTICAL,
+            intra_chroma::PLANE,
+        ],
     }
 }
 

@@ -5,6 +5,7 @@
 mod alone;
 mod budget;
 mod cost;
+mod forced;
 mod inter;
 mod intra;
 mod levels;
@@ -32,6 +33,7 @@ use crate::syntax::{SliceHeader, SliceKind};
 
 pub use alone::Alone;
 pub use budget::{Budget, Spent};
+pub use forced::{Force, Forced};
 pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE};
 pub use residual::chroma_qp;
 
@@ -60,6 +62,8 @@ pub struct Frame<'a> {
     pub source: &'a Source,
     /// The pictures that it may refer to, by index.
     pub references: &'a [View<'a>],
+    /// What a test demands of its macroblocks.
+    pub force: Option<&'a Force<'a>>,
 }
 
 impl Frame<'_> {
@@ -164,7 +168,11 @@ pub fn decide(
             false => top.spent,
         };
         let raise = frame.budget.map(|b| b.raise(work.spent.and(before)));
-        let qp = frame.qp(x, row, raise.unwrap_or(0));
+        let forced = frame.force.map(|force| force(x, row));
+        let qp = match &forced {
+            Some(forced) => forced.qp,
+            None => frame.qp(x, row, raise.unwrap_or(0)),
+        };
         let mut one = One {
             frame,
             at: (16 * x as i32, 16 * row as i32),
@@ -176,7 +184,10 @@ pub fn decide(
             local: &mut work.local,
             coder: &mut scratch.coder,
         };
-        let mut mb = one.run();
+        let mut mb = match &forced {
+            Some(forced) => one.forced(forced),
+            None => one.run(),
+        };
         if one.needs_samples(&mb) {
             mb = one.samples();
         }

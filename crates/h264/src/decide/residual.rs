@@ -36,6 +36,8 @@ pub fn chroma_qp(qp: u8) -> u8 {
 pub struct Coder {
     /// The levels of the last one.
     pub levels: Box<Levels>,
+    /// Whether luma is transformed in blocks of 8x8, where a test demands it.
+    pub demanded_8x8: Option<bool>,
     luma: [[i16; 16]; 16],
     wide: [[i16; 64]; 4],
     chroma: ChromaBlocks,
@@ -54,6 +56,7 @@ impl Default for Coder {
     fn default() -> Coder {
         Coder {
             levels: Box::default(),
+            demanded_8x8: None,
             luma: [[0; 16]; 16],
             wide: [[0; 64]; 4],
             chroma: [[[0; 16]; 4]; 2],
@@ -117,7 +120,7 @@ impl Coder {
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let choose = frame.tools.transform_8x8;
+        let choose = self.demanded_8x8.unwrap_or(frame.tools.transform_8x8);
         if choose {
             copy_out(local, &mut self.other.prediction);
         }
@@ -221,6 +224,8 @@ impl Coder {
         }
         let wide = difference(source, stride, &other.samples, 16);
         if u64::from(wide) + levels::price(mb.qp, bits) >= narrow {
+        let demanded = self.demanded_8x8.is_some();
+        if !demanded && wide + levels::price(mb.qp, bits) >= narrow {
             return;
         }
         mb.cbp = cbp;
