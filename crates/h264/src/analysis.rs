@@ -178,6 +178,7 @@ impl Pair<'_> {
             budget: None,
             source: &self.picture.source,
             references: &[view],
+            force: None,
         };
         let alone = Alone {
             frame: &frame,

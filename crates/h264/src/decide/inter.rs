@@ -156,7 +156,7 @@ impl InterSearch<'_> {
             let q = quarters[0];
             let reference = forced.reference(q, self.frame);
             let area = Area { size, ..quarter(q) };
-            let mv = self.clamp(area, forced.mvs[q]);
+            let mv = self.limits(area).clamp(forced.mvs[q]);
             result.mvds[i] = difference(mv, motion.predict(partition, reference));
             for &q in quarters {
                 motion.set(q, reference, mv);

@@ -223,9 +223,8 @@ impl Coder {
             }
         }
         let wide = difference(source, stride, &other.samples, 16);
-        if u64::from(wide) + levels::price(mb.qp, bits) >= narrow {
         let demanded = self.demanded_8x8.is_some();
-        if !demanded && wide + levels::price(mb.qp, bits) >= narrow {
+        if !demanded && u64::from(wide) + levels::price(mb.qp, bits) >= narrow {
             return;
         }
         mb.cbp = cbp;

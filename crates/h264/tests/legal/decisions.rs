@@ -46,7 +46,7 @@ impl Case {
                 references: 1 + (number / 5 % 4) as u8,
                 cabac,
                 transform_8x8: profile == Profile::High,
-                trellis: rng.below(2) as u8,
+                trellis: rng.below(2) == 1,
                 scene_cut: false,
                 deblocking: !rng.chance(10),
                 ..Preset::Slow.tools()
