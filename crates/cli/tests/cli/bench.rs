@@ -103,8 +103,8 @@ fn analysis_of_video_is_measured_in_jobs_of_every_size() {
         assert!(page.contains(&figure), "no {figure}");
     }
     let row = "bench encode --clip testsrc:32x32:2 --job row --workers 1 --rounds 1 --json -";
-    let done = folder.line(row).succeeded();
-    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let done = folder.line(row);
+    let report: Value = serde_json::from_slice(&done.succeeded().stdout).unwrap();
     assert_eq!(report["clips"][0]["runs"].as_array().unwrap().len(), 3);
     for (wrong, part) in [("--job rows", "row"), ("--frames 0", "0 is not in")] {
         folder
