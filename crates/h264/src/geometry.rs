@@ -6,6 +6,9 @@ pub const PAD: usize = 32;
 /// How far a block may begin outside the picture.
 pub const OUTSIDE: i32 = PAD as i32 - 4;
 
+/// How far vectors point to the sides, in samples (annex A.3.1: -2048 to 2047.75).
+pub const FARTHEST: i32 = 2047;
+
 /// The size of a picture in macroblocks, and of its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {

@@ -4,7 +4,7 @@ use super::cost;
 use super::forced::{self, Forced};
 use super::predict::Block;
 use super::{Frame, Tools};
-use crate::geometry::OUTSIDE;
+use crate::geometry::{FARTHEST, OUTSIDE};
 use crate::kernels::BlockSize;
 use crate::macroblock::{Kind, Macroblock, Mv};
 use crate::neighbours::{Motion, Partition};
@@ -135,9 +135,16 @@ impl InterSearch<'_> {
         let down = (geometry.coded_height() as i32 + OUTSIDE - height - y).min(geometry.below);
         let right = geometry.coded_width() as i32 + OUTSIDE - width - x;
         let quarters = |v: i32| 4 * v as i16;
+        // As far up as down, which every level allows, and to the sides what all allow.
         Limits {
-            x: (quarters(-OUTSIDE - x), quarters(right)),
-            y: (quarters(-OUTSIDE - y), quarters(down)),
+            x: (
+                quarters((-OUTSIDE - x).max(-FARTHEST)),
+                quarters(right.min(FARTHEST)),
+            ),
+            y: (
+                quarters((-OUTSIDE - y).max(-geometry.below)),
+                quarters(down),
+            ),
         }
     }
 

@@ -19,8 +19,9 @@
 //!
 //! With the same bytes these were caught: a row that runs up to the one above, without the macroblock above to the right;
 //! rates that do not wait for sizes; a picture whose expected cost is zero. A reach of vectors that is a row short failed the
-//! test of the geometry alone, as it is generous. Transforms beyond 16 bits are caught by the test of their guard alone, as
-//! decoders wrap as the encoder does.
+//! test of the geometry alone, as it is generous. No test notices
+//! where the guard against transforms beyond 16 bits is not asked, as decoders wrap as the encoder does; its arithmetic has
+//! a test of its own.
 
 mod content;
 mod decisions;
