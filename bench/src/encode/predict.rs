@@ -21,6 +21,9 @@ use crate::error::Error;
 /// Numbers of workers that are predicted.
 pub const PREDICTED_WORKERS: [u32; 5] = [1, 2, 4, 8, 16];
 
+/// Macroblocks of a chunk that are tried; the best counts, as with a plan that is tuned.
+const GRAINS: [u32; 4] = [1, 2, 4, 8];
+
 /// Steps of a chunk while it is recorded: replaying divides its time evenly over them.
 const RECORDED: u32 = 1;
 
@@ -75,9 +78,12 @@ pub(super) fn predict(
         });
     }
     let seconds = |chunks: &[Chunk], workers: u32| {
-        let plan = (shape.default_grain, workers as usize);
-        let seconds = replay::wavefront(&replayed, &shape, chunks, plan, hand_over);
-        seconds.ok_or_else(|| failed("the encode cannot be replayed"))
+        let all = GRAINS.into_iter().filter_map(|grain| {
+            let plan = (grain, workers as usize);
+            replay::wavefront(&replayed, &shape, chunks, plan, hand_over)
+        });
+        let best = all.min_by(f64::total_cmp);
+        best.ok_or_else(|| failed("the encode cannot be replayed"))
     };
     // The first is a key picture, unlike the others.
     let each: Vec<&Vec<Chunk>> = pictures.values().skip(1).collect();
