@@ -65,7 +65,12 @@ pub(super) fn measure(work: &Work, pool: &Pool, all: &mut [Single]) -> Result<()
         let count = work.jobs(analysis, single.job).min(SAMPLES);
         let run = |index| work.job(analysis, &pairs, single.job, index);
         let round = single.own_us.len() as u32;
-        let own = rotated(count, round).map(|index| micros(|| Ok(run(index))));
+        let own = rotated(count, round).map(|index| {
+            micros(|| {
+                run(index);
+                Ok(())
+            })
+        });
         single.own_us.push(median(own)?);
         let handed = rotated(count, round).map(|index| handed(pool, &|| run(index)));
         single.handed_us.push(median(handed)?);
