@@ -32,7 +32,7 @@ const IN_WORK: usize = 6;
 /// Parts of a frame that are filtered or converted on different workers.
 const STRIPS: u32 = 16;
 /// Macroblocks of a job.
-const GRAIN: u32 = 8;
+const GRAIN: u32 = 2;
 /// Operations that coding a macroblock takes, as the runtime counts them.
 const OPERATIONS: f64 = 6000.0;
 
