@@ -23,8 +23,10 @@ pub struct Found {
     pub half: u32,
 }
 
-/// How far to search at a quarter of the size, in its samples.
+/// How far to search at a quarter of the size, in its samples; twice as far from `WIDE` macroblocks in a row on, where the
+/// same pan moves more samples.
 const RANGE: i32 = 8;
+const WIDE: usize = 64;
 /// How far around a vector at half the size.
 const REFINE: i32 = 2;
 /// What a step of a sample in a smaller version must save: vectors near zero are cheap to code.
@@ -150,9 +152,14 @@ impl<'a> Search<'a> {
         let mut best = Best([NOTHING; 2]);
         let at = (8 * cell_x as i32, 8 * cell_y as i32);
         let scan = self.scan(&self.source.quarter, &self.reference.quarter, at, 4);
-        for dy in -RANGE..=RANGE {
-            scan.eight(-RANGE, dy, &mut best);
-            scan.eight(0, dy, &mut best);
+        let range = match self.geometry.columns {
+            WIDE.. => 2 * RANGE,
+            _ => RANGE,
+        };
+        for dy in -range..=range {
+            for dx in (-range..range).step_by(8) {
+                scan.eight(dx, dy, &mut best);
+            }
         }
         best
     }

@@ -140,7 +140,7 @@ fn requests_that_cannot_be_are_one_line() {
         ),
         (
             "--maxrate 2M --bufsize 2k",
-            &["--bufsize 2000", "make it at least 80000"],
+            &["--bufsize of 2000 bits", "make it at least 80k"],
         ),
         ("--profile high10", &["high10", "baseline"]),
         ("--level 7", &["'7' is no level", "6.2"]),

@@ -24,7 +24,7 @@ pub enum Error {
     Graph(#[from] GraphError),
     /// No stream of H.264 can be so.
     #[error(
-        "{name}: {cause}; make it smaller, or ask for less by --level, --profile, --maxrate or --bufsize"
+        "{name}: {cause}; make it smaller, name a higher --level or none, or lower --maxrate or --bufsize"
     )]
     Syntax {
         /// The input.
@@ -34,8 +34,8 @@ pub enum Error {
     },
     /// The decoder's buffer does not hold one picture at the highest rate.
     #[error(
-        "--bufsize {bufsize} is less than one frame at --maxrate {maxrate} bits per second and {rate:.3} fps; make it at \
-         least {least}"
+        "--bufsize of {bufsize} bits is less than one frame at --maxrate {maxrate} bits per second and {rate:.3} fps; make \
+         it at least {}k", .least.div_ceil(1000)
     )]
     SmallBuffer {
         /// Bits that the buffer holds.

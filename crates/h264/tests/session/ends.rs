@@ -176,7 +176,7 @@ fn what_no_decoder_could_take_is_refused() {
     };
     let error = open(small, "testsrc:352x288:2");
     assert!(
-        error.to_string().contains("make it at least 80000"),
+        error.to_string().contains("make it at least 80k"),
         "{error}"
     );
     assert!(error.is_request());
