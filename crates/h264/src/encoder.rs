@@ -138,8 +138,8 @@ impl Encoder {
         let sequence = &parameters.sequence;
         let geometry = Geometry::new(sequence.width as usize, sequence.height as usize);
         let references = usize::from(tools.references).min(MOST_REFERENCES);
-        // Those in work, those they refer to, and one more.
-        let kept = in_work + references + 1;
+        // Those in work, and those that the first of them refers to. More would only be further from caches.
+        let kept = in_work + references;
         let picture = |_| RwLock::new(Picture::new(geometry, references, parameters));
         Encoder {
             geometry,

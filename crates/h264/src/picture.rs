@@ -73,7 +73,7 @@ impl Picture {
         let row = |_| Row {
             work: Mutex::new(RowWork::new()),
             macroblocks: RwLock::new(vec![Macroblock::default(); geometry.columns]),
-            levels: RwLock::default(),
+            levels: RwLock::new(Vec::with_capacity(geometry.columns)),
             band: Mutex::new(Band::new(geometry)),
             edges: EdgeRow::new(geometry.columns),
         };

@@ -28,7 +28,7 @@ pub static WAVEFRONT: Structure = Structure {
 pub const STRUCTURES: [&Structure; 1] = [&WAVEFRONT];
 
 /// Pictures in work at once.
-const IN_WORK: usize = 6;
+const IN_WORK: usize = 3;
 /// Parts of a frame that are filtered or converted on different workers.
 const STRIPS: u32 = 16;
 /// Macroblocks of a job.
