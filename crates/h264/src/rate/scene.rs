@@ -4,7 +4,7 @@ use super::Complexity;
 
 /// The part of the intra cost that prediction from the picture before may save where a scene begins, in percent: right after
 /// a key picture, and at the longest distance from it. A key picture costs little more then, and one will soon be due.
-const SAVED: [u64; 2] = [3, 12];
+const SAVED: [u64; 2] = [4, 8];
 /// Distances from the last key picture, as parts of the longest one, at which the first of [`SAVED`] still holds: a flash
 /// would otherwise make two key pictures in a row.
 const NEAR: u64 = 10;
@@ -12,7 +12,7 @@ const NEAR: u64 = 10;
 /// Whether a picture begins a scene, at a distance from the last key picture, of which `longest` is the longest.
 ///
 /// A picture that the one before predicts hardly better than its own samples do has little to do with it. Cuts between usual
-/// clips save 1 to 3 %.
+/// clips save less than 4 %.
 pub fn begins(costs: &Complexity, distance: u64, longest: u64) -> bool {
     let near = longest / NEAR;
     let [least, most] = SAVED;
@@ -34,13 +34,13 @@ mod tests {
         };
         for (inter, distance, expected) in [
             (1000, 1, true),
-            (970, 1, true),
-            (969, 1, false),
-            (969, 25, false),
-            (930, 125, true),
-            (880, 250, true),
-            (879, 250, false),
-            (879, 100_000, false),
+            (960, 1, true),
+            (959, 1, false),
+            (959, 25, false),
+            (950, 125, true),
+            (920, 250, true),
+            (919, 250, false),
+            (919, 100_000, false),
         ] {
             let found = begins(&costs(inter), distance, 250);
             assert_eq!(found, expected, "{inter} at {distance}");
