@@ -79,7 +79,7 @@ fn what_is_decoded_is_as_close_to_the_source_as_is_told() {
         let lines: Vec<&str> = done.stderr.lines().collect();
         assert!(lines[0].starts_with("out.264: 12 frames, "), "{lines:?}");
         assert!(lines[0].contains(" kbit/s"), "{lines:?}");
-        assert!(lines[1].starts_with(&format!("PSNR: Y ")), "{lines:?}");
+        assert!(lines[1].starts_with("PSNR: Y "), "{lines:?}");
         assert!(
             lines[1].ends_with(&format!("all {told:.3} dB")),
             "{lines:?}"
