@@ -1,7 +1,7 @@
 //! How pictures are coded: which are key pictures, and with which quantisation parameter.
 //!
 //! The size of a picture is used only from [`RATE_DELAY`] pictures later on, even if it is known before. So the stream
-//! does not depend on how many pictures are in work. Numbers are exact or follow IEEE 754 alone (see [`maths`]), so it does
+//! does not depend on how many pictures are in work. Numbers are exact or follow IEEE 754 alone (see `maths.rs`), so it does
 //! not depend on the machine either.
 
 mod average;
