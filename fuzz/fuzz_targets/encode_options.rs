@@ -115,7 +115,7 @@ fn encode(config: &Config, parameters: &Parameters, frames: &[Vec<u8>], simd: Si
         let picture = coded.picture();
         for (p, ours) in encoder.reconstruction(number).iter().enumerate() {
             let pairs = ours.iter().zip([y, cb, cr][p]);
-            let sum = pairs.map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum();
+            let sum: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum();
             assert_eq!(picture.ssd[p], sum, "plane {p} of picture {number}");
         }
         stream.extend_from_slice(&picture.bytes);
