@@ -136,8 +136,14 @@ impl Encoder {
         in_work: usize,
     ) -> Encoder {
         let sequence = &parameters.sequence;
+        // A level may have room for fewer; pictures that are all keys refer to none.
+        let most = sequence.references.clamp(1, MOST_REFERENCES as u8);
+        let tools = Tools {
+            references: tools.references.min(most),
+            ..tools
+        };
         let geometry = Geometry::new(sequence.width as usize, sequence.height as usize);
-        let references = usize::from(tools.references).min(MOST_REFERENCES);
+        let references = usize::from(tools.references);
         // Those in work, and those that the first of them refers to. More would only be further from caches.
         let kept = in_work + references;
         let picture = |_| RwLock::new(Picture::new(geometry, references, parameters));
@@ -187,7 +193,7 @@ impl Encoder {
     }
 
     fn references(&self) -> u64 {
-        (usize::from(self.tools.references).min(MOST_REFERENCES)) as u64
+        self.tools.references.into()
     }
 
     /// What steps of a line of a pass need.

@@ -4,6 +4,7 @@
 //! macroblock's variance: as many bits go into flat parts as a constant parameter takes from busy ones. The scale is that of
 //! x264's `--aq-mode 1 --aq-strength 1`, so that rate factors mean the same.
 
+use crate::kernels::Energy;
 use crate::rate::log2;
 
 /// Units of a step of the quantisation parameter.
@@ -13,40 +14,32 @@ const STRENGTH: f64 = 1.04;
 /// The logarithm of the energy at which the offset is zero: that of usual macroblocks.
 const USUAL: f64 = 14.4;
 
-/// The sum of squared differences from the mean, of `samples` rows.
-fn energy<'a>(rows: impl Iterator<Item = &'a [u8]>, step: usize, of: usize) -> u32 {
-    let (mut sum, mut squares, mut count) = (0u32, 0u32, 0u32);
-    for row in rows {
-        for &sample in row[of..].iter().step_by(step) {
-            sum += u32::from(sample);
-            squares += u32::from(sample) * u32::from(sample);
-        }
-        count += (row.len() / step) as u32;
-    }
-    squares - (u64::from(sum) * u64::from(sum) / u64::from(count)) as u32
-}
-
-/// The offset of a macroblock's quantisation parameter, in units of 1/[`STEP`]: from its 16 rows of 16 samples of luma
-/// and its 8 rows of 8 pairs of chroma.
-pub fn offset<'a>(
-    luma: impl Iterator<Item = &'a [u8]>,
-    chroma: impl Iterator<Item = &'a [u8]> + Clone,
-) -> i16 {
-    let total = energy(luma, 1, 0) + energy(chroma.clone(), 2, 0) + energy(chroma, 2, 1);
+/// The offset of a macroblock's quantisation parameter, in units of 1/[`STEP`]: from the sums of its samples and of their
+/// squares, 256 of luma, 64 of Cb and of Cr.
+pub fn offset(luma: Energy, chroma: [Energy; 2]) -> i16 {
+    // The sum of squared differences from the mean.
+    let of = |energy: Energy, count: u64| {
+        let sum = u64::from(energy.sum);
+        energy.squares - (sum * sum / count) as u32
+    };
+    let [cb, cr] = chroma;
+    let total = of(luma, 256) + of(cb, 64) + of(cr, 64);
     let steps = STRENGTH * (log2(f64::from(total.max(1))) - USUAL);
     (steps * f64::from(STEP)).round() as i16
 }
 
 #[cfg(test)]
 mod tests {
+    use evener_runtime::Simd;
+
     use super::*;
+    use crate::kernels::Samples;
 
     fn of(sample: impl Fn(usize, usize) -> u8) -> i16 {
-        let rows: Vec<Vec<u8>> = (0..16)
-            .map(|y| (0..16).map(|x| sample(x, y)).collect())
-            .collect();
-        let grey = [[128u8; 16]; 8];
-        offset(rows.iter().map(Vec::as_slice), grey.iter().map(|r| &r[..]))
+        let samples: Vec<u8> = (0..256).map(|i| sample(i % 16, i / 16)).collect();
+        let kernels = Samples::at(Simd::detect());
+        let grey = (kernels.energy_chroma)(&[128; 128], 16);
+        offset((kernels.energy_16x16)(&samples, 16), grey)
     }
 
     #[test]

@@ -108,24 +108,18 @@ impl Source {
         let mut offsets = self.offsets.append(1);
         if adaptive {
             for (x, offset) in offsets.iter_mut().enumerate() {
-                *offset = self.energy_offset(x, row) as u16;
+                *offset = self.energy_offset(x, row, kernels) as u16;
             }
         }
     }
 
-    fn energy_offset(&self, x: usize, y: usize) -> i16 {
-        let rows = |plane: &'_ Padded, height: usize| {
-            let (stride, at) = (
-                plane.shape().stride,
-                plane.at(16 * x as i32, (height * y) as i32),
-            );
-            (at, stride)
-        };
-        let (luma, chroma) = (self.luma.read(), self.chroma.read());
-        let ((la, ls), (ca, cs)) = (rows(&self.luma, 16), rows(&self.chroma, 8));
+    fn energy_offset(&self, x: usize, y: usize, kernels: Kernels) -> i16 {
+        let (x, y) = (16 * x as i32, y as i32);
+        let (luma, chroma) = (&self.luma, &self.chroma);
+        let samples = kernels.samples;
         energy::offset(
-            (0..16).map(|i| &luma[la + i * ls..][..16]),
-            (0..8).map(|i| &chroma[ca + i * cs..][..16]),
+            (samples.energy_16x16)(&luma.read()[luma.at(x, 16 * y)..], luma.shape().stride),
+            (samples.energy_chroma)(&chroma.read()[chroma.at(x, 8 * y)..], chroma.shape().stride),
         )
     }
 

@@ -165,18 +165,11 @@ impl Coder {
 
     /// Turns the coefficients of 16 blocks into chosen levels; which blocks have any.
     fn chosen_4x4(&mut self, frame: &Frame<'_>, quantiser: &Quantiser, mb: &mut Macroblock) -> u32 {
-        let kind = BlockKind::Luma4x4;
-        let (costs, steps) = (frame.costs, steps_4x4(quantiser));
-        let coded = coded(costs, kind);
         let mut mask = 0;
         for b in 0..16 {
-            let to = &mut self.levels.luma[b];
-            let count = levels::choose::<16>(costs, kind, &self.luma[b], &steps, coded, to);
-            mb.nonzero[b] = count;
-            if count != 0 {
-                mask |= 1 << b;
-                to_raster(to, steps.scan, &mut self.luma[b]);
-            }
+            let (block, scanned) = (&mut self.luma[b], &mut self.levels.luma[b]);
+            mb.nonzero[b] = narrow_levels(frame, quantiser, block, scanned);
+            mask |= u32::from(mb.nonzero[b] != 0) << b;
         }
         mask
     }
@@ -284,21 +277,9 @@ impl Coder {
         let samples = &mut local.luma[Local::at(bx, by)..];
         let levels = &mut self.luma[block];
         (kernels.forward_4x4)(source, stride, samples, STRIDE, levels);
-        mb.nonzero[block] = 0;
-        if frame.tools.trellis {
-            let (kind, steps) = (BlockKind::Luma4x4, steps_4x4(quantiser));
-            let (coded, to) = (coded(frame.costs, kind), &mut self.levels.luma[block]);
-            let count = levels::choose::<16>(frame.costs, kind, levels, &steps, coded, to);
-            mb.nonzero[block] = count;
-            if count != 0 {
-                to_raster(to, steps.scan, levels);
-                (kernels.add_4x4)(levels, quantiser, samples, STRIDE);
-            }
-        } else if (kernels.quantise_4x4)(levels, quantiser) {
-            mb.nonzero[block] = (kernels.zigzag_4x4)(levels, &mut self.levels.luma[block]);
+        mb.nonzero[block] = narrow_levels(frame, quantiser, levels, &mut self.levels.luma[block]);
+        if mb.nonzero[block] != 0 {
             (kernels.add_4x4)(levels, quantiser, samples, STRIDE);
-        } else {
-            self.levels.luma[block] = [0; 16];
         }
     }
 
@@ -435,6 +416,33 @@ impl Coder {
 /// The quarters that have a block in a mask.
 fn quarters(mask: u32) -> u8 {
     (0..4).fold(0, |all, q| all | u8::from(mask >> (4 * q) & 15 != 0) << q)
+}
+
+/// Turns coefficients of a 4x4 transform into levels, in raster order and in the order of coding. How many are not zero.
+fn narrow_levels(
+    frame: &Frame<'_>,
+    quantiser: &Quantiser,
+    block: &mut [i16; 16],
+    scanned: &mut [i16; 16],
+) -> u8 {
+    let kernels = frame.kernels.residual;
+    if !frame.tools.trellis {
+        let any = (kernels.quantise_4x4)(block, quantiser);
+        return match any {
+            true => (kernels.zigzag_4x4)(block, scanned),
+            false => {
+                scanned.fill(0);
+                0
+            }
+        };
+    }
+    let (kind, steps) = (BlockKind::Luma4x4, steps_4x4(quantiser));
+    let coded = coded(frame.costs, kind);
+    let count = levels::choose::<16>(frame.costs, kind, block, &steps, coded, scanned);
+    if count != 0 {
+        to_raster(scanned, steps.scan, block);
+    }
+    count
 }
 
 /// Turns coefficients of an 8x8 transform into levels, in raster order and in the order of coding. How many of each

@@ -10,7 +10,7 @@ pub mod residual;
 mod samples;
 
 pub use residual::Residual;
-pub use samples::{BlockSize, Samples};
+pub use samples::{BlockSize, Energy, Samples};
 
 /// The kernels of a SIMD level.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@ mod frames;
 mod measures;
 mod mp4;
 mod pcm;
+mod references;
 
 use std::path::Path;
 use std::process::Command;

@@ -45,7 +45,7 @@ fn steps_are_seen_or_who_waits_for_them_is() {
     });
 }
 
-/// A unit of two lines of two steps, of which the second needs the first: all steps run, in order, whoever runs them.
+/// A unit of two lines of two steps, of which the second needs the first: all steps run, in order, on either worker.
 struct Pair {
     done: [AtomicU32; 2],
     lines: Lines,
