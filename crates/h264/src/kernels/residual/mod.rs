@@ -24,7 +24,7 @@ use quantiser::{Quantiser, Quantiser8x8};
 
 /// Coefficients or levels of a 4x4 block.
 pub type Block = [i16; 16];
-/// Those of the 4 blocks of a quarter.
+/// Those of the 4 blocks of a quarter of luma, or of a component of chroma.
 pub type QuarterBlocks = [Block; 4];
 /// Those of the 16 blocks of luma.
 pub type LumaBlocks = [Block; 16];
@@ -51,8 +51,6 @@ pub struct Residual {
     /// The transform is that of which clause 8.5.12.2 has the inverse, with the matrix (1 1 1 1; 2 1 -1 -2; 1 -1 -1 1;
     /// 1 -2 2 -1). Coefficients are at most 9180.
     pub forward_4x4: Forward<Block>,
-    /// As `forward_4x4`, for the 4 blocks of a quarter.
-    pub forward_quarter: Forward<QuarterBlocks>,
     /// As `forward_4x4`, for the 16 blocks of a macroblock.
     pub forward_16x16: Forward<LumaBlocks>,
     /// As `forward_4x4`, for the 8 blocks of interleaved chroma: 8 rows of 16 bytes.
@@ -65,11 +63,9 @@ pub struct Residual {
     ///
     /// A level is `⌊|c| / step + rounding⌋` with the sign of `c`, within [`quantiser::MAX_LEVEL`].
     pub quantise_4x4: fn(&mut Block, &Quantiser) -> bool,
-    /// As `quantise_4x4`, for 4 blocks; the bit mask of those with a level that is not zero.
-    pub quantise_quarter: fn(&mut QuarterBlocks, &Quantiser) -> u32,
-    /// As `quantise_quarter`, for 16 blocks.
+    /// As `quantise_4x4`, for 16 blocks; the bit mask of those with a level that is not zero.
     pub quantise_16x16: fn(&mut LumaBlocks, &Quantiser) -> u32,
-    /// As `quantise_quarter`, for the 8 blocks of chroma.
+    /// As `quantise_16x16`, for the 8 blocks of chroma.
     pub quantise_chroma: fn(&mut ChromaBlocks, &Quantiser) -> u32,
     /// As `quantise_4x4`, for the coefficients of an 8x8 transform.
     pub quantise_8x8: fn(&mut [i16; 64], &Quantiser8x8) -> bool,
@@ -87,8 +83,6 @@ pub struct Residual {
 
     /// Puts levels into the order of the zigzag scan (clause 8.5.6); how many are not zero.
     pub zigzag_4x4: fn(&Block, &mut Block) -> u8,
-    /// As `zigzag_4x4`, for 4 blocks.
-    pub zigzag_quarter: fn(&QuarterBlocks, &mut QuarterBlocks) -> [u8; 4],
     /// As `zigzag_4x4`, for 16 blocks.
     pub zigzag_16x16: fn(&LumaBlocks, &mut LumaBlocks) -> [u8; 16],
     /// As `zigzag_4x4`, for the 8 blocks of chroma.
@@ -101,8 +95,6 @@ pub struct Residual {
     pub decimate_4x4: fn(&Block) -> u32,
     /// As `decimate_4x4`, for a block without DC: the first level is ignored, and the scan begins behind it.
     pub decimate_ac: fn(&Block) -> u32,
-    /// As `decimate_4x4`, for the 64 levels of an 8x8 transform.
-    pub decimate_8x8: fn(&[i16; 64]) -> u32,
 
     /// Scales levels, transforms them and adds the result to the prediction in place (clauses 8.5.12 and 8.5.14).
     ///
@@ -110,8 +102,6 @@ pub struct Residual {
     /// forward transform of differences reach it only if errors of quantisation add up, at the highest quantisation
     /// parameters.
     pub add_4x4: fn(&Block, &Quantiser, &mut [u8], usize),
-    /// As `add_4x4`, for 4 blocks, of which only those in the bit mask are touched.
-    pub add_quarter: fn(&QuarterBlocks, u32, &Quantiser, &mut [u8], usize),
     /// As `add_4x4`, for 16 blocks, of which only those in the bit mask are touched.
     pub add_16x16: fn(&LumaBlocks, u32, &Quantiser, &mut [u8], usize),
     /// As `add_4x4`, for the blocks of `I16x16`: after their levels, the bit mask of blocks that have levels beside
@@ -119,12 +109,8 @@ pub struct Residual {
     pub add_16x16_dc: fn(&LumaBlocks, u32, &Block, &Quantiser, &mut [u8], usize),
     /// As `add_16x16_dc`, for the 8 blocks of interleaved chroma.
     pub add_chroma: fn(&ChromaBlocks, u32, &ChromaDc, &Quantiser, &mut [u8], usize),
-    /// As `add_4x4`, where only DC is not zero: that coefficient, scaled.
-    pub add_dc_4x4: fn(i16, &mut [u8], usize),
     /// As `add_4x4`, for the levels of an 8x8 transform (clause 8.5.13).
     pub add_8x8: fn(&[i16; 64], &Quantiser8x8, &mut [u8], usize),
-    /// As `add_8x8`, where only DC is not zero: that coefficient, scaled.
-    pub add_dc_8x8: fn(i16, &mut [u8], usize),
 
     /// Predicts 16x16 samples of luma by a mode of table 8-4 (see [`neighbours::intra_16x16`]).
     ///

@@ -74,19 +74,12 @@ pub type Chroma = fn(&mut [u8], usize, &[u8], usize, u32, u32, usize, usize);
 pub struct Samples {
     /// What it is compiled for.
     pub name: &'static str,
-    /// The sum of absolute differences of blocks of 16x16.
-    pub sad_16x16: Distortion,
-    /// As `sad_16x16`, of 8x8.
-    pub sad_8x8: Distortion,
-    /// Sums of absolute differences of the quarters of 16x16, left to right, top to bottom.
-    pub sad_quads: fn(&[u8], usize, &[u8], usize) -> [u32; 4],
-    /// As `sad_quads`, of four blocks.
+    /// Of a block of 16x16 and each of four others: the sums of absolute differences of their quarters, left to right, top
+    /// to bottom.
     pub sad_quads_x4: Distortions,
     /// Sums of absolute differences of a block of 8x8 and the eight blocks that begin at the first eight samples of the
     /// second slice. Each of its 8 rows has 16 samples.
     pub sad_8x8_x8: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
-    /// As `sad_8x8_x8`, of 4x4. Each of the 4 rows of the second slice has 16 samples as well.
-    pub sad_4x4_x8: fn(&[u8], usize, &[u8], usize) -> [u16; 8],
     /// The sum of absolute transformed differences: of each 4x4 block, half the sum of the absolute values of the
     /// 4x4 Hadamard transform of its differences. That sum is even. By [`BlockSize`].
     pub satd: [Distortion; 4],
@@ -112,16 +105,8 @@ pub struct Samples {
     pub halve: fn(&mut [u8], &[u8], &[u8]),
     /// Writes samples of Cb and Cr in turn. They are as many, and what is written is twice as long.
     pub interleave: fn(&mut [u8], &[u8], &[u8]),
-    /// Writes Cb and Cr of an interleaved row, which is twice as long as each.
-    pub deinterleave: fn(&mut [u8], &mut [u8], &[u8]),
     /// The sum of squared differences of blocks of 16x16.
     pub ssd_16x16: Distortion,
-    /// As `ssd_16x16`, of 8x8.
-    pub ssd_8x8: Distortion,
-    /// The sum of squared differences of two rows of one length.
-    pub ssd_row: fn(&[u8], &[u8]) -> u64,
-    /// As `ssd_row`, of interleaved rows: of Cb and of Cr.
-    pub ssd_chroma_row: fn(&[u8], &[u8]) -> [u64; 2],
     /// The energy of 16x16 samples.
     pub energy_16x16: fn(&[u8], usize) -> Energy,
     /// The energy of 8x8 pairs of chroma: of Cb and of Cr.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop)] // Tables are compared by the indices of the equations.
 
-use evener_h264::kernels::residual::decimation::{COST_4X4, COST_8X8};
+use evener_h264::kernels::residual::decimation::COST_4X4;
 use evener_h264::kernels::residual::filter_tables::{ALPHA, BETA, CHROMA_QP, TC0};
 use evener_h264::kernels::residual::quantiser::{
     NORM_4X4, NORM_8X8, Quantiser, Quantiser8x8, class_8x8, multiplier_4x4, multiplier_8x8,
@@ -214,8 +214,7 @@ fn chroma_follows_luma_up_to_29() {
 
 #[test]
 fn costs_fall_with_the_run() {
-    assert!(COST_4X4.is_sorted_by(|a, b| a >= b) && COST_8X8.is_sorted_by(|a, b| a >= b));
-    let counted = |costs: &[u8], value| costs.iter().filter(|&&cost| cost == value).count();
-    assert_eq!([3, 2, 1].map(|v| counted(&COST_4X4, v)), [1, 2, 3]);
-    assert_eq!([3, 2, 1].map(|v| counted(&COST_8X8, v)), [4, 8, 12]);
+    assert!(COST_4X4.is_sorted_by(|a, b| a >= b));
+    let counted = |value| COST_4X4.iter().filter(|&&cost| cost == value).count();
+    assert_eq!([3, 2, 1].map(counted), [1, 2, 3]);
 }

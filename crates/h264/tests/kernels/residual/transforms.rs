@@ -67,15 +67,15 @@ fn forward_4x4_is_a_matrix_product() {
                 assert_eq!(i32::from(c), expected, "{what} {i}");
             }
         };
-        let (mut luma, mut quarter, mut chroma) = ([[0; 16]; 16], [[0; 16]; 4], [[[0; 16]; 4]; 2]);
+        let (mut single, mut luma, mut chroma) = ([0; 16], [[0; 16]; 16], [[[0; 16]; 4]; 2]);
+        (reference().forward_4x4)(&s, 40, &p, 24, &mut single);
         (reference().forward_16x16)(&s, 40, &p, 24, &mut luma);
-        (reference().forward_quarter)(&s, 40, &p, 24, &mut quarter);
         (reference().forward_chroma)(&s, 40, &p, 24, &mut chroma);
+        check(&single, &at, "single");
         for (b, block) in luma.iter().enumerate() {
             let (x0, y0) = (4 * usize::from(BLOCK_X[b]), 4 * usize::from(BLOCK_Y[b]));
             check(block, &|x, y| at(x0 + x, y0 + y), "luma");
         }
-        assert_eq!(quarter, luma[..4]);
         for (c, blocks) in chroma.iter().enumerate() {
             for (b, block) in blocks.iter().enumerate() {
                 let (x0, y0) = (b % 2 * 4, b / 2 * 4);
@@ -237,7 +237,7 @@ fn add_8x8_follows_the_equations() {
     assert!(compared > 5000, "{compared}");
 }
 
-/// The functions for several blocks are `add_4x4` and `add_dc_4x4` at each place.
+/// The functions for several blocks are `add_4x4` at each place; DC alone adds one number to a block.
 #[test]
 fn blocks_are_added_where_they_lie() {
     let mut rng = Rng(5);
@@ -259,17 +259,15 @@ fn blocks_are_added_where_they_lie() {
         (r.add_16x16)(&luma, coded, &q, &mut got, 40);
         assert_eq!(got, expected);
 
-        let mut got = before;
-        let quarter: [[i16; 16]; 4] = std::array::from_fn(|b| luma[b]);
-        (r.add_quarter)(&quarter, coded & 0b1101, &q, &mut got, 40);
-        let mut expected = before;
-        (r.add_16x16)(&luma, coded & 0b1101, &q, &mut expected, 40);
-        assert_eq!(got, expected);
-
         let mut expected = before;
         for b in 0..16 {
             let at = 4 * (usize::from(BLOCK_Y[b]) * 40 + usize::from(BLOCK_X[b]));
-            (r.add_dc_4x4)(dc[b], &mut expected[at..], 40);
+            let residual = (i32::from(dc[b]) + 32) >> 6;
+            for y in 0..4 {
+                for sample in &mut expected[at + 40 * y..][..4] {
+                    *sample = clip(i32::from(*sample) + residual);
+                }
+            }
         }
         let mut got = before;
         (r.add_16x16_dc)(&luma, 0, &dc, &q, &mut got, 40);
@@ -296,14 +294,6 @@ fn scaled_dc_takes_the_place_of_a_level() {
         (r.add_16x16)(&luma, 0xffff, &q, &mut expected, 16);
         (r.add_16x16_dc)(&luma, 0xffff, &dc, &q, &mut got, 16);
         assert_eq!(got, expected, "qp {qp}");
-
-        let wide = Quantiser8x8::new(qp as u8, 21);
-        let mut block = [0; 64];
-        block[0] = luma[0][0];
-        let (mut expected, mut got) = (before, before);
-        (r.add_8x8)(&block, &wide, &mut expected, 16);
-        (r.add_dc_8x8)(scaled_8x8(block[0], 0, qp) as i16, &mut got, 16);
-        assert_eq!(got, expected, "8x8, qp {qp}");
     }
 }
 

@@ -31,11 +31,6 @@ fn forward() {
             (r.forward_4x4)(s, STRIDE, p, STRIDE - 1, &mut out);
             out
         });
-        compare((a, b, "quarter"), |r| {
-            let mut out = [[0; 16]; 4];
-            (r.forward_quarter)(s, STRIDE, p, STRIDE - 1, &mut out);
-            out
-        });
         compare((a, b, "16x16"), |r| {
             let mut out = [[0; 16]; 16];
             (r.forward_16x16)(s, STRIDE, p, STRIDE - 1, &mut out);
@@ -78,10 +73,6 @@ fn quantisation() {
         compare((qp, rounding, "4x4"), |r| {
             let mut block = blocks[7];
             ((r.quantise_4x4)(&mut block, &q), block)
-        });
-        compare((qp, rounding, "quarter"), |r| {
-            let mut quarter: [[i16; 16]; 4] = std::array::from_fn(|b| blocks[b]);
-            ((r.quantise_quarter)(&mut quarter, &q), quarter)
         });
         compare((qp, rounding, "16x16"), |r| {
             let mut blocks = blocks;
@@ -136,10 +127,6 @@ fn scan() {
             let mut out = [0; 16];
             ((r.zigzag_4x4)(&blocks[0], &mut out), out)
         });
-        compare((i, "quarter"), |r| {
-            let mut out = [[0; 16]; 4];
-            ((r.zigzag_quarter)(&chroma[0], &mut out), out)
-        });
         compare((i, "16x16"), |r| {
             let mut out = [[0; 16]; 16];
             ((r.zigzag_16x16)(&blocks, &mut out), out)
@@ -155,7 +142,6 @@ fn scan() {
         for block in &blocks {
             compare(block, |r| ((r.decimate_4x4)(block), (r.decimate_ac)(block)));
         }
-        compare(wide, |r| (r.decimate_8x8)(&wide));
     }
 }
 
@@ -169,7 +155,6 @@ fn reconstruction() {
         let at = rng.below(20);
         let blocks: [[i16; 16]; 16] = random_blocks(&mut rng);
         let chroma = random_chroma(&mut rng);
-        let quarter = chroma[1];
         let block8: [i16; 64] = random_levels(&mut rng);
         let dc: [i16; 16] = coefficients(&mut rng);
         let chroma_dc = [[dc[0], dc[3], dc[5], dc[9]], [dc[1], dc[2], dc[8], dc[15]]];
@@ -186,9 +171,6 @@ fn reconstruction() {
             });
         };
         run("4x4", &|r, dst| (r.add_4x4)(&blocks[0], &q, dst, STRIDE));
-        run("quarter", &|r, dst| {
-            (r.add_quarter)(&quarter, coded, &q, dst, STRIDE)
-        });
         run("16x16", &|r, dst| {
             (r.add_16x16)(&blocks, coded, &q, dst, STRIDE)
         });
@@ -198,9 +180,7 @@ fn reconstruction() {
         run("chroma", &|r, dst| {
             (r.add_chroma)(&chroma, coded, &chroma_dc, &q, dst, STRIDE)
         });
-        run("dc 4x4", &|r, dst| (r.add_dc_4x4)(dc[0], dst, STRIDE));
         run("8x8", &|r, dst| (r.add_8x8)(&block8, &wide, dst, STRIDE));
-        run("dc 8x8", &|r, dst| (r.add_dc_8x8)(dc[0], dst, STRIDE));
     }
 }
 

@@ -40,15 +40,15 @@ fn timing() {
     let at = |i: usize| i * 13 % 1500;
 
     for (name, kernel) in [
-        ("sad 16x16", (|k| k.sad_16x16) as fn(&Samples) -> _),
-        ("sad 8x8", |k| k.sad_8x8),
-        ("satd 16x16", |k| k.satd[BlockSize::B16x16 as usize]),
+        (
+            "satd 16x16",
+            (|k| k.satd[BlockSize::B16x16 as usize]) as fn(&Samples) -> _,
+        ),
         ("satd 16x8", |k| k.satd[BlockSize::B16x8 as usize]),
         ("satd 8x16", |k| k.satd[BlockSize::B8x16 as usize]),
         ("satd 8x8", |k| k.satd[BlockSize::B8x8 as usize]),
         ("satd 4x4", |k| k.satd_4x4),
         ("ssd 16x16", |k| k.ssd_16x16),
-        ("ssd 8x8", |k| k.ssd_8x8),
     ] {
         print(name, |k| {
             let kernel = kernel(k);
@@ -57,11 +57,6 @@ fn timing() {
             })
         });
     }
-    print("sad quads", |k| {
-        nanoseconds(CALLS, |i| {
-            black_box((k.sad_quads)(a, STRIDE, &far[at(i)..], STRIDE));
-        })
-    });
     print("sad quads x4, of four", |k| {
         nanoseconds(CALLS, |i| {
             let x = at(i) + 4 * STRIDE;
@@ -72,11 +67,6 @@ fn timing() {
     print("sad 8x8 x8, of eight", |k| {
         nanoseconds(CALLS, |i| {
             black_box((k.sad_8x8_x8)(a, STRIDE, &far[at(i)..], STRIDE));
-        })
-    });
-    print("sad 4x4 x8, of eight", |k| {
-        nanoseconds(CALLS, |i| {
-            black_box((k.sad_4x4_x8)(a, STRIDE, &far[at(i)..], STRIDE));
         })
     });
     for size in BlockSize::ALL {
@@ -135,11 +125,6 @@ fn timing() {
     print("interleave 960", |k| {
         nanoseconds(CALLS, |i| {
             (k.interleave)(&mut row, &far[at(i)..][..960], &a[..960]);
-        })
-    });
-    print("squares of 1920", |k| {
-        nanoseconds(CALLS, |i| {
-            black_box((k.ssd_row)(&far[at(i)..][..1920], &a[..1920]));
         })
     });
 }

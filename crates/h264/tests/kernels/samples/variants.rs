@@ -25,19 +25,10 @@ fn absolute_differences() {
     for _ in 0..ROUNDS {
         let ((a, s), (b, t)) = (block(&mut rng, 16, 16), block(&mut rng, 16, 16));
         let (a, b) = (&a[..], &b[..]);
-        compare((s, t, "16x16"), |k| (k.sad_16x16)(a, s, b, t));
-        compare((s, t, "quads"), |k| (k.sad_quads)(a, s, b, t));
         compare((s, t, "8x8 x8"), |k| (k.sad_8x8_x8)(a, s, b, t));
-        compare((s, t, "4x4 x8"), |k| (k.sad_4x4_x8)(a, s, b, t));
         compare((s, t, "squares"), |k| (k.ssd_16x16)(a, s, b, t));
-        let ((a, s), (b, t)) = (block(&mut rng, 8, 8), block(&mut rng, 8, 8));
-        let (a, b) = (&a[..], &b[..]);
-        compare((s, t, "8x8"), |k| (k.sad_8x8)(a, s, b, t));
-        compare((s, t, "8x8 squares"), |k| (k.ssd_8x8)(a, s, b, t));
         let ((a, s), (b, t)) = (block(&mut rng, 8, 8), block(&mut rng, 16, 8));
         compare((s, t, "8x8 x8"), |k| (k.sad_8x8_x8)(&a, s, &b, t));
-        let ((a, s), (b, t)) = (block(&mut rng, 4, 4), block(&mut rng, 16, 4));
-        compare((s, t, "4x4 x8"), |k| (k.sad_4x4_x8)(&a, s, &b, t));
     }
 }
 
@@ -191,30 +182,6 @@ fn rows() {
             (k.interleave)(&mut to, &above[width..], &below[..width]);
             to
         });
-        compare((width, "deinterleave"), |k| {
-            let mut to = [vec![0x55; width], vec![0x55; width]];
-            let [cb, cr] = &mut to;
-            (k.deinterleave)(cb, cr, &above);
-            to
-        });
-        compare((width, "squares of chroma"), |k| {
-            (k.ssd_chroma_row)(&above, &below)
-        });
-        compare((width, "squares"), |k| {
-            (k.ssd_row)(&above[width..], &below[width..])
-        });
-    }
-}
-
-/// A row whose squares do not fit into 32 bits.
-#[test]
-fn squares_of_a_long_row() {
-    let (black, white) = (vec![0; 1_000_003], vec![255; 1_000_003]);
-    compare("long", |k| (k.ssd_row)(&black, &white));
-    for table in variants() {
-        assert_eq!((table.ssd_row)(&white, &black), 65_025 * 1_000_003);
-        let chroma = (table.ssd_chroma_row)(&white[..1 << 19], &black[..1 << 19]);
-        assert_eq!(chroma, [65_025 << 18; 2]);
     }
 }
 
@@ -276,30 +243,28 @@ fn short_slices_panic() {
             });
             panics("copy", &|| (table.copy)(&mut to(), 32, &whole, 32, size));
         }
-        for (name, kernel) in [("sad", table.sad_16x16), ("ssd", table.ssd_16x16)] {
-            panics(name, &|| discard(kernel(short, 32, &whole, 32)));
-            panics(name, &|| discard(kernel(&whole, 32, short, 32)));
-            panics(name, &|| {
-                discard(kernel(&whole, usize::MAX / 8, &whole, 32))
-            });
-        }
-        for (name, kernel) in [("sad", table.sad_8x8), ("ssd", table.ssd_8x8)] {
-            panics(name, &|| discard(kernel(eight, 32, &whole, 32)));
-            panics(name, &|| discard(kernel(&whole, 32, eight, 32)));
-        }
+        let ssd = table.ssd_16x16;
+        panics("ssd a", &|| discard(ssd(short, 32, &whole, 32)));
+        panics("ssd b", &|| discard(ssd(&whole, 32, short, 32)));
+        panics("ssd stride", &|| {
+            discard(ssd(&whole, usize::MAX / 8, &whole, 32))
+        });
         panics("4x4", &|| {
             discard((table.satd_4x4)(&whole[..99], 32, &whole, 32))
         });
-        panics("quads", &|| {
-            discard((table.sad_quads)(short, 32, &whole, 32))
+        panics("x8 a", &|| {
+            discard((table.sad_8x8_x8)(eight, 32, &whole, 32))
         });
-        panics("x8", &|| {
+        panics("x8 b", &|| {
             discard((table.sad_8x8_x8)(&whole, 32, &whole[..7 * 32 + 15], 32))
         });
-        panics("x8", &|| {
-            discard((table.sad_4x4_x8)(&whole, 32, &whole[..3 * 32 + 15], 32))
+        let x4 = table.sad_quads_x4;
+        panics("x4 a", &|| discard(x4(short, 32, &whole, 32, [0; 4])));
+        panics("x4 b", &|| discard(x4(&whole, 32, short, 32, [0; 4])));
+        panics("x4 stride", &|| {
+            discard(x4(&whole, usize::MAX / 8, &whole, 32, [0; 4]))
         });
-        let x4 = |offsets| (table.sad_quads_x4)(&whole, 32, &whole, 32, offsets);
+        let x4 = |offsets| x4(&whole, 32, &whole, 32, offsets);
         x4([0, 16, 1, 16]);
         panics("x4", &|| discard(x4([0, 0, 0, 17])));
         panics("x4", &|| discard(x4([usize::MAX, 0, 0, 0])));
@@ -333,18 +298,6 @@ fn short_slices_panic() {
         });
         panics("in", &|| {
             (table.interleave)(&mut [0; 128], &whole[..64], &whole[..63])
-        });
-        panics("de", &|| {
-            (table.deinterleave)(&mut [0; 64], &mut [0; 63], &whole[..128]);
-        });
-        panics("de", &|| {
-            (table.deinterleave)(&mut [0; 64], &mut [0; 64], &whole[..127]);
-        });
-        panics("row", &|| {
-            discard((table.ssd_row)(&whole[..64], &whole[..63]))
-        });
-        panics("rows", &|| {
-            discard((table.ssd_chroma_row)(&whole[..63], &whole[..63]))
         });
         panics("energy", &|| discard((table.energy_16x16)(short, 32)));
         panics("energy", &|| {

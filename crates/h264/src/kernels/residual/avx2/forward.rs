@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::super::bounds::check;
-use super::super::{Block, ChromaBlocks, LumaBlocks, QuarterBlocks};
-use super::memory::{load_8, load_16, read_4, store_32};
+use super::super::{Block, ChromaBlocks, LumaBlocks};
+use super::memory::{load_16, read_4, store_32};
 use super::transpose::{columns_to_blocks, rows_to_columns};
 
 /// The transform of 4 numbers, one in each register.
@@ -48,37 +48,6 @@ pub fn forward_4x4(s: &[u8], s_stride: usize, p: &[u8], p_stride: usize, out: &m
     }
     check(s, s_stride, 4, 4);
     check(p, p_stride, 4, 4);
-    // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
-    unsafe { run(s, s_stride, p, p_stride, out) }
-}
-
-pub fn forward_quarter(
-    s: &[u8],
-    s_stride: usize,
-    p: &[u8],
-    p_stride: usize,
-    out: &mut QuarterBlocks,
-) {
-    #[target_feature(enable = "avx2")]
-    unsafe fn run(s: &[u8], s_stride: usize, p: &[u8], p_stride: usize, out: &mut QuarterBlocks) {
-        let two = |samples: &[u8], stride: usize, y: usize| {
-            // SAFETY: the caller checked 8 rows of 8 bytes.
-            let (upper, lower) = unsafe {
-                (
-                    load_8(samples, y * stride),
-                    load_8(samples, (y + 4) * stride),
-                )
-            };
-            _mm_unpacklo_epi64(upper, lower)
-        };
-        let row = |y: usize| difference(two(s, s_stride, y), two(p, p_stride, y));
-        let blocks = core_4x4([row(0), row(1), row(2), row(3)]);
-        for (out, block) in out.iter_mut().zip(blocks) {
-            store_32(out, block);
-        }
-    }
-    check(s, s_stride, 8, 8);
-    check(p, p_stride, 8, 8);
     // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
     unsafe { run(s, s_stride, p, p_stride, out) }
 }

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::bounds::check;
 use super::super::quantiser::Quantiser;
-use super::super::{Block, ChromaBlocks, ChromaDc, LumaBlocks, QuarterBlocks};
+use super::super::{Block, ChromaBlocks, ChromaDc, LumaBlocks};
 use super::memory::{load_8, load_16, load_32, read_4, store_8, store_8_high, store_16, write_4};
 use super::transpose::{blocks_to_columns, rows_to_columns};
 
@@ -144,32 +144,6 @@ pub fn add_4x4(levels: &Block, q: &Quantiser, dst: &mut [u8], stride: usize) {
     check(dst, stride, 4, 4);
     // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
     unsafe { run(levels, q, dst, stride) }
-}
-
-pub fn add_quarter(
-    levels: &QuarterBlocks,
-    coded: u32,
-    q: &Quantiser,
-    dst: &mut [u8],
-    stride: usize,
-) {
-    #[target_feature(enable = "avx2")]
-    unsafe fn run(
-        levels: &QuarterBlocks,
-        coded: u32,
-        q: &Quantiser,
-        dst: &mut [u8],
-        stride: usize,
-    ) {
-        let blocks = scaled(levels.each_ref(), coded, load_32(&q.scale));
-        // SAFETY: the caller checked 8 rows of 8 bytes.
-        unsafe { add_rows(inverse_4x4(blocks), dst, 0, stride) }
-    }
-    check(dst, stride, 8, 8);
-    if coded & 15 != 0 {
-        // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
-        unsafe { run(levels, coded, q, dst, stride) }
-    }
 }
 
 pub fn add_16x16(levels: &LumaBlocks, coded: u32, q: &Quantiser, dst: &mut [u8], stride: usize) {

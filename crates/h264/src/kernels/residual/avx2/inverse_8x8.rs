@@ -96,17 +96,3 @@ pub fn add_8x8(levels: &[i16; 64], q: &Quantiser8x8, dst: &mut [u8], stride: usi
     // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
     unsafe { run(levels, q, dst, stride) }
 }
-
-pub fn add_dc_8x8(dc: i16, dst: &mut [u8], stride: usize) {
-    #[target_feature(enable = "avx2")]
-    unsafe fn run(dc: i16, dst: &mut [u8], stride: usize) {
-        let residual = round(_mm_set1_epi16(dc));
-        for y in 0..8 {
-            // SAFETY: the caller checked 8 rows of 8 bytes.
-            unsafe { add(dst, y * stride, residual) }
-        }
-    }
-    check(dst, stride, 8, 8);
-    // SAFETY: the processor has AVX2 where this table is used; bounds are checked.
-    unsafe { run(dc, dst, stride) }
-}

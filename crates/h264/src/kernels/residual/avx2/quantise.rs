@@ -63,15 +63,6 @@ pub fn quantise_4x4(coefficients: &mut Block, q: &Quantiser) -> bool {
     unsafe { run(coefficients, q) }
 }
 
-pub fn quantise_quarter(blocks: &mut QuarterBlocks, q: &Quantiser) -> u32 {
-    #[target_feature(enable = "avx2")]
-    fn run(blocks: &mut QuarterBlocks, q: &Quantiser) -> u32 {
-        quarter(blocks, &factors(q))
-    }
-    // SAFETY: the processor has AVX2 where this table is used.
-    unsafe { run(blocks, q) }
-}
-
 pub fn quantise_16x16(blocks: &mut LumaBlocks, q: &Quantiser) -> u32 {
     #[target_feature(enable = "avx2")]
     fn run(blocks: &mut LumaBlocks, q: &Quantiser) -> u32 {

@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::decimation::{COST_4X4, COST_8X8, KEEP};
+use super::super::decimation::{COST_4X4, KEEP};
 use super::super::scan::{ZIGZAG_4X4, ZIGZAG_8X8};
-use super::super::{Block, ChromaBlocks, LumaBlocks, QuarterBlocks};
+use super::super::{Block, ChromaBlocks, LumaBlocks};
 use super::memory::{load_32, load_part, store_32};
 
 /// Bytes of a shuffle that puts levels at `places` in order where those are in `row` of 8; others become 0.
@@ -84,11 +84,6 @@ pub fn zigzag_4x4(levels: &Block, out: &mut Block) -> u8 {
     unsafe { block(levels, out) }
 }
 
-pub fn zigzag_quarter(levels: &QuarterBlocks, out: &mut QuarterBlocks) -> [u8; 4] {
-    // SAFETY: the processor has AVX2 where this table is used.
-    unsafe { blocks(levels, out) }
-}
-
 pub fn zigzag_16x16(levels: &LumaBlocks, out: &mut LumaBlocks) -> [u8; 16] {
     // SAFETY: the processor has AVX2 where this table is used.
     unsafe { blocks(levels, out) }
@@ -145,11 +140,11 @@ fn masks(levels: &Block) -> (u32, u32) {
 
 /// The cost of levels of ±1 at the bits of `levels`.
 #[inline(always)]
-fn cost(mut levels: u64, costs: &[u8]) -> u32 {
+fn cost(mut levels: u32) -> u32 {
     let mut cost = 0;
     while levels != 0 {
         let run = levels.trailing_zeros();
-        cost += u32::from(costs[run as usize]);
+        cost += u32::from(COST_4X4[run as usize]);
         levels = levels >> run >> 1;
     }
     cost
@@ -159,11 +154,7 @@ pub fn decimate_4x4(levels: &Block) -> u32 {
     #[target_feature(enable = "avx2,bmi1")]
     fn run(levels: &Block) -> u32 {
         let (levels, large) = masks(levels);
-        if large != 0 {
-            KEEP
-        } else {
-            cost(levels.into(), &COST_4X4)
-        }
+        if large != 0 { KEEP } else { cost(levels) }
     }
     // SAFETY: the processor has AVX2 where this table is used.
     unsafe { run(levels) }
@@ -176,26 +167,7 @@ pub fn decimate_ac(levels: &Block) -> u32 {
         if large >> 1 != 0 {
             KEEP
         } else {
-            cost((levels >> 1).into(), &COST_4X4)
-        }
-    }
-    // SAFETY: the processor has AVX2 where this table is used.
-    unsafe { run(levels) }
-}
-
-pub fn decimate_8x8(levels: &[i16; 64]) -> u32 {
-    #[target_feature(enable = "avx2,bmi1")]
-    fn run(levels: &[i16; 64]) -> u32 {
-        let (mut all, mut any_large) = (0, 0);
-        for (i, part) in levels.as_chunks::<16>().0.iter().enumerate() {
-            let (levels, large) = masks(part);
-            all |= u64::from(levels) << (16 * i);
-            any_large |= large;
-        }
-        if any_large != 0 {
-            KEEP
-        } else {
-            cost(all, &COST_8X8)
+            cost(levels >> 1)
         }
     }
     // SAFETY: the processor has AVX2 where this table is used.

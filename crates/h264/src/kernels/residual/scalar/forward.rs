@@ -38,22 +38,6 @@ pub fn forward_4x4(s: &[u8], s_stride: usize, p: &[u8], p_stride: usize, out: &m
     );
 }
 
-pub fn forward_quarter(
-    s: &[u8],
-    s_stride: usize,
-    p: &[u8],
-    p_stride: usize,
-    out: &mut [[i16; 16]; 4],
-) {
-    check(s, s_stride, 8, 8);
-    check(p, p_stride, 8, 8);
-    for (b, out) in out.iter_mut().enumerate() {
-        let (x, y) = (b % 2 * 4, b / 2 * 4);
-        let (s, p) = (&s[y * s_stride + x..], &p[y * p_stride + x..]);
-        forward_4x4(s, s_stride, p, p_stride, out);
-    }
-}
-
 pub fn forward_16x16(
     s: &[u8],
     s_stride: usize,

@@ -51,22 +51,6 @@ pub fn add_4x4(levels: &[i16; 16], q: &Quantiser, dst: &mut [u8], stride: usize)
     add_block(&inverse_4x4(scale(levels, q)), dst, stride, 1);
 }
 
-pub fn add_quarter(
-    levels: &[[i16; 16]; 4],
-    coded: u32,
-    q: &Quantiser,
-    dst: &mut [u8],
-    stride: usize,
-) {
-    check(dst, stride, 8, 8);
-    for (b, levels) in levels.iter().enumerate() {
-        if coded >> b & 1 != 0 {
-            let dst = &mut dst[b / 2 * 4 * stride + b % 2 * 4..];
-            add_4x4(levels, q, dst, stride);
-        }
-    }
-}
-
 pub fn add_16x16(
     levels: &[[i16; 16]; 16],
     coded: u32,
@@ -125,11 +109,6 @@ pub fn add_chroma(
     }
 }
 
-pub fn add_dc_4x4(dc: i16, dst: &mut [u8], stride: usize) {
-    check(dst, stride, 4, 4);
-    add_block(&[round(dc); 16], dst, stride, 1);
-}
-
 /// The inverse transform of 8 coefficients at a distance of `step`, in place (clause 8.5.13.2).
 fn inverse_8(d: &mut [i16; 64], first: usize, step: usize) {
     let v: [i16; 8] = std::array::from_fn(|i| d[first + i * step]);
@@ -181,14 +160,5 @@ pub fn add_8x8(levels: &[i16; 64], q: &Quantiser8x8, dst: &mut [u8], stride: usi
     }
     for (i, &r) in d.iter().enumerate() {
         add(&mut dst[i / 8 * stride + i % 8], round(r));
-    }
-}
-
-pub fn add_dc_8x8(dc: i16, dst: &mut [u8], stride: usize) {
-    check(dst, stride, 8, 8);
-    for y in 0..8 {
-        for sample in &mut dst[y * stride..][..8] {
-            add(sample, round(dc));
-        }
     }
 }

@@ -29,10 +29,6 @@ fn quantise_all<'a>(blocks: impl Iterator<Item = &'a mut [i16; 16]>, q: &Quantis
         .sum()
 }
 
-pub fn quantise_quarter(blocks: &mut [[i16; 16]; 4], q: &Quantiser) -> u32 {
-    quantise_all(blocks.iter_mut(), q)
-}
-
 pub fn quantise_16x16(blocks: &mut [[i16; 16]; 16], q: &Quantiser) -> u32 {
     quantise_all(blocks.iter_mut(), q)
 }

@@ -1,7 +1,7 @@
 //! Scan order, and what levels in it are worth.
 
 use super::super::ChromaBlocks;
-use super::super::decimation::{COST_4X4, COST_8X8, KEEP};
+use super::super::decimation::{COST_4X4, KEEP};
 use super::super::scan::{ZIGZAG_4X4, ZIGZAG_8X8};
 
 pub fn zigzag_4x4(levels: &[i16; 16], out: &mut [i16; 16]) -> u8 {
@@ -9,16 +9,12 @@ pub fn zigzag_4x4(levels: &[i16; 16], out: &mut [i16; 16]) -> u8 {
     out.iter().map(|&level| u8::from(level != 0)).sum()
 }
 
-pub fn zigzag_quarter(levels: &[[i16; 16]; 4], out: &mut [[i16; 16]; 4]) -> [u8; 4] {
-    std::array::from_fn(|b| zigzag_4x4(&levels[b], &mut out[b]))
-}
-
 pub fn zigzag_16x16(levels: &[[i16; 16]; 16], out: &mut [[i16; 16]; 16]) -> [u8; 16] {
     std::array::from_fn(|b| zigzag_4x4(&levels[b], &mut out[b]))
 }
 
 pub fn zigzag_chroma(levels: &ChromaBlocks, out: &mut ChromaBlocks) -> [[u8; 4]; 2] {
-    std::array::from_fn(|c| zigzag_quarter(&levels[c], &mut out[c]))
+    std::array::from_fn(|c| std::array::from_fn(|b| zigzag_4x4(&levels[c][b], &mut out[c][b])))
 }
 
 pub fn zigzag_8x8(levels: &[i16; 64], out: &mut [i16; 64]) -> [u8; 4] {
@@ -30,13 +26,13 @@ pub fn zigzag_8x8(levels: &[i16; 64], out: &mut [i16; 64]) -> [u8; 4] {
     counts
 }
 
-fn decimate(levels: &[i16], costs: &[u8]) -> u32 {
+fn decimate(levels: &[i16]) -> u32 {
     let (mut run, mut cost) = (0, 0);
     for &level in levels {
         match level {
             0 => run += 1,
             -1 | 1 => {
-                cost += u32::from(costs[run]);
+                cost += u32::from(COST_4X4[run]);
                 run = 0;
             }
             _ => return KEEP,
@@ -46,13 +42,9 @@ fn decimate(levels: &[i16], costs: &[u8]) -> u32 {
 }
 
 pub fn decimate_4x4(levels: &[i16; 16]) -> u32 {
-    decimate(levels, &COST_4X4)
+    decimate(levels)
 }
 
 pub fn decimate_ac(levels: &[i16; 16]) -> u32 {
-    decimate(&levels[1..], &COST_4X4)
-}
-
-pub fn decimate_8x8(levels: &[i16; 64]) -> u32 {
-    decimate(levels, &COST_8X8)
+    decimate(&levels[1..])
 }

@@ -3,28 +3,18 @@
 use super::prediction::averaged;
 use crate::kernels::residual::bounds::check;
 
-pub fn sad<const N: usize>(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u32 {
-    check(a, a_stride, N, N);
-    check(b, b_stride, N, N);
+fn sad_8x8(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u32 {
+    check(a, a_stride, 8, 8);
+    check(b, b_stride, 8, 8);
     let mut sum = 0;
-    for y in 0..N {
-        let a = &a[y * a_stride..][..N];
-        let b = &b[y * b_stride..][..N];
+    for y in 0..8 {
+        let a = &a[y * a_stride..][..8];
+        let b = &b[y * b_stride..][..8];
         for (a, b) in a.iter().zip(b) {
             sum += u32::from(a.abs_diff(*b));
         }
     }
     sum
-}
-
-pub fn sad_quads(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> [u32; 4] {
-    check(a, a_stride, 16, 16);
-    check(b, b_stride, 16, 16);
-    std::array::from_fn(|q| {
-        let (x, y) = (q % 2 * 8, q / 2 * 8);
-        let (a, b) = (&a[y * a_stride + x..], &b[y * b_stride + x..]);
-        sad::<8>(a, a_stride, b, b_stride)
-    })
 }
 
 pub fn sad_quads_x4(
@@ -34,12 +24,21 @@ pub fn sad_quads_x4(
     b_stride: usize,
     offsets: [usize; 4],
 ) -> [[u32; 4]; 4] {
-    offsets.map(|offset| sad_quads(a, a_stride, &b[offset..], b_stride))
+    check(a, a_stride, 16, 16);
+    offsets.map(|offset| {
+        let b = &b[offset..];
+        check(b, b_stride, 16, 16);
+        std::array::from_fn(|q| {
+            let (x, y) = (q % 2 * 8, q / 2 * 8);
+            let (a, b) = (&a[y * a_stride + x..], &b[y * b_stride + x..]);
+            sad_8x8(a, a_stride, b, b_stride)
+        })
+    })
 }
 
-pub fn sad_x8<const N: usize>(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> [u16; 8] {
-    check(b, b_stride, 16, N);
-    std::array::from_fn(|x| sad::<N>(a, a_stride, &b[x..], b_stride) as u16)
+pub fn sad_8x8_x8(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> [u16; 8] {
+    check(b, b_stride, 16, 8);
+    std::array::from_fn(|x| sad_8x8(a, a_stride, &b[x..], b_stride) as u16)
 }
 
 pub fn satd<const W: usize, const H: usize>(

@@ -10,17 +10,12 @@ mod squares;
 
 pub(super) use half_pel::{half_pel, rows_of};
 pub(super) use prediction::copy;
-pub(super) use rows::{deinterleave, halve, interleave};
-pub(super) use squares::{ssd_chroma_row, ssd_row};
+pub(super) use rows::{halve, interleave};
 
 pub static TABLE: Samples = Samples {
     name: "scalar",
-    sad_16x16: distortion::sad::<16>,
-    sad_8x8: distortion::sad::<8>,
-    sad_quads: distortion::sad_quads,
     sad_quads_x4: distortion::sad_quads_x4,
-    sad_8x8_x8: distortion::sad_x8::<8>,
-    sad_4x4_x8: distortion::sad_x8::<4>,
+    sad_8x8_x8: distortion::sad_8x8_x8,
     satd: [
         distortion::satd::<16, 16>,
         distortion::satd::<16, 8>,
@@ -40,11 +35,7 @@ pub static TABLE: Samples = Samples {
     chroma: prediction::chroma,
     halve,
     interleave,
-    deinterleave,
-    ssd_16x16: squares::ssd::<16>,
-    ssd_8x8: squares::ssd::<8>,
-    ssd_row,
-    ssd_chroma_row,
+    ssd_16x16: squares::ssd_16x16,
     energy_16x16: squares::energy_16x16,
     energy_chroma: squares::energy_chroma,
 };

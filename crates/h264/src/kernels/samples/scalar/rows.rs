@@ -17,10 +17,3 @@ pub fn interleave(to: &mut [u8], cb: &[u8], cr: &[u8]) {
         *to = [*cb, *cr];
     }
 }
-
-pub fn deinterleave(cb: &mut [u8], cr: &mut [u8], from: &[u8]) {
-    assert!(cb.len() == cr.len() && from.len() == 2 * cb.len());
-    for ((cb, cr), from) in cb.iter_mut().zip(cr).zip(from.as_chunks::<2>().0) {
-        [*cb, *cr] = *from;
-    }
-}

@@ -3,30 +3,18 @@
 use crate::kernels::residual::bounds::check;
 use crate::kernels::samples::Energy;
 
-pub fn ssd<const N: usize>(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u32 {
-    check(a, a_stride, N, N);
-    check(b, b_stride, N, N);
-    let row = |y: usize| ssd_row(&a[y * a_stride..][..N], &b[y * b_stride..][..N]) as u32;
-    (0..N).map(row).sum()
-}
-
-pub fn ssd_row(a: &[u8], b: &[u8]) -> u64 {
-    assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2))
-        .sum()
-}
-
-pub fn ssd_chroma_row(a: &[u8], b: &[u8]) -> [u64; 2] {
-    assert!(a.len() == b.len() && a.len().is_multiple_of(2));
-    let mut sums = [0; 2];
-    for (a, b) in a.as_chunks::<2>().0.iter().zip(b.as_chunks::<2>().0) {
-        for c in 0..2 {
-            sums[c] += u64::from(a[c].abs_diff(b[c])).pow(2);
+pub fn ssd_16x16(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u32 {
+    check(a, a_stride, 16, 16);
+    check(b, b_stride, 16, 16);
+    let mut sum = 0;
+    for y in 0..16 {
+        let a = &a[y * a_stride..][..16];
+        let b = &b[y * b_stride..][..16];
+        for (a, b) in a.iter().zip(b) {
+            sum += u32::from(a.abs_diff(*b)).pow(2);
         }
     }
-    sums
+    sum
 }
 
 pub fn energy_16x16(samples: &[u8], stride: usize) -> Energy {

@@ -57,33 +57,3 @@ pub unsafe fn interleave<V: Vector>(to: &mut [u8], cb: &[u8], cr: &[u8]) {
         x = (x + V::BYTES).min(last);
     }
 }
-
-/// # Safety
-/// The processor has the instructions of `V`.
-#[inline(always)]
-pub unsafe fn deinterleave<V: Vector>(cb: &mut [u8], cr: &mut [u8], from: &[u8]) {
-    if cb.len() < V::BYTES {
-        return scalar::deinterleave(cb, cr, from);
-    }
-    assert!(cb.len() == cr.len() && from.len() == 2 * cb.len());
-    let last = cb.len() - V::BYTES;
-    let mut x = 0;
-    loop {
-        // SAFETY: `x` is at most `last`, and `from` is twice as long; the caller's promise.
-        unsafe {
-            let first = V::load(from.as_ptr().add(2 * x));
-            let second = V::load(from.as_ptr().add(2 * x + V::BYTES));
-            let even = V::words(0xff);
-            let (even, odd) = (
-                first.and(even).pack_ordered(second.and(even)),
-                first.odd_bytes().pack_ordered(second.odd_bytes()),
-            );
-            even.store(cb.as_mut_ptr().add(x));
-            odd.store(cr.as_mut_ptr().add(x));
-        }
-        if x == last {
-            return;
-        }
-        x = (x + V::BYTES).min(last);
-    }
-}

@@ -2,7 +2,7 @@
 
 use super::vector::Vector;
 use crate::kernels::residual::bounds::check;
-use crate::kernels::samples::{Energy, scalar};
+use crate::kernels::samples::Energy;
 
 /// Sums of bytes with even numbers, and with odd numbers, as words.
 #[inline(always)]
@@ -33,66 +33,6 @@ pub unsafe fn ssd_16x16<V: Vector>(a: &[u8], a_stride: usize, b: &[u8], b_stride
         }
         sums.sum()
     }
-}
-
-/// # Safety
-/// The processor has the instructions of `V`.
-#[inline(always)]
-pub unsafe fn ssd_8x8<V: Vector>(a: &[u8], a_stride: usize, b: &[u8], b_stride: usize) -> u32 {
-    check(a, a_stride, 8, 8);
-    check(b, b_stride, 8, 8);
-    // SAFETY: the slices have 8 rows of 8; the caller's promise.
-    unsafe {
-        let mut sums = V::words(0);
-        for y in (0..8).step_by(2 * V::LANES) {
-            let a = V::load_8(a.as_ptr().add(y * a_stride), a_stride);
-            let b = V::load_8(b.as_ptr().add(y * b_stride), b_stride);
-            let [even, odd] = squared(difference(a, b), V::words(0xff));
-            sums = sums.add_doublewords(even).add_doublewords(odd);
-        }
-        sums.sum()
-    }
-}
-
-/// Vectors whose squares are added in 32 bits.
-const AT_ONCE: usize = 2048;
-
-/// # Safety
-/// The processor has the instructions of `V`.
-#[inline(always)]
-pub unsafe fn ssd_chroma_row<V: Vector>(a: &[u8], b: &[u8]) -> [u64; 2] {
-    assert!(a.len() == b.len() && a.len().is_multiple_of(2));
-    let whole = a.len() - a.len() % V::BYTES;
-    let mut sums = scalar::ssd_chroma_row(&a[whole..], &b[whole..]);
-    let mut x = 0;
-    while x < whole {
-        let end = whole.min(x + AT_ONCE * V::BYTES);
-        // SAFETY: `whole` is a multiple of a vector, and both slices are longer; the caller's promise.
-        unsafe {
-            let mut part = [V::words(0); 2];
-            while x < end {
-                let (a, b) = (V::load(a.as_ptr().add(x)), V::load(b.as_ptr().add(x)));
-                let [even, odd] = squared(difference(a, b), V::words(0xff));
-                part = [part[0].add_doublewords(even), part[1].add_doublewords(odd)];
-                x += V::BYTES;
-            }
-            for (sum, part) in sums.iter_mut().zip(part) {
-                *sum += u64::from(part.sum());
-            }
-        }
-    }
-    sums
-}
-
-/// # Safety
-/// The processor has the instructions of `V`.
-#[inline(always)]
-pub unsafe fn ssd_row<V: Vector>(a: &[u8], b: &[u8]) -> u64 {
-    assert_eq!(a.len(), b.len());
-    let even = a.len() & !1;
-    // SAFETY: the caller's promise.
-    let [first, second] = unsafe { ssd_chroma_row::<V>(&a[..even], &b[..even]) };
-    first + second + scalar::ssd_row(&a[even..], &b[even..])
 }
 
 /// # Safety

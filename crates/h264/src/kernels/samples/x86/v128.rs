@@ -131,15 +131,6 @@ impl V128 {
             Self(_mm_unpacklo_epi64(above, below))
         }
     }
-    /// 4 bytes, and zeros.
-    ///
-    /// # Safety
-    /// As of [`Vector::load`].
-    #[inline(always)]
-    pub unsafe fn load_4(at: *const u8) -> Self {
-        // SAFETY: the caller's promise.
-        Self(unsafe { _mm_cvtsi32_si128(at.cast::<i32>().read_unaligned()) })
-    }
 
     operations! {
         pub zip_low_doublewords(other) = _mm_unpacklo_epi32;
