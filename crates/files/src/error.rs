@@ -96,6 +96,14 @@ pub enum Error {
         /// The output.
         name: String,
     },
+    /// An input is not in the format that it begins with.
+    #[error("{name}: is damaged: {what}; fetch or make it again")]
+    Damaged {
+        /// The input.
+        name: String,
+        /// What is wrong, and where.
+        what: String,
+    },
     /// A name that cannot be an input or an output.
     #[error("{name}: {reason}")]
     Unfit {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::{Error, one_line};
 use crate::source_file::SourceFile;
-use crate::system::{FileId, read_ahead, widen_pipe};
+use crate::system::{FileId, peek_pipe, read_ahead, widen_pipe};
 use crate::watch::Watch;
 use crate::{STDIN, standard};
 
@@ -99,6 +99,12 @@ impl InputFile {
             .is_file()
             .then(|| (&self.file).stream_position().ok())??;
         Some(self.metadata.len().saturating_sub(at))
+    }
+
+    /// The first bytes of a pipe, `most` at most, which stay in it. Waits for the first of them; there are none if it ends.
+    /// `None` if it is no pipe.
+    pub fn peek_pipe(&self, most: usize) -> Option<Vec<u8>> {
+        peek_pipe(&self.file, most)
     }
 
     /// The identity of a file; `None` for pipes.

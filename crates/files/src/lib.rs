@@ -1,6 +1,6 @@
 //! Files and pipes as the ends of streams: the part that all services share.
 //!
-//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`]); an input is a file, a pipe or
+//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`], [`StagedFolder`]); an input is a file, a pipe or
 //! the standard input ([`InputFile`]); a [`Watch`] finds out whether a file changed while it was read. Nothing here
 //! starts a thread.
 
@@ -12,6 +12,7 @@ mod output;
 mod part_file;
 mod source_file;
 mod staged;
+mod staged_folder;
 mod stall;
 mod standard;
 mod sync;
@@ -22,10 +23,11 @@ pub use destination::Destination;
 pub use error::{Error, error_text, is_full, one_line};
 pub use input::InputFile;
 pub use lock::{is_at_path, try_lock, try_lock_shared};
-pub use output::{OutputFile, Target};
+pub use output::{OutputFile, Target, write_whole};
 pub use part_file::remove_unfinished;
 pub use source_file::SourceFile;
 pub use staged::Staged;
+pub use staged_folder::StagedFolder;
 pub use stall::{StallDetector, blocking_call};
 pub use sync::unpoisoned;
 pub use system::{FileId, read_ahead, widen_pipe};

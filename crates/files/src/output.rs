@@ -14,6 +14,9 @@ use crate::stall::blocking_call;
 use crate::system::{self, FileId};
 use crate::{STDOUT, standard};
 
+/// Bytes of the blocks that become holes if they are zero: some pages.
+const HOLE: usize = 16 << 10;
+
 /// The output of a stream.
 pub trait Target: Write {
     /// Ends the output after `bytes` bytes. Anything beyond them is an incomplete unit and is cut off.
@@ -39,13 +42,34 @@ impl Target for File {
     }
 }
 
+/// Writes all of `bytes`, as [`Write::write_all`] does.
+///
+/// # Errors
+/// The system cannot; with its reason comes how many of `bytes` it took before.
+pub fn write_whole(out: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::Error)> {
+    let mut taken = 0;
+    while taken < bytes.len() {
+        let reason = match out.write(&bytes[taken..]) {
+            Ok(0) => io::ErrorKind::WriteZero.into(),
+            Ok(more) => {
+                taken += more;
+                continue;
+            }
+            Err(reason) if reason.kind() == io::ErrorKind::Interrupted => continue,
+            Err(reason) => reason,
+        };
+        return Err((taken as u64, reason));
+    }
+    Ok(())
+}
+
 /// A file being written.
 ///
 /// A regular file is [`Staged`]: it gets its name in [`Target::commit`], and is removed if it is dropped before. Pipes,
 /// devices and the standard output are written to in place.
 pub struct OutputFile {
     file: File,
-    staged: Option<Staged>,
+    staged: Option<Box<Staged>>,
     name: String,
     /// The end of the last hole: the file is at least this long.
     hole: Option<u64>,
@@ -66,7 +90,7 @@ impl OutputFile {
             return Ok(file);
         }
         let mut output = OutputFile::create(Path::new(text), source)?;
-        output.staged = output.staged.map(Staged::durable);
+        output.staged = output.staged.map(|staged| Box::new(staged.durable()));
         Ok(output)
     }
 
@@ -92,7 +116,8 @@ impl OutputFile {
             }
             Destination::File { path, old } => {
                 let (staged, file) = Staged::create(&path, source.mode(), old.as_ref())?;
-                Ok(OutputFile::of(file, Some(staged), name))
+                let staged = staged.modified(source.modified());
+                Ok(OutputFile::of(file, Some(Box::new(staged)), name))
             }
         }
     }
@@ -123,7 +148,7 @@ impl OutputFile {
         Ok(OutputFile::of(file, None, STDOUT.to_owned()))
     }
 
-    fn of(file: File, staged: Option<Staged>, name: String) -> OutputFile {
+    fn of(file: File, staged: Option<Box<Staged>>, name: String) -> OutputFile {
         let keeps = staged.is_some() || file.metadata().is_ok_and(|it| FileId::of(&it).is_some());
         OutputFile {
             file,
@@ -148,6 +173,29 @@ impl OutputFile {
         Ok(())
     }
 
+    /// Appends `bytes`, of which blocks of zeros become holes in a regular file. Blocks are counted from the first of
+    /// `bytes`.
+    ///
+    /// # Errors
+    /// The system cannot.
+    pub fn write_sparse(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.staged.is_none() {
+            return self.write_all(bytes);
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let zero = run_of(rest, is_zero);
+            if zero > 0 {
+                self.skip(zero as u64)?;
+            }
+            rest = &rest[zero..];
+            let full = run_of(rest, |block| !is_zero(block));
+            self.write_all(&rest[..full])?;
+            rest = &rest[full..];
+        }
+        Ok(())
+    }
+
     /// What messages call the output.
     pub fn name(&self) -> &str {
         &self.name
@@ -157,6 +205,17 @@ impl OutputFile {
     pub fn id(&self) -> Option<FileId> {
         self.file.metadata().ok().as_ref().and_then(FileId::of)
     }
+}
+
+fn is_zero(block: &[u8]) -> bool {
+    // A comparison of slices takes as many bytes at once as the processor can.
+    block == &[0; HOLE][..block.len()]
+}
+
+/// Bytes of the blocks at the beginning of `bytes` that `are` so.
+fn run_of(bytes: &[u8], are: impl Fn(&[u8]) -> bool) -> usize {
+    let blocks = bytes.chunks(HOLE).take_while(|block| are(block));
+    blocks.map(<[u8]>::len).sum()
 }
 
 impl Write for OutputFile {
@@ -202,6 +261,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_write_that_fails_says_how_far_it_got() {
+        let mut room = [0; 7];
+        let mut out = &mut room[..];
+        assert!(write_whole(&mut out, b"four").is_ok());
+        let (taken, reason) = write_whole(&mut out, b"four").unwrap_err();
+        assert_eq!((taken, reason.kind()), (3, io::ErrorKind::WriteZero));
+        assert_eq!(&room, b"fourfou");
+    }
+
+    #[test]
     fn holes_read_as_zero_also_at_the_end() {
         let folder = Folder::new();
         let path = folder.path("out");
@@ -211,6 +280,46 @@ mod tests {
         output.skip(2).unwrap();
         output.commit(u64::MAX).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"\0\0\0abc\0\0");
+    }
+
+    #[test]
+    fn blocks_of_zeros_take_no_space() {
+        let folder = Folder::new();
+        let mut text = vec![0; 40 * HOLE + 100];
+        text[3 * HOLE] = 1;
+        text[4 * HOLE - 1] = 1;
+        text[20 * HOLE + 5] = 1;
+        for (name, pieces) in [("whole", text.len()), ("pieces", 7 * HOLE), ("odd", 1000)] {
+            let path = folder.path(name);
+            let mut output = OutputFile::create(&path, &SourceFile::default()).unwrap();
+            for piece in text.chunks(pieces) {
+                output.write_sparse(piece).unwrap();
+            }
+            output.commit(text.len() as u64).unwrap();
+            assert!(fs::read(&path).unwrap() == text, "{name}");
+            let blocks = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&path).unwrap());
+            assert!(blocks * 512 <= 3 * HOLE as u64, "{name}: {blocks}");
+        }
+        assert_eq!(run_of(&[0; 10], |block| block == [0; 10]), 10);
+        assert_eq!(run_of(&[], |_| true), 0);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_source_is_on_the_output() {
+        let folder = Folder::new();
+        let (source, path) = (folder.file("source", "text"), folder.path("out"));
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 0);
+        let file = File::options().write(true).open(&source).unwrap();
+        file.set_modified(time).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions();
+        let rights = std::os::unix::fs::PermissionsExt::from_mode(0o500);
+        file.set_permissions(rights).unwrap();
+        let kept = SourceFile::of(&fs::metadata(&source).unwrap()).kept();
+        let mut output = OutputFile::create(&path, &kept).unwrap();
+        output.write_all(b"text").unwrap();
+        output.commit(4).unwrap();
+        assert_eq!(mode(&path), mode(&source));
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time);
     }
 
     #[test]

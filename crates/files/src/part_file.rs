@@ -1,4 +1,4 @@
-//! Unfinished outputs that have a temporary name in the output's directory.
+//! Unfinished outputs, files or folders, that have a temporary name in the output's directory.
 //!
 //! A run locks its part file, and the system releases the lock however the run ends. So a run that finds a name taken
 //! can tell why. A locked file belongs to another run, and this run takes the next name. A file without a lock was left
@@ -6,10 +6,10 @@
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -26,7 +26,7 @@ const TRIES: u32 = 8;
 /// system.
 const MAX_KEPT: usize = 120;
 
-/// A temporary name for the output `path`. Dropping it removes the file, unless it is [kept](PartFile::keep).
+/// A temporary name for the output `path`. Dropping it removes the file or folder, unless it is [kept](PartFile::keep).
 pub(crate) struct PartFile {
     path: PathBuf,
 }
@@ -38,6 +38,14 @@ impl PartFile {
             let mut options = File::options();
             options.read(true).write(true).create_new(true).mode(mode);
             options.open(name)
+        })
+    }
+
+    /// Creates a folder that nobody else can read, and locks it.
+    pub(crate) fn folder(path: &Path) -> io::Result<(PartFile, File)> {
+        claim(path, |name| {
+            DirBuilder::new().mode(0o700).create(name)?;
+            File::open(name)
         })
     }
 
@@ -64,7 +72,7 @@ impl PartFile {
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = remove(&self.path);
         unfinished(|all| all.retain(|one| *one != self.path));
     }
 }
@@ -135,8 +143,16 @@ fn clear(name: &Path) -> bool {
     match File::options().read(true).custom_flags(flags).open(name) {
         Ok(file) if !matches!(try_lock(&file), Ok(true)) => false,
         // Only the run with the lock may remove the name.
-        Ok(file) => !is_at_path(&file, name) || fs::remove_file(name).is_ok(),
+        Ok(file) => !is_at_path(&file, name) || remove(name).is_ok(),
         Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Removes a file, or a folder with all that is in it.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
     }
 }
 
@@ -151,7 +167,7 @@ fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
 pub fn remove_unfinished() {
     unfinished(|all| {
         all.drain(..).for_each(|part| {
-            let _ = fs::remove_file(part);
+            let _ = remove(&part);
         });
     });
 }

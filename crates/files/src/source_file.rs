@@ -3,6 +3,7 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
+use std::time::SystemTime;
 
 use crate::error::Error;
 use crate::system::FileId;
@@ -11,6 +12,8 @@ use crate::system::FileId;
 const ALL: u32 = 0o666;
 /// The rights that the creating process needs.
 const OWNER: u32 = 0o600;
+/// The rights that a copy has from its source.
+const KEPT: u32 = 0o777;
 
 /// The file that an output is made from, or two of them. The output must be another file, with at most their rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,10 @@ pub struct SourceFile {
     id: Option<FileId>,
     other: Option<FileId>,
     mode: u32,
+    /// The rights of the source itself, and when it was changed last.
+    own: Option<(u32, Option<SystemTime>)>,
+    /// When the output was changed last, if that is not now.
+    modified: Option<SystemTime>,
 }
 
 impl Default for SourceFile {
@@ -27,6 +34,8 @@ impl Default for SourceFile {
             id: None,
             other: None,
             mode: ALL,
+            own: None,
+            modified: None,
         }
     }
 }
@@ -40,6 +49,22 @@ impl SourceFile {
             id,
             other: None,
             mode,
+            own: id.map(|_| (KEPT & metadata.mode(), metadata.modified().ok())),
+            modified: None,
+        }
+    }
+
+    /// The same for an output that is the source in another form: it gets the rights of the source less the umask, and the
+    /// time of its last change. What has no rights of its own, as a pipe, gives none.
+    #[must_use]
+    pub fn kept(self) -> SourceFile {
+        match self.own {
+            Some((mode, modified)) => SourceFile {
+                mode,
+                modified,
+                ..self
+            },
+            None => self,
         }
     }
 
@@ -49,6 +74,8 @@ impl SourceFile {
             id: self.id,
             other: another.id,
             mode: self.mode & another.mode,
+            own: None,
+            modified: None,
         }
     }
 
@@ -57,10 +84,15 @@ impl SourceFile {
         self.id
     }
 
-    /// The rights of a new output before the umask. Its owner may always read and write it; others have at most their
-    /// rights on the source.
+    /// The rights of a new output before the umask. Its owner may always read and write it, unless it is
+    /// [kept](SourceFile::kept); others have at most their rights on the source.
     pub fn mode(&self) -> u32 {
         self.mode
+    }
+
+    /// The time of the last change that the output gets.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.modified
     }
 
     /// Checks that the output `id` is not the source. `name` is what the message calls it.
@@ -100,6 +132,10 @@ mod tests {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let source = SourceFile::of(&fs::metadata(&path).unwrap());
             assert_eq!(source.mode(), output, "{mode:o}");
+            assert_eq!(source.kept().mode(), mode, "{mode:o}");
+            assert_eq!(source.modified(), None);
+            let changed = fs::metadata(&path).unwrap().modified().unwrap();
+            assert_eq!(source.kept().modified(), Some(changed));
         }
         let of = |mode| {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
@@ -111,5 +147,6 @@ mod tests {
         assert!(image.and(both).exclude(both.id(), "out").is_err());
         let null = SourceFile::of(&fs::metadata("/dev/null").unwrap());
         assert_eq!(null, SourceFile::default());
+        assert_eq!(null.kept(), null);
     }
 }

@@ -1,12 +1,13 @@
 //! Files that appear under their name only when they are whole.
 #![forbid(unsafe_code)]
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::SystemTime;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -29,6 +30,8 @@ pub struct Staged {
     part: Option<PartFile>,
     /// The owner, group and rights of the replaced file.
     like: Option<(u32, u32, u32)>,
+    /// When the file was changed last, if that is not when it was written.
+    modified: Option<SystemTime>,
     durable: bool,
     committed: bool,
 }
@@ -65,6 +68,7 @@ impl Staged {
             file,
             part,
             like: old.map(|old| (old.uid(), old.gid(), old.mode())),
+            modified: None,
             durable: false,
             committed: false,
         }
@@ -75,6 +79,13 @@ impl Staged {
     #[must_use]
     pub fn durable(mut self) -> Staged {
         self.durable = true;
+        self
+    }
+
+    /// Gives the file this time of its last change in [`Staged::commit`], where the file system has such times.
+    #[must_use]
+    pub fn modified(mut self, time: Option<SystemTime>) -> Staged {
+        self.modified = time;
         self
     }
 
@@ -116,6 +127,9 @@ impl Staged {
             let _ = fchown(&self.file, Some(owner), Some(group));
             let mode = fs::Permissions::from_mode(mode & 0o7777);
             self.file.set_permissions(mode)?;
+        }
+        if let Some(time) = self.modified {
+            let _ = self.file.set_times(FileTimes::new().set_modified(time));
         }
         if self.durable {
             sync(&self.file)?;

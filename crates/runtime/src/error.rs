@@ -18,4 +18,16 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The operating system does not let a thread run on the processor that was named.
+    #[error(
+        "thread {name} cannot run on processor {cpu} ({source}): see evener topology for those there are"
+    )]
+    Pinned {
+        /// The name of the thread.
+        name: &'static str,
+        /// The processor.
+        cpu: usize,
+        /// What the operating system said.
+        source: io::Error,
+    },
 }

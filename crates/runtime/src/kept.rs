@@ -92,15 +92,57 @@ impl Kept {
 
     /// Keeps an entry under `key`. What other processes wrote meanwhile stays.
     pub fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
-        let _turn = self.turn();
-        // What cannot be read is not replaced either: that would lose all there is.
-        let Some(mut entries) = self.read() else {
-            return;
-        };
         let written = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
-        entries.insert(key.to_owned(), Entry { value, written });
+        let new = Entries::from([(key.to_owned(), Entry { value, written })]);
+        self.merge(new, |_, _| true);
+    }
+
+    /// All entries, as the text of a file.
+    pub fn text<T: Serialize + DeserializeOwned>(&self) -> String {
+        let entries: Entries<T> = self.read().unwrap_or_default();
+        let file = self
+            .file(&entries)
+            .and_then(|file| serde_json::to_string(&file));
+        file.unwrap_or_default()
+    }
+
+    /// Keeps the entries of a text that [`Kept::text`] gave, on this machine or another. Of two under one key the one that
+    /// was written later stays.
+    ///
+    /// # Errors
+    /// It is no such text; nothing is changed.
+    pub fn add<T: Serialize + DeserializeOwned>(&self, text: &str) -> serde_json::Result<()> {
+        let new: Entries<T> = serde_json::from_str(text).and_then(|file| self.entries(file))?;
+        self.merge(new, |old, new| old.written < new.written);
+        Ok(())
+    }
+
+    /// Adds entries, in place of old ones if `replaces` says so.
+    fn merge<T: Serialize + DeserializeOwned>(
+        &self,
+        new: Entries<T>,
+        replaces: impl Fn(&Entry<T>, &Entry<T>) -> bool,
+    ) {
+        if new.is_empty() {
+            return;
+        }
+        let _turn = self.turn();
+        // What cannot be read is not replaced either: that would lose all there is.
+        let Some(mut entries) = self.read::<T>() else {
+            return;
+        };
+        let mut changed = false;
+        for (key, entry) in new {
+            if entries.get(&key).is_none_or(|old| replaces(old, &entry)) {
+                entries.insert(key, entry);
+                changed = true;
+            }
+        }
+        if !changed {
+            return;
+        }
         while entries.len() > MOST {
             let oldest = entries
                 .iter()
@@ -203,6 +245,12 @@ impl Kept {
         serde_json::from_value(field(self.what)?)
     }
 
+    /// What a file with these entries holds.
+    fn file<T: Serialize>(&self, entries: &Entries<T>) -> serde_json::Result<Value> {
+        let entries = serde_json::to_value(entries)?;
+        Ok(serde_json::json!({ "version": VERSION, (self.what): entries }))
+    }
+
     /// Writes a temporary file beside the old one and renames it, so that a reader sees one or the other as a whole.
     fn replace<T: Serialize>(&self, entries: &Entries<T>) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -215,9 +263,8 @@ impl Kept {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default().as_nanos();
         temporary.push(format!(".{}-{now:x}-{unique}.tmp", std::process::id()));
-        let file = serde_json::to_value(entries)
-            .map(|entries| serde_json::json!({ "version": VERSION, (self.what): entries }));
-        let written = file
+        let written = self
+            .file(entries)
             .and_then(|file| serde_json::to_vec_pretty(&file))
             .map_err(io::Error::from)
             .and_then(|text| fs::File::create_new(&temporary)?.write_all(&text))

@@ -92,4 +92,18 @@ impl Memory {
         let cost_s = cost.as_secs_f64();
         self.0.put(key, Entry { plan, cost_s });
     }
+
+    /// All plans, as a text for [`Memory::add`] on another machine. They are found again on machines with the same
+    /// [`Topology::machine_key`](crate::Topology::machine_key).
+    pub fn text(&self) -> String {
+        self.0.text::<Entry>()
+    }
+
+    /// Remembers the plans of a text that [`Memory::text`] gave. Of two for the same work the later one stays.
+    ///
+    /// # Errors
+    /// It is no such text. Nothing is remembered then.
+    pub fn add(&self, text: &str) -> Result<(), serde_json::Error> {
+        self.0.add::<Entry>(text)
+    }
 }

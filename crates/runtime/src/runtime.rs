@@ -38,7 +38,7 @@ pub struct Runtime {
     placement: Placement,
     memory: Option<Memory>,
     trace: Trace,
-    spin_budget: SpinBudget,
+    spin_budget: Arc<SpinBudget>,
     /// A stream has pinned each worker to a processor of its own.
     workers_pinned: AtomicBool,
     devices: Devices,
@@ -155,7 +155,7 @@ impl Builder {
         let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
         Ok(Runtime {
             pool,
-            spin_budget: SpinBudget::new(&topology),
+            spin_budget: Arc::new(SpinBudget::new(&topology)),
             topology,
             rates: OnceLock::new(),
             placement: self.placement,
@@ -281,7 +281,7 @@ impl Runtime {
     }
 
     /// How many threads may spin for what they wait for.
-    pub(crate) fn spin_budget(&self) -> &SpinBudget {
+    pub(crate) fn spin_budget(&self) -> &Arc<SpinBudget> {
         &self.spin_budget
     }
 

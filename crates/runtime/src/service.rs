@@ -41,6 +41,10 @@ pub struct Shape {
     /// many. Of a [wavefront](crate::structure::Flow::Wavefront), units that may be in work at once: unit `n + units` is
     /// not begun before unit `n` is done, so it must be more than the service looks ahead. 1 otherwise.
     pub units: u32,
+    /// Of a [wavefront](crate::structure::Flow::Wavefront) the pass that [devices](Service::device) compute, all lines of a
+    /// unit at once. So needs must not go in a circle where these lines are taken as one. A service that has this has no
+    /// farms. `None` where devices compute whole units or there are none.
+    pub device_pass: Option<usize>,
     /// Predicted work of a unit.
     pub work: Work,
 }
@@ -62,7 +66,17 @@ impl Shape {
             default_grain,
             min_grain: 1,
             units: 1,
+            device_pass: None,
             work,
+        }
+    }
+
+    /// Whether devices can take part, if the service has commands for them.
+    pub(crate) fn takes_devices(&self) -> bool {
+        match self.structure.flow {
+            Flow::Farm => true,
+            Flow::Wavefront => self.device_pass.is_some(),
+            _ => false,
         }
     }
 

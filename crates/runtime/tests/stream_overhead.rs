@@ -34,6 +34,7 @@ impl Service for Nothing {
             steps: Vec::new(),
             lines: Vec::new(),
             pass_names: Vec::new(),
+            device_pass: None,
             default_grain: 1,
             min_grain: 1,
             units: 1,

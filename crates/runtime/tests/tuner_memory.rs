@@ -105,6 +105,32 @@ fn a_plan_that_cannot_be_run_is_not_handed_out() {
 }
 
 #[test]
+fn plans_go_from_one_machine_to_another_and_later_ones_stay() {
+    let (here, there) = (Dir::new(), Dir::new());
+    here.memory().put("k", PLAN, COST);
+    there.memory().add(&here.memory().text()).unwrap();
+    assert_eq!(there.plan("k"), Some(PLAN));
+    let text = |grain: u32, written: u64| {
+        format!(
+            r#"{{"version": 1, "plans": {{"k": {{"plan": {{"structure": "origami", "dispatch": "steal", "grain": {grain}, "workers": 2}}, "cost_s": 1.0, "written": {written}}}}}}}"#
+        )
+    };
+    there.memory().add(&text(5, 1)).unwrap();
+    assert_eq!(there.plan("k"), Some(PLAN));
+    there.memory().add(&text(6, u64::MAX)).unwrap();
+    assert_eq!(there.plan("k"), Some(Plan { grain: 6, ..PLAN }));
+    for wrong in [
+        "",
+        "[]",
+        r#"{"version": 1}"#,
+        r#"{"version": 1, "plans": {"k": 1}}"#,
+    ] {
+        assert!(there.memory().add(wrong).is_err(), "{wrong}");
+    }
+    assert!(there.memory().text().contains("origami"));
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_no_error() {
     let dir = Dir::new();
     dir.0.file("evener", "a file where a directory should be");

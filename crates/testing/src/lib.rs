@@ -1,6 +1,10 @@
 //! What the tests of several crates share.
 #![forbid(unsafe_code)]
 
+pub mod namespace;
+pub mod pcapng;
+pub mod veth;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 
 pub mod aligned;
 pub mod growing;
+pub mod lent;
 mod locked;
 mod pages;
 pub mod per_worker;
@@ -10,6 +11,7 @@ mod slab;
 
 pub use aligned::{Aligned, Sample};
 pub use growing::{Appended, GrowingRows};
+pub use lent::Lent;
 pub use locked::PageLock;
 pub(crate) use locked::lock_for;
 pub use per_worker::PerWorker;

@@ -4,55 +4,96 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::aligned::{Aligned, Sample};
+use super::lent::Lent;
 
 /// Writers in the upper half of `state`, readers in the lower.
 const WRITER: u64 = 1 << 32;
 const READERS: u64 = WRITER - 1;
 
-/// `rows` rows of `width` samples without padding between them.
+/// `rows` rows of `width` samples, `stride` samples from one to the next, in memory of their own or of another owner.
 ///
 /// Jobs of a batch write disjoint ranges of rows through a shared reference. [`Rows::write`] marks its rows as taken,
 /// as `RefCell` does for one value. So overlapping writers, or a reader beside a writer, panic and never race. A claim
 /// costs two atomic operations for up to 64 rows.
 pub struct Rows<T: Sample> {
-    data: Aligned<T>,
+    memory: Memory<T>,
     width: usize,
+    stride: usize,
     rows: usize,
     state: AtomicU64,
     taken: Box<[AtomicU64]>,
 }
 
+enum Memory<T: Sample> {
+    Own(Aligned<T>),
+    Lent(Lent<T>),
+}
+
 impl<T: Sample> Rows<T> {
-    /// A zeroed buffer of `rows` rows of `width` samples.
-    pub fn zeroed(width: usize, rows: usize) -> Self {
-        let len = width
-            .checked_mul(rows)
-            .expect("a buffer is smaller than the address space");
+    fn new(memory: Memory<T>, width: usize, stride: usize, rows: usize) -> Self {
         Rows {
-            data: Aligned::zeroed(len),
+            memory,
             width,
+            stride,
             rows,
             state: AtomicU64::new(0),
             taken: (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
+    /// A zeroed buffer of `rows` rows of `width` samples.
+    pub fn zeroed(width: usize, rows: usize) -> Self {
+        Rows::padded(width, width, rows)
+    }
+
+    /// A zeroed buffer of `rows` rows of `width` samples, `stride` samples from one to the next.
+    ///
+    /// # Panics
+    /// If the rows overlap.
+    pub fn padded(width: usize, stride: usize, rows: usize) -> Self {
+        assert!(stride >= width, "rows of {width} samples overlap");
+        let memory = Aligned::zeroed(span(width, stride, rows));
+        Rows::new(Memory::Own(memory), width, stride, rows)
+    }
+
+    /// Rows in memory of another owner, `stride` samples from one to the next. What is between them is neither read nor
+    /// written.
+    ///
+    /// # Panics
+    /// If the rows overlap or do not lie in `memory`.
+    pub fn lent(memory: Lent<T>, width: usize, stride: usize, rows: usize) -> Self {
+        assert!(stride >= width, "rows of {width} samples overlap");
+        let span = span(width, stride, rows);
+        assert!(span <= memory.len(), "{span} samples of {}", memory.len());
+        Rows::new(Memory::Lent(memory), width, stride, rows)
+    }
+
     /// The same samples in rows of another width.
     ///
     /// # Panics
-    /// If `width` does not divide their number.
+    /// If `width` does not divide their number, or there is padding.
     #[must_use]
     pub fn reshaped(self, width: usize) -> Self {
-        let len = self.data.len();
+        assert_eq!(self.stride, self.width, "rows have padding");
+        let len = self.width * self.rows;
         let rows = len.checked_div(width).unwrap_or(0);
         assert_eq!(rows * width, len, "{len} samples in rows of {width}");
-        Rows {
-            width,
-            rows,
-            state: AtomicU64::new(0),
-            taken: (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
-            data: self.data,
+        Rows::new(self.memory, width, width, rows)
+    }
+
+    fn as_ptr(&self) -> *mut T {
+        match &self.memory {
+            Memory::Own(samples) => samples.as_ptr(),
+            Memory::Lent(samples) => samples.as_ptr(),
         }
+    }
+
+    fn assert_writable(&self) {
+        let writable = match &self.memory {
+            Memory::Own(_) => true,
+            Memory::Lent(samples) => samples.is_writable(),
+        };
+        assert!(writable, "memory that is only lent for reading is written");
     }
 
     /// Samples in a row.
@@ -65,12 +106,23 @@ impl<T: Sample> Rows<T> {
         self.rows
     }
 
-    /// All samples, row after row.
-    pub fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.data
+    /// Samples from the beginning of a row to that of the next.
+    pub fn stride(&self) -> usize {
+        self.stride
     }
 
-    /// All samples, for reading, beside other readers.
+    /// All samples, row after row, with the padding between them.
+    ///
+    /// # Panics
+    /// If the memory was lent for reading only.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        self.assert_writable();
+        let len = span(self.width, self.stride, self.rows);
+        // SAFETY: so many samples lie there, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), len) }
+    }
+
+    /// All samples, with the padding between rows, for reading, beside other readers.
     ///
     /// # Panics
     /// If a part is being written.
@@ -83,11 +135,12 @@ impl<T: Sample> Rows<T> {
         RowsRef { rows: self }
     }
 
-    /// The rows `range`, for writing, beside writers of other rows.
+    /// The rows `range`, with the padding between them, for writing, beside writers of other rows.
     ///
     /// # Panics
-    /// If a row is out of bounds or being written, or if any part is being read.
+    /// If a row is out of bounds or being written, if any part is being read, or if the memory was lent for reading only.
     pub fn write(&self, range: Range<usize>) -> RowsMut<'_, T> {
+        self.assert_writable();
         assert!(
             range.start <= range.end && range.end <= self.rows,
             "rows {range:?} of {}",
@@ -124,16 +177,41 @@ fn words(range: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
     })
 }
 
+/// Samples from the first of the first row to the last of the last.
+fn span(width: usize, stride: usize, rows: usize) -> usize {
+    match rows.checked_sub(1) {
+        None => 0,
+        Some(before) => stride
+            .checked_mul(before)
+            .and_then(|before| before.checked_add(width))
+            .expect("a buffer is smaller than the address space"),
+    }
+}
+
 /// All rows, read.
 pub struct RowsRef<'a, T: Sample> {
     rows: &'a Rows<T>,
+}
+
+impl<T: Sample> RowsRef<'_, T> {
+    /// Samples from the beginning of a row to that of the next.
+    pub fn stride(&self) -> usize {
+        self.rows.stride
+    }
 }
 
 impl<T: Sample> Deref for RowsRef<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.rows.data
+        let Rows {
+            width,
+            stride,
+            rows,
+            ..
+        } = *self.rows;
+        // SAFETY: so many samples lie there, and no writer exists while a reader does.
+        unsafe { std::slice::from_raw_parts(self.rows.as_ptr(), span(width, stride, rows)) }
     }
 }
 
@@ -149,31 +227,48 @@ pub struct RowsMut<'a, T: Sample> {
     range: Range<usize>,
 }
 
+impl<T: Sample> RowsMut<'_, T> {
+    /// Samples in a row.
+    pub fn width(&self) -> usize {
+        self.rows.width
+    }
+
+    /// Samples from the beginning of a row to that of the next.
+    pub fn stride(&self) -> usize {
+        self.rows.stride
+    }
+
+    /// Where the samples begin, and how many there are, with the padding between rows.
+    fn samples(&self) -> (*mut T, usize) {
+        let Rows { width, stride, .. } = *self.rows;
+        let len = span(width, stride, self.range.len());
+        match len {
+            0 => (self.rows.as_ptr(), 0),
+            // SAFETY: the rows are in bounds.
+            _ => (
+                unsafe { self.rows.as_ptr().add(self.range.start * stride) },
+                len,
+            ),
+        }
+    }
+}
+
 impl<T: Sample> Deref for RowsMut<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        let width = self.rows.width;
-        // SAFETY: the range is in bounds, and while this guard lives no other guard covers these rows.
-        unsafe {
-            std::slice::from_raw_parts(
-                self.rows.data.as_ptr().add(self.range.start * width),
-                self.range.len() * width,
-            )
-        }
+        let (start, len) = self.samples();
+        // SAFETY: the rows are in bounds, and while this guard lives no other guard covers them. The padding between them
+        // is in no other guard's samples: each ends with the last sample of its last row.
+        unsafe { std::slice::from_raw_parts(start, len) }
     }
 }
 
 impl<T: Sample> DerefMut for RowsMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let width = self.rows.width;
+        let (start, len) = self.samples();
         // SAFETY: as above; no reader exists while a writer does, and slices of other writers are disjoint.
-        unsafe {
-            std::slice::from_raw_parts_mut(
-                self.rows.data.as_ptr().add(self.range.start * width),
-                self.range.len() * width,
-            )
-        }
+        unsafe { std::slice::from_raw_parts_mut(start, len) }
     }
 }
 
@@ -190,6 +285,9 @@ impl<T: Sample> Drop for RowsMut<'_, T> {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::ptr::NonNull;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU16;
 
     fn refused(f: impl FnOnce()) -> bool {
         catch_unwind(AssertUnwindSafe(f)).is_err()
@@ -240,6 +338,58 @@ mod tests {
         assert_eq!((rows.width(), rows.rows()), (2, 300));
         assert_eq!(*rows.write(299..300), [0, 7]);
         assert!(refused(|| drop(rows.reshaped(7))));
+    }
+
+    fn lend(samples: Vec<u16>, writable: bool) -> (Arc<Vec<u16>>, Lent<u16>) {
+        let owner = Arc::new(samples);
+        let start = NonNull::new(owner.as_ptr().cast_mut()).unwrap();
+        // SAFETY: the vector lives as long as it is held, and the tests reach its samples only when the rows are gone.
+        let lent = unsafe { Lent::new(start, owner.len(), writable, owner.clone()) };
+        (owner, lent)
+    }
+
+    #[test]
+    fn lent_rows_leave_their_padding_alone_and_hold_their_owner() {
+        // Samples in cells, so that they may be written while the vector is shared.
+        let cells: Arc<Vec<AtomicU16>> = Arc::new((0..5 * 9 + 4).map(AtomicU16::new).collect());
+        let start = NonNull::new(cells.as_ptr().cast_mut().cast::<u16>()).unwrap();
+        // SAFETY: as in `lend`.
+        let lent = unsafe { Lent::new(start, cells.len(), true, cells.clone()) };
+        let rows = Rows::lent(lent, 4, 9, 6);
+        assert_eq!((rows.width(), rows.stride(), rows.rows()), (4, 9, 6));
+        assert_eq!(Arc::strong_count(&cells), 2);
+        std::thread::scope(|scope| {
+            for r in 0..6 {
+                let rows = &rows;
+                scope.spawn(move || rows.write(r..r + 1).fill(1000 + r as u16));
+            }
+        });
+        assert_eq!(rows.write(1..4).len(), 2 * 9 + 4);
+        assert_eq!(rows.write(2..2).len(), 0);
+        let all = rows.read();
+        assert_eq!((all.len(), all.stride()), (5 * 9 + 4, 9));
+        assert_eq!(all[9..13], [1001; 4]);
+        drop(all);
+        drop(rows);
+        assert_eq!(Arc::strong_count(&cells), 1);
+        for (i, cell) in cells.iter().enumerate() {
+            let expected = if i % 9 < 4 { 1000 + i / 9 } else { i };
+            assert_eq!(usize::from(cell.load(Ordering::Relaxed)), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_lent_for_reading_is_not_written() {
+        let (owner, lent) = lend((0..20).collect(), false);
+        let mut rows = Rows::lent(lent, 3, 5, 4);
+        assert!(refused(|| drop(rows.write(0..1))));
+        assert!(refused(|| rows.as_mut_slice()[0] = 1));
+        assert_eq!(*rows.read(), owner[..18]);
+        assert!(refused(|| drop(rows.reshaped(5))));
+        for (width, stride, rows) in [(5, 4, 2), (5, 5, 5), (4, 17, 2), (1, usize::MAX, 3)] {
+            let (_, lent) = lend(vec![0; 20], true);
+            assert!(refused(|| drop(Rows::lent(lent, width, stride, rows))));
+        }
     }
 
     #[test]

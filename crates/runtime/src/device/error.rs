@@ -69,4 +69,12 @@ pub enum DeviceError {
         /// The unit.
         unit: u64,
     },
+    /// It gave what no core computes, whatever the unit is.
+    #[error("the device that runs {program} gave for unit {unit} what no core computes")]
+    Impossible {
+        /// The program.
+        program: &'static str,
+        /// The unit.
+        unit: u64,
+    },
 }

@@ -42,12 +42,13 @@ pub trait Device: Send + Sync + Debug {
     }
 }
 
-/// What a service gives so that devices can compute its units, whole ones, as a farm's workers do.
+/// What a service gives so that devices can compute its units: whole ones, as a farm's workers do, or [one
+/// pass](crate::Shape::device_pass) of those that flow as a [wavefront](crate::structure::Flow::Wavefront).
 pub trait OnDevice<I, O>: Sync {
     /// The kernels.
     fn program(&self) -> &'static Program;
 
-    /// The most units that one [`UnitLane::run`] takes; 1 unless units are small.
+    /// The most units that one [`UnitLane::run`] takes; 1 unless units are small, and of a pass.
     fn most_units(&self) -> usize {
         1
     }
@@ -61,11 +62,23 @@ pub trait OnDevice<I, O>: Sync {
         lane: Box<dyn Lane>,
     ) -> Result<Box<dyn UnitLane<I, O> + 'a>, DeviceError>;
 
-    /// Whether two results of one unit are the same, bit for bit.
-    fn same(&self, one: &O, other: &O) -> bool;
+    /// Whether two results of one unit are the same, bit for bit. Asked where devices compute whole units. By default they
+    /// are not, which keeps a device from being used.
+    fn same(&self, one: &O, other: &O) -> bool {
+        let _ = (one, other);
+        false
+    }
+
+    /// Whether a core computes the same of a unit, bit for bit, as the pass that a device has just computed of it. Asked
+    /// where devices compute a [pass](crate::Shape::device_pass), before other passes read it. By default it does not, which keeps a
+    /// device from being used.
+    fn is_right(&self, input: &I, output: &O) -> bool {
+        let _ = (input, output);
+        false
+    }
 }
 
-/// A lane that computes units of a service.
+/// A lane that computes units of a service, or a pass of them. A pass leaves its results where parts of the pass do.
 pub trait UnitLane<I, O>: Send {
     /// Computes units: as many inputs and outputs, at least one and at most [`OnDevice::most_units`]. `limit` is for
     /// [`Lane::run`].

@@ -1,24 +1,28 @@
 //! Threads for blocking input and output.
 #![forbid(unsafe_code)]
 
+mod meter;
 mod spin;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::sync_channel;
 use std::thread::{self, Scope};
 
 use tracing::error;
 
+use crate::dispatch::affinity::{Affinity, ThreadRef};
 use crate::error::Error;
 use crate::runtime::Runtime;
 use crate::stream::panic_text;
 
+pub use meter::{ThreadLoad, ThreadMeter, wants_another};
 pub(crate) use spin::SpinBudget;
 pub use spin::SpinWait;
 
 impl Runtime {
     /// Calls `f` with something that starts threads for blocking input and output, such as one for each connection of a
     /// server, and returns when `f` and all of them have ended. Work on data belongs to workers: such a thread calls
-    /// [`Pool::run`](crate::Pool::run), where it is worker 0. Its threads are not pinned.
+    /// [`Pool::run`](crate::Pool::run), where it is worker 0. Its threads are not pinned, unless they are started so.
     ///
     /// ```
     /// let runtime = evener_runtime::Runtime::new()?;
@@ -35,7 +39,7 @@ impl Runtime {
     }
 
     /// For waits of one thread, or of several that take turns, that may be short.
-    pub fn spin_wait(&self) -> SpinWait<'_> {
+    pub fn spin_wait(&self) -> SpinWait {
         SpinWait::new(self.spin_budget())
     }
 }
@@ -70,6 +74,30 @@ impl<'scope> IoThreads<'scope, '_> {
             Err(source) => Err(Error::Thread { name, source }),
         }
     }
+
+    /// As [`start`](IoThreads::start), for a thread that has processor `cpu` to itself as far as this process goes: it is
+    /// pinned there before `f` begins.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] when the operating system refuses one, [`Error::Pinned`] when it may not run there.
+    pub fn start_pinned(
+        self,
+        name: &'static str,
+        cpu: usize,
+        f: impl FnOnce() + Send + 'scope,
+    ) -> Result<(), Error> {
+        let (tell, told) = sync_channel(1);
+        self.start(name, move || {
+            let pinned = Affinity::current().pin(ThreadRef::Current, &[cpu]);
+            let runs = pinned.is_ok();
+            let _ = tell.send(pinned);
+            if runs {
+                f();
+            }
+        })?;
+        let pinned = told.recv().unwrap_or(Ok(()));
+        pinned.map_err(|source| Error::Pinned { name, cpu, source })
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +126,25 @@ mod tests {
             "done"
         });
         assert_eq!((text, ended.into_inner()), ("done", 4));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_is_pinned_or_does_not_begin() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let cpu = runtime.topology().cpus.last().unwrap().id;
+        let found = AtomicU32::new(0);
+        runtime.io_threads(|threads| {
+            let look = || {
+                let here = rustix::thread::sched_getaffinity(None).unwrap();
+                assert!(here.is_set(cpu));
+                found.store(here.count(), Ordering::Relaxed);
+            };
+            threads.start_pinned("evener-pinned", cpu, look).unwrap();
+            let never = || found.store(99, Ordering::Relaxed);
+            let error = threads.start_pinned("evener-pinned", 1023, never);
+            assert!(matches!(error, Err(Error::Pinned { cpu: 1023, .. })));
+        });
+        assert_eq!(found.into_inner(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Waits that spin before they park, with a budget of processors.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,15 @@ pub(crate) struct SpinBudget {
 impl SpinBudget {
     pub(crate) fn new(topology: &Topology) -> SpinBudget {
         SpinBudget::of(topology.parallelism())
+    }
+
+    /// For both ends of a stream that stays open: each waits for the other.
+    pub(crate) fn both_ends(topology: &Topology) -> SpinBudget {
+        let max = if topology.parallelism() < 2.0 { 0 } else { 2 };
+        SpinBudget {
+            max,
+            spinning: AtomicUsize::new(0),
+        }
     }
 
     /// Half of the processors: none if there is only one.
@@ -56,17 +66,17 @@ impl Drop for Permit<'_> {
 /// A wait spins while the latest waits were short on average and the budget allows it. Otherwise the thread parks at
 /// once, in a system call of its own.
 #[derive(Debug)]
-pub struct SpinWait<'a> {
-    budget: &'a SpinBudget,
+pub struct SpinWait {
+    budget: Arc<SpinBudget>,
     began: Instant,
     /// Mean time of the latest waits.
     mean: Duration,
 }
 
-impl<'a> SpinWait<'a> {
-    pub(crate) fn new(budget: &'a SpinBudget) -> SpinWait<'a> {
+impl SpinWait {
+    pub(crate) fn new(budget: &Arc<SpinBudget>) -> SpinWait {
         SpinWait {
-            budget,
+            budget: Arc::clone(budget),
             began: Instant::now(),
             mean: MAX_COUNTED,
         }
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
 
     /// How often a wait looks whether it is over, if it is at the third time.
-    fn spins(wait: &mut SpinWait<'_>) -> u32 {
+    fn spins(wait: &mut SpinWait) -> u32 {
         let mut spins = 0;
         wait.begin(
             || {
@@ -114,7 +124,7 @@ mod tests {
 
     #[test]
     fn only_short_waits_spin() {
-        let budget = SpinBudget::of(2.0);
+        let budget = Arc::new(SpinBudget::of(2.0));
         let mut wait = SpinWait::new(&budget);
         assert_eq!(spins(&mut wait), 0);
         // The system may interrupt the thread in any of them.
@@ -132,7 +142,7 @@ mod tests {
 
     #[test]
     fn processors_are_left_for_other_work() {
-        let budget = SpinBudget::of(2.0);
+        let budget = Arc::new(SpinBudget::of(2.0));
         let mut wait = SpinWait::new(&budget);
         wait.mean = Duration::ZERO;
         wait.begin(|| false, || true);

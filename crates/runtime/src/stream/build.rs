@@ -2,6 +2,7 @@
 
 use super::cancel::CancelToken;
 use super::error::{BoxError, StreamError};
+use super::flow::Ends;
 use super::options::{Options, RunOptions};
 use super::ports::{Sink, Source, Through};
 use super::report::{Names, Report};
@@ -151,8 +152,8 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// Calls `f` now and then, at most ten times a second, with how far the stream is. The caller is a thread that has
-    /// completed a unit, or has waited a second for one to be read. `f` should be quick: it takes computing time.
+    /// Calls `f` now and then, at most ten times a second, with how far the stream is, and once when all is done. The caller
+    /// is a thread that has completed a unit, or has waited a second for one to be read. `f` should be quick: it takes computing time.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.options.on_progress = Some(Box::new(f));
         self
@@ -212,6 +213,8 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         Src: Source<S> + 'static,
         S::Input: 'static,
     {
-        run(self.runtime, self.source, self.service, self.options, sink)
+        let service = self.service.map_err(|cause| StreamError::Bind { cause })?;
+        let ends = Ends::Own(self.source, sink);
+        run(self.runtime, &service, self.options, ends)
     }
 }

@@ -23,7 +23,7 @@ const OPENED_AFTER: Duration = Duration::from_millis(50);
 /// The devices of a stream.
 pub(super) struct Devices<'a, S: Service> {
     runtime: &'a Runtime,
-    /// How the service's units are computed; `None` where it cannot, or there is no device.
+    /// How the service's units are computed; `None` where they cannot be, or there is no device.
     work: Option<&'a dyn OnDevice<S::Input, S::Output>>,
     opening: Option<Arc<Opening>>,
     open: Vec<Arc<OpenDevice>>,
@@ -169,7 +169,7 @@ fn lanes(
 }
 
 impl<'a, S: Service> Devices<'a, S> {
-    /// Those of a runtime for a service. They are `wanted` where a farm may run.
+    /// Those of a runtime for a service. They are `wanted` where a structure may run in which they take part.
     pub(super) fn new(runtime: &'a Runtime, service: &'a S, wanted: bool) -> Devices<'a, S> {
         Devices {
             runtime,

@@ -310,7 +310,7 @@ impl<'a, S: Service> Executor<'a, S> {
     }
 
     /// What traces call a part.
-    fn name(&self, part: &Part) -> &'static str {
+    pub(super) fn name(&self, part: &Part) -> &'static str {
         let shape = self.shape(part.structure);
         let name = shape.and_then(|shape| shape.pass_names.get(part.pass));
         name.copied().unwrap_or(part.structure.name)

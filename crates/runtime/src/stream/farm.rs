@@ -87,7 +87,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
 }
 
 /// The name of threads that wait for devices.
-const LANE: &str = "evener-dev";
+pub(super) const LANE: &str = "evener-dev";
 
 /// Pieces of a unit that may be given up.
 const PIECES: u32 = 32;

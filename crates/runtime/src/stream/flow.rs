@@ -68,11 +68,31 @@ impl<S: Service> Drop for StopSides<'_, S> {
     }
 }
 
+/// The queues of a stream whose units come from and go to its user's own threads.
+pub(super) struct Outside<S: Service> {
+    pub(super) inputs: Arc<InputQueue<S>>,
+    pub(super) outputs: Arc<OutputQueue<S>>,
+}
+
+impl<S: Service> Clone for Outside<S> {
+    fn clone(&self) -> Self {
+        Outside {
+            inputs: Arc::clone(&self.inputs),
+            outputs: Arc::clone(&self.outputs),
+        }
+    }
+}
+
+/// Where units come from and go to.
+pub(super) enum Ends<S: Service, Src, K> {
+    Own(Src, K),
+    Outside(Outside<S>),
+}
+
 /// Lets units flow until something ends the stream.
 pub(super) fn flow<'p, Src, S, K>(
     context: &Context<'_, S>,
-    source: Src,
-    sink: K,
+    ends: Ends<S, Src, K>,
     schedule: &mut dyn Schedule,
     tally: &mut Tally<'p>,
     devices: &mut Devices<'p, S>,
@@ -86,39 +106,47 @@ where
     let options = context.options;
     let partial = Keep::partial(options.keep_partial);
     let trace = context.runtime.trace();
-    let (read_inline, write_inline) = (source.inline() && !options.live, sink.inline());
     let limits = limits(
         options,
         context.exec.shapes(),
         context.runtime.workers(),
         devices.most_units_inside(),
     );
-    let inputs: Arc<InputQueue<S>> = Arc::new(BufferQueue::new(limits.inputs));
-    let outputs: OutputQueue<S> = BufferQueue::new(limits.outputs);
-    let writer = Writer::new(sink, trace.clone());
-
-    let (source, reader) = match read_inline {
-        true => (Some(source), None),
-        false => match start_reader(context, source, &inputs) {
-            Ok(reader) => (None, Some(reader)),
+    let (Outside { inputs, outputs }, own) = match ends {
+        Ends::Outside(queues) => (queues, None),
+        Ends::Own(source, sink) => {
+            let queues = Outside {
+                inputs: Arc::new(BufferQueue::new(limits.inputs)),
+                outputs: Arc::new(BufferQueue::new(limits.outputs)),
+            };
+            (queues, Some((source, Writer::new(sink, trace.clone()))))
+        }
+    };
+    let read_inline = own.as_ref().is_some_and(|(source, _)| source.inline()) && !options.live;
+    let (source, reader, writer) = match own {
+        None => (None, None, None),
+        Some((source, writer)) if read_inline => (Some(source), None, Some(writer)),
+        Some((source, writer)) => match start_reader(context, source, &inputs) {
+            Ok(reader) => (None, Some(reader), Some(writer)),
             Err(error) => {
                 writer.close::<S>(Keep::Nothing);
                 return Err(error.into());
             }
         },
     };
+    let write_inline = writer.as_ref().is_some_and(Writer::inline::<S>);
     let flowed = thread::scope(|scope| {
         let _stop_sides = StopSides::<S> {
             inputs: &inputs,
             outputs: &outputs,
             partial,
         };
-        let (writer, thread) = match write_inline {
-            true => (Some(writer), None),
-            false => {
+        let (writer, thread) = match writer {
+            Some(writer) if !write_inline => {
                 let thread = start_writer(scope, context, writer, (&inputs, &outputs), partial)?;
                 (None, Some(thread))
             }
+            writer => (writer, None),
         };
         let mut engine = Engine {
             service: context.service,
@@ -150,9 +178,14 @@ where
             .outlet
             .end(keep, partial)
             .or_else(|| thread.map(joined));
+        // What goes outside is there when it is computed.
+        let computed = Written {
+            units: engine.tally.units(),
+            failure: None,
+        };
         Ok::<_, StreamError>(Flowed {
             stop,
-            written: written.unwrap_or_default(),
+            written: written.unwrap_or(computed),
             inputs: inputs.buffers(),
             outputs: outputs.buffers(),
             dropped: inputs.dropped(),

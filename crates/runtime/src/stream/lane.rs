@@ -32,6 +32,45 @@ const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::from_millis(2
 /// A batch has at most so many times the units of the last.
 const GROWTH: f64 = 8.0;
 
+impl<S: Service> OpenLane<'_, S> {
+    /// Computes units, or a pass of one. How long it took.
+    pub(super) fn run(
+        &mut self,
+        inputs: &[&S::Input],
+        outputs: &[&S::Output],
+    ) -> Result<Duration, DeviceError> {
+        let limit = match self.pace {
+            None => FIRST_HANGS_AFTER,
+            Some(_) => HANGS_AFTER,
+        };
+        let begin = Instant::now();
+        let run = AssertUnwindSafe(|| self.units.run(inputs, outputs, limit));
+        let run = catch_unwind(run).unwrap_or_else(|payload| {
+            Err(self.lost(&format!("panicked: {}", panic_text(&*payload))))
+        });
+        run.map(|()| begin.elapsed())
+    }
+
+    /// The device is of no use.
+    pub(super) fn lost(&self, why: &str) -> DeviceError {
+        DeviceError::Lost {
+            device: self.device.name.clone(),
+            why: why.to_owned(),
+        }
+    }
+
+    /// Whether what was computed of `units` units is to be compared with a core's: of the `first` ones of a device, and
+    /// now and then.
+    pub(super) fn is_check_due(&mut self, units: usize, first: bool) -> bool {
+        self.unchecked += units as u64;
+        let due = first || self.unchecked >= self.check_every;
+        if due {
+            self.unchecked = 0;
+        }
+        due
+    }
+}
+
 impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
     /// Computes units on a lane until there are no more for it. `worker` is a number that no other thread has.
     pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_, S>) {
@@ -165,31 +204,14 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     ) -> Result<Duration, DeviceError> {
         let inputs: Vec<&S::Input> = batch.iter().map(|job| &*job.unit.value).collect();
         let outputs: Vec<&S::Output> = batch.iter().map(|job| &*job.output).collect();
-        let limit = match lane.pace {
-            None => FIRST_HANGS_AFTER,
-            Some(_) => HANGS_AFTER,
-        };
-        let mut run = || {
-            let begin = Instant::now();
-            let run = AssertUnwindSafe(|| lane.units.run(&inputs, &outputs, limit));
-            let run = catch_unwind(run).unwrap_or_else(|payload| {
-                Err(DeviceError::Lost {
-                    device: lane.device.name.clone(),
-                    why: format!("panicked: {}", panic_text(&*payload)),
-                })
-            });
-            run.map(|()| begin.elapsed())
-        };
-        let mut took = run()?;
+        let mut took = lane.run(&inputs, &outputs)?;
         if first {
             // The first time a driver may have compiled what it runs.
-            took = run()?;
+            took = lane.run(&inputs, &outputs)?;
         }
-        lane.unchecked += batch.len() as u64;
-        if !first && lane.unchecked < lane.check_every {
+        if !lane.is_check_due(batch.len(), first) {
             return Ok(took);
         }
-        lane.unchecked = 0;
         let units = &self.units;
         let spare = lane
             .spare

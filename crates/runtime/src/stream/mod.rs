@@ -14,6 +14,7 @@
 //! | `ports.rs` | sources, sinks, and what stands between them |
 //! | `build.rs`, `options.rs` | how a stream is put together, and what can be chosen |
 //! | `run.rs`, `flow.rs` | runs a stream: its beginning and its report; both sides while units flow |
+//! | `open.rs` | streams that stay open: units are pushed, results pulled |
 //! | `queue.rs` | buffers that circulate between two threads |
 //! | `intake.rs`, `outlet.rs` | the reading and the writing side |
 //! | `drive.rs`, `engine.rs` | the compute side: the loop over epochs, and what it works with |
@@ -46,6 +47,7 @@ mod farm;
 mod flow;
 mod intake;
 mod lane;
+mod open;
 mod options;
 mod outlet;
 mod overlap;
@@ -67,6 +69,7 @@ pub(crate) use devices::{Opening, open as open_devices};
 pub(crate) use error::panic_text;
 pub use error::{BoxError, Panicked, StreamError};
 pub use exec::Executor;
+pub use open::{Open, Turn};
 pub use options::RunOptions;
 pub use ports::{Discard, Sink, Source, Through};
 pub use report::{DeviceUse, Gain, How, MemoryUse, Names, PlanTimes, Report, Search};

@@ -58,6 +58,14 @@ impl<K> Writer<K> {
         }
     }
 
+    /// Whether it is written in line.
+    pub(super) fn inline<S: Service>(&self) -> bool
+    where
+        K: Sink<S>,
+    {
+        self.sink.inline()
+    }
+
     /// Writes a unit; `false` if that failed, or if one before it did.
     fn write<S: Service>(&mut self, number: u64, value: &S::Output) -> bool
     where

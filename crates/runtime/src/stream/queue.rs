@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::dispatch::EventCount;
+use crate::io::SpinWait;
 use crate::sync::lock;
 
 /// A filled buffer and the number of its unit, counted from 0 in the order of the producer.
@@ -52,6 +53,10 @@ pub(super) struct BufferQueue<T, E> {
     /// Nanoseconds that producers slept because the consumer was behind, and that consumers slept, each in sum.
     producers_slept: AtomicU64,
     consumers_slept: AtomicU64,
+    /// Counts what a consumer waits for: a filled buffer, or an end.
+    events: AtomicU64,
+    /// How the consumer spins before it sleeps, if it does.
+    spin: Option<Mutex<SpinWait>>,
 }
 
 struct State<T, E> {
@@ -90,6 +95,11 @@ impl Watchers {
 }
 
 impl<T, E> State<T, E> {
+    /// Whether a consumer need not wait.
+    fn is_filled(&self) -> bool {
+        self.consumer_stopped || !self.filled.is_empty() || self.end.is_some()
+    }
+
     /// Brings `behind` up to date. Called before a change of whether the consumer is behind, or of how many producers
     /// wait. The time now.
     fn update_behind(&mut self) -> Instant {
@@ -133,7 +143,15 @@ impl<T, E> BufferQueue<T, E> {
             filled: Condvar::new(),
             producers_slept: AtomicU64::new(0),
             consumers_slept: AtomicU64::new(0),
+            events: AtomicU64::new(0),
+            spin: None,
         }
+    }
+
+    /// A consumer that waits for a short time spins.
+    pub(super) fn spinning(mut self, spin: SpinWait) -> Self {
+        self.spin = Some(Mutex::new(spin));
+        self
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T, E>> {
@@ -233,6 +251,7 @@ impl<T, E> BufferQueue<T, E> {
             empty => empty,
         };
         state.filled.push_back(unit);
+        self.event();
         let stopped = state.producers_stopped;
         let wake = state.consumers_waiting > 0;
         Watchers::tell(&state.watchers.filled, 1);
@@ -254,6 +273,7 @@ impl<T, E> BufferQueue<T, E> {
         let mut state = self.lock();
         state.update_behind_if_waiting();
         state.filled.push_back(unit);
+        self.event();
         state.busy = false;
         Watchers::tell(&state.watchers.filled, 1);
         let wake = state.consumers_waiting > 0 && (wake || state.filled.len() >= state.buffers / 2);
@@ -275,6 +295,7 @@ impl<T, E> BufferQueue<T, E> {
     pub(super) fn end(&self, why: E) {
         let mut state = self.lock();
         state.end = Some(why);
+        self.event();
         state.busy = false;
         Watchers::tell(&state.watchers.filled, 1);
         drop(state);
@@ -292,6 +313,7 @@ impl<T, E> BufferQueue<T, E> {
         before_waiting: impl Fn(),
         mut waiting: impl FnMut(),
     ) -> Taken<T, E> {
+        let _waited = self.spin_until_filled(&before_waiting);
         let mut state = self.lock();
         state.update_behind_if_waiting();
         state.consuming = false;
@@ -333,9 +355,10 @@ impl<T, E> BufferQueue<T, E> {
     /// Waits until [`BufferQueue::take`] would not wait, at most until `until`. Whether it would not. `before_waiting`
     /// is called before it waits.
     pub(super) fn is_filled_by(&self, until: Instant, before_waiting: impl Fn()) -> bool {
+        let _waited = self.spin_until_filled(&before_waiting);
         let mut state = self.lock();
         loop {
-            if state.consumer_stopped || !state.filled.is_empty() || state.end.is_some() {
+            if state.is_filled() {
                 return true;
             }
             // As in `take`.
@@ -355,6 +378,47 @@ impl<T, E> BufferQueue<T, E> {
                 .unwrap_or_else(PoisonError::into_inner);
             add(&self.consumers_slept, begin.elapsed());
             state.consumers_waiting -= 1;
+        }
+    }
+
+    /// Spins until [`BufferQueue::take`] would not wait, where waits are short. The wait ends when the result is dropped.
+    fn spin_until_filled(&self, before_waiting: &impl Fn()) -> Option<Waited<'_>> {
+        let spin = self.spin.as_ref()?;
+        let before = self.events.load(Ordering::Acquire);
+        if self.lock().is_filled() {
+            return None;
+        }
+        before_waiting();
+        let begin = Instant::now();
+        let came = || self.events.load(Ordering::Acquire) != before;
+        lock(spin).begin(came, || false);
+        add(&self.consumers_slept, begin.elapsed());
+        Some(Waited(spin))
+    }
+
+    fn event(&self) {
+        self.events.fetch_add(1, Ordering::Release);
+    }
+
+    /// Waits until [`BufferQueue::take_empty`] would not wait, at most until `until`. Whether it would not.
+    pub(super) fn is_emptied_by(&self, until: Instant) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.producers_stopped || !state.empty.is_empty() {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state.update_behind();
+            state.producers_waiting += 1;
+            (state, _) = self
+                .emptied
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.update_behind();
+            state.producers_waiting -= 1;
         }
     }
 
@@ -386,6 +450,7 @@ impl<T, E> BufferQueue<T, E> {
     pub(super) fn stop_consumer(&self) {
         let mut state = self.lock();
         state.consumer_stopped = true;
+        self.event();
         Watchers::tell(&state.watchers.filled, 1);
         drop(state);
         self.filled.notify_all();
@@ -410,6 +475,15 @@ impl<T, E> BufferQueue<T, E> {
     /// Units that [`BufferQueue::swap`] dropped.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
+    }
+}
+
+/// A wait that is not over.
+struct Waited<'a>(&'a Mutex<SpinWait>);
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        lock(self.0).end();
     }
 }
 

@@ -133,11 +133,6 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
         self.outlet.queue()
     }
 
-    /// When the stream began.
-    pub(super) fn began(&self) -> Instant {
-        self.tally.began()
-    }
-
     /// Goes on with what another buffer held, and why it took no more units.
     pub(super) fn with_held(mut self, held: VecDeque<Option<Held<S>>>, stop: Option<Stop>) -> Self {
         self.held = held;

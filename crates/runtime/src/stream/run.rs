@@ -4,7 +4,7 @@ use super::devices::Devices;
 use super::end::{Stop, not_live};
 use super::error::{BoxError, StreamError};
 use super::exec::Executor;
-use super::flow::{Context, Flowed, flow};
+use super::flow::{Context, Ends, Flowed, flow};
 use super::options::Options;
 use super::outlet::{Keep, Writer, guarded};
 use super::ports::{Sink, Source};
@@ -14,16 +14,15 @@ use super::tally::{ByteCount, Tally};
 use crate::plan::Choice;
 use crate::runtime::Runtime;
 use crate::service::{Service, Shape};
-use crate::structure::{Flow, Structure};
+use crate::structure::Structure;
 use crate::tuner::{Memory, Tuner, TunerSetup};
 
 /// See [`Stream::into`](super::Stream::into).
 pub(super) fn run<'a, Src, S, K>(
     runtime: &'a Runtime,
-    mut source: Src,
-    service: Result<S, BoxError>,
+    service: &S,
     mut options: Options<'a>,
-    mut sink: K,
+    mut ends: Ends<S, Src, K>,
 ) -> Result<Report, StreamError>
 where
     Src: Source<S> + 'static,
@@ -31,12 +30,15 @@ where
     S::Input: 'static,
     K: Sink<S>,
 {
-    let service = service.map_err(|cause| StreamError::Bind { cause })?;
+    let units = |ends: &Ends<S, Src, K>| match ends {
+        Ends::Own(source, _) => source.units(),
+        Ends::Outside(_) => None,
+    };
     let trace = runtime.trace();
     let private_cache = runtime.topology().private_cache();
-    let mut exec = Executor::new(runtime.pool(), &service, private_cache, trace.clone());
-    let wanted = runs_farms(&options, exec.shapes());
-    let mut devices = Devices::new(runtime, &service, wanted);
+    let mut exec = Executor::new(runtime.pool(), service, private_cache, trace.clone());
+    let wanted = may_use_devices(&options, exec.shapes());
+    let mut devices = Devices::new(runtime, service, wanted);
     let mut remember = None;
     let mut schedule: Box<dyn Schedule + 'a> = match options.schedule.take() {
         Some(schedule) => schedule,
@@ -49,7 +51,7 @@ where
                 devices.count(),
                 service.key(),
                 exec.shapes(),
-                source.units(),
+                units(&ends),
                 &options,
             )?;
             remember = memory;
@@ -58,18 +60,20 @@ where
     };
     let affinity = runtime.stream_affinity()?;
     let mut tally = Tally::new(
-        source.units(),
+        units(&ends),
         options.on_progress.take(),
         options.bytes.clone(),
     );
-    if let Err(error) = start(&service, &mut source, &mut sink) {
+    if let Ends::Own(source, sink) = &mut ends
+        && let Err(error) = start(service, source, sink)
+    {
         Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
         return Err(error);
     }
-    let total = source.units();
+    let total = units(&ends);
     let context = Context {
         runtime,
-        service: &service,
+        service,
         exec: &exec,
         options: &options,
         affinity: &affinity,
@@ -81,17 +85,13 @@ where
         inputs,
         outputs,
         dropped,
-    } = flow(
-        &context,
-        source,
-        sink,
-        &mut *schedule,
-        &mut tally,
-        &mut devices,
-    )?;
+    } = flow(&context, ends, &mut *schedule, &mut tally, &mut devices)?;
 
     let wall_s = tally.began().elapsed().as_secs_f64();
     let cancelled = cancelled(stop, written.failure, written.units)?;
+    if !cancelled {
+        tally.finished(written.units, dropped);
+    }
     let summary = schedule.summary();
     if let Some((memory, key)) = remember
         && let Some((plan, cost)) = summary.and_then(|s| Some((s.plan, s.cost?)))
@@ -158,16 +158,16 @@ fn start<S: Service, Src: Source<S>, K: Sink<S>>(
     })
 }
 
-/// Whether units may run in a farm.
-fn runs_farms(options: &Options<'_>, shapes: &[Shape]) -> bool {
+/// Whether the stream may run under a structure in which devices take part.
+fn may_use_devices(options: &Options<'_>, shapes: &[Shape]) -> bool {
     let may_run = |structure: &Structure| match &options.choice {
         Choice::Auto => true,
         Choice::Fixed {
             structure: name, ..
         } => structure.name == name,
     };
-    let mut farms = shapes.iter().filter(|s| s.structure.flow == Flow::Farm);
-    !options.live && farms.any(|shape| may_run(shape.structure))
+    let mut shapes = shapes.iter().filter(|shape| shape.takes_devices());
+    !options.live && shapes.any(|shape| may_run(shape.structure))
 }
 
 /// Where to remember a plan, and its key.

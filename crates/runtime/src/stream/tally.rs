@@ -136,6 +136,13 @@ impl<'a> Tally<'a> {
         self.report(plan, units, Instant::now(), dropped, true);
     }
 
+    /// Reports that all is done.
+    pub(super) fn finished(&mut self, units: u64, dropped: u64) {
+        if let Some(plan) = self.plans.get(self.last).map(|last| last.plan) {
+            self.report(&plan, units, Instant::now(), dropped, false);
+        }
+    }
+
     fn report(&mut self, plan: &Plan, units: u64, now: Instant, dropped: u64, waiting: bool) {
         let Some(on_progress) = &mut self.on_progress else {
             return;

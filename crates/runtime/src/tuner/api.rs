@@ -30,7 +30,7 @@ pub struct TunerSetup {
     pub remembered: Option<Plan>,
     /// What the user asked for.
     pub choice: Choice,
-    /// Devices that can compute units of a farm; more may come, see [`Tuner::devices`](super::Tuner::devices).
+    /// Devices that can take part; more may come, see [`Tuner::devices`](super::Tuner::devices).
     pub devices: u32,
     /// Number of workers the user pinned.
     pub fixed_workers: Option<u32>,

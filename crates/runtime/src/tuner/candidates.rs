@@ -32,7 +32,7 @@ pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model) {
     }
 }
 
-/// Adds farms with all devices. The first arm is where the search started.
+/// Adds the plans with all devices. The first arm is where the search started.
 pub(super) fn add_devices(arms: &mut Vec<Arm>, model: &Model) {
     for plan in model.device_plans() {
         let same = |arm: &&Arm| arm.plan.structure == plan.structure && arm.plan.devices == 0;

@@ -184,7 +184,7 @@ impl Tuner {
         }
     }
 
-    /// Takes how many devices can compute units of a farm from now on.
+    /// Takes how many devices can take part from now on.
     pub fn devices(&mut self, devices: u32) {
         if let Mode::Auto(search) = &mut self.mode {
             search.devices(devices);

@@ -225,6 +225,9 @@ fn progress_comes_now_and_then() {
             .unwrap();
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     });
+    // At the end once more.
+    let (last, seen) = seen.split_last().unwrap();
+    assert_eq!((last.units, last.waiting), (60, false));
     assert!((2..=7).contains(&seen.len()), "{seen:?}");
     assert!(
         seen.windows(2)

@@ -7,6 +7,7 @@ mod failures;
 mod farm;
 mod grouped;
 mod live;
+mod open;
 mod pipeline;
 mod plans;
 #[path = "../common/structures.rs"]

@@ -168,6 +168,7 @@ impl Service for Toy {
             steps: Vec::new(),
             lines: Vec::new(),
             pass_names: Vec::new(),
+            device_pass: None,
             default_grain: 8,
             min_grain: 1,
             units: 1,

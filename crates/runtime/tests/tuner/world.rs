@@ -250,6 +250,7 @@ impl World {
                 default_grain: t.default_grain,
                 min_grain: t.min_grain,
                 units: t.group,
+                device_pass: None,
                 // One operation a nanosecond, ten bytes a nanosecond.
                 work: Work {
                     ops: t.work_s * t.predicted * 1e9,

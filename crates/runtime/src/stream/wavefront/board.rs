@@ -1,15 +1,17 @@
 //! What is known of the lines of all units in work: which are ready, and what the others wait for.
 
+mod lanes;
+
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use super::layout::{Chunk, Layout, LineId};
 use super::progress::Progress;
 use crate::service::Need;
 
-/// The lines of units in work, behind one lock. Each line is with a worker, ready, or parked: it then waits for the
-/// first of its needs that is not met, and for no other.
+/// The lines of units in work, behind one lock. Each line is with a worker or a lane, ready, or parked: it then waits
+/// for the first of its needs that is not met, and for no other.
 #[derive(Debug)]
 pub(super) struct Board {
     units: Vec<UnitState>,
@@ -26,10 +28,17 @@ pub(super) struct Board {
     pub(super) closed: bool,
     /// The earliest unit that failed; those after it are of use only to those before it.
     pub(super) failed: u64,
-    /// Lines that workers have.
+    /// Lines that workers have, and passes that lanes have.
     pub(super) running: u32,
     /// A worker is about to begin a unit.
     pub(super) beginning: bool,
+    /// Lanes of devices that take part, and those of them that wait for a pass.
+    lanes: usize,
+    idle: usize,
+    /// Units whose pass for devices waits for a lane that is idle.
+    passes: VecDeque<u64>,
+    /// Such passes of which no lane was told.
+    pub(super) untold: usize,
 }
 
 /// A unit in work.
@@ -39,6 +48,11 @@ struct UnitState {
     /// Lines that are not done.
     left: usize,
     done: bool,
+    /// Lines that devices may compute, and that wait until all are ready.
+    held: Vec<LineId>,
+    /// Such lines that workers may take, and whether one was taken, or a lane had them.
+    open: usize,
+    taken: bool,
 }
 
 /// A line of a unit in work.
@@ -74,6 +88,10 @@ impl Board {
             failed: u64::MAX,
             running: 0,
             beginning: false,
+            lanes: 0,
+            idle: 0,
+            passes: VecDeque::new(),
+            untold: 0,
         }
     }
 
@@ -94,7 +112,8 @@ impl Board {
 
     /// Nothing runs, nothing can begin, and units in work are not done.
     pub(super) fn is_stuck(&self, layout: &Layout) -> bool {
-        let idle = self.running == 0 && !self.beginning && self.ready.is_empty();
+        let idle = self.running == 0 && !self.beginning;
+        let idle = idle && self.ready.is_empty() && self.passes.is_empty();
         idle && self.first < self.next && !self.has_room(layout)
     }
 
@@ -114,6 +133,9 @@ impl Board {
         self.running += 1;
         let line = LineId { unit, pass, line };
         let steps = self.line(layout, line).steps.clone();
+        if layout.is_for_devices(line) && steps.start == 0 {
+            self.open_to_workers(layout, unit);
+        }
         Some(Chunk { line, steps })
     }
 
@@ -133,8 +155,22 @@ impl Board {
         self.settle(layout, progress, chunk.line)
     }
 
-    /// A line whose needs are met waits for a worker.
-    pub(super) fn set_ready(&mut self, line: LineId) {
+    /// A line whose needs are met waits for a worker, or until a lane can have all lines of its pass.
+    pub(super) fn set_ready(&mut self, layout: &Layout, line: LineId) {
+        let begun = self.line(layout, line).steps.start > 0;
+        let unit = &mut self.units[layout.slot(line.unit)];
+        if begun || unit.taken || !layout.is_for_devices(line) {
+            self.insert(line);
+        } else if self.lanes == 0 {
+            unit.open += 1;
+            self.insert(line);
+        } else {
+            unit.held.push(line);
+            self.offer(layout, line.unit);
+        }
+    }
+
+    fn insert(&mut self, line: LineId) {
         self.ready
             .insert((line.unit, Reverse(line.pass), line.line));
     }
@@ -192,7 +228,7 @@ impl Board {
 
     fn resettle(&mut self, layout: &Layout, progress: &AllProgress, line: LineId) {
         if self.settle(layout, progress, line) {
-            self.set_ready(line);
+            self.set_ready(layout, line);
         }
     }
 
@@ -213,11 +249,13 @@ impl Board {
         let state = &mut self.units[layout.slot(unit)];
         state.left = layout.lines();
         state.done = false;
+        state.held.clear();
+        (state.open, state.taken) = (0, false);
         let mut from = 0;
         for (line, &to) in layout.of(unit).zip(ends) {
             let chunk = layout.chunk(line, 0, grain);
             if self.set_next(layout, progress, &chunk, &needs[from..to]) {
-                self.set_ready(line);
+                self.set_ready(layout, line);
             }
             from = to;
         }

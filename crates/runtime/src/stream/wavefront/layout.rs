@@ -15,6 +15,8 @@ pub(in crate::stream) struct Layout {
     pub(super) units: u64,
     passes: Vec<Pass>,
     lines: usize,
+    /// The pass that devices compute.
+    device_pass: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,7 @@ impl Layout {
         (first > 0).then_some(Layout {
             structure: shape.structure,
             units: u64::from(shape.units),
+            device_pass: shape.device_pass.filter(|&pass| pass < passes.len()),
             passes,
             lines: first,
         })
@@ -78,6 +81,18 @@ impl Layout {
         let passes = self.passes.iter().enumerate();
         passes
             .flat_map(move |(pass, of)| (0..of.lines).map(move |line| LineId { unit, pass, line }))
+    }
+
+    /// Whether a line is of the pass that devices compute.
+    pub(super) fn is_for_devices(&self, line: LineId) -> bool {
+        self.device_pass == Some(line.pass)
+    }
+
+    /// The lines of a unit that devices compute.
+    pub(super) fn for_devices(&self, unit: u64) -> impl Iterator<Item = LineId> + use<> {
+        let pass = self.device_pass.unwrap_or(0);
+        let lines = self.device_pass.map_or(0, |pass| self.passes[pass].lines);
+        (0..lines).map(move |line| LineId { unit, pass, line })
     }
 
     /// The place of a line among those of its unit.

@@ -36,6 +36,8 @@ pub(super) struct Lines {
     board: Mutex<Board>,
     /// Lines have become ready, or a unit can perhaps begin.
     pub(super) news: Arc<EventCount>,
+    /// A lane has got a pass, or lanes come out.
+    pub(super) lane_news: EventCount,
 }
 
 impl Lines {
@@ -50,6 +52,7 @@ impl Lines {
             leaving: AtomicBool::new(false),
             board: Mutex::new(Board::new(&layout, first)),
             news: Arc::new(EventCount::new()),
+            lane_news: EventCount::new(),
             layout,
         }
     }
@@ -83,9 +86,71 @@ impl Lines {
     /// Takes the first ready line, for as long as the worker likes.
     pub(super) fn take(&self) -> Option<Chunk> {
         let mut board = lock(&self.board);
+        let before = board.count_ready();
         let chunk = board.take(&self.layout);
-        self.changed(&board);
+        self.changed(&mut board);
+        // Others of its pass may have waited for a lane.
+        let more = (board.count_ready() + usize::from(chunk.is_some())).saturating_sub(before);
+        drop(board);
+        if more > 0 {
+            self.news.notify(more);
+        }
         chunk
+    }
+
+    /// Takes the pass of a unit for a lane, which was idle or not. If there is none, the lane is idle, and waits for
+    /// [`Lines::lane_news`].
+    pub(super) fn take_pass(&self, was_idle: bool) -> Option<u64> {
+        let mut board = lock(&self.board);
+        let unit = board.take_pass(&self.layout, was_idle);
+        self.changed(&mut board);
+        unit
+    }
+
+    /// A lane has computed a pass of a unit. Whether the unit is done too, which the lane then retires.
+    #[must_use]
+    pub(super) fn end_pass(&self, unit: u64) -> bool {
+        let slot = self.layout.slot(unit);
+        let publish = |line: &LineId| {
+            let steps = self.layout.steps(line.pass);
+            self.progress[slot][self.layout.index(*line)].publish(steps)
+        };
+        let wanted: Vec<LineId> = self.layout.for_devices(unit).filter(publish).collect();
+        let mut board = lock(&self.board);
+        let before = board.count_ready();
+        for line in wanted {
+            board.wake(&self.layout, &self.progress, line);
+        }
+        let mut last = false;
+        for _ in self.layout.for_devices(unit) {
+            last = board.end_line(&self.layout, unit);
+        }
+        board.running -= u32::from(!last);
+        self.changed(&mut board);
+        let woken = board.count_ready().saturating_sub(before);
+        drop(board);
+        // At least one worker looks whether anything can go on.
+        self.news.notify(woken.max(1));
+        last
+    }
+
+    /// A lane did not compute the pass that it has of a unit, so workers do.
+    pub(super) fn return_pass(&self, unit: u64) {
+        let mut board = lock(&self.board);
+        board.return_pass(&self.layout, unit);
+        board.running -= 1;
+        self.changed(&mut board);
+        drop(board);
+        self.news.notify(usize::MAX);
+    }
+
+    /// A lane, which was idle or not, takes no more.
+    pub(super) fn remove_lane(&self, was_idle: bool) {
+        let mut board = lock(&self.board);
+        board.remove_lane(&self.layout, was_idle);
+        self.changed(&mut board);
+        drop(board);
+        self.news.notify(usize::MAX);
     }
 
     /// A chunk of a line is done. Wakes those who waited for it; of the lines this makes ready, the worker takes one
@@ -100,8 +165,8 @@ impl Lines {
         let mut board = lock(&self.board);
         let before = board.count_ready();
         board.wake(&self.layout, &self.progress, line);
-        self.changed(&board);
-        let woken = board.count_ready() - before;
+        self.changed(&mut board);
+        let woken = board.count_ready().saturating_sub(before);
         drop(board);
         let takes_one = chunk.steps.end == self.layout.steps(line.pass);
         self.news
@@ -117,10 +182,10 @@ impl Lines {
             return true;
         }
         if met {
-            board.set_ready(chunk.line);
+            board.set_ready(&self.layout, chunk.line);
         }
         board.running -= 1;
-        self.changed(&board);
+        self.changed(&mut board);
         drop(board);
         // The worker takes an older line, and another may take this one.
         self.news.notify(usize::from(met));
@@ -178,8 +243,8 @@ impl Lines {
         self.held[slot].store(unit + 1, Ordering::Release);
         let before = board.count_ready();
         board.begin(&self.layout, &self.progress, (unit, grain), (needs, ends));
-        self.changed(&board);
-        let ready = board.count_ready() - before;
+        self.changed(&mut board);
+        let ready = board.count_ready().saturating_sub(before);
         drop(board);
         // This worker takes one, so one other may begin the next unit.
         self.news.notify(ready.max(1));
@@ -192,7 +257,7 @@ impl Lines {
         self.end.store(board.end, Ordering::Release);
         board.closed = true;
         board.wake_early(&self.layout, &self.progress);
-        self.changed(&board);
+        self.changed(&mut board);
         self.settle_end(board);
         self.news.notify(usize::MAX);
     }
@@ -244,15 +309,19 @@ impl Lines {
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::Release);
         self.news.notify(usize::MAX);
+        self.lane_news.notify(usize::MAX);
     }
 
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire)
     }
 
-    /// Workers come in again, after all have come out.
-    pub(super) fn resume(&mut self) {
+    /// Workers come in, and so many lanes, after all have come out.
+    pub(super) fn resume(&mut self, lanes: usize) {
         self.leaving = AtomicBool::new(false);
+        let mut board = lock(&self.board);
+        board.set_lanes(&self.layout, lanes);
+        self.changed(&mut board);
     }
 
     /// Whether nothing is left to do.
@@ -268,7 +337,11 @@ impl Lines {
         }
     }
 
-    fn changed(&self, board: &Board) {
+    fn changed(&self, board: &mut Board) {
+        match std::mem::take(&mut board.untold) {
+            0 => {}
+            passes => self.lane_news.notify(passes),
+        }
         let oldest = board.oldest_ready().unwrap_or(u64::MAX);
         self.oldest_ready.store(oldest, Ordering::Relaxed);
     }

@@ -130,3 +130,111 @@ fn no_line_is_left_parked() {
         assert!(pair.lines.is_met(&last));
     });
 }
+
+/// A unit of a pass for devices, of two lines of a step, and a line that needs both: all run once, whether a lane has the
+/// pass, workers have it, or the lane leaves it to them.
+struct Handed {
+    done: [AtomicU32; 3],
+    lines: Lines,
+}
+
+impl Handed {
+    fn step(&self, item: usize) {
+        assert_eq!(self.done[item].load(Ordering::Relaxed), 0);
+        self.done[item].store(1, Ordering::Relaxed);
+    }
+
+    /// What a lane does, which leaves every pass to workers if it `fails`.
+    fn lane(&self, fails: bool) {
+        let mut is_idle = false;
+        loop {
+            let seen = self.lines.lane_news.seen();
+            if self.lines.is_leaving() {
+                break;
+            }
+            let pass = self.lines.take_pass(is_idle);
+            is_idle = pass.is_none();
+            let Some(unit) = pass else {
+                self.lines.lane_news.wait(seen, Duration::from_secs(1));
+                continue;
+            };
+            if fails {
+                self.lines.return_pass(unit);
+                break;
+            }
+            self.step(0);
+            self.step(1);
+            assert!(!self.lines.end_pass(unit));
+        }
+        self.lines.remove_lane(is_idle);
+    }
+}
+
+impl Units for Handed {
+    fn needs(&self, unit: u64, part: &Part, needs: &mut Vec<Need>) -> Result<(), String> {
+        let need = |line| Need {
+            unit,
+            pass: 0,
+            line,
+            steps: 1,
+        };
+        if part.pass == 1 {
+            needs.extend([0, 1].map(need));
+        }
+        Ok(())
+    }
+
+    fn run(&self, _: WorkerId, _: u64, part: &Part) -> Result<(), String> {
+        if part.pass == 1 {
+            let done = [0, 1].map(|line: usize| self.done[line].load(Ordering::Relaxed));
+            assert_eq!(done, [1, 1]);
+        }
+        self.step(2 * part.pass + part.items.start as usize);
+        Ok(())
+    }
+
+    fn begin(&self, _: u32) -> Begin {
+        Begin::Blocked
+    }
+
+    fn done(&self, _: u64) {
+        let done = self.done.each_ref();
+        assert_eq!(done.map(|done| done.load(Ordering::Relaxed)), [1; 3]);
+    }
+
+    fn failed(&self, _: WorkerId, unit: u64, message: String) {
+        panic!("unit {unit} {message}");
+    }
+
+    fn wait(&self, _: WorkerId, seen: Seen, _: Begin) {
+        self.lines.news.wait(seen, Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn a_pass_is_with_a_lane_or_with_workers() {
+    for fails in [false, true] {
+        model(2, move || {
+            let shape = Shape {
+                lines: vec![2, 1],
+                device_pass: Some(0),
+                ..Shape::new(&WAVEFRONT, vec![2, 1], 1, Work::default())
+            };
+            let mut lines = Lines::new(Layout::new(&shape).unwrap(), 0);
+            lines.resume(1);
+            let handed = Arc::new(Handed {
+                done: [0, 0, 0].map(AtomicU32::new),
+                lines,
+            });
+            let lane = thread::spawn({
+                let handed = Arc::clone(&handed);
+                move || handed.lane(fails)
+            });
+            begin(&handed.lines, &*handed, 0, 1).unwrap();
+            handed.lines.end();
+            work(&handed.lines, &*handed, WorkerId(0), 1);
+            lane.join().unwrap();
+            assert!(handed.lines.is_over());
+        });
+    }
+}

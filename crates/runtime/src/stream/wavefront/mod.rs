@@ -1,6 +1,7 @@
 //! Units in lines of steps on different workers; the folder's `README.md` says how.
 
 mod board;
+mod lane;
 mod layout;
 mod lines;
 #[cfg(all(test, loom))]

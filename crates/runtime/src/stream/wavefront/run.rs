@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use tracing::warn;
 
 use super::lines::{Lines, Room};
 use super::starved::Starved;
@@ -17,7 +20,7 @@ use crate::stream::devices::News;
 use crate::stream::end::{EpochEnd, Stop};
 use crate::stream::engine::{Engine, are_short};
 use crate::stream::exec::Executor;
-use crate::stream::farm::together;
+use crate::stream::farm::{LANE, together};
 use crate::stream::intake::{InputQueue, Next, SharedIntake};
 use crate::stream::outlet::OutputQueue;
 use crate::stream::ports::{Sink, Source};
@@ -29,7 +32,7 @@ use crate::sync::{into_inner, lock};
 use crate::tuner::{Epoch, Measured};
 
 /// A worker that waits so long for a unit reports it.
-const LONG: Duration = Duration::from_secs(1);
+pub(super) const LONG: Duration = Duration::from_secs(1);
 
 /// What stays in work when workers come out, until they come in again.
 pub(in crate::stream) struct Wave<S: Service> {
@@ -85,7 +88,11 @@ pub(in crate::stream) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let outputs = engine.outlet.queue();
     inputs.watch(watch(Some(Arc::clone(&news)), None));
     outputs.watch(watch(None, Some(news)));
-    let run = Run::new(engine, epoch, schedule, wave);
+    let device_news = engine.devices.news(engine.tally.began());
+    // The units borrow the engine, so lanes are taken out of it.
+    let mut lanes = engine.devices.take_lanes(plan.devices);
+    let whole = Run::new(engine, epoch, schedule, wave, (lanes.len(), device_news));
+    let run = &whole;
     let batch = Batch {
         dispatch: plan.dispatch,
         items: plan.workers,
@@ -94,30 +101,52 @@ pub(in crate::stream) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
         deadline: None,
         caller: Caller::Works,
     };
-    let outcome = run.exec.pool().run(&batch, &|worker, jobs| {
-        for _ in jobs {
-            let work = AssertUnwindSafe(|| work::work(&run.lines, &run, worker, plan.grain));
-            // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
-            catch_unwind(work).unwrap_or_else(|payload| {
-                run.quit(Stop::Stopped);
-                resume_unwind(payload)
-            });
+    // Kernels, sources and sinks are caught where they are called, so this is a callback's panic.
+    let panicked = |payload| {
+        run.quit(Stop::Stopped);
+        resume_unwind(payload)
+    };
+    let pool = run.exec.pool();
+    let mut out = Instant::now();
+    let outcome = thread::scope(|scope| {
+        for (lane, number) in lanes.iter_mut().zip(pool.workers()..) {
+            let run_lane = move || run.run_lane(WorkerId(number), lane);
+            let body = move || catch_unwind(AssertUnwindSafe(run_lane)).unwrap_or_else(panicked);
+            let thread = thread::Builder::new().name(LANE.into());
+            // Without the thread workers compute its passes.
+            if let Err(error) = thread.spawn_scoped(scope, body) {
+                warn!("no thread for a lane of a device: {error}");
+                run.lines.remove_lane(false);
+            }
         }
+        let outcome = pool.run(&batch, &|worker, jobs| {
+            for _ in jobs {
+                let work = AssertUnwindSafe(|| work::work(&run.lines, run, worker, plan.grain));
+                catch_unwind(work).unwrap_or_else(panicked);
+            }
+        });
+        out = Instant::now();
+        outcome
     });
+    let drained = out.elapsed();
     inputs.watch(Watchers::default());
     outputs.watch(Watchers::default());
     let panic = outcome.err().map(|panic| panic.to_string());
-    let (end, wave) = run.end(panic, costs);
+    let (mut end, wave) = whole.end(panic, costs);
+    if !lanes.is_empty() {
+        end.drained = drained;
+    }
     engine.wave = wave;
+    engine.devices.put_back(lanes);
     end
 }
 
 /// A wavefront under one plan.
-struct Run<'e, 'a, 'p, S: Service, Src, K> {
+pub(super) struct Run<'e, 'a, 'p, S: Service, Src, K> {
     plan: Plan,
     pin_workers: bool,
-    exec: &'a Executor<'a, S>,
-    lines: Lines,
+    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) lines: Lines,
     buffers: Vec<Slot<S>>,
     inputs: Arc<InputQueue<S>>,
     outputs: &'a OutputQueue<S>,
@@ -149,6 +178,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
         wave: Wave<S>,
+        (lanes, news): (usize, News),
     ) -> Self {
         let Wave {
             mut lines,
@@ -158,7 +188,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
             stop,
             ..
         } = wave;
-        lines.resume();
+        lines.resume(lanes);
         let may_grow = engine.may_grow();
         let reorder = ReorderBuffer::new(&mut engine.outlet, &mut *engine.tally, next);
         let mut reorder = reorder.with_held(held, stop);
@@ -173,7 +203,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
             outputs: reorder.outputs(),
             reads_inline: engine.intake.is_inline(),
             intake: SharedIntake::new(&mut engine.intake),
-            news: engine.devices.news(reorder.began()),
+            news,
             reorder: Mutex::new(reorder),
             epochs: Mutex::new(Epochs {
                 schedule,
@@ -189,7 +219,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     }
 
     /// The buffers of a unit in work.
-    fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<Buffers<S>>> {
+    pub(super) fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<Buffers<S>>> {
         let slot = &self.buffers[self.lines.layout.slot(unit)];
         slot.read().unwrap_or_else(PoisonError::into_inner)
     }

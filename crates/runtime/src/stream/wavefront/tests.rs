@@ -132,3 +132,99 @@ fn a_slot_is_used_again_when_its_unit_is_done() {
     lines.fail(3);
     assert!(lines.is_leaving() && lines.is_over());
 }
+
+/// Two units of a pass for devices, of two lines, and one of a line that needs it.
+fn with_lanes(lanes: usize) -> Lines {
+    let shape = Shape {
+        lines: vec![2, 1],
+        units: 3,
+        device_pass: Some(0),
+        ..Shape::new(&WAVEFRONT, vec![4, 1], 1, Work::default())
+    };
+    let mut lines = Lines::new(Layout::new(&shape).unwrap(), 0);
+    lines.resume(lanes);
+    lines
+}
+
+fn after_search(unit: u64) -> impl Fn(usize, u32) -> Vec<Need> {
+    let need = move |line| Need {
+        unit,
+        pass: 0,
+        line,
+        steps: 2,
+    };
+    move |pass, _| match pass {
+        1 => vec![need(0), need(1)],
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn an_idle_lane_gets_a_pass_when_all_its_lines_are_ready() {
+    let lines = with_lanes(1);
+    assert_eq!(lines.take_pass(false), None);
+    let seen = lines.lane_news.seen();
+    begin(&lines, 0, after_search(0));
+    assert_ne!(lines.lane_news.seen(), seen);
+    assert!(lines.take().is_none() && lines.stuck().is_none());
+    assert_eq!(lines.take_pass(true), Some(0));
+    // The lane is busy, so workers may have this one, and the lane until one has begun it.
+    begin(&lines, 1, after_search(1));
+    begin(&lines, 2, after_search(2));
+    assert_eq!(take(&lines), (1, 0, 0));
+    assert!(!lines.end_pass(0));
+    assert_eq!(lines.take_pass(false), Some(2));
+    assert_eq!(take(&lines), (0, 1, 0));
+    assert_eq!(take(&lines), (1, 0, 1));
+    assert!(lines.take().is_none());
+}
+
+#[test]
+fn lines_wait_for_a_lane_until_all_are_ready() {
+    let lines = with_lanes(1);
+    assert_eq!(lines.take_pass(false), None);
+    begin(&lines, 0, after_search(0));
+    assert_eq!(lines.take_pass(true), Some(0));
+    assert!(!lines.end_pass(0));
+    assert_eq!(lines.take_pass(false), None);
+    // The second line of unit 1 needs the last pass of unit 0.
+    let last = Need {
+        unit: 0,
+        pass: 1,
+        line: 0,
+        steps: 1,
+    };
+    begin(&lines, 1, |pass, line| match (pass, line) {
+        (0, 1) => vec![last],
+        _ => after_search(1)(pass, line),
+    });
+    let chunk = lines.take().unwrap();
+    assert_eq!(chunk.line.unit, 0);
+    assert!(lines.take().is_none());
+    lines.publish(&chunk);
+    assert_eq!(lines.take_pass(true), Some(1));
+}
+
+#[test]
+fn what_lanes_leave_is_for_workers() {
+    let mut lines = with_lanes(2);
+    assert_eq!(lines.take_pass(false), None);
+    assert_eq!(lines.take_pass(false), None);
+    begin(&lines, 0, after_search(0));
+    // One that had a pass returns it and goes, and so does one that waits for a pass.
+    assert_eq!(lines.take_pass(true), Some(0));
+    lines.return_pass(0);
+    lines.remove_lane(false);
+    assert_eq!([take(&lines), take(&lines)], [(0, 0, 0), (0, 0, 1)]);
+    begin(&lines, 1, after_search(1));
+    assert!(lines.take().is_none());
+    lines.remove_lane(true);
+    assert_eq!([take(&lines), take(&lines)], [(1, 0, 0), (1, 0, 1)]);
+    // A lane had no time to take its pass before lanes came out.
+    lines.resume(1);
+    assert_eq!(lines.take_pass(false), None);
+    begin(&lines, 2, after_search(2));
+    assert!(lines.take().is_none());
+    lines.resume(0);
+    assert_eq!([take(&lines), take(&lines)], [(2, 0, 0), (2, 0, 1)]);
+}

@@ -117,12 +117,13 @@ pub(super) fn begin(
     let (mut all, mut ends) = (Vec::new(), Vec::with_capacity(lines.layout.lines()));
     let mut needs = Vec::new();
     for line in lines.layout.of(unit) {
-        ask(
-            lines,
-            units,
-            &lines.layout.chunk(line, 0, grain),
-            &mut needs,
-        )?;
+        // A lane runs whole lines.
+        let steps = match lines.layout.is_for_devices(line) {
+            true => lines.layout.steps(line.pass),
+            false => grain,
+        };
+        let chunk = lines.layout.chunk(line, 0, steps);
+        ask(lines, units, &chunk, &mut needs)?;
         all.append(&mut needs);
         ends.push(all.len());
     }

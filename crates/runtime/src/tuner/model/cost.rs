@@ -51,7 +51,7 @@ impl Model {
         let work = arithmetic.max(memory).max(1e-9) + beyond;
         match plan.structure.flow {
             Flow::Pipeline => work * largest_stage(shape, plan),
-            Flow::Farm if plan.devices > 0 => WITH_DEVICES * work,
+            Flow::Farm | Flow::Wavefront if plan.devices > 0 => WITH_DEVICES * work,
             Flow::Farm | Flow::Wavefront => work,
             _ => work * self.unevenness(shape, plan),
         }
@@ -81,6 +81,8 @@ impl Model {
         let jobs = match plan.structure.flow {
             Flow::Pipeline => f64::from(stages_of(shape, plan)),
             Flow::Farm => 1.0,
+            // A worker goes on with its line where it can, and then a chunk is not handed out.
+            Flow::Wavefront => shape.lines.iter().map(|&lines| f64::from(lines)).sum(),
             _ => jobs(shape, plan.grain),
         };
         let job = self.rates.job_s.max(0.0) * jobs / workers;
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
     use crate::rates::Rates;
     use crate::structure::FARM;
-    use crate::structure::fixtures::{PIPELINE, TILED};
+    use crate::structure::fixtures::{PIPELINE, TILED, WAVEFRONT};
 
     #[test]
     fn arithmetic_divides_by_workers_and_memory_does_not() {
@@ -204,6 +206,17 @@ mod tests {
         assert!(!m.structures().any(|s| *s == PIPELINE));
         (m.live, m.workers) = (false, 1);
         assert!(!m.structures().any(|s| *s == PIPELINE));
+    }
+
+    #[test]
+    fn chunks_of_a_wavefront_are_not_handed_out() {
+        let mut wavefront = shape(&WAVEFRONT, vec![400, 20], 4e6, 0.0);
+        wavefront.lines = vec![20, 1];
+        let m = model(2, vec![wavefront]);
+        let plan = m.default_plan(&WAVEFRONT, 2);
+        // As small as the service wants it, and never a whole line.
+        assert_eq!((plan.grain, m.grains(&WAVEFRONT, 2).1), (10, 10));
+        assert!((m.seconds(&plan) - (2e-3 + 21.0 * 1e-6 / 2.0)).abs() < 1e-9);
     }
 
     #[test]

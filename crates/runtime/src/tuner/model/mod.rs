@@ -95,9 +95,9 @@ impl Model {
         Ok(Plan {
             dispatch: dispatch.unwrap_or(plan.dispatch),
             grain: grain.unwrap_or(plan.grain).max(1),
-            devices: match structure.flow {
-                Flow::Farm => self.devices,
-                _ => 0,
+            devices: match self.takes_devices(structure) {
+                true => self.devices,
+                false => 0,
             },
             ..plan
         })
@@ -142,16 +142,20 @@ impl Model {
         self.cpus
     }
 
-    /// So many devices can compute units of a farm.
+    /// So many devices can take part.
     pub(super) fn set_devices(&mut self, devices: u32) {
         self.devices = devices;
     }
 
-    /// The plans of farms with all devices.
+    fn takes_devices(&self, structure: &'static Structure) -> bool {
+        self.shape(structure).is_some_and(Shape::takes_devices)
+    }
+
+    /// The plans with all devices.
     pub(super) fn device_plans(&self) -> impl Iterator<Item = Plan> + '_ {
-        let farms = self.structures().filter(|s| s.flow == Flow::Farm);
-        let farms = farms.filter(|_| self.devices > 0);
-        farms.map(|structure| Plan {
+        let with = self.structures().filter(|s| self.takes_devices(s));
+        let with = with.filter(|_| self.devices > 0);
+        with.map(|structure| Plan {
             devices: self.devices,
             ..self.default_plan(structure, self.workers)
         })
@@ -187,8 +191,10 @@ impl Model {
                 let least = least.max(items.div_ceil(workers.max(1)));
                 return (least, items.div_ceil(2).max(least));
             }
-            // From a step to a whole line.
-            Flow::Wavefront => self.shape(structure).map_or(1, steps_of_line),
+            // From a step to half a line: behind a whole one the next would wait to its end.
+            Flow::Wavefront => self
+                .shape(structure)
+                .map_or(1, |s| steps_of_line(s).div_ceil(2)),
             Flow::Divided | Flow::Grouped => self.items(structure).div_ceil(workers.max(1)),
         };
         (least, most.max(least))
@@ -352,6 +358,7 @@ fn shape(structure: &'static Structure, passes: Vec<u32>, ops: f64, bytes: f64) 
         default_grain: 10,
         min_grain: 2,
         units: 1,
+        device_pass: None,
         work: crate::service::Work {
             ops,
             bytes,
@@ -403,20 +410,20 @@ mod tests {
     }
 
     #[test]
-    fn a_wavefront_is_cut_no_further_than_into_lines_and_has_all_its_units_in_work() {
+    fn a_wavefront_is_cut_at_least_into_half_lines_and_has_all_its_units_in_work() {
         let waves = |units| Shape {
             lines: vec![20, 1],
             units,
             ..shape(&WAVEFRONT, vec![400, 30], 4e6, 0.0)
         };
         let m = model(4, vec![waves(7)]);
-        assert_eq!(m.grains(&WAVEFRONT, 4), (2, 30));
+        assert_eq!(m.grains(&WAVEFRONT, 4), (2, 15));
         let plan = m.best_plan(&WAVEFRONT);
         assert_eq!((plan.workers, plan.grain), (4, 10));
         let footprint = m.footprint(&plan);
         assert_eq!((footprint.in_work, footprint.least), (7, 7));
-        // The work is divided evenly, and 43 jobs are handed out by four workers.
-        assert!((m.seconds(&plan) - (1e-3 + 43e-6 / 4.0)).abs() < 1e-9);
+        // The work is divided evenly, and 21 lines are handed out by four workers.
+        assert!((m.seconds(&plan) - (1e-3 + 21e-6 / 4.0)).abs() < 1e-9);
         for (units, runs) in [(7, 0), (1, 1)] {
             let live = TunerSetup {
                 live: true,

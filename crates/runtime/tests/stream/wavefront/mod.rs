@@ -1,5 +1,6 @@
 //! Lines of steps of several units on different workers.
 
+mod devices;
 mod failures;
 mod replays;
 mod waves;
@@ -158,15 +159,24 @@ fn short_streams_come_to_their_end() {
 
 fn any_geometry() -> impl Strategy<Value = Geometry> {
     let sizes = (1..=6u32, 1..=8u32, 1..=6u32);
-    let depends = (0..5u64, prop::option::of(0..4u32), any::<bool>());
+    let depends = (
+        0..5u64,
+        prop::option::of(0..4u32),
+        any::<bool>(),
+        any::<bool>(),
+    );
     (sizes, depends).prop_map(
-        |((rows, columns, units), (ahead, reach, in_turn))| Geometry {
-            rows,
-            columns,
-            ahead: ahead.min(u64::from(units) - 1),
-            reach,
-            in_turn,
-            units,
+        |((rows, columns, units), (ahead, reach, in_turn, behind))| {
+            let ahead = ahead.min(u64::from(units) - 1);
+            Geometry {
+                rows,
+                columns,
+                ahead,
+                reach,
+                in_turn,
+                behind: behind && ahead == 0,
+                units,
+            }
         },
     )
 }

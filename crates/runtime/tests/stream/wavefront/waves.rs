@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use evener_runtime::device::OnDevice;
 use evener_runtime::{Need, Part, Service, Shape, Sink, Source, Work};
 
 use crate::structures::{SEQUENTIAL, WAVEFRONT};
@@ -27,6 +28,8 @@ pub struct Geometry {
     pub reach: Option<u32>,
     /// Units are written one after the other.
     pub in_turn: bool,
+    /// A unit's search needs the row of the unit before that is decided.
+    pub behind: bool,
     /// Units in work at once.
     pub units: u32,
 }
@@ -39,6 +42,7 @@ impl Default for Geometry {
             ahead: 0,
             reach: Some(1),
             in_turn: true,
+            behind: false,
             units: 3,
         }
     }
@@ -79,6 +83,9 @@ impl Geometry {
         };
         let mut needs = Vec::new();
         match pass {
+            SEARCH if self.behind && unit > 0 => {
+                needs.push(need(unit - 1, DECIDE, line, step + 1));
+            }
             DECIDE => {
                 needs.push(need(unit, SEARCH, line, step + 1));
                 if line > 0 {
@@ -126,10 +133,14 @@ impl Geometry {
             })
         };
         let put = |step| values.put(step, values.compute(self, step, |_| true).unwrap());
-        for unit in 0..units {
-            all(SEARCH, unit).for_each(put);
+        let searched = |unit| all(SEARCH, unit).for_each(put);
+        if !self.behind {
+            (0..units).for_each(searched);
         }
         for unit in 0..units {
+            if self.behind {
+                searched(unit);
+            }
             [DECIDE, FILTER, WRITE]
                 .into_iter()
                 .for_each(|pass| all(pass, unit).for_each(put));
@@ -236,6 +247,10 @@ pub struct Waves {
     pub fail: Option<(Step, Fail)>,
     /// Time of a step.
     pub delay: Option<fn(Step) -> Duration>,
+    /// Devices may search.
+    pub on_devices: bool,
+    /// What a unit is declared to take.
+    pub work: Work,
     values: Arc<Values>,
     busy: Arc<[AtomicBool]>,
     /// The first unit that was not there when a unit looked ahead.
@@ -260,6 +275,8 @@ impl Waves {
             sequential: false,
             fail: None,
             delay: None,
+            on_devices: false,
+            work: Work::default(),
             values: Arc::new(Values::new(&geometry, units)),
             busy: (0..lines).map(|_| AtomicBool::new(false)).collect(),
             absent: Arc::new(AtomicU64::new(u64::MAX)),
@@ -276,6 +293,31 @@ impl Waves {
         assert!(most <= u64::from(self.geometry.units), "{most} in work");
     }
 
+    /// The steps of a unit that devices compute.
+    pub fn searched(&self, unit: u64) -> impl Iterator<Item = Step> + use<> {
+        let (lines, steps) = self.geometry.size(SEARCH);
+        (0..lines * steps).map(move |item| Step {
+            unit,
+            pass: SEARCH,
+            line: item / steps,
+            step: item % steps,
+        })
+    }
+
+    /// The value of a step, all that it needs being done.
+    pub fn value(&self, at: Step) -> u64 {
+        self.values.compute(&self.geometry, at, |_| false).unwrap()
+    }
+
+    /// The value that a step has, or 0; and that it gets from a device.
+    pub fn known(&self, at: Step) -> u64 {
+        self.values.get(at)
+    }
+
+    pub fn set(&self, at: Step, value: u64) {
+        self.values.at(at).unwrap().store(value, Ordering::Relaxed);
+    }
+
     fn run_step(&self, at: Step) -> Result<(), String> {
         if let Some(delay) = self.delay {
             std::thread::sleep(delay(at));
@@ -290,7 +332,11 @@ impl Waves {
             true
         };
         let value = self.values.compute(&self.geometry, at, may_lack)?;
-        self.values.put(at, value);
+        match self.on_devices && at.pass == SEARCH {
+            // After a device that failed.
+            true => self.set(at, value),
+            false => self.values.put(at, value),
+        }
         Ok(())
     }
 
@@ -357,11 +403,12 @@ impl Service for Waves {
             lines: sizes.iter().map(|(lines, _)| *lines).collect(),
             pass_names: vec!["search", "decide", "filter", "write"],
             units: self.geometry.units,
-            ..Shape::new(&WAVEFRONT, passes.clone(), 2, Work::default())
+            device_pass: self.on_devices.then_some(SEARCH),
+            ..Shape::new(&WAVEFRONT, passes.clone(), 2, self.work)
         };
         let mut shapes = vec![wavefront];
         if self.sequential {
-            shapes.push(Shape::new(&SEQUENTIAL, vec![1], 1, Work::default()));
+            shapes.push(Shape::new(&SEQUENTIAL, vec![1], 1, self.work));
         }
         shapes
     }
@@ -435,6 +482,10 @@ impl Service for Waves {
             let others = (part.items.start..last).flat_map(|step| self.geometry.needs(at(step)));
             needs.extend(others);
         }
+    }
+
+    fn device(&self) -> Option<&dyn OnDevice<Numbered, Written>> {
+        self.on_devices.then_some(self as _)
     }
 }
 
