@@ -94,8 +94,8 @@ pub fn text(solution: &[u8]) -> String {
 
 /// Length of a square's side in a picture.
 const SIDE: usize = 32;
-/// Space around the board.
-const EDGE: usize = 8;
+/// Space around the board, in which the columns and rows are named.
+const EDGE: usize = 24;
 
 /// A queen in a square: a crown of five points over a band.
 const QUEEN: &str =
@@ -110,7 +110,7 @@ pub fn svg(solution: &[u8]) -> String {
          role=\"img\">\n<title>{n} queens</title>\n\
          <defs><path id=\"queen\" d=\"{QUEEN}\" fill=\"#2b2622\" stroke=\"#fff\" stroke-opacity=\".6\" \
          stroke-linejoin=\"round\" stroke-width=\".8\"/></defs>\n\
-         <rect width=\"{side}\" height=\"{side}\" rx=\"{EDGE}\" fill=\"#5d4a3a\"/>\n\
+         <rect width=\"{side}\" height=\"{side}\" rx=\"8\" fill=\"#5d4a3a\"/>\n\
          <g transform=\"translate({EDGE} {EDGE})\">\n\
          <rect width=\"{0}\" height=\"{0}\" fill=\"#f1dfc1\"/>\n",
         n * SIDE,
@@ -134,5 +134,28 @@ pub fn svg(solution: &[u8]) -> String {
         writeln!(out, "<use href=\"#queen\" x=\"{x}\" y=\"{}\"/>", row * SIDE)
             .expect("strings grow");
     }
-    out + "</g>\n</svg>\n"
+    let names = "<g font-family=\"sans-serif\" font-size=\"12\" text-anchor=\"middle\" dominant-baseline=\"central\" \
+                 fill=\"#f1dfc1\">\n";
+    out.push_str(names);
+    let (middle, outside) = (SIDE / 2, EDGE / 2);
+    for at in 0..n {
+        let (column, row) = (column_name(at), n - at);
+        let along = at * SIDE + middle;
+        writeln!(
+            out,
+            "<text x=\"{along}\" y=\"{}\">{column}</text>\n<text x=\"-{outside}\" y=\"{along}\">{row}</text>",
+            n * SIDE + outside
+        )
+        .expect("strings grow");
+    }
+    out + "</g>\n</g>\n</svg>\n"
+}
+
+/// As in chess, `a` first; after `z` come `aa`, `ab`, and so on.
+fn column_name(column: usize) -> String {
+    let letter = char::from(b'a' + (column % 26) as u8);
+    match column / 26 {
+        0 => letter.to_string(),
+        _ => format!("a{letter}"),
+    }
 }

@@ -1,12 +1,12 @@
 //! The finished part of a count, as a text from which a later run can go on and which people can check.
 //!
 //! ```text
-//! evener queens checkpoint, version 1
+//! evener queens checkpoint, version 2
 //! n 6, depth 0, starts 8
-//! 0..7 0
-//! 7..8 4
+//! 0..3 0
+//! 3..8 4
 //! sum 4
-//! check d6731b2979c9526b
+//! check 485b7b71a43c8c1a
 //! ```
 //!
 //! There is a line for each finished range of [`Starts`], with its weighted solutions. Ranges follow one another from
@@ -23,7 +23,7 @@ use std::ops::Range;
 use crate::starts::Starts;
 
 const MAGIC: &str = "evener queens checkpoint, version ";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 /// The most ranges of a file.
 const MAX_RANGES: usize = 4096;
 

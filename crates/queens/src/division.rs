@@ -29,22 +29,38 @@ fn parts(n: u32) -> f64 {
 /// Units begin to shrink when this share of the work is left.
 const SHRINKING: f64 = 0.25;
 
-/// The units of a board from a start on, as ranges of starts.
+/// The units of a board, or of a range of its starts, as ranges of starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
     starts: Arc<Starts>,
     next: u64,
+    end: u64,
     parts: f64,
 }
 
 impl Division {
     /// The units from start `from` to the last.
     pub(crate) fn new(starts: Arc<Starts>, from: u64) -> Division {
+        let end = starts.len();
+        Division::of(starts, from..end)
+    }
+
+    /// The units of a range of starts.
+    pub(crate) fn of(starts: Arc<Starts>, range: Range<u64>) -> Division {
         let parts = parts(starts.n());
         Division {
             starts,
-            next: from,
+            next: range.start,
+            end: range.end,
             parts,
+        }
+    }
+
+    /// The same in units of which `parts` of full size would be the board.
+    pub(crate) fn with_parts(self, parts: u32) -> Division {
+        Division {
+            parts: f64::from(parts.max(1)),
+            ..self
         }
     }
 }
@@ -53,7 +69,7 @@ impl Iterator for Division {
     type Item = Range<u64>;
 
     fn next(&mut self) -> Option<Range<u64>> {
-        if self.next >= self.starts.len() {
+        if self.next >= self.end {
             return None;
         }
         let begin = self.next;
@@ -61,7 +77,7 @@ impl Iterator for Division {
         let whole = 1.0 / self.parts;
         let size = whole.min((1.0 - done) * whole / SHRINKING);
         let end = self.starts.before(done + size);
-        self.next = end.clamp(begin + 1, self.starts.len());
+        self.next = end.clamp(begin + 1, self.end);
         Some(begin..self.next)
     }
 }
@@ -105,6 +121,8 @@ impl<S: Service<Input = Range<u64>>> Source<S> for Units {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::starts::Searcher;
+    use evener_runtime::Simd;
 
     fn units(n: u32, depth: usize, from: u64) -> (Arc<Starts>, Vec<Range<u64>>) {
         let starts = Arc::new(Starts::with_depth(n, depth).unwrap());
@@ -170,5 +188,18 @@ mod tests {
         let none = Starts::new(3).unwrap();
         assert_eq!((none.share(0), none.before(0.5)), (1.0, 0));
         assert_eq!(Starts::new(8).unwrap().before(-0.5), 0);
+    }
+
+    #[test]
+    fn half_the_estimated_work_is_half_the_queens() {
+        for n in 12..=15 {
+            let starts = Starts::new(n).unwrap();
+            let mut searcher = Searcher::new(Simd::Scalar);
+            let mut nodes = |range| searcher.search(&starts, range).nodes as f64;
+            let [half, all] = [starts.before(0.5), starts.len()].map(|end| nodes(0..end));
+            let error = half / 0.5 / all - 1.0;
+            println!("{n}: {error}");
+            assert!(error.abs() < 0.05, "{n}: {error}");
+        }
     }
 }

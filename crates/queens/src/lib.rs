@@ -15,7 +15,8 @@
 //! [`Starts`] numbers the places where searches start. A job is a range of them, and the [`Counts`] of all jobs add up
 //! to the result. The result is exact, and the same at every SIMD level.
 //!
-//! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`].
+//! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`]. [`Ledger`] is for
+//! counts on several machines.
 
 pub mod board;
 mod border;
@@ -30,6 +31,7 @@ mod error;
 mod inner;
 #[allow(unsafe_code)]
 mod kernels;
+mod ranges;
 pub mod reference;
 mod service;
 mod session;
@@ -43,6 +45,7 @@ pub use border::Border;
 pub use checkpoint::{Checkpoint, Finished, ParseError};
 pub use counts::Counts;
 pub use error::{Error, LARGEST};
+pub use ranges::{Ledger, search_range};
 pub use service::STRUCTURES;
 pub use session::{CountProgress, Options, Outcome, Session};
 pub use session_error::SessionError;

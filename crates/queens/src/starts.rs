@@ -16,7 +16,8 @@ use crate::kernels::{self, Job, Memory};
 /// The starts of a board: every border up to symmetry, and below each the ways to fill its first `depth` rows.
 ///
 /// Their order depends on `n` and `depth` alone. The starts of a border are neighbours, since a job with many starts of
-/// one border is faster.
+/// one border is faster. Borders that are alike are far from each other: where their work is estimated wrongly, it is so
+/// all along the board, and the estimate of what is left stays right.
 #[derive(Clone, Debug)]
 pub struct Starts {
     n: u32,
@@ -63,11 +64,12 @@ impl Starts {
         let (mut len, mut before) = (0, 0.0);
         let mut work = vec![before];
         let classes = Border::classes(checked(n)?);
-        let borders = classes.into_iter().map(|class| {
+        let borders = scattered(classes.len()).map(|at| {
+            let class = &classes[at];
             let first = len;
             class.inner.unfold(depth, &mut |_, _| len += 1);
             if len > first {
-                before += class.branching + 1.0;
+                before += class.work;
             }
             work.push(before);
             (class.border, class.weight, first)
@@ -103,7 +105,7 @@ impl Starts {
 
     /// The estimated share of the work below the starts before `number`, from 0 to 1. The work of a border is estimated
     /// by its branching, and all starts of a border are taken to be alike. Over a hundredth of all starts or more, the
-    /// estimate is within a factor of two.
+    /// estimate is within a factor of two; half-way through a board it is within a twentieth.
     pub fn share(&self, number: u64) -> f64 {
         if number >= self.len || self.all_work() <= 0.0 {
             return 1.0;
@@ -204,6 +206,18 @@ impl Starts {
             (weight, inner, roots)
         })
     }
+}
+
+/// All numbers below `len`, in steps of about the golden ratio of it: the first of them, however many, lie evenly.
+fn scattered(len: usize) -> impl Iterator<Item = usize> {
+    let golden = (len as f64 * 0.618_034) as usize;
+    let step = (golden.max(1)..).find(|&step| gcd(step, len) == 1);
+    let step = step.expect("some number has no divisor in common");
+    (0..len).map(move |at| at * step % len)
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Searches below starts. It keeps memory between searches, so each worker has its own.

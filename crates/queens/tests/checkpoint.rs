@@ -31,8 +31,8 @@ fn what_is_written_is_read_again() {
 #[test]
 fn the_text_of_six_queens() {
     let starts = Starts::new(6).unwrap();
-    let text = "evener queens checkpoint, version 1\nn 6, depth 0, starts 8\n0..7 0\n7..8 4\nsum 4\n\
-                check d6731b2979c9526b\n";
+    let text = "evener queens checkpoint, version 2\nn 6, depth 0, starts 8\n0..3 0\n3..8 4\nsum 4\n\
+                check 485b7b71a43c8c1a\n";
     let checkpoint = Checkpoint::parse(text, &starts).unwrap();
     assert_eq!(
         (checkpoint.solutions(), checkpoint.is_complete()),
@@ -84,10 +84,10 @@ fn other_files_are_told_apart() {
         Checkpoint::parse("PNG\u{0}", &eleven),
         Err(ParseError::Foreign)
     );
-    let newer = text.replacen("version 1", "version 2", 1);
+    let newer = text.replacen("version 2", "version 3", 1);
     assert_eq!(
         Checkpoint::parse(&newer, &eleven),
-        Err(ParseError::Version("2".into()))
+        Err(ParseError::Version("3".into()))
     );
     let deeper = Starts::with_depth(11, 1).unwrap();
     assert_eq!(
@@ -131,7 +131,7 @@ fn checked(lines: &str) -> String {
 fn ranges_that_cannot_be_are_refused() {
     let starts = Starts::new(10).unwrap();
     let len = starts.len();
-    let head = format!("evener queens checkpoint, version 1\nn 10, depth 0, starts {len}\n");
+    let head = format!("evener queens checkpoint, version 2\nn 10, depth 0, starts {len}\n");
     let whole = format!("{head}0..5 7\n5..9 3\nsum 10\n");
     assert!(Checkpoint::parse(&checked(&whole), &starts).is_ok());
     for (ranges, line) in [
@@ -157,10 +157,10 @@ proptest! {
         let starts = Starts::new(6).unwrap();
         for text in [text.clone(), lines.clone(), checked(&lines)] {
             prop_assert!(Checkpoint::parse(&text, &starts).is_err());
-            let known = format!("evener queens checkpoint, version 1\n{text}");
+            let known = format!("evener queens checkpoint, version 2\n{text}");
             prop_assert!(Checkpoint::parse(&known, &starts).is_err());
             prop_assert!(Checkpoint::parse(&checked(&known), &starts).is_err());
-            let board = format!("evener queens checkpoint, version 1\nn 6, depth 0, starts {}\n{text}", starts.len());
+            let board = format!("evener queens checkpoint, version 2\nn 6, depth 0, starts {}\n{text}", starts.len());
             let _ = Checkpoint::parse(&checked(&board), &starts);
         }
     }
