@@ -67,7 +67,7 @@ fn run(node: &Node, simd: Simd, samples: &[f32], out: &mut [f32], temp: &mut Vec
         x1: SIZE.w as i32,
         y1: SIZE.h as i32,
     };
-    let inputs = vec![RowView::plane(samples, plane); node.stage.inputs()];
+    let inputs = vec![RowView::plane(samples, SIZE.w as usize, plane); node.stage.inputs()];
     let mut context = RowContext { simd, temp };
     for (strip, rows) in out.chunks_mut(STRIP * SIZE.w as usize).enumerate() {
         let mut rows: Vec<&mut [f32]> = rows.chunks_mut(SIZE.w as usize).collect();

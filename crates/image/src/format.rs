@@ -35,13 +35,15 @@ pub enum Chroma {
     C422,
     /// Chroma at full size.
     C444,
+    /// Red, green and blue, in no particular order: three planes without chroma, each as luma is. Frames in memory only.
+    Rgb,
 }
 
 impl Chroma {
     /// Luma samples per chroma sample, horizontally and vertically.
     pub fn subsampling(self) -> (u32, u32) {
         match self {
-            Chroma::Mono | Chroma::C444 => (1, 1),
+            Chroma::Mono | Chroma::C444 | Chroma::Rgb => (1, 1),
             Chroma::C420 => (2, 2),
             Chroma::C422 => (2, 1),
         }
@@ -55,7 +57,7 @@ impl Chroma {
     /// The range of a stream that does not name one, as FFmpeg assumes it.
     pub fn usual_range(self) -> ColourRange {
         match self {
-            Chroma::Mono => ColourRange::Full,
+            Chroma::Mono | Chroma::Rgb => ColourRange::Full,
             Chroma::C420 | Chroma::C422 | Chroma::C444 => ColourRange::Limited,
         }
     }
@@ -77,25 +79,36 @@ pub enum Depth {
     U8,
     /// Two bytes in the machine's order, codes 0 to 1023.
     U10,
+    /// Two bytes, codes 0 to 4095.
+    U12,
+    /// Two bytes, codes 0 to 65535.
+    U16,
     /// 32-bit float, 0 for black and 1 for white; used by benchmarks, not in files.
     F32,
 }
 
 impl Depth {
-    /// The largest code, `None` for floats.
-    pub fn maximum(self) -> Option<u32> {
+    /// Bits of a code, `None` for floats.
+    pub fn bits(self) -> Option<u32> {
         match self {
-            Depth::U8 => Some(255),
-            Depth::U10 => Some(1023),
+            Depth::U8 => Some(8),
+            Depth::U10 => Some(10),
+            Depth::U12 => Some(12),
+            Depth::U16 => Some(16),
             Depth::F32 => None,
         }
+    }
+
+    /// The largest code, `None` for floats.
+    pub fn maximum(self) -> Option<u32> {
+        Some((1 << self.bits()?) - 1)
     }
 
     /// Bytes of one sample.
     pub fn bytes(self) -> usize {
         match self {
             Depth::U8 => 1,
-            Depth::U10 => 2,
+            Depth::U10 | Depth::U12 | Depth::U16 => 2,
             Depth::F32 => 4,
         }
     }
@@ -115,10 +128,8 @@ pub struct Codes {
 impl Codes {
     /// Codes from one of 8 bits to the next.
     fn step(self) -> f32 {
-        match self.depth {
-            Depth::U8 | Depth::F32 => 1.0,
-            Depth::U10 => 4.0,
-        }
+        let bits = self.depth.bits().unwrap_or(8);
+        (1 << (bits - 8)) as f32
     }
 
     /// The code of value 0. For chroma of full range it is between two codes, so that grey is half of the number of codes.
@@ -176,12 +187,17 @@ impl Format {
         }
     }
 
+    /// Whether a plane is of chroma.
+    pub fn is_chroma(&self, plane: usize) -> bool {
+        plane > 0 && self.chroma != Chroma::Rgb
+    }
+
     /// What the codes of a plane mean.
     pub fn codes(&self, plane: usize) -> Codes {
         Codes {
             depth: self.depth,
             range: self.range,
-            chroma: plane > 0,
+            chroma: self.is_chroma(plane),
         }
     }
 
@@ -200,11 +216,11 @@ impl fmt::Display for Format {
             Chroma::C420 => "4:2:0",
             Chroma::C422 => "4:2:2",
             Chroma::C444 => "4:4:4",
+            Chroma::Rgb => "rgb",
         };
-        let depth = match self.depth {
-            Depth::U8 => "8 bits",
-            Depth::U10 => "10 bits",
-            Depth::F32 => "f32",
+        let depth = match self.depth.bits() {
+            Some(bits) => format!("{bits} bits"),
+            None => "f32".to_owned(),
         };
         write!(f, "{}x{} {chroma} {depth}", self.width, self.height)?;
         // The range that readers assume is not shown.

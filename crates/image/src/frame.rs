@@ -6,11 +6,11 @@ use evener_runtime::buffer::{Rows, RowsMut, RowsRef};
 
 use crate::format::{Depth, Format, Size};
 
-/// The samples of a plane, row after row without padding.
+/// The samples of a plane, row after row. Only memory of another owner has padding between rows.
 pub enum Samples {
     /// Codes of 8 bits.
     U8(Rows<u8>),
-    /// Codes of 10 bits.
+    /// Codes of more than 8 bits.
     U16(Rows<u16>),
     /// Values, 0 for black and 1 for white.
     F32(Rows<f32>),
@@ -22,12 +22,12 @@ impl Samples {
         let (w, h) = (size.w as usize, size.h as usize);
         match depth {
             Depth::U8 => Samples::U8(Rows::zeroed(w, h)),
-            Depth::U10 => Samples::U16(Rows::zeroed(w, h)),
+            Depth::U10 | Depth::U12 | Depth::U16 => Samples::U16(Rows::zeroed(w, h)),
             Depth::F32 => Samples::F32(Rows::zeroed(w, h)),
         }
     }
 
-    /// The bytes, in the machine's order.
+    /// The bytes, in the machine's order, with the padding of memory of another owner.
     pub fn bytes(&self) -> PlaneBytes<'_> {
         match self {
             Samples::U8(rows) => PlaneBytes::U8(rows.read()),
@@ -64,6 +64,28 @@ impl Frame {
         }
     }
 
+    /// A frame of planes that may be in memory of another owner.
+    ///
+    /// # Panics
+    /// If they are not the planes of such a frame.
+    pub fn of_planes(format: &Format, planes: Vec<Samples>) -> Self {
+        assert_eq!(planes.len(), format.planes(), "planes of {format}");
+        for (p, plane) in planes.iter().enumerate() {
+            let Size { w, h } = format.plane_size(p);
+            let (size, bytes) = match plane {
+                Samples::U8(rows) => ((rows.width(), rows.rows()), 1),
+                Samples::U16(rows) => ((rows.width(), rows.rows()), 2),
+                Samples::F32(rows) => ((rows.width(), rows.rows()), 4),
+            };
+            let expected = ((w as usize, h as usize), format.depth.bytes());
+            assert_eq!((size, bytes), expected);
+        }
+        Frame {
+            format: *format,
+            planes,
+        }
+    }
+
     /// Size, chroma layout and depth.
     pub fn format(&self) -> &Format {
         &self.format
@@ -74,7 +96,12 @@ impl Frame {
         &self.planes[plane]
     }
 
-    /// The bytes of a plane for overwriting: the machine's byte order, no padding.
+    /// The samples of a plane for overwriting.
+    pub fn plane_mut(&mut self, plane: usize) -> &mut Samples {
+        &mut self.planes[plane]
+    }
+
+    /// The bytes of a plane for overwriting, in the machine's order.
     pub fn plane_bytes_mut(&mut self, plane: usize) -> &mut [u8] {
         self.planes[plane].bytes_mut()
     }
@@ -106,7 +133,7 @@ impl Frame {
 pub enum PlaneBytes<'a> {
     /// Of 8-bit codes.
     U8(RowsRef<'a, u8>),
-    /// Of 10-bit codes.
+    /// Of codes of more than 8 bits.
     U16(RowsRef<'a, u16>),
     /// Of floats.
     F32(RowsRef<'a, f32>),
@@ -128,7 +155,7 @@ impl Deref for PlaneBytes<'_> {
 pub enum PlaneBytesMut<'a> {
     /// Of 8-bit codes.
     U8(RowsMut<'a, u8>),
-    /// Of 10-bit codes.
+    /// Of codes of more than 8 bits.
     U16(RowsMut<'a, u16>),
     /// Of floats.
     F32(RowsMut<'a, f32>),

@@ -23,6 +23,7 @@ pub mod graph;
 pub mod io;
 #[allow(unsafe_code)]
 pub mod kernels;
+pub mod open;
 pub mod ops;
 pub mod pipelines;
 pub mod reference;

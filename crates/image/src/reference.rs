@@ -24,7 +24,7 @@ fn values(frame: &Frame, plane: usize) -> Vec<f32> {
     let value = |code: f32| (code - of.zero()) / of.span();
     match of.depth {
         Depth::U8 => bytes.iter().map(|&c| value(f32::from(c))).collect(),
-        Depth::U10 => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes)
+        Depth::U10 | Depth::U12 | Depth::U16 => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes)
             .iter()
             .map(|&c| value(f32::from(c)))
             .collect(),

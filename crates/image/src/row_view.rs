@@ -17,15 +17,16 @@ pub struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    /// A whole plane: row 0 starts at `data[0]`, rows follow without padding.
+    /// A whole plane: row 0 starts at `data[0]`, and each row `stride` after the one before.
     ///
     /// # Panics
-    /// If `data` is shorter than the plane.
-    pub fn plane(data: &'a [f32], rect: Rect) -> Self {
-        assert!(rect.x0 == 0 && rect.y0 == 0 && data.len() >= rect.width() * rect.height());
+    /// If `data` is shorter than the plane, or `stride` is less than its width.
+    pub fn plane(data: &'a [f32], stride: usize, rect: Rect) -> Self {
+        assert!(rect.x0 == 0 && rect.y0 == 0 && stride >= rect.width());
+        assert!(rect.is_empty() || data.len() >= stride * (rect.height() - 1) + rect.width());
         RowView {
             data,
-            stride: rect.width(),
+            stride,
             mask: usize::MAX,
             rect,
             first: 0,

@@ -210,6 +210,19 @@ pub trait Batched: Send + Sync {
     fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool;
 }
 
+/// What the samples of a plane are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Brightness.
+    Luma,
+    /// Blue less brightness.
+    Cb,
+    /// Red less brightness.
+    Cr,
+    /// Red, green or blue.
+    Rgb,
+}
+
 /// The plane a filter is bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Plane {
@@ -221,6 +234,8 @@ pub struct Plane {
     pub subsampling: (u32, u32),
     /// Luma samples per chroma sample of the format, the same on every plane.
     pub chroma_subsampling: (u32, u32),
+    /// What its samples are.
+    pub component: Component,
     /// Value outside a warped source.
     pub fill: f32,
 }

@@ -86,9 +86,9 @@ fn stored(values: &[f32], depth: Depth) -> Vec<u32> {
             convert::store_u8(Simd::Scalar, &scale(depth), values, &mut codes);
             codes.into_iter().map(u32::from).collect()
         }
-        Depth::U10 => {
+        Depth::U10 | Depth::U12 | Depth::U16 => {
             let mut codes = vec![0; values.len()];
-            convert::store_u10(Simd::Scalar, &scale(depth), values, &mut codes);
+            convert::store_u16(Simd::Scalar, &scale(depth), values, &mut codes);
             codes.into_iter().map(u32::from).collect()
         }
         Depth::F32 => values.iter().map(|v| v.to_bits()).collect(),

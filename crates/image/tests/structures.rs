@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{FILTERS, fill, formats};
+use common::{all, fill, formats};
 use evener_image::exec::service::{FilterService, Scratch};
 use evener_image::graph::bind::{Bound, Planes};
 use evener_image::graph::parse::Graph;
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn every_structure_gives_the_defined_bytes(
-        chain in prop::collection::vec(prop::sample::select(FILTERS), 1..6),
+        chain in prop::collection::vec(prop::sample::select(all()), 1..6),
         format in formats(56, 48),
         each in any::<bool>(),
         grain in 1u32..40,

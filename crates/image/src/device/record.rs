@@ -64,7 +64,7 @@ fn list(operations: &[Operation], words: &mut Vec<u32>) -> u32 {
 fn format(depth: Depth) -> u32 {
     match depth {
         Depth::U8 => 0,
-        Depth::U10 => 1,
+        Depth::U10 | Depth::U12 | Depth::U16 => 1,
         Depth::F32 => 2,
     }
 }

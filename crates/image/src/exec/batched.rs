@@ -18,7 +18,7 @@ use super::access::{Source, Target};
 use super::fuse::{FusedNode, Input, Op};
 use super::regions::{columns_read, infer_regions};
 use crate::filters;
-use crate::format::{Depth, Size};
+use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out, Samples};
 use crate::kernels::pointwise::{self, PointOp, Same, with_point_op};
@@ -389,9 +389,13 @@ fn store_rows(
             None => rest.next().unwrap_or_default(),
         });
     compute(&mut out);
-    let codes = targets.iter_mut().filter(|t| t.depth() != Depth::F32);
-    for (target, row) in codes.zip(frames.chunks_exact(n)) {
-        target.store(simd, at, row);
+    let mut rows = frames.chunks_exact(n);
+    for target in targets {
+        if target.values().is_none()
+            && let Some(row) = rows.next()
+        {
+            target.store(simd, at, row);
+        }
     }
 }
 

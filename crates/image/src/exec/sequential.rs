@@ -160,7 +160,7 @@ impl Sequential {
         });
         let held: Vec<_> = held.collect();
         let inputs = held.iter().map(|held| match held {
-            Some((rows, size)) => RowView::plane(rows, Rect::of(*size)),
+            Some((rows, size)) => RowView::plane(rows, rows.stride(), Rect::of(*size)),
             None => source
                 .row_view()
                 .expect("a source without conversion holds values"),

@@ -179,6 +179,16 @@ impl FilterService {
             .rows(self.simd, &source, rows, &mut target, scratch);
     }
 
+    /// Writes the planes of an output whose result is known beforehand.
+    pub(crate) fn fill_constant(&self, frame: &Frame) {
+        for (p, plane) in self.planes.iter().enumerate() {
+            if let Some(value) = plane.constant() {
+                let rows = 0..plane.graph.size.h as usize;
+                plane.target(frame.plane(p), rows).fill(value);
+            }
+        }
+    }
+
     fn values(&self) -> bool {
         self.input.depth == Depth::F32
     }
@@ -309,12 +319,7 @@ impl Service for FilterService {
 
     fn output(&self) -> Frame {
         let frame = Frame::new(&self.output);
-        for (p, plane) in self.planes.iter().enumerate() {
-            if let Some(value) = plane.constant() {
-                let rows = 0..plane.graph.size.h as usize;
-                plane.target(frame.plane(p), rows).fill(value);
-            }
-        }
+        self.fill_constant(&frame);
         frame
     }
 
@@ -362,6 +367,7 @@ impl Service for FilterService {
                 steps: Vec::new(),
                 lines: Vec::new(),
                 pass_names: Vec::new(),
+                device_pass: None,
                 units: match structure.flow {
                     Flow::Grouped => BATCH as u32,
                     _ => 1,

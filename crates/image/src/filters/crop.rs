@@ -1,4 +1,4 @@
-//! `crop`: a part of the frame, centred, or given by its size and position in luma samples.
+//! `crop`: a part of the frame: a centred share, or a size in luma samples, centred unless a position is given.
 
 use std::sync::Arc;
 
@@ -8,23 +8,22 @@ use super::{Arg, Entry, Filter, Role};
 use crate::device::{DeviceStage, View};
 use crate::format::Size;
 use crate::geometry::Rect;
+use crate::graph::expression::{INPUT, INPUT_AND_OUTPUT};
+use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
-/// Largest size and offset.
-const MOST: u32 = 65536;
-
 pub const ENTRY: Entry = Entry {
     name: "crop",
     aliases: &[],
-    about: "keep a part of the frame: a centred fraction, or w:h:x:y in luma samples",
+    about: "keep a part of the frame: a centred fraction, or w:h:x:y in luma samples, centred without x:y",
     args: &[
         Arg::alone("fraction", "0.8", "the share of width and height to keep"),
-        Arg::required("w", "the width to keep"),
-        Arg::required("h", "the height to keep"),
-        Arg::required("x", "the columns to drop on the left"),
-        Arg::required("y", "the rows to drop at the top"),
+        Arg::length("w", Some("iw"), "the width to keep"),
+        Arg::length("h", Some("ih"), "the height to keep"),
+        Arg::length("x", Some("(iw-ow)/2"), "the columns to drop on the left"),
+        Arg::length("y", Some("(ih-oh)/2"), "the rows to drop at the top"),
     ],
     role: Role::EveryPlane,
     build: |args| {
@@ -33,22 +32,29 @@ pub const ENTRY: Entry = Entry {
             let fraction = args.number_where("fraction", share, "more than 0 and at most 1")?;
             return Ok(Box::new(Crop::Fraction(fraction)));
         }
-        Ok(Box::new(Crop::Part {
-            size: Size {
-                w: args.integer("w", 1..=MOST)?,
-                h: args.integer("h", 1..=MOST)?,
-            },
-            x: args.integer("x", 0..=MOST)?,
-            y: args.integer("y", 0..=MOST)?,
-        }))
+        let part = Part {
+            w: args.length("w", INPUT, Range::Side)?,
+            h: args.length("h", INPUT, Range::Side)?,
+            x: args.length("x", INPUT_AND_OUTPUT, Range::Inside)?,
+            y: args.length("y", INPUT_AND_OUTPUT, Range::Inside)?,
+        };
+        Ok(Box::new(Crop::Part(Box::new(part))))
     },
 };
 
 enum Crop {
     /// Centred, this share of each side.
     Fraction(f64),
-    /// In luma samples.
-    Part { size: Size, x: u32, y: u32 },
+    /// A size and a position.
+    Part(Box<Part>),
+}
+
+/// In luma samples.
+struct Part {
+    w: Length,
+    h: Length,
+    x: Length,
+    y: Length,
 }
 
 /// What is kept of a plane.
@@ -60,22 +66,39 @@ struct Kept {
 
 impl Crop {
     /// Size and offset on luma; offsets are not rounded to whole chroma samples yet.
-    fn wanted(&self, luma: Size, (cx, cy): (u32, u32)) -> Kept {
-        match *self {
-            Crop::Part { size, x, y } => Kept { size, x, y },
+    fn wanted(&self, plane: &Plane) -> Result<Kept, String> {
+        let (luma, (cx, cy)) = (plane.luma, plane.chroma_subsampling);
+        // Sizes are rounded to whole chroma samples before centring; rounding afterwards would miss the centre.
+        match self {
+            Crop::Part(part) => {
+                let Part { w, h, x, y } = &**part;
+                let values = length::input(plane);
+                let (w, h) = (w.nearest(&values)?, h.nearest(&values)?);
+                if w > luma.w || h > luma.h {
+                    return Err(format!(
+                        "{w}x{h} reaches outside the {luma} it is cut from; make it smaller"
+                    ));
+                }
+                let size = Size {
+                    w: w / cx * cx,
+                    h: h / cy * cy,
+                };
+                let values = length::input_and_output(plane, (size.w, size.h));
+                let (x, y) = (x.nearest(&values)?, y.nearest(&values)?);
+                Ok(Kept { size, x, y })
+            }
             Crop::Fraction(fraction) => {
                 // Fractions are decimal: 0.29 of 100 is 29, though the nearest binary number gives a little less.
                 let share = |side: u32| (f64::from(side) * fraction + 1e-9).floor() as u32;
-                // Rounded to whole chroma samples before centring; rounding afterwards would miss the centre.
                 let size = Size {
                     w: share(luma.w).min(luma.w) / cx * cx,
                     h: share(luma.h).min(luma.h) / cy * cy,
                 };
-                Kept {
+                Ok(Kept {
                     size,
                     x: (luma.w - size.w) / 2,
                     y: (luma.h - size.h) / 2,
-                }
+                })
             }
         }
     }
@@ -83,7 +106,7 @@ impl Crop {
     /// Size and offset on a plane.
     fn kept(&self, plane: &Plane) -> Result<Kept, String> {
         let (luma, chroma) = (plane.luma, plane.chroma_subsampling);
-        let Kept { size, x, y } = self.wanted(luma, chroma);
+        let Kept { size, x, y } = self.wanted(plane)?;
         if u64::from(size.w) + u64::from(x) > u64::from(luma.w)
             || u64::from(size.h) + u64::from(y) > u64::from(luma.h)
         {

@@ -24,6 +24,24 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
+/// FFmpeg's name.
+pub const HFLIP: Entry = Entry {
+    name: "hflip",
+    about: "mirror left and right",
+    args: &[],
+    build: |_| Ok(Box::new(Flip { columns: true })),
+    ..ENTRY
+};
+
+/// FFmpeg's name.
+pub const VFLIP: Entry = Entry {
+    name: "vflip",
+    about: "mirror top and bottom",
+    args: &[],
+    build: |_| Ok(Box::new(Flip { columns: false })),
+    ..ENTRY
+};
+
 struct Flip {
     columns: bool,
 }

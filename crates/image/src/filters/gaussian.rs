@@ -35,6 +35,17 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
+/// FFmpeg's name.
+pub const GBLUR: Entry = Entry {
+    name: "gblur",
+    args: &[Arg::optional(
+        "sigma",
+        "0.5",
+        "the standard deviation in samples",
+    )],
+    ..ENTRY
+};
+
 struct Gaussian {
     sigma: f64,
 }
@@ -53,22 +64,27 @@ impl Filter for Gaussian {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
         let stage = GaussianStage {
             size: plane.size,
-            weights: self.weights(),
+            down: self.weights(),
+            across: self.weights(),
         };
         graph.push(Arc::new(stage), &[input], size)
     }
 }
 
-/// Rows are added from the upper to the lower, then columns from left to right.
+/// A separable weighted sum. Rows are added from the upper to the lower, then columns from left to right.
 #[derive(Debug)]
-struct GaussianStage {
-    size: Size,
-    weights: Vec<f32>,
+pub(super) struct GaussianStage {
+    pub(super) size: Size,
+    /// The weights of rows, an odd number.
+    pub(super) down: Vec<f32>,
+    /// The weights of columns, an odd number.
+    pub(super) across: Vec<f32>,
 }
 
 impl GaussianStage {
-    fn radius(&self) -> usize {
-        self.weights.len() / 2
+    /// Columns and rows on each side of an output.
+    fn radius(&self) -> (usize, usize) {
+        (self.across.len() / 2, self.down.len() / 2)
     }
 }
 
@@ -103,8 +119,9 @@ impl Stage for GaussianStage {
     }
 
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
-        let r = self.radius() as i32;
-        taps.extend((y - r..=y + r).flat_map(|y| (x - r..=x + r).map(move |x| (x, y))));
+        let (rx, ry) = self.radius();
+        let (rx, ry) = (rx as i32, ry as i32);
+        taps.extend((y - ry..=y + ry).flat_map(|y| (x - rx..=x + rx).map(move |x| (x, y))));
     }
 
     fn offsets(&self) -> Option<Vec<(i32, i32)>> {
@@ -114,32 +131,32 @@ impl Stage for GaussianStage {
     }
 
     fn combine(&self, _x: i32, _y: i32, samples: &[f32]) -> f32 {
-        let taps = self.weights.len();
+        let taps = self.across.len();
         let column =
-            |c: usize| weighted_sum(&self.weights, samples[c..].iter().step_by(taps).copied());
-        weighted_sum(&self.weights, (0..taps).map(column))
+            |c: usize| weighted_sum(&self.down, samples[c..].iter().step_by(taps).copied());
+        weighted_sum(&self.across, (0..taps).map(column))
     }
 
     fn combine_run(&self, simd: Simd, samples: &[f32], out: &mut [f32]) {
-        let (n, taps) = (out.len(), self.weights.len());
+        let (n, taps) = (out.len(), self.across.len());
         let mut column = [0.0; RUN];
         for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
             let column = &mut column[..run.len()];
             run.fill(0.0);
-            for (c, &weight) in self.weights.iter().enumerate() {
+            for (c, &weight) in self.across.iter().enumerate() {
                 let down = GatheredTaps {
                     samples: &samples[c * n + at..],
                     stride: taps * n,
                 };
-                weighted_sums(simd, &self.weights, &down, column);
+                weighted_sums(simd, &self.down, &down, column);
                 add(simd, weight, column, run);
             }
         }
     }
 
     fn source(&self, out: Rect) -> Rect {
-        let r = self.radius() as i32;
-        out.grow(r, r)
+        let (rx, ry) = self.radius();
+        out.grow(rx as i32, ry as i32)
     }
 
     fn row(
@@ -150,14 +167,14 @@ impl Stage for GaussianStage {
         x0: i32,
         out: &mut [f32],
     ) {
-        let (radius, n, simd) = (self.radius(), out.len(), cx.simd);
+        let ((radius, above), n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
         let temp = cx.row(n + 2 * radius);
         let columns = padded(&input[0], width, x0, n, radius, temp, |columns, t| {
-            let (lines, top) = (input[0], y - radius as i32);
+            let (lines, top) = (input[0], y - above as i32);
             weighted_sums(
                 simd,
-                &self.weights,
+                &self.down,
                 &VerticalTaps {
                     lines,
                     top,
@@ -167,19 +184,20 @@ impl Stage for GaussianStage {
                 t,
             );
         });
-        weighted_sums(simd, &self.weights, &HorizontalTaps(columns), out);
+        weighted_sums(simd, &self.across, &HorizontalTaps(columns), out);
     }
 
     fn device(&self) -> Option<DeviceStage> {
-        let pass = |column: u32| {
-            let head = [column, self.weights.len() as u32];
-            let weights = self.weights.iter().map(|weight| weight.to_bits());
+        let pass = |column: u32, weights: &[f32]| {
+            let head = [column, weights.len() as u32];
+            let weights = weights.iter().map(|weight| weight.to_bits());
             Kernel::new("filters_smooth", head.into_iter().chain(weights).collect())
         };
-        Some(DeviceStage::Kernels(vec![pass(1), pass(0)]))
+        let passes = vec![pass(1, &self.down), pass(0, &self.across)];
+        Some(DeviceStage::Kernels(passes))
     }
 
     fn weight(&self) -> f64 {
-        2.0 * self.weights.len() as f64
+        (self.down.len() + self.across.len()) as f64
     }
 }

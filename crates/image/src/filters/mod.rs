@@ -9,9 +9,17 @@ use crate::stage::Plane;
 mod binary;
 mod blur;
 mod crop;
+pub(crate) mod deinterlace;
+mod denoise;
+mod eq;
+pub mod ffmpeg;
 mod flip;
 mod gaussian;
 mod magnitude;
+mod median;
+mod null;
+mod overlay;
+mod pad;
 mod point;
 pub mod point_op;
 mod posterize;
@@ -23,9 +31,12 @@ mod sobel_x;
 mod sobel_y;
 mod stencil;
 mod threshold;
+mod transpose;
 mod triangle;
 mod undistort;
+mod unsharp;
 mod warp;
+mod window;
 
 /// Every filter, in the order in which users see them. A new filter is a file here and a line in this table.
 pub const TABLE: &[Entry] = &[
@@ -42,7 +53,21 @@ pub const TABLE: &[Entry] = &[
     posterize::ENTRY,
     binary::ENTRY,
     flip::ENTRY,
+    transpose::ENTRY,
+    pad::ENTRY,
+    overlay::ENTRY,
+    eq::ENTRY,
+    unsharp::ENTRY,
+    median::ENTRY,
+    denoise::ENTRY,
+    deinterlace::ENTRY,
+    null::ENTRY,
 ];
+
+/// Every filter by every entry: [`TABLE`], then FFmpeg's names.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    TABLE.iter().chain(ffmpeg::NAMES)
+}
 
 /// A filter as the graph parser and `evener filters` know it.
 #[derive(Clone, Copy)]
@@ -80,4 +105,9 @@ pub trait Filter: Send + Sync {
     /// Adds the stages of this filter, which read `input`, to the graph of a plane. `size` is that of
     /// [`Filter::output_size`].
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port;
+
+    /// Whether rows become columns, which inverts the aspect of a sample.
+    fn turns(&self) -> bool {
+        false
+    }
 }

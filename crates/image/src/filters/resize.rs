@@ -5,79 +5,126 @@ use super::shrink::{self, Direction};
 use super::warp::{Affine, Warp};
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
+use crate::graph::args::{ArgError, Args};
+use crate::graph::expression::INPUT;
+use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Edge;
 use crate::stage::Plane;
 
-/// The longest side a frame may have.
-const MOST: u32 = 65536;
+const W: &str = "the new width; -1 keeps the aspect, -2 too, and gives an even number";
+const H: &str = "the new height; -1 and -2 as for the width";
 
 pub const ENTRY: Entry = Entry {
     name: "resize",
     aliases: &[],
     about: "change the size to w:h luma samples, bilinear, smoothed where it shrinks",
-    args: &[
-        Arg::required("w", "the new width"),
-        Arg::required("h", "the new height"),
-    ],
+    args: &[Arg::length("w", None, W), Arg::length("h", None, H)],
     role: Role::EveryPlane,
-    build: |args| {
-        let size = Size {
-            w: args.integer("w", 1..=MOST)?,
-            h: args.integer("h", 1..=MOST)?,
-        };
-        Ok(Box::new(Resize { size }))
-    },
+    build,
 };
 
+/// FFmpeg's name.
+pub const SCALE: Entry = Entry {
+    name: "scale",
+    args: &[
+        Arg::length("w", Some("iw"), W),
+        Arg::length("h", Some("ih"), H),
+        Arg::optional("flags", "bilinear", "the method; there is one"),
+    ],
+    build: |args| {
+        args.choice("flags", &["bilinear"])?;
+        build(args)
+    },
+    ..ENTRY
+};
+
+fn build(args: &Args<'_>) -> Result<Box<dyn Filter>, ArgError> {
+    Ok(Box::new(Resize {
+        w: args.length("w", INPUT, Range::SideOrAspect)?,
+        h: args.length("h", INPUT, Range::SideOrAspect)?,
+    }))
+}
+
 struct Resize {
+    w: Length,
+    h: Length,
+}
+
+impl Resize {
     /// In luma samples.
-    size: Size,
+    fn wanted(&self, plane: &Plane) -> Result<(u32, u32), String> {
+        let (luma, values) = (plane.luma, length::input(plane));
+        let (w, h) = (self.w.samples(&values)?, self.h.samples(&values)?);
+        // A side that follows the other one: `from` of it is to `side` as `other` is to `by`, in multiples.
+        let follow = |multiple: i64, from: u32, by: u32, other: i64| {
+            let by = i64::from(by) * multiple;
+            ((other * i64::from(from) + by / 2) / by).max(1) * multiple
+        };
+        let (w, h) = match (w, h) {
+            (..0, ..0) => (i64::from(luma.w), i64::from(luma.h)),
+            (..0, _) => (follow(-w, luma.w, luma.h, h), h),
+            (_, ..0) => (w, follow(-h, luma.h, luma.w, w)),
+            (w, h) => (w, h),
+        };
+        let side = |v: i64| u32::try_from(v).ok().filter(|v| (1..=65536).contains(v));
+        match (side(w), side(h)) {
+            (Some(w), Some(h)) => Ok((w, h)),
+            _ => Err(format!(
+                "{luma} would become {w}x{h}; name both sides, from 1 to 65536"
+            )),
+        }
+    }
 }
 
 impl Filter for Resize {
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         let (sx, sy) = plane.subsampling;
+        let (w, h) = self.wanted(plane)?;
         Ok(Size {
-            w: self.size.w.div_ceil(sx),
-            h: self.size.h.div_ceil(sy),
+            w: w.div_ceil(sx),
+            h: h.div_ceil(sy),
         })
     }
 
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        let from = plane.size;
-        let shrinks = (size.w < from.w, size.h < from.h);
-        if shrinks != (false, false) {
-            let columns = (Direction::Horizontal, (from.w, size.w));
-            let rows = (Direction::Vertical, (from.h, size.h));
-            // A side that shrinks comes first, so that the other stage has less to do; rows, which cost less, before columns.
-            let order = if shrinks.1 {
-                [rows, columns]
-            } else {
-                [columns, rows]
-            };
-            return order.into_iter().fold(input, |input, (direction, sides)| {
-                shrink::push(direction, sides, input, graph)
-            });
-        }
-        let scale = |from: u32, to: u32| (f64::from(from) / f64::from(to)) as f32;
-        // (x + ½)·scale − ½ is scale·(x − centre of the output) + centre of the input.
-        let centre = |size: Size| ((size.w - 1) as f32 / 2.0, (size.h - 1) as f32 / 2.0);
-        let map = Affine {
-            centre: centre(size),
-            target: centre(plane.size),
-            x: (scale(plane.size.w, size.w), 0.0),
-            y: (0.0, scale(plane.size.h, size.h)),
-        };
-        let warp = Warp {
-            name: "resize",
-            map,
-            size: plane.size,
-            edge: Edge::Repeat,
-            weight: 36.0,
-            before: None,
-            after: None,
-        };
-        graph.push(warp.stage(), &[input], size)
+        push(plane.size, size, input, graph)
     }
+}
+
+/// Adds the stages that make a plane of size `to` of one of size `from`.
+pub(super) fn push(from: Size, to: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+    let shrinks = (to.w < from.w, to.h < from.h);
+    if shrinks != (false, false) {
+        let columns = (Direction::Horizontal, (from.w, to.w));
+        let rows = (Direction::Vertical, (from.h, to.h));
+        // A side that shrinks comes first, so that the other stage has less to do; rows, which cost less, before columns.
+        let order = if shrinks.1 {
+            [rows, columns]
+        } else {
+            [columns, rows]
+        };
+        return order.into_iter().fold(input, |input, (direction, sides)| {
+            shrink::push(direction, sides, input, graph)
+        });
+    }
+    let scale = |from: u32, to: u32| (f64::from(from) / f64::from(to)) as f32;
+    // (x + ½)·scale − ½ is scale·(x − centre of the output) + centre of the input.
+    let centre = |size: Size| ((size.w - 1) as f32 / 2.0, (size.h - 1) as f32 / 2.0);
+    let map = Affine {
+        centre: centre(to),
+        target: centre(from),
+        x: (scale(from.w, to.w), 0.0),
+        y: (0.0, scale(from.h, to.h)),
+    };
+    let warp = Warp {
+        name: "resize",
+        map,
+        size: from,
+        edge: Edge::Repeat,
+        weight: 36.0,
+        before: None,
+        after: None,
+    };
+    graph.push(warp.stage(), &[input], to)
 }

@@ -24,22 +24,56 @@ pub const ENTRY: Entry = Entry {
     role: Role::EveryPlane,
     build: |args| {
         Ok(Box::new(Undistort {
+            centre: (0.5, 0.5),
             k1: args.number("k1")?,
             k2: args.number("k2")?,
         }))
     },
 };
 
+/// FFmpeg's name.
+pub const LENSCORRECTION: Entry = Entry {
+    name: "lenscorrection",
+    args: &[
+        Arg::optional("cx", "0.5", "the centre, as a share of the width"),
+        Arg::optional("cy", "0.5", "the centre, as a share of the height"),
+        Arg::optional("k1", "0", "the weight of r²"),
+        Arg::optional("k2", "0", "the weight of r⁴"),
+    ],
+    build: |args| {
+        let share = |name| args.number_where(name, |v| (0.0..=1.0).contains(&v), "from 0 to 1");
+        Ok(Box::new(Undistort {
+            centre: (share("cx")?, share("cy")?),
+            k1: args.number("k1")?,
+            k2: args.number("k2")?,
+        }))
+    },
+    ..ENTRY
+};
+
 struct Undistort {
+    /// As shares of width and height.
+    centre: (f64, f64),
     k1: f64,
     k2: f64,
+}
+
+impl Undistort {
+    fn map(&self, plane: &Plane) -> Radial {
+        let share = |side: u32, share: f64| (f64::from(side - 1) * share) as f32;
+        let (size, ratio) = (plane.size, plane.row_spacing());
+        Radial {
+            centre: (share(size.w, self.centre.0), share(size.h, self.centre.1)),
+            ..Radial::new(size, ratio, self.k1, self.k2)
+        }
+    }
 }
 
 impl Filter for Undistort {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
         let warp = Warp {
             name: "undistort",
-            map: Radial::new(plane.size, plane.row_spacing(), self.k1, self.k2),
+            map: self.map(plane),
             size: plane.size,
             edge: Edge::Fill(plane.fill),
             weight: 38.0,

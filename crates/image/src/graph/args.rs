@@ -1,6 +1,12 @@
 //! The arguments of a filter, with defaults, and checked.
 
+use std::ffi::OsStr;
 use std::ops::RangeInclusive;
+
+use super::colour::Colour;
+use super::expression::{Expression, Names};
+use super::length::{Length, Range};
+use crate::io::ffmpeg::{Picture, Tools};
 
 use super::text::{Span, nearest, quoted};
 
@@ -15,6 +21,8 @@ pub struct Arg {
     pub about: &'static str,
     /// It excludes every other argument, and takes a value without a name only where that is the only value.
     pub alone: bool,
+    /// It may be an [`Expression`] of the sizes of frames.
+    pub expression: bool,
 }
 
 impl Arg {
@@ -25,6 +33,7 @@ impl Arg {
             default: None,
             about,
             alone: false,
+            expression: false,
         }
     }
 
@@ -35,6 +44,22 @@ impl Arg {
             default: Some(default),
             about,
             alone: false,
+            expression: false,
+        }
+    }
+
+    /// One that may be an expression of the sizes of frames; without a default it must be given.
+    pub const fn length(
+        name: &'static str,
+        default: Option<&'static str>,
+        about: &'static str,
+    ) -> Arg {
+        Arg {
+            name,
+            default,
+            about,
+            alone: false,
+            expression: true,
         }
     }
 
@@ -45,6 +70,7 @@ impl Arg {
             default: Some(default),
             about,
             alone: true,
+            expression: false,
         }
     }
 }
@@ -95,6 +121,18 @@ pub enum Problem {
         value: String,
         expected: String,
     },
+    #[error("`{value}` cannot be `{name}`: {reason}")]
+    NotAnExpression {
+        name: &'static str,
+        value: String,
+        reason: String,
+    },
+    #[error(
+        "`{value}` is no colour; `{name}` is black, white, red, …, #RRGGBB, or a grey from 0 to 1"
+    )]
+    NotAColour { name: &'static str, value: String },
+    #[error("`{name}` cannot be read: {reason}")]
+    NoPicture { name: &'static str, reason: String },
     #[error("`{value}` is no value of `{name}`; {hint}")]
     NotAChoice {
         name: &'static str,
@@ -257,14 +295,18 @@ impl<'a> Args<'a> {
         pairs.any(|(arg, given)| arg.name == name && given.is_some())
     }
 
-    /// A finite number that an `f32` can hold.
+    /// A finite number that an `f32` can hold, or arithmetic that gives one.
     ///
     /// # Errors
     /// The value is no number, or not finite.
     pub fn number(&self, name: &str) -> Result<f64, ArgError> {
         let (arg, text, column) = self.value(name)?;
         let refuse = |problem| Err(ArgError { column, problem });
-        match text.parse::<f64>() {
+        let number = || match text.parse::<f64>() {
+            Ok(v) => Ok(v),
+            Err(_) => Expression::parse(text, &[]).map(|e| e.value(&[])),
+        };
+        match number() {
             Ok(v) if (v as f32).is_finite() => Ok(v),
             Ok(_) => refuse(Problem::NotFinite {
                 name: arg.name,
@@ -316,6 +358,70 @@ impl<'a> Args<'a> {
         let inside = |v: f64| v.fract() == 0.0 && v >= f64::from(*low) && v <= f64::from(*high);
         let expected = format!("a whole number from {low} to {high}");
         Ok(self.number_where(name, inside, &expected)? as u32)
+    }
+
+    /// A length or a position in samples, which may depend on `names`. A plain number is checked now.
+    ///
+    /// # Errors
+    /// The value is no expression, or a plain number that is not in the range.
+    pub fn length(&self, name: &str, names: Names, range: Range) -> Result<Length, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        let refuse = |problem| Err(ArgError { column, problem });
+        let expression = match Expression::parse(text, names) {
+            Ok(expression) => expression,
+            Err(wrong) => {
+                return refuse(Problem::NotAnExpression {
+                    name: arg.name,
+                    value: quoted(text),
+                    reason: wrong.to_string(),
+                });
+            }
+        };
+        if let Some(number) = expression.literal()
+            && !(range.holds(number) && number.fract() == 0.0)
+        {
+            return refuse(Problem::OutOfRange {
+                name: arg.name,
+                value: quoted(text),
+                expected: range.to_string(),
+            });
+        }
+        Ok(Length {
+            name: arg.name,
+            text: quoted(text),
+            expression,
+            range,
+        })
+    }
+
+    /// A picture by the name of its file, which is read now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn picture(&self, name: &str) -> Result<Picture, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        Picture::read(&Tools::default(), OsStr::new(text)).map_err(|error| ArgError {
+            column,
+            problem: Problem::NoPicture {
+                name: arg.name,
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    /// A colour.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn colour(&self, name: &str) -> Result<Colour, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        Colour::parse(text).ok_or_else(|| ArgError {
+            column,
+            problem: Problem::NotAColour {
+                name: arg.name,
+                value: quoted(text),
+            },
+        })
     }
 
     /// Which of `choices` the value is.

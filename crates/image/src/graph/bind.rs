@@ -5,7 +5,7 @@ use super::parse::{Call, Graph};
 use super::plane::{PlaneGraph, Port};
 use crate::filters::Role;
 use crate::format::{Chroma, Format, Size};
-use crate::stage::Plane;
+use crate::stage::{Component, Plane};
 
 /// The most samples of a plane after any filter: 4 GiB of floats.
 pub const MAX_SAMPLES: usize = 1 << 30;
@@ -41,13 +41,16 @@ impl Graph {
     /// Binds the filters to the planes of `input`.
     ///
     /// # Errors
-    /// A filter does not fit the size of its input, such as a crop that reaches outside.
+    /// A filter does not fit the size of its input, such as a crop that reaches outside. [`GraphError::NoLuma`]
     pub fn bind(&self, input: &Format, planes: Planes) -> Result<Bound, GraphError> {
         if input.width == 0 || input.height == 0 {
             return Err(GraphError::NoSamples {
                 width: input.width,
                 height: input.height,
             });
+        }
+        if planes == Planes::Luma && input.chroma == Chroma::Rgb {
+            return Err(GraphError::NoLuma);
         }
         let count = if planes == Planes::Luma {
             1
@@ -89,13 +92,19 @@ impl Graph {
         luma: &[Size],
     ) -> Result<OnePlane, GraphError> {
         let chroma_subsampling = input.chroma.subsampling();
-        let is_luma = index == 0;
+        let is_luma = !input.is_chroma(index);
         let grey = !is_luma && planes == Planes::Auto;
         let mut plane = Plane {
             size: input.plane_size(index),
             luma: input.plane_size(0),
             subsampling: if is_luma { (1, 1) } else { chroma_subsampling },
             chroma_subsampling,
+            component: match (input.chroma, index) {
+                (Chroma::Rgb, _) => Component::Rgb,
+                (_, 0) => Component::Luma,
+                (_, 1) => Component::Cb,
+                _ => Component::Cr,
+            },
             fill: if is_luma { 0.0 } else { GREY },
         };
         let mut graph = PlaneGraph::new(plane.size);

@@ -49,6 +49,9 @@ pub enum GraphError {
         /// What is wrong and what to do.
         why: String,
     },
+    /// Luma alone was asked for of frames that have none.
+    #[error("frames of red, green and blue have no luma; ask for each plane, or give YUV or gray")]
+    NoLuma,
     /// The input has no samples.
     #[error(
         "a frame of {width}x{height} has no samples to filter; give an input with both sides above 0"

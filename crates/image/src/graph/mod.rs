@@ -2,7 +2,10 @@
 
 pub mod args;
 pub mod bind;
+pub mod colour;
 pub mod error;
+pub mod expression;
+pub mod length;
 pub mod parse;
 pub mod plane;
 #[cfg(test)]

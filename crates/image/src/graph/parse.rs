@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::args::Args;
 use super::error::GraphError;
 use super::text::{Span, nearest, quoted};
-use crate::filters::{Entry, Filter, TABLE};
+use crate::filters::{self, Entry, Filter, ffmpeg};
+use crate::format::{Ratio, Timing};
 
 /// The most filters a graph may have.
 pub const MAX_FILTERS: usize = 64;
@@ -59,6 +60,20 @@ impl Graph {
         Ok(Graph { filters })
     }
 
+    /// The timing of results: if rows become columns, the aspect of a sample is inverted.
+    pub fn timing(&self, timing: &Timing) -> Timing {
+        let turns = self
+            .filters
+            .iter()
+            .filter(|call| call.filter.turns())
+            .count();
+        let aspect = timing.aspect.map(|Ratio { num, den }| match turns % 2 {
+            0 => Ratio { num, den },
+            _ => Ratio { num: den, den: num },
+        });
+        Timing { aspect, ..*timing }
+    }
+
     /// Names of the filters, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.filters.iter().map(|call| call.entry.name)
@@ -92,20 +107,17 @@ impl Call {
 }
 
 fn find(name: &str) -> Option<&'static Entry> {
-    TABLE
-        .iter()
-        .find(|entry| entry.name == name || entry.aliases.contains(&name))
+    filters::all().find(|entry| entry.name == name || entry.aliases.contains(&name))
 }
 
 fn unknown(name: Span<'_>) -> GraphError {
-    let names = || {
-        TABLE
-            .iter()
-            .flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()))
-    };
-    let hint = match nearest(name.text(), names()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+    let names =
+        || filters::all().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
+    let elsewhere = ffmpeg::ELSEWHERE.iter().find(|(n, _)| *n == name.text());
+    let hint = match (elsewhere, nearest(name.text(), names())) {
+        (Some((_, advice)), _) => (*advice).to_owned(),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
     };
     GraphError::UnknownFilter {
         name: quoted(name.text()),

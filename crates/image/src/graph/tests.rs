@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::args::{ArgError, Problem};
 use super::{Graph, GraphError};
-use crate::filters::TABLE;
+use crate::filters::{self, TABLE};
 
 fn canonical(text: &str) -> String {
     Graph::parse(text)
@@ -46,8 +46,8 @@ fn graphs_have_a_canonical_text() {
             "threshold=t=0.1:keep=below",
         ),
         ("threshold", "threshold=t=0.5:keep=above"),
-        ("rotate=030", "rotate=degrees=30"),
-        ("rotate=+30.0", "rotate=degrees=30"),
+        ("rotate=030", "rotate=degrees=30:fill=black:grow=0"),
+        ("rotate=+30.0", "rotate=degrees=30:fill=black:grow=0"),
         ("undistort", "undistort=k1=-0.1:k2=0"),
         ("undistort=k1=-0.1:k2=0", "undistort=k1=-0.1:k2=0"),
         ("undistort=0.2:k2=-1", "undistort=k1=0.2:k2=-1"),
@@ -63,6 +63,15 @@ fn graphs_have_a_canonical_text() {
             "flip=direction=h,flip=direction=v",
         ),
         ("resize=1920:1080", "resize=w=1920:h=1080"),
+        ("resize=-1:720", "resize=w=-1:h=720"),
+        ("crop=100:100", "crop=w=100:h=100:x=(iw-ow)/2:y=(ih-oh)/2"),
+        ("crop=w=iw/2", "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2"),
+        ("rotate=180/6", "rotate=degrees=180/6:fill=black:grow=0"),
+        ("rotate=6:0.5:1", "rotate=degrees=6:fill=0.5:grow=1"),
+        ("hflip,vflip,null", "hflip,vflip,null"),
+        ("scale=640:-2", "scale=w=640:h=-2:flags=bilinear"),
+        ("gblur", "gblur=sigma=0.5"),
+        ("transpose=1", "transpose=dir=1"),
     ] {
         assert_eq!(canonical(text), expected);
         assert_eq!(canonical(expected), expected);
@@ -73,7 +82,7 @@ fn graphs_have_a_canonical_text() {
 
 #[test]
 fn every_filter_is_found_by_all_its_names() {
-    for entry in TABLE {
+    for entry in filters::all() {
         for name in [entry.name].iter().chain(entry.aliases) {
             match Graph::parse(name) {
                 Ok(graph) => assert_eq!(graph.names().collect::<Vec<_>>(), [entry.name]),
@@ -120,6 +129,7 @@ fn unknown_filters_get_the_nearest_name() {
             .to_string()
             .ends_with("did you mean `discrete`?")
     );
+    assert!(refused("boxblur=2").to_string().ends_with("use `gaussian`"));
     let all = refused("sharpen").to_string();
     assert!(TABLE.iter().all(|entry| all.contains(entry.name)), "{all}");
     assert!(refused(&"é".repeat(1000)).to_string().contains('…'));
@@ -140,7 +150,7 @@ fn arguments_that_are_not_there() {
     assert!(
         refused("rotate=angle=3")
             .to_string()
-            .ends_with("there are: degrees")
+            .ends_with("there are: degrees, fill, grow")
     );
     assert!(
         refused("blur=size=3")
@@ -157,13 +167,7 @@ fn arguments_that_are_not_there() {
 
 #[test]
 fn arguments_that_are_missing_or_empty() {
-    for text in [
-        "blur,rotate",
-        "blur, flip",
-        "blur,resize=1",
-        "blur,crop=1:2",
-        "blur,crop=w=1",
-    ] {
+    for text in ["blur,rotate", "blur, flip", "blur,resize=1"] {
         assert!(matches!(problem(text).2, Problem::Missing { .. }), "{text}");
     }
     assert_eq!(
@@ -246,6 +250,7 @@ fn values_that_are_impossible() {
         "resize=1:0",
         "resize=65537:1",
         "resize=1.5:1",
+        "resize=-65:1",
     ] {
         let (.., what) = problem(text);
         let known = matches!(
@@ -253,6 +258,16 @@ fn values_that_are_impossible() {
             Problem::OutOfRange { .. } | Problem::NotANumber { .. }
         );
         assert!(known, "{text}: {what}");
+    }
+    for (text, says) in [
+        ("pad=color=rde", "`rde` is no colour"),
+        ("unsharp=4", "an odd number from 3 to 23"),
+        ("crop=iw/2:iq:0:0", "there is no `iq`; there are: iw, ih"),
+        ("resize=(iw:3", "a `)` is missing"),
+        ("resize=ow:3", "there is no `ow`"),
+    ] {
+        let line = refused(text).to_string();
+        assert!(line.contains(says), "{line}");
     }
     for text in [
         "gaussian=50",
@@ -335,7 +350,8 @@ proptest! {
     #[test]
     fn numbers_survive(degrees in any::<f32>().prop_filter("finite", |v| v.is_finite())) {
         let shown = canonical(&format!("rotate={degrees:e}"));
-        let value: f64 = shown.trim_start_matches("rotate=degrees=").parse().unwrap();
+        let value = shown.trim_start_matches("rotate=degrees=");
+        let value: f64 = value.trim_end_matches(":fill=black:grow=0").parse().unwrap();
         prop_assert_eq!(value as f32, degrees);
         prop_assert_eq!(canonical(&shown), shown);
     }

@@ -8,6 +8,7 @@
 mod error;
 pub mod ffmpeg;
 mod null;
+mod numbered;
 mod open;
 mod ports;
 mod testsrc;
@@ -15,5 +16,5 @@ pub mod y4m;
 
 pub use error::Error;
 pub use null::Null;
-pub use open::{Input, Output, Planned, create_output, open_input, plan_output};
+pub use open::{Input, Output, Planned, create_output, open_input, open_pictures, plan_output};
 pub use testsrc::TestSource;

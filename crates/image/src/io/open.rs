@@ -4,17 +4,18 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use evener_files::{
     Destination, Error as FileError, FileId, InputFile, OutputFile, SourceFile, Watch, one_line,
 };
 
-use crate::format::{Format, Timing};
+use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Tools, is_address};
 use crate::io::null::Null;
+use crate::io::numbered::Numbered;
 use crate::io::testsrc::TestSource;
 use crate::io::y4m;
 
@@ -95,6 +96,18 @@ impl Input {
         }
     }
 
+    /// Passes over frames before the first is read, where that is faster than reading them. Returns how many are left to
+    /// be read and dropped.
+    ///
+    /// # Errors
+    /// Those of the kind of input.
+    pub(crate) fn skip(&mut self, frames: u64) -> Result<u64, Error> {
+        match self {
+            Input::Ffmpeg(decoder, ..) => decoder.skip(frames),
+            Input::Y4m(_) | Input::Test(_) => Ok(frames),
+        }
+    }
+
     /// Reads the next frame; `false` at the end of the stream, and after an error.
     ///
     /// # Errors
@@ -114,9 +127,9 @@ impl Input {
     }
 }
 
-/// Opens an input: `-` is the standard input (y4m), `testsrc:…` a synthetic scene ([`TestSource::parse`]); a file or
-/// pipe is read as y4m if it is called `.y4m` or begins like one, and through FFmpeg otherwise, as is an address such
-/// as `https://…`. `./-` and `./testsrc:…` are files.
+/// Opens an input: `-` is the standard input, `testsrc:…` a synthetic scene ([`TestSource::parse`]); a file or pipe is
+/// read as y4m if it is called `.y4m` or begins like one, and through FFmpeg otherwise, as is an address such as
+/// `https://…`. `./-` and `./testsrc:…` are files.
 ///
 /// # Errors
 /// The input is missing or cannot be used.
@@ -125,8 +138,15 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     let name = one_line(&text.to_string_lossy());
     match text.to_str() {
         Some("-" | "/dev/stdin") => {
-            let input = InputFile::stdin("is a terminal; name a file, or pipe YUV4MPEG2 in")?;
-            return y4m::Reader::from_input(input).map(Input::Y4m);
+            let input = InputFile::stdin("is a terminal; name a file, or pipe video in")?;
+            return match input.is_file() && !begins_like_y4m(&input.file) {
+                // FFmpeg reads a file at any place, so it gets the file itself.
+                true => match fs::read_link("/proc/self/fd/0") {
+                    Ok(path) => open_file(path.as_os_str(), input),
+                    Err(_) => y4m::Reader::from_input(input).map(Input::Y4m),
+                },
+                false => open_pipe(input),
+            };
         }
         Some(description) if description.starts_with("testsrc:") => {
             return TestSource::parse(description).map(Input::Test);
@@ -144,14 +164,69 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
             None,
         ));
     }
+    if Numbered::of(Path::new(text)).is_some() && !Path::new(text).exists() {
+        let reason = "is no file; for numbered pictures name their rate too, as `--pictures 25`";
+        return Err(FileError::Unfit { name, reason }.into());
+    }
     let input = InputFile::open(Path::new(text))?;
-    // Bytes that were read from a pipe could not be given to FFmpeg, so a pipe is y4m.
-    if has_y4m_name(Path::new(text)) || !input.is_file() || begins_like_y4m(&input.file) {
+    if has_y4m_name(Path::new(text)) || input.is_file() && begins_like_y4m(&input.file) {
         return y4m::Reader::from_input(input).map(Input::Y4m);
     }
+    match input.is_file() {
+        true => open_file(text, input),
+        false => open_pipe(input),
+    }
+}
+
+/// A file that is no y4m.
+fn open_file(text: &OsStr, input: InputFile) -> Result<Input, Error> {
     let (source, watch) = (input.source_file(), input.watch());
     let decoder = Decoder::open(&Tools::default(), text)?;
     Ok(Input::Ffmpeg(Box::new(decoder), source, watch))
+}
+
+/// A pipe, or what can be read like one: y4m unless its first bytes say otherwise.
+fn open_pipe(input: InputFile) -> Result<Input, Error> {
+    let first = input.peek_pipe(MAGIC.len()).unwrap_or_default();
+    if MAGIC.starts_with(&first) {
+        return y4m::Reader::from_input(input).map(Input::Y4m);
+    }
+    let source = input.source_file();
+    let decoder = Decoder::of_pipe(&Tools::default(), input.name, input.file)?;
+    Ok(Input::Ffmpeg(Box::new(decoder), source, None))
+}
+
+/// How y4m begins.
+const MAGIC: &[u8] = b"YUV4MPEG2 ";
+
+/// Opens numbered pictures, `rate` a second, named by a pattern such as `frames-%05d.png`, from the first of the numbers 0
+/// to 4 on to the first that is missing.
+///
+/// # Errors
+/// The name is no pattern, or there is no such picture.
+pub fn open_pictures(pattern: impl AsRef<OsStr>, rate: Ratio) -> Result<Input, Error> {
+    let pattern = pattern.as_ref();
+    let name = one_line(&pattern.to_string_lossy());
+    let unfit = |reason| {
+        let name = name.clone();
+        Err(FileError::Unfit { name, reason }.into())
+    };
+    let numbered = Numbered::of(Path::new(pattern)).filter(|_| !is_address(pattern));
+    let Some(numbered) = numbered else {
+        return unfit("is no pattern of numbered pictures; write it as frames-%05d.png");
+    };
+    if Path::new(pattern).exists() {
+        return unfit("is the name of a file; a pattern of numbered pictures must not be");
+    }
+    if numbered.files().is_empty() {
+        return unfit("there is no such picture; check the name and the number of digits");
+    }
+    let decoder = Decoder::of_pictures(&Tools::default(), pattern, rate)?;
+    Ok(Input::Ffmpeg(
+        Box::new(decoder),
+        SourceFile::default(),
+        None,
+    ))
 }
 
 fn has_y4m_name(path: &Path) -> bool {
@@ -160,7 +235,6 @@ fn has_y4m_name(path: &Path) -> bool {
 }
 
 fn begins_like_y4m(file: &File) -> bool {
-    const MAGIC: &[u8] = b"YUV4MPEG2 ";
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok() && bytes == MAGIC
 }
@@ -249,6 +323,8 @@ impl Output {
 pub struct Planned {
     text: OsString,
     kind: OutputKind,
+    /// Arguments of `ffmpeg`.
+    encoder: Vec<OsString>,
 }
 
 #[derive(Clone, Copy)]
@@ -261,7 +337,7 @@ enum OutputKind {
 
 /// Checks the name of an output before an input is read. `-` is the standard output (y4m), and `null:` drops frames. A file
 /// is written as y4m if it is called `.y4m` or is a pipe or a device, and through FFmpeg otherwise. `./-` and `./null:` are
-/// files.
+/// files. A picture whose name has a number, as `out-%04d.png`, stands for as many as there are frames, from 1 on.
 ///
 /// # Errors
 /// No file of that name can be created.
@@ -270,7 +346,11 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     let path = Path::new(text);
     let planned = |kind| {
         let text = text.to_owned();
-        Ok(Planned { text, kind })
+        Ok(Planned {
+            text,
+            kind,
+            encoder: Vec::new(),
+        })
     };
     match text.to_str() {
         Some("null:") => return planned(OutputKind::Null),
@@ -294,6 +374,45 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
 }
 
 impl Planned {
+    /// With arguments of `ffmpeg`, after those that it gets anyway.
+    ///
+    /// # Errors
+    /// There are some, and `ffmpeg` does not write the output.
+    pub fn with_encoder(self, arguments: &[OsString]) -> Result<Planned, Error> {
+        if arguments.is_empty() || matches!(self.kind, OutputKind::Ffmpeg(_)) {
+            let encoder = arguments.to_vec();
+            return Ok(Planned { encoder, ..self });
+        }
+        let name = one_line(&self.text.to_string_lossy());
+        let reason = "is not written by ffmpeg; leave out its arguments, or write a .mkv or .mp4";
+        Err(FileError::Unfit { name, reason }.into())
+    }
+
+    /// Refuses to replace a file, or any of numbered pictures.
+    ///
+    /// # Errors
+    /// There is a file of that name.
+    pub fn must_be_new(&self) -> Result<(), Error> {
+        let named = matches!(self.kind, OutputKind::Y4m | OutputKind::Ffmpeg(_));
+        let one = || vec![self.text.clone().into()];
+        let files: Vec<PathBuf> = self.pictures().map_or_else(one, |all| all.files());
+        let mut files = files.iter().filter(|_| named);
+        let is_file = |path: &&PathBuf| fs::metadata(path).is_ok_and(|old| old.is_file());
+        let Some(old) = files.find(is_file) else {
+            return Ok(());
+        };
+        let old = old.strip_prefix("./").unwrap_or(old);
+        let name = one_line(&old.to_string_lossy());
+        let reason = "exists and is kept; name another file, or allow that it is replaced";
+        Err(FileError::Unfit { name, reason }.into())
+    }
+
+    /// The pattern of numbered pictures.
+    fn pictures(&self) -> Option<Numbered> {
+        let numbered = Numbered::of(Path::new(&self.text));
+        numbered.filter(|_| matches!(self.kind, OutputKind::Ffmpeg(Kind::Pictures)))
+    }
+
     /// Creates the output for frames of `format`. `source` is the file being read, which may not be the output. The output
     /// keeps what it can hold of `origin`, from which the frames come.
     ///
@@ -324,8 +443,27 @@ impl Planned {
             }
             OutputKind::Ffmpeg(kind) => {
                 source.exclude(old(), &name)?;
+                if let Some(pictures) = self.pictures() {
+                    for picture in pictures.files() {
+                        let id = fs::metadata(picture).ok().as_ref().and_then(FileId::of);
+                        source.exclude(id, &name)?;
+                    }
+                    let input = origin.and_then(|origin| Numbered::of(Path::new(origin.file())));
+                    if input.is_some_and(|input| input.is_same(&pictures)) {
+                        return Err(FileError::SameFile { name }.into());
+                    }
+                }
                 let tools = Tools::default();
-                let encoder = Encoder::of_kind(kind, &tools, path, format, timing, source, origin)?;
+                let encoder = Encoder::of_kind(
+                    kind,
+                    &tools,
+                    path,
+                    format,
+                    timing,
+                    source,
+                    origin,
+                    &self.encoder,
+                )?;
                 Ok(Output::Ffmpeg(Box::new(encoder)))
             }
             OutputKind::Y4m => {

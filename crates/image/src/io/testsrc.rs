@@ -212,6 +212,8 @@ impl Plane {
                 match format.depth {
                     Depth::U8 => bytes.push((v >> 4) as u8),
                     Depth::U10 => bytes.extend(((v >> 2) as u16).to_ne_bytes()),
+                    Depth::U12 => bytes.extend((v as u16).to_ne_bytes()),
+                    Depth::U16 => bytes.extend(((v << 4) as u16).to_ne_bytes()),
                     Depth::F32 => bytes.extend((v as f32 / 4095.0).to_ne_bytes()),
                 }
             }

@@ -9,6 +9,7 @@ pub mod convert;
 pub mod interleaved;
 pub mod lanes;
 pub mod pointwise;
+pub mod power;
 pub mod prefetch;
 pub mod stencil;
 pub mod taps;

@@ -2,50 +2,82 @@
 
 use std::fmt;
 
-use evener_runtime::Service;
+use evener_runtime::{Service, Topology};
 
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
 use crate::exec::service::FilterService;
 use crate::exec::tiled::Tiled;
-use crate::format::{Depth, Timing};
+use crate::format::{Chroma, Depth, Format, Timing};
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::graph::{Bound, Graph};
+use crate::graph::{Bound, Graph, GraphError, Planes};
 use crate::io::{Input as Source, Output};
 use crate::structures::TILED;
 
 /// Formats, stages, tiles and what a tile reads; made by [`Session::explain`](super::Session::explain). `Display` is a few
 /// lines.
 pub struct Explanation<'a> {
-    pub(super) graph: &'a Graph,
-    pub(super) bound: &'a Bound,
-    pub(super) service: &'a FilterService,
+    pub(super) stages: Stages<'a>,
     pub(super) input: &'a Source,
     pub(super) output: &'a Output,
-    pub(super) private_cache: usize,
 }
 
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Explanation {
-            graph,
-            bound,
+            stages,
             input,
             output,
-            ..
         } = self;
-        write!(f, "input   {}: {}, ", input.name(), bound.input)?;
+        write!(f, "input   {}: {}, ", input.name(), stages.bound.input)?;
         rate(f, input.timing())?;
         if let Some(frames) = input.frames() {
             write!(f, ", {frames} frames")?;
         }
-        writeln!(f, "\noutput  {}: {}", output.name(), bound.output)?;
-        write!(f, "graph   {graph}")?;
-        for (index, plane) in bound.planes.iter().enumerate() {
-            // The two chroma planes are alike.
-            let label = match index {
-                0 => "luma",
-                1 => "chroma",
+        writeln!(f, "\noutput  {}: {}", output.name(), stages.bound.output)?;
+        stages.fmt(f)
+    }
+}
+
+/// What `graph` does to frames of `format`, in a few lines: formats, stages, tiles and what they read.
+///
+/// # Errors
+/// The graph does not fit the format.
+pub fn explain(
+    graph: &Graph,
+    format: &Format,
+    planes: Planes,
+    topology: &Topology,
+) -> Result<String, GraphError> {
+    let bound = graph.bind(format, planes)?;
+    let service = graph.serve(&bound, planes, topology);
+    let stages = Stages {
+        graph,
+        bound: &bound,
+        service: &service,
+        private_cache: topology.private_cache(),
+    };
+    let Bound { input, output, .. } = &bound;
+    Ok(format!("input   {input}\noutput  {output}\n{stages}"))
+}
+
+/// The stages of a graph on each plane.
+pub(super) struct Stages<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) bound: &'a Bound,
+    pub(super) service: &'a FilterService,
+    pub(super) private_cache: usize,
+}
+
+impl fmt::Display for Stages<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "graph   {}", self.graph)?;
+        for (index, plane) in self.bound.planes.iter().enumerate() {
+            // The two chroma planes are alike, and those of red, green and blue.
+            let label = match (index, self.bound.input.chroma) {
+                (0, Chroma::Rgb) => "each",
+                (0, _) => "luma",
+                (1, Chroma::C420 | Chroma::C422 | Chroma::C444) => "chroma",
                 _ => break,
             };
             write!(f, "\n{label:<7} ")?;
@@ -55,7 +87,7 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-impl Explanation<'_> {
+impl Stages<'_> {
     /// Rows of a plane in a job of the usual size.
     fn job(&self, graph: &PlaneGraph) -> i32 {
         let shapes = self.service.shapes(self.private_cache);

@@ -17,19 +17,25 @@ mod explain;
 mod fields;
 #[cfg(debug_assertions)]
 mod panic_at;
+mod select;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
 use evener_runtime::{Choice, Runtime, Service, Topology};
 
+use fields::Fields;
+
 use crate::exec::service::FilterService;
+use crate::format::Ratio;
 use crate::frame::Frame;
 use crate::graph::{Bound, Graph, Planes};
-use crate::io::{Input, Output, open_input, plan_output};
+use crate::io::{Input, Output, open_input, open_pictures, plan_output};
 
 pub use error::Error;
-pub use explain::Explanation;
+pub use explain::{Explanation, explain};
+use select::Selected;
+pub use select::{Selection, rate, seconds};
 
 /// An input, a graph and an output that fit together, ready to run.
 ///
@@ -38,18 +44,34 @@ pub struct Session {
     graph: Graph,
     bound: Bound,
     service: FilterService,
-    input: Input,
+    input: Selected,
     output: Output,
     notes: Vec<String>,
 }
 
 /// Whether the audio of a file is kept, if both input and output go through FFmpeg.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audio {
     /// It is copied.
+    #[default]
     Copied,
     /// It is left out.
     Omitted,
+}
+
+/// What is read of the input and how the output is written; all have defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Whether sound is kept.
+    pub audio: Audio,
+    /// The input is numbered pictures, so many a second: see [`open_pictures`].
+    pub pictures: Option<Ratio>,
+    /// Which frames.
+    pub selection: Selection,
+    /// Whether a file that is there already is left as it is, which is an error.
+    pub keep_old: bool,
+    /// Arguments of `ffmpeg` for the output, such as `-crf 18`.
+    pub encoder: Vec<OsString>,
 }
 
 /// Options of a run; all have defaults.
@@ -88,19 +110,51 @@ impl Session {
         output: impl AsRef<OsStr>,
         audio: Audio,
     ) -> Result<Session, Error> {
-        let planned = plan_output(output)?;
-        let input = open_input(input)?;
+        let files = Files {
+            audio,
+            ..Files::default()
+        };
+        Session::open_with(graph, planes, input, output, &files)
+    }
+
+    /// The same with all options of files.
+    ///
+    /// # Errors
+    /// As [`Session::open`]; the output is there and is to be kept; or there are arguments of `ffmpeg` for an output that
+    /// it does not write.
+    pub fn open_with(
+        graph: &Graph,
+        planes: Planes,
+        input: impl AsRef<OsStr>,
+        output: impl AsRef<OsStr>,
+        files: &Files,
+    ) -> Result<Session, Error> {
+        let planned = plan_output(output)?.with_encoder(&files.encoder)?;
+        if files.keep_old {
+            planned.must_be_new()?;
+        }
+        let input = match files.pictures {
+            Some(rate) => open_pictures(input, rate)?,
+            None => open_input(input)?,
+        };
         let bound = graph.bind(input.format(), planes)?;
         let source = input.source_file();
-        let origin = input.origin().cloned().map(|origin| match audio {
-            Audio::Copied => origin,
-            Audio::Omitted => origin.without_audio(),
+        let own = *input.timing();
+        let skipped = files.selection.skipped(own.rate) as f64;
+        let skipped = skipped * f64::from(own.rate.den) / f64::from(own.rate.num);
+        let origin = input.origin().cloned().map(|origin| match files.audio {
+            Audio::Copied => origin.without_seconds(skipped),
+            Audio::Omitted => origin.without_audio().without_seconds(skipped),
         });
-        let mut timing = *input.timing();
-        let mixes = fields::mixed_by(&timing, &bound);
-        if mixes.is_some() {
+        let mut timing = files.selection.timing(&graph.timing(&own));
+        let fields = fields::of(&timing, &bound);
+        if !matches!(fields, Fields::Kept) {
             timing.interlace = 'p';
         }
+        let mixes = match fields {
+            Fields::Mixed(note) => Some(note),
+            Fields::Kept | Fields::Joined => None,
+        };
         let output = planned.create(&bound.output, &timing, &source, origin.as_ref())?;
         let mut notes = Vec::new();
         if !matches!(output, Output::Null(_)) {
@@ -116,7 +170,7 @@ impl Session {
             service: graph.serve(&bound, planes, &Topology::detect()),
             graph: graph.clone(),
             bound,
-            input,
+            input: Selected::new(input, files.selection)?,
             output,
             notes,
         })
@@ -129,18 +183,25 @@ impl Session {
 
     /// The input.
     pub fn input(&self) -> &Input {
-        &self.input
+        &self.input.input
+    }
+
+    /// Frames that are read, if known; an estimate for FFmpeg.
+    pub fn frames(&self) -> Option<u64> {
+        self.input.frames()
     }
 
     /// What is known about the run before it starts: formats, stages, tiles and what they read.
     pub fn explain(&self, private_cache: usize) -> Explanation<'_> {
         Explanation {
-            graph: &self.graph,
-            bound: &self.bound,
-            service: &self.service,
-            input: &self.input,
+            stages: explain::Stages {
+                graph: &self.graph,
+                bound: &self.bound,
+                service: &self.service,
+                private_cache,
+            },
+            input: &self.input.input,
             output: &self.output,
-            private_cache,
         }
     }
 
@@ -156,13 +217,13 @@ impl Session {
             output,
             ..
         } = self;
-        if let Input::Test(source) = &mut input {
+        if let Input::Test(source) = &mut input.input {
             // Not a part of what is measured.
             source.draw()?;
         }
         #[cfg(debug_assertions)]
         if let Some(frame) = options.panic_at {
-            let (source, service) = panic_at::wrap(input, service, frame);
+            let (source, service) = panic_at::wrap(input.input, service, frame);
             return Ok(run_stream(runtime, source, service, output, options)?);
         }
         Ok(run_stream(runtime, input, service, output, options)?)

@@ -28,7 +28,35 @@ pub const FILTERS: &[&str] = &[
     "binary",
     "flip=h",
     "flip=v",
+    "crop=trunc(iw/2):ih/2",
+    "transpose",
+    "transpose=clock",
+    "lenscorrection=0.3:0.8:-0.2:0.1",
+    "null",
+    "rotate=30:grow=1",
+    "rotate=-100:red:1",
+    "rotate=90:grow=1",
 ];
+
+/// Filters that have nothing for devices.
+#[allow(dead_code)] // Not all tests need them.
+pub const ON_CORES: &[&str] = &[
+    "pad=iw+9:ih+5:4:-1:gray",
+    "eq=1.5:0.1:0.5:1.8",
+    "unsharp",
+    "unsharp=3:7:-1:5:3:2",
+    "overlay=tests/fixtures/mark.pam:(W-w)/2:3",
+    "median",
+    "denoise=0.3",
+    "deinterlace",
+    "deinterlace=bottom",
+];
+
+/// All filters.
+#[allow(dead_code)] // Nor this.
+pub fn all() -> Vec<&'static str> {
+    [FILTERS, ON_CORES].concat()
+}
 
 /// Formats of frames below a width and a height.
 pub fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
@@ -38,7 +66,13 @@ pub fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
         Just(Chroma::C422),
         Just(Chroma::C444)
     ];
-    let depth = prop_oneof![Just(Depth::U8), Just(Depth::U10), Just(Depth::F32)];
+    let depth = prop_oneof![
+        Just(Depth::U8),
+        Just(Depth::U10),
+        Just(Depth::U12),
+        Just(Depth::U16),
+        Just(Depth::F32)
+    ];
     let range = prop_oneof![Just(ColourRange::Full), Just(ColourRange::Limited)];
     (4..width, 4..height, chroma, depth, range).prop_map(|(width, height, chroma, depth, range)| {
         Format {
@@ -62,9 +96,12 @@ pub fn fill(frame: &mut Frame, seed: u32) {
         let bytes = frame.plane_bytes_mut(p);
         match depth {
             Depth::U8 => bytes.iter_mut().for_each(|b| *b = next() as u8),
-            Depth::U10 => bytes
-                .chunks_exact_mut(2)
-                .for_each(|c| c.copy_from_slice(&((next() % 1024) as u16).to_ne_bytes())),
+            Depth::U10 | Depth::U12 | Depth::U16 => {
+                let codes = depth.maximum().unwrap() + 1;
+                bytes
+                    .chunks_exact_mut(2)
+                    .for_each(|c| c.copy_from_slice(&((next() % codes) as u16).to_ne_bytes()));
+            }
             Depth::F32 => bytes
                 .chunks_exact_mut(4)
                 .for_each(|c| c.copy_from_slice(&((next() % 1000) as f32 / 999.0).to_ne_bytes())),

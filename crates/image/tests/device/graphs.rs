@@ -28,7 +28,7 @@ fn formats(sizes: &[(u32, u32)]) -> Vec<Format> {
     let mut formats = Vec::new();
     for &(width, height) in sizes {
         for chroma in [Chroma::Mono, Chroma::C420, Chroma::C422, Chroma::C444] {
-            for depth in [Depth::U8, Depth::U10, Depth::F32] {
+            for depth in [Depth::U8, Depth::U10, Depth::U16, Depth::F32] {
                 for range in [ColourRange::Full, ColourRange::Limited] {
                     formats.push(Format {
                         width,

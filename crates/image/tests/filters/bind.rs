@@ -63,6 +63,10 @@ fn every_graph_is_sound_on_every_format() {
         "sobel,crop=9:9:3:5,gaussian=2",
         "resize=7:5,threshold,rotate=30",
         "blur,sobel_x,sobel_y,sobel,threshold,binary,posterize,flip=v",
+        "null",
+        "pad=iw+7:ih+3:3:1,unsharp,median,eq=2:0.1:1.5:2,denoise,deinterlace,rotate=7:white:1",
+        "transpose=clock,blur,transpose=cclock_flip,scale=iw/2:-1",
+        "hflip,lenscorrection=0.4:0.6:-0.2,vflip,gblur",
     ];
     for text in graphs {
         for chroma in [Chroma::Mono, Chroma::C420, Chroma::C422, Chroma::C444] {
@@ -128,6 +132,34 @@ fn crop_keeps_whole_chroma_samples() {
         offsets("crop=101:51:7:9", Chroma::C422, 1),
         (of(50, 51), (3, 9))
     );
+}
+
+/// Sizes that FFmpeg 5.1 gives for the same text.
+#[test]
+fn sizes_follow_the_input() {
+    for (text, size) in [
+        ("resize=-1:144", (176, 144)),
+        ("resize=-1:100", (122, 100)),
+        ("resize=-2:101", (124, 101)),
+        ("resize=101:-2", (101, 82)),
+        ("resize=-4:101", (124, 101)),
+        ("resize=-1:-1", (352, 288)),
+        ("scale=iw/2:ih/2", (176, 144)),
+        ("scale=trunc(iw/3/2)*2:-2", (116, 94)),
+        ("scale=w=640", (640, 288)),
+        ("crop=101:99", (100, 98)),
+        ("crop=iw-16:ih-9", (336, 278)),
+        ("crop=w=100:y=0", (100, 288)),
+        ("transpose,crop=iw/2:ih/2", (144, 176)),
+        ("pad=iw+16:ih+8:-1:-1", (368, 296)),
+        ("pad=2*iw", (704, 288)),
+        ("rotate=90:grow=1", (288, 352)),
+        ("rotate=30:grow=1", (450, 426)),
+    ] {
+        let bound = bind(text, format(352, 288, Chroma::C420), Planes::Auto);
+        assert_eq!((bound.output.width, bound.output.height), size, "{text}");
+        assert_sound(&bound);
+    }
 }
 
 #[test]
@@ -220,7 +252,12 @@ fn impossible_sizes_are_refused_with_the_filter_and_its_column() {
         "crop, column 7: 10x10 at 8,0 reaches outside the 16x16 it is cut from; make it smaller"
     );
     assert!(refused("crop=10:10:0:7", small).contains("outside"));
+    assert!(refused("pad=15", small).contains("16x16 does not fit there into 15x16"));
+    assert!(refused("pad=20:20:5", small).contains("does not fit"));
     assert!(refused("crop=65536:1:65536:0", small).contains("outside"));
+    assert!(refused("crop=iw-20:4:0:0", small).contains("`w` = iw-20 is -4; it must be"));
+    assert!(refused("crop=iw/0:4", small).contains("is inf"));
+    assert!(refused("resize=-1:1,resize=-1:65536,resize=65536:-1", small).contains("more than"));
     assert!(refused("crop=1:4:0:0", small).contains("nothing would be left of 16x16"));
     assert!(refused("crop=0.05", small).contains("nothing would be left"));
     assert!(refused("crop=8:8:0:0,crop=9:8:0:0", small).contains("column 14"));

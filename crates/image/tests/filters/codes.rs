@@ -70,6 +70,10 @@ fn black_is_black_in_either_range() {
         (ColourRange::Full, Depth::U10, 0, 1023, 512),
         (ColourRange::Limited, Depth::U8, 16, 235, 128),
         (ColourRange::Limited, Depth::U10, 64, 940, 512),
+        (ColourRange::Full, Depth::U12, 0, 4095, 2048),
+        (ColourRange::Limited, Depth::U12, 256, 3760, 2048),
+        (ColourRange::Full, Depth::U16, 0, 65535, 32768),
+        (ColourRange::Limited, Depth::U16, 4096, 60160, 32768),
     ] {
         let format = format((8, 6), Chroma::C420, depth, range);
         // A black frame with colour, then one that is a code brighter.
@@ -121,10 +125,15 @@ fn a_threshold_is_a_share_of_what_lies_between_black_and_white() {
 
 #[test]
 fn what_moves_samples_keeps_every_code() {
-    for (depth, codes) in [(Depth::U8, 256), (Depth::U10, 1024)] {
+    for (depth, codes) in [
+        (Depth::U8, 256),
+        (Depth::U10, 1024),
+        (Depth::U12, 4096),
+        (Depth::U16, 65536),
+    ] {
         for range in RANGES {
             let format = format((32, codes / 32), Chroma::C444, depth, range);
-            let up: Vec<u16> = (0..codes as u16).collect();
+            let up: Vec<u16> = (0..=(codes - 1) as u16).collect();
             let down: Vec<u16> = up.iter().rev().copied().collect();
             let input = frame(&format, [&up, &down, &up]);
             let same = format!("resize=32:{}", codes / 32);
@@ -152,7 +161,7 @@ fn what_moves_samples_keeps_every_code() {
 
 #[test]
 fn posterize_gives_as_many_values_as_it_is_asked_for() {
-    for (depth, codes) in [(Depth::U8, 256u32), (Depth::U10, 1024)] {
+    for (depth, codes) in [(Depth::U8, 256u32), (Depth::U10, 1024), (Depth::U12, 4096)] {
         for range in RANGES {
             let format = format((codes, 1), Chroma::Mono, depth, range);
             let all: Vec<u16> = (0..codes as u16).collect();
@@ -160,7 +169,8 @@ fn posterize_gives_as_many_values_as_it_is_asked_for() {
             let ends = match (range, depth) {
                 (ColourRange::Full, _) => (0, codes as u16 - 1),
                 (ColourRange::Limited, Depth::U8) => (16, 235),
-                (ColourRange::Limited, _) => (64, 940),
+                (ColourRange::Limited, Depth::U10) => (64, 940),
+                (ColourRange::Limited, _) => (256, 3760),
             };
             for levels in [2, 3, 4, 8, 16, 31, 100] {
                 let text = format!("posterize={levels}");

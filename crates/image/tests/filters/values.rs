@@ -30,8 +30,8 @@ fn run<const W: usize>(text: &str, rows: &[[f32; W]]) -> Vec<Vec<f32>> {
             .inputs
             .iter()
             .map(|port| match port {
-                Port::Source => RowView::plane(&source, rect),
-                Port::Stage(i) => RowView::plane(&planes[*i], rect),
+                Port::Source => RowView::plane(&source, rect.width(), rect),
+                Port::Stage(i) => RowView::plane(&planes[*i], rect.width(), rect),
                 Port::Constant(_) => panic!("a stage reads no constant"),
             })
             .collect();
@@ -291,4 +291,111 @@ fn flip() {
     assert_eq!(run("flip=h", &plane), [[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]]);
     assert_eq!(run("flip=v", &plane), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]);
     assert_eq!(run("flip=v,flip=direction=h,rotate=180", &plane), plane);
+}
+
+#[test]
+fn pad() {
+    let part = [[0.1, 0.2], [0.3, 0.4]];
+    let (g, z) = (0.5, 0.0);
+    let expected = [[g, g, g, g, g], [g, 0.1, 0.2, g, g], [g, 0.3, 0.4, g, g]];
+    near(&run("pad=5:3:1:1:0.5", &part), &expected);
+    let middle = [[z, 0.1, 0.2, z], [z, 0.3, 0.4, z]];
+    near(&run("pad=iw*2:ih:-1", &part), &middle);
+}
+
+#[test]
+fn overlay() {
+    let folder = evener_testing::Folder::new();
+    let header = "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n";
+    // White, opaque; red, a fifth.
+    let samples = [255, 255, 255, 255, 255, 0, 0, 51];
+    let file = folder.file("mark.pam", [header.as_bytes(), &samples].concat());
+    let frame = [[0.5; 3]; 2];
+    let place = |at: &str| run(&format!("overlay={}:{at}", file.display()), &frame);
+    let red = 0.5 * 0.8 + 0.299 * 0.2;
+    near(&place("1:1"), &[[0.5; 3], [0.5, 1.0, red]]);
+    near(&place("W-w+1:H-h-1"), &[[0.5, 0.5, 1.0], [0.5; 3]]);
+    near(&place("-1:0"), &[[red, 0.5, 0.5], [0.5; 3]]);
+    near(&place("50:0"), &frame);
+    let missing = Graph::parse("overlay=nothing.png").unwrap_err().to_string();
+    assert!(
+        missing.contains("nothing.png: ") && missing.contains("No such file"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn eq() {
+    near(
+        &run("eq=2", &[[0.5, 0.75, 0.25, 0.0]]),
+        &[[0.5, 1.0, 0.0, -0.5]],
+    );
+    near(
+        &run("eq=brightness=-0.25", &[[0.5, 0.25, 1.0]]),
+        &[[0.25, 0.0, 0.75]],
+    );
+    near(
+        &run("eq=gamma=2", &[[0.25, 0.0, 1.0, -0.1]]),
+        &[[0.5, 0.0, 1.0, 0.0]],
+    );
+}
+
+#[test]
+fn median() {
+    let specks = [
+        [0.5, 0.5, 0.5, 0.5],
+        [0.5, 1.0, 0.5, 0.0],
+        [0.5, 0.5, 0.5, 0.5],
+    ];
+    near(&run("median", &specks), &[[0.5; 4]; 3]);
+    let edge = [
+        [0.0, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 1.0, 1.0],
+    ];
+    near(&run("median", &edge), &edge);
+}
+
+#[test]
+fn unsharp() {
+    // The kernel [1 2 1]ᵀ[1 2 1] / 16: the point keeps a quarter, and twice the difference is added.
+    let point = [[0.0; 3], [0.0, 1.0, 0.0], [0.0; 3]];
+    let (c, e) = (-2.0 / 16.0, -2.0 * 2.0 / 16.0);
+    let expected = [[c, e, c], [e, 1.0 + 2.0 * 0.75, e], [c, e, c]];
+    near(&run("unsharp=3:3:2", &point), &expected);
+}
+
+#[test]
+fn deinterlace() {
+    let fields = [[0.0, 1.0], [9.0, 9.0], [0.5, 0.5], [9.0, 9.0]];
+    let expected = [[0.0, 1.0], [0.25, 0.75], [0.5, 0.5], [0.5, 0.5]];
+    near(&run("deinterlace", &fields), &expected);
+    let fields = [[9.0], [0.5], [9.0], [1.0], [9.0]];
+    near(
+        &run("deinterlace=bottom", &fields),
+        &[[0.5], [0.5], [0.75], [1.0], [1.0]],
+    );
+}
+
+#[test]
+fn denoise() {
+    // A step larger than the strength stays; what is smaller comes nearer to the mean of its surroundings.
+    let step = [[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]; 4];
+    near(&run("denoise", &step), &step);
+    let noisy = [[0.5, 0.5, 0.52, 0.5, 0.5]; 1];
+    let got = run("denoise=0.2", &noisy);
+    assert!(got[0][2] > 0.5 && got[0][2] < 0.51, "{got:?}");
+}
+
+#[test]
+fn rotate_that_grows() {
+    let picture = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]];
+    near(
+        &run("rotate=90:grow=1", &picture),
+        &[[0.3, 0.6], [0.2, 0.5], [0.1, 0.4]],
+    );
+    let turned = run("rotate=45:0.25:1", &[[1.0; 4]; 4]);
+    assert_eq!((turned.len(), turned[0].len()), (6, 6));
+    assert_eq!((turned[0][0], turned[5][5]), (0.25, 0.25));
+    assert_eq!(turned[2][2], 1.0);
 }

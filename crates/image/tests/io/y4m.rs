@@ -290,7 +290,7 @@ fn headers_that_lie_cost_nothing() {
     for (header, reason) in [
         ("W4294967297 H1", HeaderError::TooLarge(4294967297, 1)),
         ("W65536 H65536 C444p10", HeaderError::TooLarge(65536, 65536)),
-        ("W1 H1 C420p16", HeaderError::Chroma("420p16".into())),
+        ("W1 H1 C420p14", HeaderError::Chroma("420p14".into())),
     ] {
         let bytes = stream(header, &["FRAME\n"], &[vec![0; 3]]);
         match Reader::new(&bytes[..], "lie").err() {

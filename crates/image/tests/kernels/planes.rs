@@ -74,7 +74,7 @@ impl Plane {
     }
 
     pub fn lines(&self) -> RowView<'_> {
-        RowView::plane(&self.samples, Rect::of(self.size))
+        RowView::plane(&self.samples, self.size.w as usize, Rect::of(self.size))
     }
 }
 

@@ -15,21 +15,21 @@ pub(super) fn read(simd: Simd, source: &Source<'_>, run: Run<'_>, out: &mut [f32
         Run::Row { x0, y, .. } => return source.load(simd, y, x0, out),
         Run::List { xs, ys } => (xs, ys),
     };
-    let width = source.size().w as usize;
+    let stride = source.stride();
     match source {
         Source::U8(rows, _, scale) => {
             let (rows, values) = (&rows[..], of_8_bits(*scale));
-            list(width, xs, ys, out, |at| values[usize::from(rows[at])]);
+            list(stride, xs, ys, out, |at| values[usize::from(rows[at])]);
         }
-        Source::U10(rows, _, scale) => {
+        Source::U16(rows, _, scale) => {
             let (rows, values) = (&rows[..], scale.table());
-            list(width, xs, ys, out, |at| {
-                of_10_bits(*scale, values, rows[at])
+            list(stride, xs, ys, out, |at| {
+                of_more_bits(*scale, values, rows[at])
             });
         }
         Source::F32(rows, _) => {
             let rows = &rows[..];
-            list(width, xs, ys, out, |at| rows[at]);
+            list(stride, xs, ys, out, |at| rows[at]);
         }
     }
 }
@@ -41,62 +41,62 @@ fn of_8_bits(scale: Scale) -> &'static [f32; 256] {
 
 /// Codes above the maximum have values above those of the table.
 #[inline(always)]
-fn of_10_bits(scale: Scale, values: &[f32], code: u16) -> f32 {
+fn of_more_bits(scale: Scale, values: &[f32], code: u16) -> f32 {
     let value = values.get(usize::from(code)).copied();
     value.unwrap_or_else(|| scale.value(f32::from(code)))
 }
 
 #[inline(always)]
-fn list(width: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(usize) -> f32) {
+fn list(stride: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(usize) -> f32) {
     for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {
-        *o = value(y as usize * width + x as usize);
+        *o = value(y as usize * stride + x as usize);
     }
 }
 
 /// The 2 x 2 samples whose upper left ones are (`xs[i]`, `ys[i]`): a run of each, one after the other.
 pub(super) fn quads(source: &Source<'_>, xs: &[i32], ys: &[i32], out: &mut [f32]) {
-    let size = source.size();
+    let shape = (source.size(), source.stride());
     match source {
         Source::U8(rows, _, scale) => {
             let values = of_8_bits(*scale);
-            each_quad(rows, size, xs, ys, out, |code| values[usize::from(code)]);
+            each_quad(rows, shape, xs, ys, out, |code| values[usize::from(code)]);
         }
-        Source::U10(rows, _, scale) => {
+        Source::U16(rows, _, scale) => {
             let values = scale.table();
-            let value = |code| of_10_bits(*scale, values, code);
-            each_quad(rows, size, xs, ys, out, value);
+            let value = |code| of_more_bits(*scale, values, code);
+            each_quad(rows, shape, xs, ys, out, value);
         }
-        Source::F32(rows, _) => each_quad(rows, size, xs, ys, out, |value| value),
+        Source::F32(rows, _) => each_quad(rows, shape, xs, ys, out, |value| value),
     }
 }
 
 #[inline(always)]
 fn each_quad<T: Copy>(
     rows: &[T],
-    size: Size,
+    (size, stride): (Size, usize),
     xs: &[i32],
     ys: &[i32],
     out: &mut [f32],
     value: impl Fn(T) -> f32,
 ) {
-    let (n, width) = (xs.len(), size.w as usize);
+    let n = xs.len();
     let ys = &ys[..n];
     let (upper, lower) = out[..4 * n].split_at_mut(2 * n);
     let (a, b) = upper.split_at_mut(n);
     let (c, d) = lower.split_at_mut(n);
     if size.w > 1 && size.h > 1 {
         for i in 0..n {
-            let at = ys[i] as usize * width + xs[i] as usize;
-            let (u, l) = (&rows[at..at + 2], &rows[at + width..at + width + 2]);
+            let at = ys[i] as usize * stride + xs[i] as usize;
+            let (u, l) = (&rows[at..at + 2], &rows[at + stride..at + stride + 2]);
             (a[i], b[i], c[i], d[i]) = (value(u[0]), value(u[1]), value(l[0]), value(l[1]));
         }
         return;
     }
     // One column or one row: the edge sample is its own neighbour.
     let right = usize::from(size.w > 1);
-    let down = if size.h > 1 { width } else { 0 };
+    let down = if size.h > 1 { stride } else { 0 };
     for i in 0..n {
-        let at = ys[i] as usize * width + xs[i] as usize;
+        let at = ys[i] as usize * stride + xs[i] as usize;
         let [u0, u1, l0, l1] = [at, at + right, at + down, at + down + right].map(|at| rows[at]);
         (a[i], b[i], c[i], d[i]) = (value(u0), value(u1), value(l0), value(l1));
     }

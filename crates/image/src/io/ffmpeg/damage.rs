@@ -52,6 +52,13 @@ impl Expected {
         }
     }
 
+    /// Leaves out frames at the start.
+    pub(super) fn skip(&mut self, frames: u64) {
+        for all in [&mut self.frames, &mut self.guess].into_iter().flatten() {
+            *all = all.saturating_sub(frames);
+        }
+    }
+
     /// Frames to expect; may be an estimate.
     pub(super) fn frames(&self) -> Option<u64> {
         self.frames.or(self.guess)

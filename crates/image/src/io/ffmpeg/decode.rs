@@ -1,24 +1,25 @@
 //! Decoding through FFmpeg.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::process::{ChildStdout, Stdio};
 
 use evener_files::{Error as FileError, one_line};
 
-use crate::format::{Depth, Format, Timing};
+use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::ffmpeg::damage::{Expected, rate_conversion, variable_rate};
 use crate::io::ffmpeg::origin::{Origin, matrix_for};
-use crate::io::ffmpeg::pixels::{closest, is_rgb, range};
+use crate::io::ffmpeg::pixels::{ALL, closest, is_rgb, range};
 use crate::io::ffmpeg::probe::{self, Probed};
 use crate::io::ffmpeg::process::Process;
-use crate::io::ffmpeg::tools::{FileArgument, Tools, split_args};
+use crate::io::ffmpeg::tools::{FileArgument, Tools, is_address, split_args};
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file that FFmpeg can decode. `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
 ///
-/// Frames have the supported format closest to the file's own, and a constant rate. (10 bits with subsampled chroma and an
+/// Frames have the supported format closest to the file's own, and a constant rate. (More than 8 bits with subsampled chroma and an
 /// odd width become 4:4:4.) RGB is converted to the YUV that players assume for its height: BT.709 from 720 rows on, BT.601
 /// below, in limited range.
 pub struct Decoder {
@@ -26,6 +27,8 @@ pub struct Decoder {
     reader: y4m::Reader<ChildStdout>,
     expected: Expected,
     origin: Origin,
+    /// What another start needs, of files whose frames can be found by their times.
+    seekable: Option<(Tools, Probed, String)>,
     /// The file's own rate is not constant, which a note says already.
     varies: bool,
     read: u64,
@@ -44,12 +47,19 @@ impl Decoder {
         let mut origin = Origin::new(input, &name, &probed);
         let pixels = probed.video().and_then(|video| closest(&video.pix_fmt));
         let pixels = pixels.unwrap_or("yuv420p");
-        let (mut process, mut reader) = start(tools, &origin, &probed, pixels)?;
+        let start = |pixels| {
+            let file = FileArgument::of(&origin.name, &origin.file)?;
+            start(tools, &origin, &probed, Pixels::Named(pixels), file, None)
+        };
+        let (mut process, mut reader) = start(pixels)?;
+        let mut pixels = pixels.to_owned();
         let format = reader.format();
         if has_half_a_column(format) {
             // FFmpeg's y4m writer rounds the chroma width of these down to half a sample, so they are read without
             // subsampling. The width is known only now, because FFmpeg turns pictures upright.
-            (process, reader) = start(tools, &origin, &probed, "yuv444p10le")?;
+            let bits = format.depth.bits().unwrap_or_default();
+            pixels = format!("yuv444p{bits}le");
+            (process, reader) = start(&pixels)?;
         }
         let rate = reader.timing().rate;
         let rate = f64::from(rate.num) / f64::from(rate.den);
@@ -68,15 +78,93 @@ impl Decoder {
         if let Some(range) = tag {
             reader.assume_range(range);
         }
+        let expected = Expected::of(&probed, rate);
+        let can_seek = probed.is_seekable() && !is_address(input);
         Ok(Decoder {
             process,
             reader,
-            expected: Expected::of(&probed, rate),
+            expected,
+            seekable: can_seek.then(|| (tools.clone(), probed, pixels)),
             origin,
             varies: average.is_some(),
             read: 0,
             ended: false,
         })
+    }
+
+    /// Starts decoding numbered pictures, `rate` a second, named by a pattern such as `frames-%05d.png`.
+    ///
+    /// # Errors
+    /// As [`Decoder::open`].
+    pub(crate) fn of_pictures(
+        tools: &Tools,
+        pattern: &OsStr,
+        rate: Ratio,
+    ) -> Result<Decoder, Error> {
+        let mut decoder = Decoder::open(tools, pattern)?;
+        decoder.reader.set_rate(rate);
+        Ok(decoder)
+    }
+
+    /// Starts decoding the first video stream of a pipe, which messages call `name`. It is read once, so nothing is known
+    /// of it before, and other streams are left out.
+    ///
+    /// # Errors
+    /// As [`Decoder::open`]; or frames have more than 8 bits, subsampled chroma and an odd width.
+    pub(crate) fn of_pipe(tools: &Tools, name: String, pipe: File) -> Result<Decoder, Error> {
+        let probed = Probed::default();
+        let mut origin = Origin::new(OsStr::new("pipe:0"), &name, &probed);
+        origin.lost.push(
+            "sound, titles and colour tags are left out, as a pipe can be read only once"
+                .to_owned(),
+        );
+        let file = FileArgument {
+            argument: "pipe:0".into(),
+            stdin: pipe.into(),
+        };
+        let (process, reader) = start(tools, &origin, &probed, Pixels::Nearest, file, None)?;
+        if has_half_a_column(reader.format()) {
+            let reason = "has more than 8 bits and an odd width, which cannot be read from a pipe; give a file";
+            return Err(FileError::Unfit { name, reason }.into());
+        }
+        Ok(Decoder {
+            process,
+            reader,
+            expected: Expected::default(),
+            origin,
+            seekable: None,
+            varies: false,
+            read: 0,
+            ended: false,
+        })
+    }
+
+    /// Passes over frames before the first is read, where that is faster than reading them. Returns how many are left to
+    /// be read and dropped.
+    ///
+    /// # Errors
+    /// As [`Decoder::open`].
+    pub(crate) fn skip(&mut self, frames: u64) -> Result<u64, Error> {
+        let timing = *self.reader.timing();
+        let from = Begin::at(frames, timing.rate, self.origin.start_offset);
+        let (Some((tools, probed, pixels)), Some(from)) = (&self.seekable, from) else {
+            return Ok(frames);
+        };
+        let file = FileArgument::of(&self.origin.name, &self.origin.file)?;
+        let pixels = Pixels::Named(pixels);
+        match start(tools, &self.origin, probed, pixels, file, Some(from)) {
+            Ok((process, mut reader)) => {
+                if self.reader.timing().range_named {
+                    reader.assume_range(self.reader.format().range);
+                }
+                (self.process, self.reader) = (process, reader);
+            }
+            // The file ends before.
+            Err(Error::File(FileError::Unfit { .. })) => self.ended = true,
+            Err(error) => return Err(error),
+        }
+        self.expected.skip(frames);
+        Ok(0)
     }
 
     /// Size, chroma layout, depth and range of every frame.
@@ -159,7 +247,7 @@ impl Decoder {
 
 /// Whether FFmpeg writes wrong chroma planes: subsampled, two bytes a sample, and an odd width.
 fn has_half_a_column(format: &Format) -> bool {
-    format.depth == Depth::U10 && !format.width.is_multiple_of(format.chroma.subsampling().0)
+    format.depth.bytes() == 2 && !format.width.is_multiple_of(format.chroma.subsampling().0)
 }
 
 /// A rate with no more digits than it needs.
@@ -168,19 +256,57 @@ fn short(rate: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The pixel format that FFmpeg converts to.
+#[derive(Clone, Copy)]
+enum Pixels<'a> {
+    /// One that is known to fit.
+    Named(&'a str),
+    /// The nearest that frames have.
+    Nearest,
+}
+
+/// Seconds that are decoded before the frame that is asked for. Indices of some containers are not of key frames, and a
+/// decoder gives nothing before the first of those.
+const AHEAD: f64 = 20.0;
+
+/// A frame to begin with.
+#[derive(Clone, Copy)]
+struct Begin {
+    /// Seconds from the start of the file to half a frame before.
+    seconds: f64,
+    half: f64,
+}
+
+impl Begin {
+    /// `None` if reading from the start on is as good.
+    fn at(frame: u64, rate: Ratio, start_offset: f64) -> Option<Begin> {
+        let half = 0.5 * f64::from(rate.den) / f64::from(rate.num);
+        let seconds = (2.0 * frame as f64 - 1.0) * half + start_offset;
+        (seconds > AHEAD).then_some(Begin { seconds, half })
+    }
+}
+
 /// Starts FFmpeg and reads the header.
 fn start(
     tools: &Tools,
     origin: &Origin,
     probed: &Probed,
-    pixels: &str,
+    pixels: Pixels<'_>,
+    file: FileArgument,
+    from: Option<Begin>,
 ) -> Result<(Process, y4m::Reader<ChildStdout>), Error> {
     let name = &origin.name;
-    let file = FileArgument::of(name, &origin.file)?;
     let video = probed.video();
     // Level `info` shows where the output begins: messages before that are about the beginning of the file.
     let mut arguments = split_args("-v level+info -hide_banner -nostats -nostdin");
-    if origin.start_offset != 0.0 {
+    let mut filters = Vec::new();
+    if let Some(Begin { seconds, half }) = from {
+        arguments.extend(split_args(&format!("-ss {:.6}", seconds - AHEAD)));
+        filters.push(format!(
+            "trim=start={AHEAD},setpts=PTS-{:.9}/TB",
+            AHEAD + half
+        ));
+    } else if origin.start_offset != 0.0 {
         // Otherwise the first frame would be repeated from the start of the file on.
         arguments.extend(split_args(&format!(
             "-itsoffset {:.6}",
@@ -190,14 +316,25 @@ fn start(
     arguments.extend(["-i".into(), file.argument, "-map".into()]);
     let stream = video.filter(|video| !video.codec_name.is_empty());
     arguments.push(stream.map_or("0:V:0".into(), |video| format!("0:{}", video.index).into()));
-    if let Some(video) = video.filter(|video| is_rgb(&video.pix_fmt)) {
-        let matrix = matrix_for(video.height);
-        let convert = format!("scale=out_color_matrix={matrix}:out_range=tv,format={pixels}");
-        arguments.extend(["-vf".into(), convert.into()]);
+    match (pixels, video.filter(|video| is_rgb(&video.pix_fmt))) {
+        (Pixels::Named(pixels), Some(video)) => {
+            let matrix = matrix_for(video.height);
+            filters.push(format!(
+                "scale=out_color_matrix={matrix}:out_range=tv,format={pixels}"
+            ));
+        }
+        (Pixels::Named(_), None) => {}
+        (Pixels::Nearest, _) => {
+            filters.push(format!("format={}", ALL.join("|")));
+        }
     }
-    arguments.extend(split_args(&format!(
-        "-f yuv4mpegpipe -strict -1 -pix_fmt {pixels} pipe:1"
-    )));
+    if !filters.is_empty() {
+        arguments.extend(["-vf".into(), filters.join(",").into()]);
+    }
+    if let Pixels::Named(pixels) = pixels {
+        arguments.extend(["-pix_fmt".into(), pixels.into()]);
+    }
+    arguments.extend(split_args("-f yuv4mpegpipe -strict -1 pipe:1"));
     let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
     let pipes = (file.stdin, Stdio::piped());
     let mut process = Process::start(name, &tools.ffmpeg, &arguments, pipes)?;

@@ -4,16 +4,19 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 
-use evener_files::{Error as FileError, SourceFile, Staged, one_line};
+use evener_files::{Error as FileError, SourceFile, Staged, StagedFolder, one_line};
 
 use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::ffmpeg::kind::Kind;
+use crate::io::ffmpeg::log_line::LogLine;
 use crate::io::ffmpeg::origin::Origin;
+use crate::io::ffmpeg::pixels::{bits, closest};
 use crate::io::ffmpeg::process::Process;
 use crate::io::ffmpeg::remux::Joint;
 use crate::io::ffmpeg::tools::{Tools, file_argument, split_args};
+use crate::io::numbered::Numbered;
 use crate::io::y4m;
 
 /// Writes any file that FFmpeg can encode. FFmpeg chooses codec and container by the extension. `ffmpeg` encodes in a process
@@ -26,13 +29,20 @@ pub struct Encoder {
     process: Process,
     /// `None` once the pipe is closed.
     writer: Option<y4m::Writer<ChildStdin>>,
-    staged: Staged,
+    place: Place,
     joint: Joint,
     rate: Ratio,
+    depth: Depth,
     kind: Kind,
     lost: Vec<String>,
     frames: u64,
     finished: bool,
+}
+
+/// Where FFmpeg writes.
+enum Place {
+    File(Staged),
+    Pictures(StagedFolder),
 }
 
 impl Encoder {
@@ -52,10 +62,11 @@ impl Encoder {
     ) -> Result<Encoder, Error> {
         let path = path.as_ref();
         let kind = Kind::of(tools, path)?;
-        Encoder::of_kind(kind, tools, path, format, timing, source, origin)
+        Encoder::of_kind(kind, tools, path, format, timing, source, origin, &[])
     }
 
-    /// The same for a name whose [`Kind`] is known.
+    /// The same for a name whose [`Kind`] is known, with further arguments of `ffmpeg`.
+    #[allow(clippy::too_many_arguments)] // One more than `create`.
     pub(crate) fn of_kind(
         kind: Kind,
         tools: &Tools,
@@ -64,25 +75,39 @@ impl Encoder {
         timing: &Timing,
         source: &SourceFile,
         origin: Option<&Origin>,
+        further: &[OsString],
     ) -> Result<Encoder, Error> {
         if format.depth == Depth::F32 {
             let name = one_line(&path.to_string_lossy());
             return Err(Error::FloatFrames { name });
         }
-        let joint = Joint::new(tools, path, source, origin)?;
+        let mut joint = Joint::new(tools, path, source, origin)?;
+        joint.further = further.to_vec();
         let (name, path) = (joint.name.as_str(), joint.path.as_path());
-        let staged = joint.stage()?;
+        let (place, target) = match Numbered::of(&joint.path) {
+            Some(pictures) if kind == Kind::Pictures => {
+                let folder = StagedFolder::create(&joint.path, source.mode())?;
+                let target = pictures.within(folder.path());
+                (Place::Pictures(folder), target)
+            }
+            _ => {
+                let staged = joint.stage()?;
+                let target = staged.temporary().unwrap_or(path).into();
+                (Place::File(staged), target)
+            }
+        };
         let (options, lost) = options(kind, path, format, timing, origin);
         let mut arguments = split_args(
-            "-v level+error -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
+            // Level `info` shows what the encoder takes.
+            "-v level+info -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
         );
         arguments.extend(options);
-        let temporary = staged.temporary().unwrap_or(path).to_owned();
-        arguments.push(file_argument(temporary.as_os_str()));
+        arguments.extend_from_slice(further);
+        arguments.push(file_argument(&target));
         let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
         let pipes = (Stdio::piped(), Stdio::null());
         let mut process = Process::start(name, &tools.ffmpeg, &arguments, pipes)?;
-        process.hide(&temporary);
+        process.hide(Path::new(&target));
         let Some(pipe) = process.running.child.stdin.take() else {
             return Err(process.failed(0, None));
         };
@@ -93,8 +118,9 @@ impl Encoder {
         Ok(Encoder {
             writer: Some(writer),
             process,
-            staged,
+            place,
             rate: timing.rate,
+            depth: format.depth,
             kind,
             joint,
             lost,
@@ -127,7 +153,7 @@ impl Encoder {
         if self.kind == Kind::Picture && self.frames == 1 {
             let name = self.joint.name.clone();
             let reason = "is one picture, and there are more frames; \
-                          write a .y4m, then: ffmpeg -i FILE.y4m PICTURE-%04d.png";
+                          write numbered ones, as PICTURE-%04d.png, or one frame, by `--frames 1`";
             return Err(FileError::Unfit { name, reason }.into());
         }
         let Some(writer) = &mut self.writer else {
@@ -166,18 +192,51 @@ impl Encoder {
         self.writer = None;
         let said = self.process.wait(self.frames)?;
         self.process.warn(&said);
-        let origin = self.joint.origin.as_ref();
-        if self.kind != Kind::Picture && origin.is_some_and(Origin::has_others) {
-            let seconds = self.frames as f64 * f64::from(self.rate.den) / f64::from(self.rate.num);
-            self.staged = self.joint.join(&self.staged, seconds)?;
+        if let Some(bits) = fewer_bits(&said, self.depth) {
+            tracing::warn!(
+                "{}: its encoder keeps {bits} bits; write another kind of file, or choose one after --, such as -c:v ffv1",
+                self.joint.name
+            );
         }
-        self.joint.commit(&mut self.staged)?;
+        match &mut self.place {
+            Place::Pictures(folder) => {
+                let written = folder.commit()?;
+                let all = Numbered::of(&self.joint.path).map_or(0, |one| one.files().len() as u64);
+                if all > written {
+                    tracing::warn!(
+                        "{}: {} further pictures of that name were there and stay",
+                        self.joint.name,
+                        all - written
+                    );
+                }
+            }
+            Place::File(staged) => {
+                let origin = self.joint.origin.as_ref();
+                if !self.kind.is_picture() && origin.is_some_and(Origin::has_others) {
+                    let (num, den) = (f64::from(self.rate.num), f64::from(self.rate.den));
+                    *staged = self.joint.join(staged, self.frames as f64 * den / num)?;
+                }
+                self.joint.commit(staged)?;
+            }
+        }
         self.finished = true;
         Ok(())
     }
 
     /// Stops FFmpeg and leaves no file behind. The same as dropping the encoder.
     pub fn abort(self) {}
+}
+
+/// Bits of a sample that an encoder keeps, if they are fewer than those of frames, by the line of FFmpeg that describes the
+/// output.
+fn fewer_bits(said: &[LogLine], depth: Depth) -> Option<u32> {
+    let mut output = said.iter().skip_while(|l| !l.text.starts_with("Output #0"));
+    let (_, stream) = output.find_map(|l| l.text.split_once(" Video: "))?;
+    let mut words = stream
+        .split(", ")
+        .map(|word| word.split('(').next().unwrap_or(word));
+    let pixels = words.find(|word| closest(word).is_some())?;
+    Some(bits(pixels)).filter(|&kept| depth.bits().is_some_and(|all| kept < all))
 }
 
 /// Options for what a y4m stream does not say, and what of it cannot be kept.
@@ -197,7 +256,7 @@ fn options(
         lost: Vec::new(),
     };
     if kind == Kind::Picture {
-        // The name is a name, even with a `%`.
+        // The name of a folder may have a `%`.
         options.arguments.extend(split_args("-update 1"));
     }
     options.interlacing(format, timing);
@@ -258,7 +317,7 @@ impl OutputOptions<'_> {
             self.filters.push(format!("setparams={}", tags.join(":")));
         }
         let unusual = origin.unusual_colour(format.height);
-        if !self.kind.keeps_colour() && self.kind != Kind::Picture && !unusual.is_empty() {
+        if !self.kind.keeps_colour() && !self.kind.is_picture() && !unusual.is_empty() {
             self.lost.push(format!(
                 "colour tags ({unusual}) are not kept in .{}",
                 self.extension
@@ -287,7 +346,7 @@ impl OutputOptions<'_> {
 
     /// Titles, where no second pass copies them with the other streams.
     fn others(&mut self, origin: &Origin) {
-        if self.kind == Kind::Picture && !origin.streams.is_empty() {
+        if self.kind.is_picture() && !origin.streams.is_empty() {
             self.lost.push(format!(
                 "{} left out, as a picture holds none",
                 origin.other_streams()
@@ -298,5 +357,23 @@ impl OutputOptions<'_> {
                     .extend(["-metadata".into(), format!("{key}={value}").into()]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_that_an_encoder_drops_are_known() {
+        let text = "[info] Input #0, yuv4mpegpipe, from 'pipe:0':\n\
+                    [info]   Stream #0:0: Video: rawvideo (C3[11][12] / 0xC0B3343), yuv420p12le, 64x48, 25 fps\n\
+                    [info] Output #0, matroska, to 'out.mkv':\n\
+                    [info]   Stream #0:0: Video: h264 (H264 / 0x34363248), yuv420p10le(tv, progressive), 64x48, q=2-31";
+        let said: Vec<LogLine> = text.lines().filter_map(LogLine::read).collect();
+        assert_eq!(fewer_bits(&said, Depth::U12), Some(10));
+        assert_eq!(fewer_bits(&said, Depth::U10), None);
+        assert_eq!(fewer_bits(&said[..2], Depth::U12), None);
+        assert_eq!(fewer_bits(&[], Depth::U12), None);
     }
 }

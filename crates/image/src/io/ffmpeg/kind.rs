@@ -10,6 +10,7 @@ use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::summary;
 use crate::io::ffmpeg::process::output;
 use crate::io::ffmpeg::tools::{Tools, file_argument, is_installed, split_args};
+use crate::io::numbered::Numbered;
 
 /// What a file of some extension can hold, as FFmpeg chooses the format and the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Plain,
     /// One picture.
     Picture,
+    /// Numbered pictures, a file for each frame.
+    Pictures,
 }
 
 const KINDS: [(Kind, &[&str]); 4] = [
@@ -36,7 +39,7 @@ const KINDS: [(Kind, &[&str]); 4] = [
     ),
 ];
 
-/// Extensions of pictures, where FFmpeg takes a `%` in the name for a number.
+/// Extensions of pictures.
 const PICTURES: [&str; 25] = [
     "bmp", "dpx", "exr", "j2c", "j2k", "jls", "jp2", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx",
     "pfm", "pgm", "png", "ppm", "qoi", "ras", "sgi", "tga", "tif", "tiff", "xbm", "xwd",
@@ -76,7 +79,10 @@ impl Kind {
             });
         }
         if PICTURES.contains(&extension.as_str()) {
-            return Ok(Kind::Picture);
+            return Ok(match Numbered::of(path) {
+                Some(_) => Kind::Pictures,
+                None => Kind::Picture,
+            });
         }
         let mut known = KINDS
             .iter()
@@ -86,6 +92,11 @@ impl Kind {
         }
         try_out(tools, path, &name)?;
         Ok(Kind::Plain)
+    }
+
+    /// Whether a file is a picture.
+    pub(super) fn is_picture(self) -> bool {
+        matches!(self, Kind::Picture | Kind::Pictures)
     }
 
     /// Whether colour tags are kept.
@@ -142,7 +153,8 @@ mod tests {
         };
         let of = |name: &str| Kind::of(&tools, Path::new(name));
         assert_eq!(of("a.MP4").unwrap(), Kind::H264);
-        assert_eq!(of("100%d.jpg").unwrap(), Kind::Picture);
+        assert_eq!(of("100%d.jpg").unwrap(), Kind::Pictures);
+        assert_eq!(of("100%.jpg").unwrap(), Kind::Picture);
         for name in ["film", "film.m3u8"] {
             assert!(matches!(
                 of(name),

@@ -23,10 +23,12 @@ pub(super) struct Mux<'a> {
     pub(super) target: &'a Path,
     /// The length of the video, if it is shorter than its source: the other streams end there, too.
     pub(super) seconds: Option<f64>,
+    /// Arguments that users gave for the output. What they say of coding video was done before.
+    pub(super) further: &'a [OsString],
 }
 
 impl Mux<'_> {
-    /// Writes the target with the streams that its format can hold. Returns which are left out and why.
+    /// Writes the target with the streams that its format can hold. Returns which are left out, and what would hold them.
     ///
     /// # Errors
     /// FFmpeg failed, though the format can hold what it was given.
@@ -42,7 +44,7 @@ impl Mux<'_> {
             all.partition(|stream| self.is_understood(stream));
         let unknown = unknown
             .into_iter()
-            .map(|stream| self.left_out(origin, stream, ""));
+            .map(|stream| self.left_out(origin, stream));
         let mut left_out: Vec<String> = unknown.collect();
         let mut failed = match self.join(origin, &fit) {
             Ok(said) => return self.done(&said, left_out),
@@ -51,13 +53,12 @@ impl Mux<'_> {
         // Each stream is tried by itself. A format that refuses one does so before it reads anything.
         let asked = fit.len();
         fit.retain(|stream| {
-            let refused = self.try_alone(origin, stream).err();
-            left_out.extend(
-                refused
-                    .iter()
-                    .map(|words| self.left_out(origin, stream, words)),
-            );
-            refused.is_none()
+            let tried = self.try_alone(origin, stream);
+            if let Err(words) = &tried {
+                tracing::debug!("{}: stream {}: {words}", self.name, stream.index);
+                left_out.push(self.left_out(origin, stream));
+            }
+            tried.is_ok()
         });
         if fit.len() < asked {
             failed = match self.join(origin, &fit) {
@@ -72,7 +73,7 @@ impl Mux<'_> {
             let is_first = !kinds.contains(&stream.kind);
             kinds.push(stream.kind);
             if !is_first {
-                left_out.push(self.left_out(origin, stream, ""));
+                left_out.push(self.left_out(origin, stream));
             }
             is_first
         });
@@ -92,21 +93,26 @@ impl Mux<'_> {
         Ok(left_out)
     }
 
-    fn left_out(&self, origin: &Origin, stream: &OtherStream, words: &str) -> String {
-        let quoted = |text: &str| {
-            if text.is_empty() {
-                String::new()
-            } else {
-                format!(" ({text})")
-            }
+    fn left_out(&self, origin: &Origin, stream: &OtherStream) -> String {
+        let codec = match stream.codec.as_str() {
+            "" => String::new(),
+            codec => format!(" ({codec})"),
+        };
+        let extension = self.extension();
+        let other = match stream.kind {
+            StreamKind::Cover => "mp4",
+            // Subtitles of mp4 itself.
+            StreamKind::Subtitles if stream.codec == "mov_text" => "mp4",
+            StreamKind::Audio | StreamKind::Subtitles | StreamKind::Attachment => "mkv",
+        };
+        let advice = match extension == other {
+            true => String::new(),
+            false => format!("; write .{other} to keep it"),
         };
         format!(
-            "{}{} of {} left out, as .{} cannot hold that{}",
+            "{}{codec} of {} left out, as .{extension} cannot hold it{advice}",
             stream.kind.name(),
-            quoted(&stream.codec),
             origin.name,
-            self.extension(),
-            quoted(words),
         )
     }
 
@@ -150,13 +156,29 @@ impl Mux<'_> {
     fn join(&self, origin: &Origin, streams: &[&OtherStream]) -> Result<Vec<LogLine>, Error> {
         let file = FileArgument::of(self.name, &origin.file)?;
         let mut arguments = self.of_video(origin.start_offset);
+        if origin.cut > 0.0 {
+            arguments.extend(split_args(&format!("-ss {:.6}", origin.cut)));
+        }
         arguments.extend(["-i".into(), file.argument]);
         arguments.extend(split_args(
             "-map 0:v -map_metadata 1 -map_chapters 1 -c copy",
         ));
+        if origin.cut > 0.0 {
+            // A file is read from a key frame of its video on, and sound before the cut would move all others.
+            arguments.extend(split_args("-copypriorss 0"));
+        }
         for stream in streams {
             arguments.extend(split_args(&format!("-map 1:{}", stream.index)));
         }
+        let mut further = self.further.iter();
+        while let Some(argument) = further.next() {
+            match argument.to_str() {
+                // What is copied cannot be filtered again.
+                Some("-vf" | "-filter:v") => drop(further.next()),
+                _ => arguments.push(argument.clone()),
+            }
+        }
+        arguments.extend(split_args("-c:v copy"));
         if let Some(seconds) = self.seconds {
             arguments.extend(split_args(&format!(
                 "-t {:.6}",

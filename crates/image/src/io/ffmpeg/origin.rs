@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::format::Ratio;
-use crate::io::ffmpeg::pixels::{has_alpha, is_rgb, too_deep};
+use crate::io::ffmpeg::pixels::{bits, has_alpha, is_rgb};
 use crate::io::ffmpeg::probe::{Probed, SideData, Stream, meaningful, seconds};
 use crate::io::ffmpeg::tools::is_address;
 
@@ -30,6 +30,8 @@ pub struct Origin {
     pub(super) has_chapters: bool,
     /// Seconds from the start of the file to the first frame.
     pub(super) start_offset: f64,
+    /// Seconds at the start of the file that are left out; the video then begins at 0.
+    pub(super) cut: f64,
     /// What decoding loses, each as a part of a sentence.
     pub(super) lost: Vec<String>,
     /// Whether the video was read to its end.
@@ -118,12 +120,13 @@ impl Origin {
             .get("alpha_mode")
             .or_else(|| video.tags.get("ALPHA_MODE"));
         if has_alpha(pixels) || alpha_beside.is_some_and(|mode| mode == "1") {
-            lost.push("alpha is left out".to_owned());
+            lost.push(
+                "alpha is left out; filter it by itself: ffmpeg -i INPUT -vf alphaextract ALPHA.mkv"
+                    .to_owned(),
+            );
         }
-        match too_deep(pixels) {
-            Some(32) => lost.push("its floats are reduced to 10 bits".to_owned()),
-            Some(bits) => lost.push(format!("its {bits} bits are reduced to 10")),
-            None => {}
+        if bits(pixels) == 32 {
+            lost.push("its floats become codes of 16 bits".to_owned());
         }
         let start = seconds(&probed.format.start_time).unwrap_or(0.0);
         let begins = seconds(&video.start_time).unwrap_or(start);
@@ -149,6 +152,7 @@ impl Origin {
             tags,
             has_chapters: !probed.chapters.is_empty() && !is_address(file),
             start_offset: begins - start,
+            cut: 0.0,
             lost,
             read_to_end: Arc::default(),
         }
@@ -159,6 +163,21 @@ impl Origin {
     pub fn without_audio(mut self) -> Origin {
         self.streams.retain(|s| s.kind != StreamKind::Audio);
         self
+    }
+
+    /// The same without its first seconds of the video, which other streams then lack too.
+    #[must_use]
+    pub(crate) fn without_seconds(mut self, skipped: f64) -> Origin {
+        if skipped > 0.0 {
+            self.cut = self.start_offset + skipped;
+            self.start_offset = 0.0;
+        }
+        self
+    }
+
+    /// The file as it was named.
+    pub(crate) fn file(&self) -> &OsStr {
+        &self.file
     }
 
     /// The name of the file in messages.
@@ -350,18 +369,20 @@ mod tests {
             ))
             .lost
         };
-        assert_eq!(of(r#""pix_fmt": "yuva420p""#), ["alpha is left out"]);
-        assert_eq!(
-            of(r#""pix_fmt": "yuv420p", "tags": {"alpha_mode": "1"}"#),
-            ["alpha is left out"]
-        );
-        assert_eq!(
-            of(r#""pix_fmt": "yuv420p12le""#),
-            ["its 12 bits are reduced to 10"]
-        );
+        for alpha in [
+            r#""pix_fmt": "yuva420p""#,
+            r#""pix_fmt": "yuv420p", "tags": {"alpha_mode": "1"}"#,
+        ] {
+            let said = of(alpha);
+            assert!(
+                said.len() == 1 && said[0].starts_with("alpha is left out; "),
+                "{said:?}"
+            );
+        }
+        assert_eq!(of(r#""pix_fmt": "yuv420p16le""#), [""; 0]);
         assert_eq!(
             of(r#""pix_fmt": "gbrpf32le""#),
-            ["its floats are reduced to 10 bits"]
+            ["its floats become codes of 16 bits"]
         );
         let side_data = r#""side_data_list": [{"side_data_type": "Stereo 3D"}, {"side_data_type": "Display Matrix"}]"#;
         assert_eq!(of(side_data), ["not kept: Stereo 3D"]);

@@ -2,17 +2,47 @@
 
 use crate::format::ColourRange;
 
+/// The pixel formats that frames have.
+pub(super) const ALL: [&str; 19] = [
+    "gray",
+    "yuv420p",
+    "yuv422p",
+    "yuv444p",
+    "yuvj420p",
+    "yuvj422p",
+    "yuvj444p",
+    "gray10le",
+    "yuv420p10le",
+    "yuv422p10le",
+    "yuv444p10le",
+    "gray12le",
+    "yuv420p12le",
+    "yuv422p12le",
+    "yuv444p12le",
+    "gray16le",
+    "yuv420p16le",
+    "yuv422p16le",
+    "yuv444p16le",
+];
+
 /// The pixel format of y4m that keeps the most of an FFmpeg pixel format; `None` for unknown names.
 ///
 /// The `j` of full-range formats is kept, so that FFmpeg does not squeeze their range.
 pub(super) fn closest(name: &str) -> Option<&'static str> {
-    let family = |chroma: &str, deep: bool| match (chroma, deep) {
-        ("420" | "410", false) => Some("yuv420p"),
-        ("420", true) => Some("yuv420p10le"),
-        ("422" | "411", false) => Some("yuv422p"),
-        ("422", true) => Some("yuv422p10le"),
-        ("444" | "440", false) => Some("yuv444p"),
-        ("444" | "440", true) => Some("yuv444p10le"),
+    let of = |chroma| {
+        let deep = match bits(name) {
+            ..=8 => "",
+            9 | 10 => "10le",
+            11 | 12 => "12le",
+            _ => "16le",
+        };
+        let wanted = format!("{chroma}{deep}");
+        ALL.into_iter().find(|one| *one == wanted)
+    };
+    let family = |chroma: &str| match chroma {
+        "420" | "410" => of("yuv420p"),
+        "422" | "411" => of("yuv422p"),
+        "444" | "440" => of("yuv444p"),
         _ => None,
     };
     if let Some(rest) = name.strip_prefix("yuvj") {
@@ -26,38 +56,55 @@ pub(super) fn closest(name: &str) -> Option<&'static str> {
     if let Some(rest) = name
         .strip_prefix("yuva")
         .or_else(|| name.strip_prefix("yuv"))
-        && let Some((chroma, depth)) = rest.split_once('p')
+        && let Some((chroma, _)) = rest.split_once('p')
     {
-        return family(chroma, !depth.is_empty());
-    }
-    if let Some(depth) = name.strip_prefix("gray") {
-        return Some(if depth.is_empty() { "gray" } else { "gray10le" });
-    }
-    match name {
-        "ya8" | "monow" | "monob" => return Some("gray"),
-        "ya16le" | "ya16be" => return Some("gray10le"),
-        "nv12" | "nv21" => return family("420", false),
-        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => return family("422", false),
-        "nv24" | "nv42" | "pal8" | "ayuv" | "vuya" | "vuyx" => return family("444", false),
-        _ => {}
+        return family(chroma);
     }
     let starts = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p));
-    if starts(&["p010", "p012", "p016"]) {
-        return family("420", true);
+    match name {
+        "monow" | "monob" => of("gray"),
+        "nv12" | "nv21" => of("yuv420p"),
+        "nv16" | "yuyv422" | "uyvy422" | "yvyu422" | "uyyvyy411" => of("yuv422p"),
+        "nv24" | "nv42" | "ayuv" | "vuya" | "vuyx" => of("yuv444p"),
+        _ if starts(&["gray", "ya8", "ya16"]) => of("gray"),
+        _ if starts(&["p010", "p012", "p016"]) => of("yuv420p"),
+        _ if starts(&["p21", "nv20", "y21", "v210"]) => of("yuv422p"),
+        _ if starts(&["p41", "ayuv64", "xyz12", "xv3", "v30x"]) => of("yuv444p"),
+        _ if is_rgb(name) => of("yuv444p"),
+        _ => None,
     }
-    if starts(&["p21", "nv20", "y21", "v210"]) {
-        return family("422", true);
-    }
-    if starts(&["p41", "ayuv64", "xyz12", "xv3", "v30x"]) {
-        return family("444", true);
-    }
-    if is_rgb(name) {
-        let deep = [
-            "48", "64", "f16", "f32", "p9", "p10", "p12", "p14", "p16", "x2",
-        ];
-        return family("444", deep.iter().any(|d| name.contains(d)));
-    }
-    None
+}
+
+/// Bits of a sample of a pixel format; 32 for floats of any size.
+pub(super) fn bits(name: &str) -> u32 {
+    const BITS: [(u32, &[&str]); 6] = [
+        (32, &["f16", "f32"]),
+        (
+            16,
+            &[
+                "p16", "y16", "ya16", "p016", "rgb48", "bgr48", "rgba64", "bgra64", "ayuv64",
+                "p216", "p416",
+            ],
+        ),
+        (14, &["p14", "gray14"]),
+        (
+            12,
+            &[
+                "p12", "gray12", "p012", "xyz12", "y212", "p212", "p412", "xv36",
+            ],
+        ),
+        (
+            10,
+            &[
+                "p10", "gray10", "p010", "y210", "v210", "p210", "p410", "nv20", "x2", "xv30",
+                "v30x",
+            ],
+        ),
+        (9, &["p9", "gray9"]),
+    ];
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let found = BITS.iter().find(|(_, parts)| has(parts));
+    found.map_or(8, |&(bits, _)| bits)
 }
 
 /// The range of a pixel format with the tag `pc` or `tv`; `None` for RGB, which is converted.
@@ -84,28 +131,6 @@ pub(super) fn has_alpha(name: &str) -> bool {
     ])
 }
 
-/// Bits of a sample, if they are more than the 10 of the deepest frames; 32 for floats of any size.
-pub(super) fn too_deep(name: &str) -> Option<u32> {
-    let has = |parts: &[&str]| parts.iter().any(|p| name.contains(p));
-    let bits = if has(&["f16", "f32"]) {
-        32
-    } else if has(&[
-        "p16", "y16", "ya16", "p016", "rgb48", "bgr48", "rgba64", "bgra64", "ayuv64",
-    ]) || ["p216", "p416"].iter().any(|p| name.starts_with(p))
-    {
-        16
-    } else if has(&["p14", "gray14"]) {
-        14
-    } else if has(&[
-        "p12", "gray12", "p012", "xyz12", "y212", "p212", "p412", "xv36",
-    ]) {
-        12
-    } else {
-        return None;
-    };
-    Some(bits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,30 +140,32 @@ mod tests {
         for (names, expected) in [
             ("yuv420p nv12 nv21 yuva420p yuv410p", "yuv420p"),
             ("yuvj420p", "yuvj420p"),
-            (
-                "yuv420p10le yuv420p9be yuv420p12le yuva420p16le p010le p016be",
-                "yuv420p10le",
-            ),
+            ("yuv420p10le yuv420p9be p010le", "yuv420p10le"),
+            ("yuv420p12le p012le", "yuv420p12le"),
+            ("yuva420p16le p016be yuv420p14be", "yuv420p16le"),
             ("yuv422p yuv411p yuyv422 uyvy422 nv16", "yuv422p"),
             ("yuvj422p", "yuvj422p"),
-            (
-                "yuv422p10le yuva422p12be nv20le p210le y210le",
-                "yuv422p10le",
-            ),
+            ("yuv422p10le nv20le p210le y210le v210", "yuv422p10le"),
+            ("yuva422p12be y212le", "yuv422p12le"),
+            ("yuv422p16be p216le", "yuv422p16le"),
             (
                 "yuv444p yuv440p yuva444p rgb24 bgra 0rgb rgb565le gbrp gbrap pal8 nv24",
                 "yuv444p",
             ),
             ("yuvj444p yuvj440p", "yuvj444p"),
             (
-                "yuv444p10le gbrp10le gbrap12le rgb48be rgba64le gbrpf32le x2rgb10le p410le",
+                "yuv444p10le yuv440p10le gbrp10le x2rgb10le p410le",
                 "yuv444p10le",
             ),
-            ("gray ya8 monow", "gray"),
+            ("gbrap12le xyz12le xv36le yuv440p12le", "yuv444p12le"),
             (
-                "gray9le gray10le gray12le gray16be grayf32le ya16be",
-                "gray10le",
+                "rgb48be rgba64le gbrpf32le gbrp14be ayuv64le",
+                "yuv444p16le",
             ),
+            ("gray ya8 monow", "gray"),
+            ("gray9le gray10le", "gray10le"),
+            ("gray12le", "gray12le"),
+            ("gray14le gray16be grayf32le ya16be", "gray16le"),
         ] {
             for name in names.split(' ') {
                 assert_eq!(closest(name), Some(expected), "{name}");
@@ -165,24 +192,20 @@ mod tests {
         for name in ["yuv420p", "rgb24", "rgb0", "gbrp", "gray", "nv12", "pal8"] {
             assert!(!has_alpha(name), "{name}");
         }
-        for (names, bits) in [
-            (
-                "yuv420p yuv420p9le yuv420p10le p010le gray gray10le x2rgb10le rgb24 v210",
-                None,
-            ),
-            (
-                "yuv422p12le gray12be gbrp12le p012le xyz12le y212le",
-                Some(12),
-            ),
-            ("yuv444p14le gbrp14be gray14le", Some(14)),
+        for (names, expected) in [
+            ("yuv420p gray rgb24 nv12 ya8 pal8 bgr555le", 8),
+            ("yuv420p9le gray9be", 9),
+            ("yuv420p10le p010le gray10le x2rgb10le v210", 10),
+            ("yuv422p12le gray12be gbrp12le p012le xyz12le y212le", 12),
+            ("yuv444p14le gbrp14be gray14le", 14),
             (
                 "yuv444p16le gray16le rgb48be rgba64le p016le ya16le p216le",
-                Some(16),
+                16,
             ),
-            ("grayf32le gbrpf32le", Some(32)),
+            ("grayf32le gbrpf32le", 32),
         ] {
             for name in names.split(' ') {
-                assert_eq!(too_deep(name), bits, "{name}");
+                assert_eq!(bits(name), expected, "{name}");
             }
         }
     }

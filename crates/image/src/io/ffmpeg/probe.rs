@@ -102,7 +102,17 @@ pub(super) fn meaningful(word: &str) -> Option<&str> {
     (plain && !says_nothing).then_some(word)
 }
 
+/// Containers in which FFmpeg finds frames by their times. In others it may be some frames off (AVI, MPEG program
+/// streams), or there are no times (streams without a container).
+const SEEKABLE: [&str; 6] = ["flv", "matroska", "mov", "mpegts", "nut", "ogg"];
+
 impl Probed {
+    /// Whether the frame at a time can be found without reading those before it.
+    pub(super) fn is_seekable(&self) -> bool {
+        let mut names = self.format.format_name.split(',');
+        names.any(|name| SEEKABLE.contains(&name))
+    }
+
     /// The stream that is decoded: the first of video.
     pub(super) fn video(&self) -> Option<&Stream> {
         let mut streams = self.streams.iter();

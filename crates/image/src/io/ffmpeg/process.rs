@@ -143,7 +143,8 @@ impl Process {
 
     /// The error of a program that has failed.
     pub(super) fn failed(&mut self, frames: u64, status: Option<ExitStatus>) -> Error {
-        let mut said = summary(&self.lines());
+        let lines = self.lines();
+        let mut said = summary(lines.iter().filter(|line| line.level > Level::Info));
         if said.is_empty() {
             said = status.map_or_else(|| "it closed its pipe".to_owned(), |s| s.to_string());
         }

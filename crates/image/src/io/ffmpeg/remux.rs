@@ -1,5 +1,6 @@
 //! Files that FFmpeg makes of coded video, without encoding again.
 
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -78,6 +79,8 @@ pub(super) struct Joint {
     mode: u32,
     old: Option<Metadata>,
     pub(super) origin: Option<Origin>,
+    /// Arguments of users for the output.
+    pub(super) further: Vec<OsString>,
 }
 
 impl Joint {
@@ -103,6 +106,7 @@ impl Joint {
             mode: source.mode(),
             old,
             origin: origin.cloned(),
+            further: Vec::new(),
         })
     }
 
@@ -124,6 +128,7 @@ impl Joint {
             seconds: origin
                 .is_some_and(|origin| !origin.is_read_to_end())
                 .then_some(seconds),
+            further: &self.further,
         }
         .run()?;
         for line in left_out {

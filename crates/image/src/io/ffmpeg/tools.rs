@@ -34,9 +34,11 @@ pub(super) struct FileArgument {
 }
 
 impl FileArgument {
-    /// FFmpeg may take a name with a `%` for a pattern and read other files, so such a file is passed open.
+    /// FFmpeg may take a name with a `%` for a pattern and read other files, so such a file is passed open. A name that no
+    /// file has is a pattern.
     pub(super) fn of(name: &str, input: &OsStr) -> Result<FileArgument, Error> {
-        if !input.as_encoded_bytes().contains(&b'%') || is_address(input) {
+        let literal = input.as_encoded_bytes().contains(&b'%') && Path::new(input).exists();
+        if !literal || is_address(input) {
             return Ok(FileArgument {
                 argument: file_argument(input),
                 stdin: Stdio::null(),

@@ -18,8 +18,8 @@ pub(super) const FRAME: &[u8] = b"FRAME";
 
 const MAGIC: &[u8] = b"YUV4MPEG2";
 
-const SUPPORTED: &str =
-    "mono, mono10, 420jpeg, 420mpeg2, 420paldv, 420, 422, 444, 420p10, 422p10, 444p10";
+const SUPPORTED: &str = "mono, 420jpeg, 420mpeg2, 420paldv, 420, 422, 444, and of 10, 12 or 16 bits \
+     mono10, 420p10, 422p10, 444p10";
 
 /// What a stream header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,23 +96,27 @@ impl Header {
         found.header()
     }
 
-    /// The header line with its newline; `None` for frames of floats, for which y4m has no name.
+    /// The header line with its newline; `None` for frames of floats or of red, green and blue, for which y4m
+    /// has no name.
     pub fn line(&self) -> Option<String> {
         let Header { format, timing } = self;
-        let layout = match (format.chroma, format.depth) {
-            (_, Depth::F32) => return None,
-            (Chroma::Mono, Depth::U8) => "mono",
-            (Chroma::Mono, Depth::U10) => "mono10",
-            (Chroma::C420, Depth::U8) => match timing.siting {
+        let plain = format.depth == Depth::U8;
+        let name = match format.chroma {
+            Chroma::Rgb => return None,
+            Chroma::Mono => "mono",
+            Chroma::C420 if plain => match timing.siting {
                 Siting::Jpeg => "420jpeg",
                 Siting::Mpeg2 => "420mpeg2",
                 Siting::PalDv => "420paldv",
             },
-            (Chroma::C420, Depth::U10) => "420p10",
-            (Chroma::C422, Depth::U8) => "422",
-            (Chroma::C422, Depth::U10) => "422p10",
-            (Chroma::C444, Depth::U8) => "444",
-            (Chroma::C444, Depth::U10) => "444p10",
+            Chroma::C420 => "420",
+            Chroma::C422 => "422",
+            Chroma::C444 => "444",
+        };
+        let layout = match (format.depth.bits()?, format.chroma) {
+            (8, _) => name.to_owned(),
+            (bits, Chroma::Mono) => format!("{name}{bits}"),
+            (bits, _) => format!("{name}p{bits}"),
         };
         let aspect = timing.aspect.unwrap_or(Ratio { num: 0, den: 0 });
         let assumed = format.range == format.chroma.usual_range();
@@ -136,20 +140,32 @@ impl Header {
 
 /// The chroma layout, depth and siting of a `C` tag's value, `None` if it is not supported.
 pub(crate) fn layout(name: &str) -> Option<(Chroma, Depth, Siting)> {
-    let plain = |chroma, depth| Some((chroma, depth, Siting::Jpeg));
+    let of_8_bits = |chroma, siting| Some((chroma, Depth::U8, siting));
     match name {
-        "mono" => plain(Chroma::Mono, Depth::U8),
-        "mono10" => plain(Chroma::Mono, Depth::U10),
-        "420" | "420jpeg" => plain(Chroma::C420, Depth::U8),
-        "420mpeg2" => Some((Chroma::C420, Depth::U8, Siting::Mpeg2)),
-        "420paldv" => Some((Chroma::C420, Depth::U8, Siting::PalDv)),
-        "420p10" => plain(Chroma::C420, Depth::U10),
-        "422" => plain(Chroma::C422, Depth::U8),
-        "422p10" => plain(Chroma::C422, Depth::U10),
-        "444" => plain(Chroma::C444, Depth::U8),
-        "444p10" => plain(Chroma::C444, Depth::U10),
-        _ => None,
+        "mono" => return of_8_bits(Chroma::Mono, Siting::Jpeg),
+        "420" | "420jpeg" => return of_8_bits(Chroma::C420, Siting::Jpeg),
+        "420mpeg2" => return of_8_bits(Chroma::C420, Siting::Mpeg2),
+        "420paldv" => return of_8_bits(Chroma::C420, Siting::PalDv),
+        "422" => return of_8_bits(Chroma::C422, Siting::Jpeg),
+        "444" => return of_8_bits(Chroma::C444, Siting::Jpeg),
+        _ => {}
     }
+    let (chroma, bits) = match name.strip_prefix("mono") {
+        Some(bits) => (Chroma::Mono, bits),
+        None => match name.split_once('p')? {
+            ("420", bits) => (Chroma::C420, bits),
+            ("422", bits) => (Chroma::C422, bits),
+            ("444", bits) => (Chroma::C444, bits),
+            _ => return None,
+        },
+    };
+    let depth = match bits {
+        "10" => Depth::U10,
+        "12" => Depth::U12,
+        "16" => Depth::U16,
+        _ => return None,
+    };
+    Some((chroma, depth, Siting::Jpeg))
 }
 
 /// Tags seen so far.
@@ -354,9 +370,12 @@ mod tests {
         );
     }
 
+    const LAYOUTS: &str = "mono 420jpeg 420mpeg2 420paldv 420 422 444 mono10 420p10 422p10 444p10 \
+                           mono12 420p12 422p12 444p12 mono16 420p16 422p16 444p16";
+
     #[test]
     fn every_layout_survives_a_round_trip() {
-        for name in SUPPORTED.split(", ") {
+        for name in LAYOUTS.split(' ') {
             let header = parse(&format!("W5 H3 F25:1 Ip A1:1 C{name} XCOLORRANGE=FULL")).unwrap();
             let line = header.line().unwrap();
             assert_eq!(
@@ -445,6 +464,8 @@ mod tests {
             ("W5 H3 Q7", Err(Unknown("Q7".into()))),
             ("W5 H3 C411", Err(Chroma("411".into()))),
             ("W5 H3 C444alpha", Err(Chroma("444alpha".into()))),
+            ("W5 H3 C420p14", Err(Chroma("420p14".into()))),
+            ("W5 H3 Cmono8", Err(Chroma("mono8".into()))),
             ("W5 H3 C\x1b[2J", Err(Chroma("\\u{1b}[2J".into()))),
             ("W5 H3 Ix", value("Ix", "one of I?, Ip, It, Ib")),
             ("W5 H3 Im", Err(HeaderError::Mixed)),

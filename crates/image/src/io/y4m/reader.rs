@@ -6,7 +6,7 @@ use std::path::Path;
 
 use evener_files::{InputFile, SourceFile, Watch};
 
-use crate::format::{ColourRange, Format, Timing};
+use crate::format::{ColourRange, Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::y4m::header::{FRAME, Header, HeaderError, MAX_LINE};
@@ -141,6 +141,11 @@ impl<R: Read> Reader<R> {
             self.format.range = range;
             self.timing.range_named = true;
         }
+    }
+
+    /// Sets the rate, where the header has one without a meaning.
+    pub(crate) fn set_rate(&mut self, rate: Ratio) {
+        self.timing.rate = rate;
     }
 
     /// Frames of the whole stream, known for files whose length is that of a number of frames without parameters.
@@ -283,7 +288,7 @@ impl<R: Read> Reader<R> {
         }
         self.byte += bytes as u64;
         #[cfg(target_endian = "big")]
-        if self.format.depth == crate::format::Depth::U10 {
+        if self.format.depth.bytes() == 2 {
             for plane in frame.all_bytes_mut() {
                 plane.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
             }

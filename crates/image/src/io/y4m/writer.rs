@@ -5,7 +5,7 @@ use std::path::Path;
 
 use evener_files::{Error as FileError, OutputFile, SourceFile, Target};
 
-use crate::format::{Depth, Format, Timing};
+use crate::format::{Format, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
 use crate::io::y4m::header::Header;
@@ -138,7 +138,7 @@ impl<W: Write> Writer<W> {
         let planes: Vec<_> = (0..format.planes()).map(|p| frame.plane_bytes(p)).collect();
         let swapped: Vec<Vec<u8>>;
         let mut slices = vec![IoSlice::new(PLAIN_LINE)];
-        if cfg!(target_endian = "big") && format.depth == Depth::U10 {
+        if cfg!(target_endian = "big") && format.depth.bytes() == 2 {
             let swap = |plane: &[u8]| plane.chunks_exact(2).flat_map(|c| [c[1], c[0]]).collect();
             swapped = planes.iter().map(|p| swap(p)).collect();
             slices.extend(swapped.iter().map(|p| IoSlice::new(p)));

@@ -107,7 +107,7 @@ mod tests {
         let samples: Vec<f32> = (0..plane.w * plane.h)
             .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
             .collect();
-        let lines = RowView::plane(&samples, Rect::of(plane));
+        let lines = RowView::plane(&samples, plane.w as usize, Rect::of(plane));
         for edge in [Edge::Fill(0.5), Edge::Repeat] {
             let sampling = Sampling {
                 map: &Turn,

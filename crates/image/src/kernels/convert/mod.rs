@@ -18,7 +18,7 @@ fn load_u8_body(scale: &Scale, codes: &[u8], values: &mut [f32]) {
 }
 
 #[inline(always)]
-fn load_u10_body(scale: &Scale, codes: &[u16], values: &mut [f32]) {
+fn load_u16_body(scale: &Scale, codes: &[u16], values: &mut [f32]) {
     for (v, &c) in values.iter_mut().zip(codes) {
         *v = scale.value(f32::from(c));
     }
@@ -32,7 +32,7 @@ fn store_u8_body(scale: &Scale, values: &[f32], codes: &mut [u8]) {
 }
 
 #[inline(always)]
-fn store_u10_body(scale: &Scale, values: &[f32], codes: &mut [u16]) {
+fn store_u16_body(scale: &Scale, values: &[f32], codes: &mut [u16]) {
     for (c, &v) in codes.iter_mut().zip(values) {
         *c = scale.code(v) as u16;
     }
@@ -43,8 +43,8 @@ for_each_level! {
     pub fn load_u8(scale: &Scale, codes: &[u8], values: &mut [f32]) = load_u8_body;
 }
 for_each_level! {
-    /// 10-bit codes to values; stops at the shorter slice.
-    pub fn load_u10(scale: &Scale, codes: &[u16], values: &mut [f32]) = load_u10_body;
+    /// Codes of more than 8 bits to values; stops at the shorter slice.
+    pub fn load_u16(scale: &Scale, codes: &[u16], values: &mut [f32]) = load_u16_body;
 }
 for_each_level! {
     fn store_u8_rest(scale: &Scale, values: &[f32], codes: &mut [u8]) = store_u8_body;
@@ -61,8 +61,8 @@ pub fn store_u8(simd: Simd, scale: &Scale, values: &[f32], codes: &mut [u8]) {
     store_u8_rest(simd, scale, &values[done..], &mut codes[done..]);
 }
 for_each_level! {
-    /// Values to 10-bit codes; stops at the shorter slice.
-    pub fn store_u10(scale: &Scale, values: &[f32], codes: &mut [u16]) = store_u10_body;
+    /// Values to codes of more than 8 bits; stops at the shorter slice.
+    pub fn store_u16(scale: &Scale, values: &[f32], codes: &mut [u16]) = store_u16_body;
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use crate::format::{Codes, ColourRange, Depth};
 
     fn scales() -> impl Iterator<Item = (Codes, Scale)> {
-        let depths = [Depth::U8, Depth::U10].into_iter();
+        let depths = [Depth::U8, Depth::U10, Depth::U12, Depth::U16].into_iter();
         let ranges = [ColourRange::Full, ColourRange::Limited];
         depths
             .flat_map(move |depth| ranges.map(|range| (depth, range)))
@@ -84,7 +84,7 @@ mod tests {
             .map(|codes| (codes, Scale::new(codes)))
     }
 
-    /// Codes of 8 or 10 bits to values.
+    /// Codes to values.
     fn load(simd: Simd, (of, scale): (Codes, Scale), codes: &[u16]) -> Vec<f32> {
         let mut values = vec![f32::NAN; codes.len()];
         match of.depth {
@@ -92,7 +92,7 @@ mod tests {
                 let codes: Vec<u8> = codes.iter().map(|&c| c as u8).collect();
                 load_u8(simd, &scale, &codes, &mut values);
             }
-            _ => load_u10(simd, &scale, codes, &mut values),
+            _ => load_u16(simd, &scale, codes, &mut values),
         }
         values
     }
@@ -105,7 +105,7 @@ mod tests {
                 store_u8(simd, &scale, values, &mut bytes);
                 codes = bytes.into_iter().map(u16::from).collect();
             }
-            _ => store_u10(simd, &scale, values, &mut codes),
+            _ => store_u16(simd, &scale, values, &mut codes),
         }
         codes
     }
@@ -121,6 +121,14 @@ mod tests {
             [0, 512, 1023],
             [64, 502, 940],
             [64, 512, 960],
+            [0, 2048, 4095],
+            [0, 2048, 4095],
+            [256, 2008, 3760],
+            [256, 2048, 3840],
+            [0, 32768, 65535],
+            [0, 32768, 65535],
+            [4096, 32128, 60160],
+            [4096, 32768, 61440],
         ]) {
             for simd in Simd::levels() {
                 let codes = store(simd, (of, scale), &[0.0, 0.5, 1.0]);

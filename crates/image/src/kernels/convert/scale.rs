@@ -55,13 +55,17 @@ impl Scale {
 
     /// The values of all codes: a look-up is faster than arithmetic where samples are read one by one.
     pub fn table(self) -> &'static [f32] {
-        static TABLES: [OnceLock<Box<[f32]>>; 8] = [const { OnceLock::new() }; 8];
-        let bits = [
-            self.codes.depth == Depth::U10,
-            self.codes.range == ColourRange::Limited,
-            self.codes.chroma,
-        ];
-        let at = bits.iter().fold(0, |at, &bit| 2 * at + usize::from(bit));
+        static TABLES: [OnceLock<Box<[f32]>>; 16] = [const { OnceLock::new() }; 16];
+        let depth = match self.codes.depth {
+            Depth::U8 | Depth::F32 => 0,
+            Depth::U10 => 1,
+            Depth::U12 => 2,
+            Depth::U16 => 3,
+        };
+        let bits = [self.codes.range == ColourRange::Limited, self.codes.chroma];
+        let at = bits
+            .iter()
+            .fold(depth, |at, &bit| 2 * at + usize::from(bit));
         TABLES[at].get_or_init(|| {
             let codes = 0..=self.codes.depth.maximum().unwrap_or(0);
             codes.map(|code| self.value(code as f32)).collect()

@@ -1,0 +1,75 @@
+//! Filters by FFmpeg's names, and where filters of these names do something else than FFmpeg's.
+
+use super::{Entry, flip, gaussian, resize, undistort};
+
+/// Other names of filters: those of FFmpeg, with its arguments and defaults.
+pub const NAMES: &[Entry] = &[
+    flip::HFLIP,
+    flip::VFLIP,
+    resize::SCALE,
+    gaussian::GBLUR,
+    undistort::LENSCORRECTION,
+];
+
+/// What a filter does otherwise than FFmpeg's of the same name, each as a part of a sentence.
+pub const DIFFERENCES: &[(&str, &str)] = &[
+    (
+        "rotate",
+        "degrees counter-clockwise; in FFmpeg radians clockwise",
+    ),
+    (
+        "sobel",
+        "the length of the gradient on luma, chroma grey; FFmpeg's scale and planes are not there",
+    ),
+    (
+        "threshold",
+        "keeps or clears samples by one value; FFmpeg's compares four inputs",
+    ),
+    (
+        "crop",
+        "one value is the share of both sides that is kept; in FFmpeg it is the width",
+    ),
+    (
+        "scale",
+        "bilinear, where FFmpeg is bicubic unless asked; the aspect of a sample stays, where FFmpeg changes it",
+    ),
+    (
+        "gblur",
+        "an exact kernel of radius 3 sigma; FFmpeg approximates it by recursion",
+    ),
+    (
+        "lenscorrection",
+        "bilinear; FFmpeg takes the nearest sample unless asked",
+    ),
+    ("overlay", "a picture by its name; in FFmpeg a second input"),
+    (
+        "eq",
+        "black, the middle and white are those of the range; in FFmpeg the codes 0, 127.5 and 255",
+    ),
+    (
+        "median",
+        "radius 1 on every plane; FFmpeg's has others and planes",
+    ),
+];
+
+/// Filters of FFmpeg's that are something else here, each with what to do.
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("fps", "use the option `--fps`"),
+    ("trim", "use the options `--start` and `--frames`"),
+    ("yadif", "use `deinterlace`"),
+    ("bwdif", "use `deinterlace`"),
+    ("bilateral", "use `denoise`"),
+    ("hqdn3d", "use `denoise`"),
+    ("nlmeans", "use `denoise`"),
+    ("boxblur", "use `gaussian`"),
+    ("avgblur", "use `gaussian`"),
+    ("elbg", "use `posterize`"),
+    (
+        "perspective",
+        "there is `undistort`, `rotate` and `transpose`",
+    ),
+    (
+        "format",
+        "the format of the input is kept; ffmpeg can change it before or after",
+    ),
+];
