@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""BD-rate and speed of `evener encode` beside x264 with matched tools and, if asked for, openh264.
+"""BD-rate and speed of `evener encode` beside x264 with matched tools and, if asked for, openh264 and rusty_h264.
 
     bench/peers/encode/speed.py --clip CLIP.y4m... [--rounds N] [--preset NAME] [--profile NAME] [--frames N]
-                                [--h264enc PROGRAM] [--no-build] [--json FILE] [-- OPTIONS OF evener encode]
+                                [--h264enc PROGRAM] [--rusty PROGRAM] [--no-build] [--json FILE]
+                                [-- OPTIONS OF evener encode]
 
 Each clip is encoded at QP 22, 27, 32 and 37, on one thread, all programs in turn, round after round. Quality is the mean
 over frames of luma PSNR of what ffmpeg decodes, and processor time the median over rounds. Needs x264 and ffmpeg;
-openh264's console encoder is used if --h264enc names it.
+openh264's console encoder is used if --h264enc names it, and rusty_h264 if --rusty names the program in rusty/.
 """
 
 import argparse
@@ -84,7 +85,10 @@ def commands(options, clip, raw, frames, output, qp):
             "-frin", str(rate), "-frms", str(frames), "-rc", "-1", "-numl", "1", "-dw", "0", str(width),
             "-dh", "0", str(height), "-frout", "0", str(rate), "-lqp", "0", str(qp), "-threadIdc", "1",
             "-utype", "0", "-numtl", "1", "-fs", "0", "-cabac", "0", "-iper", "320", "-aq", "0", "-denois", "0", "-scene", "0", "-bgd", "0",
+            "-complexity", str(options.complexity),
         ]  # fmt: skip
+    if options.rusty:
+        all_of_them["rusty_h264"] = [options.rusty, clip, output, str(qp), options.rusty_preset]
     return all_of_them
 
 
@@ -128,6 +132,12 @@ def report(clip, found, frames):
         speed = statistics.median(peer / own for peer, own in zip(cpu["x264"], cpu[name]))
         summary[name] = {"bd_rate": rate, "speed": speed}
         print(f"{name}: BD-rate {rate:+.2f} %, {speed:.2f} times as fast as x264 by processor time")
+    for peer in found:
+        if peer not in ("x264", "evener"):
+            rate = bd_rate(curve[peer], curve["evener"])
+            speed = statistics.median(theirs / own for theirs, own in zip(cpu[peer], cpu["evener"]))
+            summary[peer]["evener"] = {"bd_rate": rate, "speed": speed}
+            print(f"evener beside {peer}: BD-rate {rate:+.2f} %, {speed:.2f} times as fast")
     return summary
 
 
@@ -139,6 +149,9 @@ def main():
     parser.add_argument("--preset", default="medium", help="of evener encode")
     parser.add_argument("--profile", default="baseline", help="of evener encode")
     parser.add_argument("--h264enc", help="openh264's console encoder")
+    parser.add_argument("--complexity", type=int, default=1, choices=(0, 1, 2), help="of openh264; medium unless given")
+    parser.add_argument("--rusty", help="the program in rusty/")
+    parser.add_argument("--rusty-preset", default="balanced", choices=("fast", "balanced", "quality"))
     parser.add_argument("--no-build", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("more", nargs="*", help="more options of evener encode, after --")
@@ -160,6 +173,7 @@ def main():
             x264=measure.version("x264", "--version"),
             ffmpeg=measure.version("ffmpeg", "-version"),
             matched=MATCHED,
+            peers={"openh264": options.complexity if options.h264enc else None, "rusty_h264": options.rusty and options.rusty_preset},
             preset=options.preset,
             profile=options.profile,
             more=options.more,

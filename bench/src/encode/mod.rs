@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod clip;
+mod lines;
 mod predict;
 mod single;
 mod tables;
@@ -142,6 +143,8 @@ pub struct EncodeReport {
     pub rounds: u32,
     /// Microseconds until an empty job that was handed over is done, round by round.
     pub empty_us: Vec<f64>,
+    /// Microseconds from a step of a wavefront to one that waited for it, round by round.
+    pub hand_over_us: Vec<f64>,
     /// Clip by clip.
     pub clips: Vec<ClipResult>,
 }
@@ -161,6 +164,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<EncodeRe
         simd: evener_h264::chosen::ANALYSIS.level().to_string(),
         rounds: options.rounds,
         empty_us: Vec::new(),
+        hand_over_us: Vec::new(),
         clips: Vec::new(),
     };
     let inputs = match options.clips.as_slice() {
@@ -173,8 +177,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<EncodeRe
     }
     for round in 0..options.rounds {
         report.empty_us.push(single::empty(runtime.pool(), round)?);
+        report.hand_over_us.push(lines::hand_over(&runtime)?);
     }
-    let empty = report.empty();
+    let hand_over = report.hand_over();
     for clip in clips {
         let work = Work::new(&clip);
         let mut result = ClipResult {
@@ -196,7 +201,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<EncodeRe
             }
         }
         progress(&format!("{}, an encode to replay", clip.name));
-        result.predicted = predict::predict(&runtime, clip, empty * 1e-6)?;
+        result.predicted = predict::predict(&runtime, clip, hand_over * 1e-6)?;
         report.clips.push(result);
     }
     Ok(report)
@@ -230,6 +235,11 @@ impl EncodeReport {
     /// Median over rounds, in microseconds.
     pub fn empty(&self) -> f64 {
         median_of(self.empty_us.iter().copied())
+    }
+
+    /// The same of a line of a wavefront.
+    pub fn hand_over(&self) -> f64 {
+        median_of(self.hand_over_us.iter().copied())
     }
 }
 

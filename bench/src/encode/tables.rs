@@ -103,9 +103,9 @@ impl EncodeReport {
             title: "Predicted for a whole encode",
             about: format!(
                 "An encode by one worker, replayed in virtual time in jobs of the best of several sizes, on workers that are \
-                 equal and do not slow one another down, if a line of macroblocks that is handed over costs {:.2} µs. Alone: how much sooner a picture is \
-                 done that no other picture is in work beside.",
-                self.empty()
+                 equal and do not slow one another down, if a line of macroblocks that is handed over costs {:.2} µs, as one of empty \
+                 steps does here. Alone: how much sooner a picture is done that no other picture is in work beside.",
+                self.hand_over()
             ),
             head: vec!["clip", "size", "workers", "speed", "alone"],
             rows: rows.collect(),

@@ -142,8 +142,8 @@ impl Pair<'_> {
         Search::new(
             geometry,
             kernels,
-            &self.picture.source,
-            &self.reference.source,
+            self.picture.source.pyramid(),
+            self.reference.source.pyramid(),
         )
     }
 
@@ -260,7 +260,7 @@ mod tests {
         whole
             .luma
             .append(source.shape().height, |y, to| to.copy_from_slice(at(y)));
-        whole.interpolate(analysis.kernels);
+        whole.interpolate(analysis.geometry.rows - 1, analysis.kernels);
         for (plane, expected) in picture.half.iter().zip(whole.view().luma[1..].iter()) {
             assert!(*plane.read() == **expected);
         }

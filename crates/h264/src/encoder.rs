@@ -12,14 +12,16 @@ pub use crate::decide::Scratch;
 use crate::decide::{self, Force, Frame, MOST_REFERENCES, RowParts};
 use crate::entropy::cost::Costs;
 use crate::estimate::{self, Estimate};
-use crate::filter::FilterRow;
+use crate::filter::{Band, FilterRow};
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
+use crate::macroblock::Levels;
 use crate::picture::Picture;
 use crate::quality::{self, Plane, Windows};
 use crate::rate::{Complexity, Rates, Summary};
 use crate::search::{Found, Search};
 pub use crate::source::Planes;
+use crate::spare::Spare;
 use crate::syntax::{Parameters, SliceKind, write_timing};
 use crate::unit::Coded;
 
@@ -34,8 +36,10 @@ pub enum Pass {
     Plan,
     /// Decides macroblocks: a line for each row, a macroblock in each step.
     Decide,
-    /// Deblocks and interpolates: one line, a row in each step.
+    /// Deblocks: one line, a row in each step.
     Filter,
+    /// Makes the planes between the samples of what was deblocked: one line, a row in each step.
+    Interpolate,
     /// Writes bits: one line, a row in each step.
     Write,
     /// Compares the reconstruction with the frame, if that is asked for: one step.
@@ -44,12 +48,13 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in their order.
-    pub const ALL: [Pass; 7] = [
+    pub const ALL: [Pass; 8] = [
         Pass::Prepare,
         Pass::Search,
         Pass::Plan,
         Pass::Decide,
         Pass::Filter,
+        Pass::Interpolate,
         Pass::Write,
         Pass::Measure,
     ];
@@ -62,6 +67,7 @@ impl Pass {
             Pass::Plan => "plan",
             Pass::Decide => "decide",
             Pass::Filter => "filter",
+            Pass::Interpolate => "interpolate",
             Pass::Write => "write",
             Pass::Measure => "measure",
         }
@@ -71,7 +77,7 @@ impl Pass {
     pub fn lines(self, geometry: &Geometry) -> (u32, u32) {
         let (columns, rows) = (geometry.columns as u32, geometry.rows as u32);
         match self {
-            Pass::Prepare | Pass::Filter | Pass::Write => (1, rows),
+            Pass::Prepare | Pass::Filter | Pass::Interpolate | Pass::Write => (1, rows),
             Pass::Search => (rows.div_ceil(2), columns.div_ceil(2)),
             Pass::Plan | Pass::Measure => (1, 1),
             Pass::Decide => (rows, columns),
@@ -92,6 +98,9 @@ pub struct Encoder {
     /// Whether what macroblocks cost is estimated.
     estimates: bool,
     pictures: Vec<RwLock<Picture>>,
+    /// Memory of rows of macroblocks in work.
+    bands: Spare<Band>,
+    levels: Spare<Vec<Levels>>,
     in_work: usize,
     measured: Measured,
     forced: Option<Box<ForcedPicture>>,
@@ -135,17 +144,12 @@ impl Encoder {
         kernels: Kernels,
         in_work: usize,
     ) -> Encoder {
-        let sequence = &parameters.sequence;
-        // A level may have room for fewer; pictures that are all keys refer to none.
-        let most = sequence.references.clamp(1, MOST_REFERENCES as u8);
+        let (geometry, references) = sizes(parameters, &tools);
         let tools = Tools {
-            references: tools.references.min(most),
+            references: references as u8,
             ..tools
         };
-        let geometry = Geometry::new(sequence.width as usize, sequence.height as usize);
-        let references = usize::from(tools.references);
-        // Those in work, and those that the first of them refers to. More would only be further from caches.
-        let kept = in_work + references;
+        let kept = kept(in_work, references);
         let picture = |_| RwLock::new(Picture::new(geometry, references, parameters));
         Encoder {
             geometry,
@@ -155,10 +159,19 @@ impl Encoder {
             estimates: rates.uses_costs(&tools),
             rates: Arc::new(Mutex::new(rates)),
             pictures: (0..kept).map(picture).collect(),
+            bands: Spare::new(),
+            levels: Spare::new(),
             in_work,
             measured: Measured::default(),
             forced: None,
         }
+    }
+
+    /// About how many bytes an encoder takes of which `in_work` pictures are in work at once.
+    pub fn bytes(parameters: &Parameters, tools: &Tools, in_work: usize) -> usize {
+        let (geometry, references) = sizes(parameters, tools);
+        let pictures = kept(in_work, references) * Picture::bytes(geometry, references);
+        pictures + in_work * Picture::bytes_in_work(geometry)
     }
 
     /// The same, which codes macroblocks as a test demands: by picture, column and row.
@@ -192,7 +205,23 @@ impl Encoder {
         self.parameters.sequence.vui.hrd.is_some()
     }
 
-    fn references(&self) -> u64 {
+    /// Functions on samples.
+    pub(crate) fn kernels(&self) -> Kernels {
+        self.kernels
+    }
+
+    /// Vectors that the search goes on from at full size.
+    pub(crate) fn search_starts(&self) -> u8 {
+        self.tools.search_starts
+    }
+
+    /// Whether the search estimates what macroblocks cost.
+    pub(crate) fn estimates(&self) -> bool {
+        self.estimates
+    }
+
+    /// Pictures that each is searched in, as far as there are so many before it.
+    pub(crate) fn references(&self) -> u64 {
         self.tools.references.into()
     }
 
@@ -248,7 +277,7 @@ impl Encoder {
                 if number > 0 {
                     add(
                         number - 1,
-                        Pass::Filter,
+                        Pass::Interpolate,
                         0,
                         self.geometry.reach(line as usize),
                     );
@@ -264,6 +293,7 @@ impl Encoder {
                     add(number - 1, Pass::Write, 0, whole(Pass::Write));
                 }
             }
+            Pass::Interpolate => add(number, Pass::Filter, 0, steps.end),
             Pass::Measure => add(number, Pass::Filter, 0, whole(Pass::Filter)),
         }
     }
@@ -272,7 +302,8 @@ impl Encoder {
         &self.pictures[(number % self.pictures.len() as u64) as usize]
     }
 
-    fn picture(&self, number: u64) -> RwLockReadGuard<'_, Picture> {
+    /// A picture in work, or one that a picture in work refers to.
+    pub(crate) fn picture(&self, number: u64) -> RwLockReadGuard<'_, Picture> {
         unpoisoned(self.slot(number).read())
     }
 
@@ -293,6 +324,7 @@ impl Encoder {
             Pass::Plan => self.plan(number),
             Pass::Decide => self.decide(number, line, steps, scratch),
             Pass::Filter => self.filter(number, steps),
+            Pass::Interpolate => self.interpolate(number, steps),
             Pass::Write => self.write(number, steps, out),
             Pass::Measure => self.measure(number, planes, out),
         }
@@ -312,22 +344,40 @@ impl Encoder {
     fn search(&self, number: u64, line: usize, cells: Range<usize>) {
         let picture = self.picture(number);
         let mut found = unpoisoned(picture.found[line].write());
+        let mut estimates = unpoisoned(picture.estimates[line].write());
+        self.search_line(
+            number,
+            (line, cells),
+            &picture,
+            (&mut found, &mut estimates),
+        );
+    }
+
+    /// Searches cells of a line of picture `number`, and estimates what their macroblocks cost, if that is asked for.
+    pub(crate) fn search_line(
+        &self,
+        number: u64,
+        (line, cells): (usize, Range<usize>),
+        picture: &Picture,
+        (found, estimates): (&mut [[Found; 4]], &mut [[Estimate; 4]]),
+    ) {
         let columns = self.geometry.columns.div_ceil(2);
         for back in 1..=self.references().min(number) {
             let reference = self.picture(number - back);
             let search = Search::new(
                 self.geometry,
                 self.kernels,
-                &picture.source,
-                &reference.source,
-            );
+                picture.source.pyramid(),
+                reference.source.pyramid(),
+            )
+            .going_on_from(self.tools.search_starts);
             let found = &mut found[(back as usize - 1) * columns..][..columns];
             for cell in cells.clone() {
                 search.cell(cell, line, &mut found[cell]);
             }
         }
         if self.estimates {
-            self.estimate(number, &picture, line, cells, &found);
+            self.estimate(number, picture, (line, cells), (found, estimates));
         }
     }
 
@@ -336,23 +386,18 @@ impl Encoder {
         &self,
         number: u64,
         picture: &Picture,
-        line: usize,
-        cells: Range<usize>,
-        found: &[[Found; 4]],
+        (line, cells): (usize, Range<usize>),
+        (found, estimates): (&[[Found; 4]], &mut [[Estimate; 4]]),
     ) {
-        let mut estimates = unpoisoned(picture.estimates[line].write());
         for cell in cells {
             for (i, estimate) in estimates[cell].iter_mut().enumerate() {
                 let (x, y) = (2 * cell + i % 2, 2 * line + i / 2);
                 if x >= self.geometry.columns || y >= self.geometry.rows {
                     continue;
                 }
-                let intra = estimate::intra(self.kernels, &picture.source, x, y);
-                let inter = match number {
-                    0 => intra,
-                    _ => intra.min(found[cell][i].half),
-                };
-                *estimate = Estimate { intra, inter };
+                let intra = estimate::intra(self.kernels, picture.source.half.plane(), x, y);
+                let before = (number > 0).then_some(&found[cell][i]);
+                *estimate = Estimate::new(intra, before);
             }
         }
     }
@@ -427,7 +472,12 @@ impl Encoder {
         let mut work = unpoisoned(this.work.lock());
         let mut macroblocks = unpoisoned(this.macroblocks.write());
         let mut levels = unpoisoned(this.levels.write());
+        let levels = levels.get_or_insert_with(|| {
+            let room = || Vec::with_capacity(self.geometry.columns);
+            self.levels.take(room)
+        });
         let mut band = unpoisoned(this.band.lock());
+        let band = band.get_or_insert_with(|| self.bands.take(|| Band::new(self.geometry)));
         let parts = RowParts {
             row,
             work: &mut work,
@@ -436,8 +486,8 @@ impl Encoder {
             found: &found,
             estimates: &estimates,
             macroblocks: &mut macroblocks,
-            levels: &mut levels,
-            band: &mut band,
+            levels,
+            band,
         };
         decide::decide(&frame, parts, columns, scratch);
     }
@@ -448,22 +498,34 @@ impl Encoder {
         for row in rows {
             let above = row.checked_sub(1).map(|above| {
                 let above = &picture.rows[above];
-                (
-                    unpoisoned(above.macroblocks.read()),
-                    unpoisoned(above.band.lock()),
-                )
+                let band = unpoisoned(above.band.lock()).take();
+                let band = band.expect("a row is filtered after the one above");
+                (unpoisoned(above.macroblocks.read()), band)
             });
             let this = &picture.rows[row];
             let mut band = unpoisoned(this.band.lock());
             let mut filter = FilterRow {
                 kernels: self.kernels,
                 macroblocks: &unpoisoned(this.macroblocks.read()),
-                band: &mut band,
-                above: above.as_ref().map(|(mbs, band)| (&mbs[..], &**band)),
+                band: band.as_mut().expect("a row is decided first"),
+                above: above.as_ref().map(|(mbs, band)| (&mbs[..], band)),
                 qp: coding.header.qp,
             };
             filter.run(self.tools.deblocking);
             filter.append(row, &self.geometry, &picture.reference);
+            let last = match row + 1 == self.geometry.rows {
+                true => band.take(),
+                false => None,
+            };
+            let done = above.map(|(_, band)| band).into_iter().chain(last);
+            done.for_each(|band| self.bands.put(band));
+        }
+    }
+
+    fn interpolate(&self, number: u64, rows: Range<usize>) {
+        let picture = self.picture(number);
+        for row in rows {
+            picture.reference.interpolate(row, self.kernels);
         }
     }
 
@@ -476,10 +538,10 @@ impl Encoder {
         }
         for row in rows.clone() {
             let row = &picture.rows[row];
-            writer.row(
-                &unpoisoned(row.macroblocks.read()),
-                &unpoisoned(row.levels.read()),
-            );
+            let levels = unpoisoned(row.levels.write()).take();
+            let levels = levels.expect("a row is decided first");
+            writer.row(&unpoisoned(row.macroblocks.read()), &levels);
+            self.levels.put(levels);
         }
         if rows.end < self.geometry.rows {
             return;
@@ -536,8 +598,9 @@ impl Encoder {
             if self.measured.ssd {
                 sums[c].0 = quality::ssd(ours, frame);
             }
-            if self.measured.ssim {
-                let windows = Windows::of(ours.width, ours.height);
+            if self.measured.ssim
+                && let Some(windows) = Windows::of(ours.width, ours.height)
+            {
                 let rows = (0..windows.rows).map(|row| windows.row(row, ours, frame));
                 sums[c].1 = windows.mean(rows);
             }
@@ -579,4 +642,19 @@ impl Encoder {
         };
         [rows.collect(), component(0), component(1)]
     }
+}
+
+/// The size of pictures, and how many others each refers to.
+fn sizes(parameters: &Parameters, tools: &Tools) -> (Geometry, usize) {
+    let sequence = &parameters.sequence;
+    // A level may have room for fewer; pictures that are all keys refer to none.
+    let most = sequence.references.clamp(1, MOST_REFERENCES as u8);
+    let geometry = Geometry::new(sequence.width as usize, sequence.height as usize);
+    (geometry, tools.references.min(most).into())
+}
+
+/// Pictures that are kept: those in work, and those that the first of them refers to. More would only be further from
+/// caches.
+fn kept(in_work: usize, references: usize) -> usize {
+    in_work + references
 }

@@ -1,7 +1,8 @@
 //! What a picture would cost, before anything is decided: estimates at half the size, from source pictures alone.
 
 use crate::kernels::{BlockSize, Kernels};
-use crate::source::Source;
+use crate::padded::Plane;
+use crate::search::Found;
 
 /// The least costs of predicting a macroblock, as sums of absolute transformed differences at half the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,15 +13,25 @@ pub struct Estimate {
     pub inter: u32,
 }
 
+impl Estimate {
+    /// From what prediction from its own picture costs, and what was found in the picture before, if there is one.
+    pub fn new(intra: u32, before: Option<&Found>) -> Estimate {
+        Estimate {
+            intra,
+            inter: before.map_or(intra, |found| intra.min(found.half)),
+        }
+    }
+}
+
 /// From a row of a prediction to the next.
 const STRIDE: usize = 16;
 
 /// The cost of predicting macroblock `x`, `y` from source samples around it: their mean, the row above, or the column
-/// to the left.
-pub fn intra(kernels: Kernels, source: &Source, x: usize, y: usize) -> u32 {
-    let plane = &source.half;
-    let (samples, stride) = (plane.read(), plane.shape().stride);
-    let at = plane.at(8 * x as i32, 8 * y as i32);
+/// to the left. `half` is the picture at half the size.
+pub fn intra(kernels: Kernels, half: Plane<'_>, x: usize, y: usize) -> u32 {
+    let Plane { samples, shape } = half;
+    let stride = shape.stride;
+    let at = shape.at(8 * x as i32, 8 * y as i32);
     let block = &samples[at..];
     let satd = kernels.samples.satd[BlockSize::B8x8 as usize];
     let mut prediction = [0; 8 * STRIDE];

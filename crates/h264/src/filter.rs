@@ -9,7 +9,7 @@ use crate::reference::Reference;
 use crate::strengths::{Filtered, Strengths};
 
 /// Rows of luma of the row above that filtering a row changes, and as many that it reads.
-const HEAD: usize = 4;
+pub const HEAD: usize = 4;
 
 /// Reconstructed samples of a row of macroblocks, below the last rows of the row above.
 pub struct Band {
@@ -33,6 +33,12 @@ impl Band {
             qps: vec![0; geometry.columns],
             last_qp: 0,
         }
+    }
+
+    /// Bytes of its samples.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.luma.len() + self.chroma.len()
     }
 
     /// Takes the samples of macroblock `x`.
@@ -204,7 +210,6 @@ impl FilterRow<'_> {
             let at = (chroma.start + i) * stride;
             to.copy_from_slice(&self.band.chroma[at..at + stride]);
         });
-        reference.interpolate(self.kernels);
     }
 }
 

@@ -73,7 +73,7 @@ impl Geometry {
         y as usize * self.stride + x as usize
     }
 
-    /// Rows of the filter that must be done before row `row` of the next picture may be decided.
+    /// Rows that must be filtered and interpolated before row `row` of the next picture may be decided.
     pub fn reach(&self, row: usize) -> u32 {
         // The last row that interpolation reads. Of a row that is filtered, the lowest four are not final, and the planes
         // between samples lack three more.

@@ -25,6 +25,30 @@ pub struct Shape {
     pub sample: usize,
 }
 
+/// The samples of a plane with its border, all of them, wherever they lie.
+#[derive(Clone, Copy)]
+pub struct Plane<'a> {
+    /// Rows of the border above, of the plane, and of the border below.
+    pub samples: &'a [u8],
+    /// Its size.
+    pub shape: Shape,
+}
+
+impl Shape {
+    /// Bytes of a plane with its border.
+    pub fn bytes(&self) -> usize {
+        self.stride * (self.height + 2 * self.pad_rows)
+    }
+
+    /// The byte at `x`, `y` of the plane, where negative ones are in the border.
+    #[inline]
+    pub fn at(&self, x: i32, y: i32) -> usize {
+        let (x, y) = (x + self.pad as i32, y + self.pad_rows as i32);
+        debug_assert!(x >= 0 && y >= 0);
+        y as usize * self.stride + x as usize
+    }
+}
+
 impl Padded {
     /// A plane that nothing is known of.
     pub fn new(shape: Shape) -> Padded {
@@ -59,9 +83,15 @@ impl Padded {
     /// The byte at `x`, `y` of the plane, where negative ones are in the border.
     #[inline]
     pub fn at(&self, x: i32, y: i32) -> usize {
-        let (x, y) = (x + self.shape.pad as i32, y + self.shape.pad_rows as i32);
-        debug_assert!(x >= 0 && y >= 0);
-        y as usize * self.shape.stride + x as usize
+        self.shape.at(x, y)
+    }
+
+    /// What is known of it.
+    pub fn plane(&self) -> Plane<'_> {
+        Plane {
+            samples: self.read(),
+            shape: self.shape,
+        }
     }
 
     /// Appends the next `count` rows of the plane. `fill` is called for each, with its number among them.

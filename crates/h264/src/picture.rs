@@ -9,7 +9,7 @@ use crate::estimate::Estimate;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::macroblock::{Levels, Macroblock};
-use crate::neighbours::EdgeRow;
+use crate::neighbours::{Edge, EdgeRow};
 use crate::reference::Reference;
 use crate::search::Found;
 use crate::source::Source;
@@ -58,10 +58,10 @@ pub struct Row {
     pub work: Mutex<RowWork>,
     /// What was decided.
     pub macroblocks: RwLock<Vec<Macroblock>>,
-    /// Their levels.
-    pub levels: RwLock<Vec<Levels>>,
-    /// Reconstructed samples.
-    pub band: Mutex<Band>,
+    /// Their levels, from when they are decided until they are written.
+    pub levels: RwLock<Option<Vec<Levels>>>,
+    /// Reconstructed samples, from when they are decided until the row below is filtered.
+    pub band: Mutex<Option<Band>>,
     /// What the row below needs.
     pub edges: EdgeRow,
 }
@@ -73,8 +73,8 @@ impl Picture {
         let row = |_| Row {
             work: Mutex::new(RowWork::new()),
             macroblocks: RwLock::new(vec![Macroblock::default(); geometry.columns]),
-            levels: RwLock::new(Vec::with_capacity(geometry.columns)),
-            band: Mutex::new(Band::new(geometry)),
+            levels: RwLock::new(None),
+            band: Mutex::new(None),
             edges: EdgeRow::new(geometry.columns),
         };
         let found = |_| RwLock::new(vec![[Found::default(); 4]; cells * references]);
@@ -91,11 +91,92 @@ impl Picture {
         }
     }
 
+    /// About how many bytes a picture of a size takes that is searched in `references` others. Its bits are few beside.
+    pub fn bytes(geometry: Geometry, references: usize) -> usize {
+        let luma = geometry.stride * geometry.padded_height();
+        let coded = geometry.coded_width() * geometry.coded_height();
+        // Luma, its two smaller versions, chroma.
+        let source = luma + luma / 4 + luma / 16 + coded / 2;
+        // Luma, the planes between its samples, chroma.
+        let reference = 4 * luma + luma / 2;
+        let each = size_of::<Macroblock>()
+            + size_of::<Edge>()
+            + size_of::<Estimate>()
+            + references * size_of::<Found>();
+        source + reference + geometry.columns * geometry.rows * each
+    }
+
+    /// About how many bytes all its rows take at most while they are in work.
+    pub fn bytes_in_work(geometry: Geometry) -> usize {
+        let coded = geometry.coded_width() * geometry.coded_height();
+        // A band has a quarter more rows: those of the row above.
+        let bands = (coded + coded / 2) * 5 / 4;
+        bands + geometry.columns * geometry.rows * size_of::<Levels>()
+    }
+
     /// Forgets the picture.
     pub fn reset(&mut self) {
         self.source.reset();
         self.reference.reset();
         self.coding.take();
         self.costs.take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Settings};
+    use crate::padded::Padded;
+    use crate::session;
+    use evener_image::{Chroma, ColourRange, Depth, Format, Timing};
+
+    #[test]
+    fn bytes_are_those_of_all_that_is_kept() {
+        let format = Format {
+            width: 1280,
+            height: 720,
+            chroma: Chroma::C420,
+            depth: Depth::U8,
+            range: ColourRange::Limited,
+        };
+        let (config, timing) = (
+            Config::new(&Settings::default()).unwrap(),
+            Timing::default(),
+        );
+        let vui = session::vui(&format, &timing, None, false);
+        let parameters = session::parameters(&config, &format, timing.rate, vui).unwrap();
+        let geometry = Geometry::new(1280, 720);
+        for references in [1, 4] {
+            let picture = Picture::new(geometry, references, &parameters);
+            let plane = |plane: &Padded| {
+                let shape = plane.shape();
+                shape.stride * (shape.height + 2 * shape.pad_rows)
+            };
+            let Source {
+                luma,
+                half,
+                quarter,
+                chroma,
+                ..
+            } = &picture.source;
+            let source: usize = [luma, half, quarter, chroma].map(plane).iter().sum();
+            let reference = &picture.reference;
+            let between: usize = reference.half.iter().map(|p| p.width() * p.rows()).sum();
+            let reference = plane(&reference.luma) + between + plane(&reference.chroma);
+            let found = |line: &RwLock<Vec<[Found; 4]>>| size_of_val(&line.read().unwrap()[..]);
+            let found: usize = picture.found.iter().map(found).sum();
+            let row = |row: &Row| size_of_val(&row.macroblocks.read().unwrap()[..]);
+            let rows: usize = picture.rows.iter().map(row).sum();
+            let kept = source + reference + found + rows;
+            let told = Picture::bytes(geometry, references);
+            assert!(
+                (kept..kept + kept / 10).contains(&told),
+                "{kept} are kept, {told} told"
+            );
+        }
+        let levels = geometry.columns * size_of::<Levels>();
+        let rows = geometry.rows * (Band::new(geometry).bytes() + levels);
+        assert_eq!(Picture::bytes_in_work(geometry), rows);
     }
 }

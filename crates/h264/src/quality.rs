@@ -42,6 +42,9 @@ pub fn ssd(a: Plane<'_>, b: Plane<'_>) -> u64 {
     (0..a.height).map(row).sum()
 }
 
+/// Samples on a side of the windows of structural similarity.
+pub const WINDOW: usize = 8;
+
 /// Structural similarity as FFmpeg's filter `ssim` defines it: windows of 8x8 samples in steps of 4, all weighted alike.
 ///
 /// A plane is divided in rows of windows, so that workers may share it.
@@ -64,27 +67,19 @@ struct Sums {
 }
 
 impl Windows {
-    /// Those of planes of a size. One that is too small for a window is a window by itself.
-    pub fn of(width: usize, height: usize) -> Windows {
-        match (width / 4, height / 4) {
-            (2.., 2..) => Windows {
-                columns: width / 4 - 1,
-                rows: height / 4 - 1,
-            },
-            _ => Windows {
-                columns: 1,
-                rows: 1,
-            },
-        }
+    /// Those of planes of a size. Planes that are smaller than a window have none, so they have no similarity.
+    pub fn of(width: usize, height: usize) -> Option<Windows> {
+        let large = width >= WINDOW && height >= WINDOW;
+        large.then(|| Windows {
+            columns: width / 4 - 1,
+            rows: height / 4 - 1,
+        })
     }
 
     /// The sum of similarities of the windows of a row.
     pub fn row(&self, row: usize, a: Plane<'_>, b: Plane<'_>) -> f64 {
-        if a.width < 8 || a.height < 8 {
-            return Sums::of(a, b, (0, a.width), a.height).similarity();
-        }
         let (a, b) = (a.from(4 * row), b.from(4 * row));
-        let strip = |column| Sums::of(a, b, (4 * column, 4), 8);
+        let strip = |column| Sums::of(a, b, 4 * column);
         let mut before = strip(0);
         let next = |column: usize| {
             let strip = strip(column + 1);
@@ -101,15 +96,15 @@ impl Windows {
 }
 
 impl Sums {
-    /// Over some columns, `(first, count)`, of the first `rows` rows.
-    fn of(a: Plane<'_>, b: Plane<'_>, (first, count): (usize, usize), rows: usize) -> Sums {
+    /// Over four columns from `first` on, of the rows of a window.
+    fn of(a: Plane<'_>, b: Plane<'_>, first: usize) -> Sums {
         let mut sums = Sums {
-            count: (count * rows) as i64,
+            count: 4 * WINDOW as i64,
             ..Sums::default()
         };
-        for y in 0..rows {
+        for y in 0..WINDOW {
             let at = |plane: &Plane<'_>, x| plane.samples[y * plane.stride + x * plane.step];
-            for x in first..first + count {
+            for x in first..first + 4 {
                 let (a, b) = (i64::from(at(&a, x)), i64::from(at(&b, x)));
                 sums.a += a;
                 sums.b += b;
@@ -158,7 +153,7 @@ mod tests {
     }
 
     fn similarity(a: Plane<'_>, b: Plane<'_>) -> f64 {
-        let windows = Windows::of(a.width, a.height);
+        let windows = Windows::of(a.width, a.height).unwrap();
         windows.mean((0..windows.rows).map(|row| windows.row(row, a, b)))
     }
 
@@ -180,9 +175,22 @@ mod tests {
     fn the_same_is_1_and_the_inverse_is_below_0() {
         let ramp: Vec<u8> = (0..12 * 12).map(|i| (i * 37 % 251) as u8).collect();
         let inverse: Vec<u8> = ramp.iter().map(|v| 255 - v).collect();
-        for width in [12, 144, 3] {
+        for width in [12, 9, 16] {
             assert_eq!(similarity(plane(&ramp, width), plane(&ramp, width)), 1.0);
             assert!(similarity(plane(&ramp, width), plane(&inverse, width)) < 0.0);
         }
+    }
+
+    #[test]
+    fn planes_smaller_than_a_window_have_none() {
+        assert_eq!(
+            [Windows::of(7, 8), Windows::of(8, 7), Windows::of(1, 1)],
+            [None; 3]
+        );
+        let one = Windows {
+            columns: 1,
+            rows: 1,
+        };
+        assert_eq!([Windows::of(8, 8), Windows::of(11, 9)], [Some(one); 2]);
     }
 }

@@ -1,5 +1,6 @@
 //! Reconstructed pictures, with the planes between their samples.
 
+use crate::filter::HEAD;
 use crate::geometry::{Geometry, PAD};
 use crate::kernels::Kernels;
 use crate::padded::{Padded, Shape};
@@ -54,10 +55,13 @@ impl Reference {
         self.chroma.reset();
     }
 
-    /// Appends to the planes between samples all rows that are known now.
-    pub fn interpolate(&self, kernels: Kernels) {
+    /// Appends to the planes between samples the rows that are known once row `row` of macroblocks is filtered.
+    pub fn interpolate(&self, row: usize, kernels: Kernels) {
         let (luma, stride) = (self.luma.read(), self.luma.shape().stride);
-        let have = self.luma.published();
+        let have = match 16 * (row + 1) {
+            last if last == self.luma.shape().height => self.half[0].rows(),
+            rows => PAD + rows - HEAD,
+        };
         let all = self.half[0].rows();
         let done = self.half[0].published();
         // Rows at the very ends are never read: vectors do not point so far.

@@ -2,18 +2,18 @@
 //!
 //! Vectors come from smaller versions of the pictures: a quarter of the size for 2x2 macroblocks, which are called a
 //! *cell*, half the size for a macroblock, then the full size. Nothing depends on neighbours, so cells can be searched in
-//! any order, on any processor.
+//! any order, on any processor. `device/search.c` has the same for devices.
 
 use crate::geometry::{Geometry, OUTSIDE};
 use crate::kernels::{BlockSize, Kernels};
 use crate::macroblock::Mv;
-use crate::padded::Padded;
-use crate::source::Source;
+use crate::padded::Plane;
+use crate::source::Pyramid;
 
 /// What is found for a macroblock in one reference. Vectors are whole samples, in quarters of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The best two, the better one first.
+    /// The best two, the better one first; one twice where the search goes on from one.
     pub whole: [Mv; 2],
     /// The best of each quarter among those tried for the whole.
     pub quarters: [Mv; 4],
@@ -32,12 +32,37 @@ const REFINE: i32 = 2;
 /// What a step of a sample in a smaller version must save: vectors near zero are cheap to code.
 const STEP: u32 = 2;
 
+/// How far to search at a quarter of the size.
+pub fn range(geometry: &Geometry) -> i32 {
+    match geometry.columns {
+        WIDE.. => 2 * RANGE,
+        _ => RANGE,
+    }
+}
+
+/// The least and the most that a block at `x`, `y` of a version `scale` times smaller may move: left, right, up, down.
+pub fn limits(geometry: &Geometry, (x, y): (i32, i32), scale: i32) -> (i32, i32, i32, i32) {
+    let outside = OUTSIDE / scale;
+    let (width, height) = (
+        geometry.coded_width() as i32 / scale,
+        geometry.coded_height() as i32 / scale,
+    );
+    let size = 16 / scale;
+    (
+        -outside - x,
+        width + outside - size - x,
+        -outside - y,
+        (height + outside - size - y).min(geometry.below / scale),
+    )
+}
+
 /// Searches one source in another.
 pub struct Search<'a> {
     geometry: Geometry,
     kernels: Kernels,
-    source: &'a Source,
-    reference: &'a Source,
+    source: Pyramid<'a>,
+    reference: Pyramid<'a>,
+    starts: usize,
 }
 
 /// A vector in samples of some version, and its cost.
@@ -125,14 +150,24 @@ impl<'a> Search<'a> {
     pub fn new(
         geometry: Geometry,
         kernels: Kernels,
-        source: &'a Source,
-        reference: &'a Source,
+        source: Pyramid<'a>,
+        reference: Pyramid<'a>,
     ) -> Self {
         Search {
             geometry,
             kernels,
             source,
             reference,
+            starts: 2,
+        }
+    }
+
+    /// The same, which goes on at full size from the best `starts` vectors alone, 1 or 2.
+    #[must_use]
+    pub fn going_on_from(self, starts: u8) -> Self {
+        Search {
+            starts: starts.into(),
+            ..self
         }
     }
 
@@ -151,11 +186,8 @@ impl<'a> Search<'a> {
     pub fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
         let mut best = Best([NOTHING; 2]);
         let at = (8 * cell_x as i32, 8 * cell_y as i32);
-        let scan = self.scan(&self.source.quarter, &self.reference.quarter, at, 4);
-        let range = match self.geometry.columns {
-            WIDE.. => 2 * RANGE,
-            _ => RANGE,
-        };
+        let scan = self.scan(self.source.quarter, self.reference.quarter, at, 4);
+        let range = range(&self.geometry);
         for dy in -range..=range {
             for dx in (-range..range).step_by(8) {
                 scan.eight(dx, dy, &mut best);
@@ -166,20 +198,20 @@ impl<'a> Search<'a> {
 
     fn scan<'b>(
         &self,
-        source: &'b Padded,
-        reference: &'b Padded,
+        source: Plane<'b>,
+        reference: Plane<'b>,
         (x, y): (i32, i32),
         scale: i32,
     ) -> Scan<'b> {
-        let shape = reference.shape();
+        let shape = reference.shape;
         Scan {
             sad: self.kernels.samples.sad_8x8_x8,
-            source: &source.read()[source.at(x, y)..],
-            source_stride: source.shape().stride,
-            reference: reference.read(),
+            source: &source.samples[source.shape.at(x, y)..],
+            source_stride: source.shape.stride,
+            reference: reference.samples,
             stride: shape.stride,
-            at: reference.at(x, y),
-            limits: self.limits((x, y), scale),
+            at: shape.at(x, y),
+            limits: limits(&self.geometry, (x, y), scale),
             // Eight places read 16 samples of a row.
             places: (
                 -(shape.pad as i32) - x,
@@ -188,26 +220,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The least and the most that a block at `x`, `y` may move, to the right and down.
-    fn limits(&self, (x, y): (i32, i32), scale: i32) -> (i32, i32, i32, i32) {
-        let outside = OUTSIDE / scale;
-        let (width, height) = (
-            self.geometry.coded_width() as i32 / scale,
-            self.geometry.coded_height() as i32 / scale,
-        );
-        let size = 16 / scale;
-        (
-            -outside - x,
-            width + outside - size - x,
-            -outside - y,
-            (height + outside - size - y).min(self.geometry.below / scale),
-        )
-    }
-
     /// Searches a macroblock, from what was found for its cell.
     pub fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
         let at = (8 * x as i32, 8 * y as i32);
-        let scan = self.scan(&self.source.half, &self.reference.half, at, 2);
+        let scan = self.scan(self.source.half, self.reference.half, at, 2);
         let mut best = Best([NOTHING; 2]);
         let zero = Tried { cost: 0, ..NOTHING };
         for around in [zero, coarse.0[0], coarse.0[1]] {
@@ -229,13 +245,13 @@ impl<'a> Search<'a> {
 
     fn full(&self, x: usize, y: usize, half: &Best) -> Found {
         let at = (16 * x as i32, 16 * y as i32);
-        let limits = self.limits(at, 1);
+        let limits = limits(&self.geometry, at, 1);
         let mut quarters = [NOTHING; 4];
         let mut whole = [NOTHING; 2];
         let mut count = 0;
         let zero = Tried { cost: 0, ..NOTHING };
         for around in half.0.into_iter().chain([zero]) {
-            if around.cost == u32::MAX || count == 2 {
+            if around.cost == u32::MAX || count == self.starts {
                 continue;
             }
             let start = (
@@ -244,6 +260,9 @@ impl<'a> Search<'a> {
             );
             whole[count] = self.descend(at, start, limits, &mut quarters);
             count += 1;
+        }
+        if count == 1 {
+            whole[1] = whole[0];
         }
         if whole[1].cost < whole[0].cost {
             whole.swap(0, 1);
@@ -307,13 +326,13 @@ impl<'a> Search<'a> {
         best: &mut Tried,
         quarters: &mut [Tried; 4],
     ) {
-        let (source, reference) = (&self.source.luma, &self.reference.luma);
-        let offsets = vectors.map(|(dx, dy)| reference.at(x + dx, y + dy));
+        let (source, reference) = (self.source.full, self.reference.full);
+        let offsets = vectors.map(|(dx, dy)| reference.shape.at(x + dx, y + dy));
         let sums = (self.kernels.samples.sad_quads_x4)(
-            &source.read()[source.at(x, y)..],
-            source.shape().stride,
-            reference.read(),
-            reference.shape().stride,
+            &source.samples[source.shape.at(x, y)..],
+            source.shape.stride,
+            reference.samples,
+            reference.shape.stride,
             offsets,
         );
         for (sums, (x, y)) in sums.iter().zip(*vectors) {

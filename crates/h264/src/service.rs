@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use evener_image::exec::service::Scratch as FilterScratch;
+use evener_runtime::device::OnDevice;
 use evener_runtime::{Dispatch, Flow, Need, Part, Service, Shape, Structure, Work};
 
 use crate::config::Config;
@@ -29,6 +30,8 @@ pub const STRUCTURES: [&Structure; 1] = [&WAVEFRONT];
 
 /// Pictures in work at once.
 const IN_WORK: usize = 3;
+/// Frames of a stream at once: those of pictures in work, one that is read, and one that is ready.
+const FRAMES: usize = IN_WORK + 2;
 /// Parts of a frame that are filtered or converted on different workers.
 const STRIPS: u32 = 16;
 /// Macroblocks of a job.
@@ -85,6 +88,12 @@ impl EncodeService {
         }
     }
 
+    /// About how many bytes a stream through the service takes: its encoder, and frames on their way.
+    pub fn bytes(config: &Config, parameters: &Parameters, preprocess: &Preprocess) -> usize {
+        let encoder = Encoder::bytes(parameters, &config.tools, IN_WORK);
+        encoder + FRAMES * preprocess.frame_bytes()
+    }
+
     /// Its rate control.
     pub fn rates(&self) -> Arc<Mutex<Rates>> {
         self.encoder.rates()
@@ -98,6 +107,12 @@ impl EncodeService {
         }
     }
 
+    /// What codes frames once they are filtered and converted.
+    pub(crate) fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The number of a pass of the encoder among all.
     fn number(&self, pass: Pass) -> usize {
         self.preprocess.passes().len() + pass as usize
     }
@@ -155,6 +170,7 @@ impl Service for EncodeService {
             lines,
             pass_names: names,
             units: self.encoder.in_work() as u32,
+            device_pass: Some(self.number(Pass::Search)),
             ..Shape::new(&WAVEFRONT, passes, GRAIN, work)
         }]
     }
@@ -224,5 +240,9 @@ impl Service for EncodeService {
                 Ok(())
             }
         }
+    }
+
+    fn device(&self) -> Option<&dyn OnDevice<InputFrame, Coded>> {
+        Some(self)
     }
 }

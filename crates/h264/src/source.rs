@@ -5,7 +5,7 @@ use evener_runtime::buffer::GrowingRows;
 use crate::energy;
 use crate::geometry::{Geometry, PAD};
 use crate::kernels::Kernels;
-use crate::padded::{Padded, Shape};
+use crate::padded::{Padded, Plane, Shape};
 
 /// Samples around a smaller version.
 pub const SMALL_PAD: usize = 16;
@@ -17,6 +17,39 @@ pub struct Planes<'a> {
     pub luma: &'a [u8],
     /// A quarter as many, of Cb and of Cr.
     pub chroma: [&'a [u8]; 2],
+}
+
+/// The luma of a picture, and smaller versions of it, to search in.
+#[derive(Clone, Copy)]
+pub struct Pyramid<'a> {
+    /// At the full size.
+    pub full: Plane<'a>,
+    /// Half as wide and high.
+    pub half: Plane<'a>,
+    /// A quarter as wide and high.
+    pub quarter: Plane<'a>,
+}
+
+/// The planes of a [`Pyramid`]: full size, half, quarter.
+pub fn pyramid_shapes(geometry: &Geometry) -> [Shape; 3] {
+    let (width, height) = (geometry.coded_width(), geometry.coded_height());
+    let small = |by: usize| Shape {
+        width: width / by,
+        height: height / by,
+        stride: (width / by + 2 * SMALL_PAD).next_multiple_of(64),
+        pad: SMALL_PAD,
+        pad_rows: SMALL_PAD,
+        sample: 1,
+    };
+    let full = Shape {
+        width,
+        height,
+        stride: geometry.stride,
+        pad: PAD,
+        pad_rows: PAD,
+        sample: 1,
+    };
+    [full, small(2), small(4)]
 }
 
 /// A picture to be coded.
@@ -40,28 +73,12 @@ impl Source {
     /// Memory for pictures of a size.
     pub fn new(geometry: Geometry) -> Source {
         let (width, height) = (geometry.coded_width(), geometry.coded_height());
-        let small = |by: usize| {
-            Padded::new(Shape {
-                width: width / by,
-                height: height / by,
-                stride: (width / by + 2 * SMALL_PAD).next_multiple_of(64),
-                pad: SMALL_PAD,
-                pad_rows: SMALL_PAD,
-                sample: 1,
-            })
-        };
+        let [luma, half, quarter] = pyramid_shapes(&geometry).map(Padded::new);
         Source {
             geometry,
-            luma: Padded::new(Shape {
-                width,
-                height,
-                stride: geometry.stride,
-                pad: PAD,
-                pad_rows: PAD,
-                sample: 1,
-            }),
-            half: small(2),
-            quarter: small(4),
+            luma,
+            half,
+            quarter,
             chroma: Padded::new(Shape {
                 width,
                 height: height / 2,
@@ -71,6 +88,15 @@ impl Source {
                 sample: 2,
             }),
             offsets: GrowingRows::zeroed(geometry.columns, geometry.rows),
+        }
+    }
+
+    /// What is searched.
+    pub fn pyramid(&self) -> Pyramid<'_> {
+        Pyramid {
+            full: self.luma.plane(),
+            half: self.half.plane(),
+            quarter: self.quarter.plane(),
         }
     }
 

@@ -24,6 +24,16 @@ pub enum ConfigError {
         /// What was asked for.
         bits: u64,
     },
+    /// A number of bits without its unit.
+    #[error(
+        "'{given}' has no unit, which programs understand in two ways; write {given}k for kilobits, as x264 does, or {}k for \
+         bits, as ffmpeg does",
+        thousandth(given)
+    )]
+    NoUnit {
+        /// The number, digits alone.
+        given: String,
+    },
     /// Text that is no number of bits.
     #[error("'{given}' is no number of bits with a unit; write as 2500k or 2.5M")]
     NoBits {
@@ -64,4 +74,16 @@ pub enum ConfigError {
         /// All levels.
         known: String,
     },
+}
+
+/// A thousandth of a number of decimal digits.
+fn thousandth(digits: &str) -> String {
+    let digits = digits.trim_start_matches('0');
+    let (whole, rest) = digits.split_at(digits.len().saturating_sub(3));
+    let rest = format!("{rest:0>3}");
+    let whole = if whole.is_empty() { "0" } else { whole };
+    match rest.trim_end_matches('0') {
+        "" => whole.to_owned(),
+        rest => format!("{whole}.{rest}"),
+    }
 }

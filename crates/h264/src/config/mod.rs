@@ -44,6 +44,8 @@ pub struct Settings {
     pub level: Option<&'static Level>,
     /// Frames from one key frame to the next, at most.
     pub keyint: u32,
+    /// Frames that have to be key frames beside those, by their numbers from 0 on.
+    pub keys: Vec<u64>,
     /// What the stream is optimised for.
     pub tune: Option<Tune>,
     /// Whether PSNR is computed.
@@ -62,6 +64,7 @@ impl Default for Settings {
             profile: None,
             level: None,
             keyint: KEYINT,
+            keys: Vec::new(),
             tune: None,
             psnr: false,
             ssim: false,
@@ -86,6 +89,8 @@ pub struct Config {
     pub level: Option<&'static Level>,
     /// Frames from one key frame to the next, at most; at least 1.
     pub keyint: u32,
+    /// Frames that have to be key frames beside those, in rising order.
+    pub keys: Vec<u64>,
     /// Whether PSNR is computed.
     pub psnr: bool,
     /// Whether SSIM is computed.
@@ -128,6 +133,8 @@ impl Config {
         if let Some(profile) = settings.profile {
             tools = tools.within(profile);
         }
+        let mut keys = settings.keys.clone();
+        keys.sort_unstable();
         Config {
             preset: settings.preset,
             tools,
@@ -136,6 +143,7 @@ impl Config {
             profile: tools.profile(),
             level: settings.level,
             keyint: settings.keyint,
+            keys,
             psnr: settings.psnr,
             ssim: settings.ssim,
         }

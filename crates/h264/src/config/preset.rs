@@ -9,6 +9,10 @@ pub struct Tools {
     pub references: u8,
     /// How precise vectors are and how their costs are computed, from 0 for full samples to 7.
     pub subpel: u8,
+    /// Vectors of a version of half the size that the search goes on from at full size, 1 or 2.
+    pub search_starts: u8,
+    /// Whether P pictures have intra prediction only where prediction from others is poor.
+    pub rare_intra: bool,
     /// Whether P macroblocks are also predicted in partitions of 16x8, 8x16 and 8x8.
     pub partitions: bool,
     /// Whether P pictures also have 4x4 and 8x8 intra prediction.
@@ -76,6 +80,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 1,
             subpel: 3,
+            search_starts: 1,
+            rare_intra: true,
             partitions: false,
             small_intra: true,
             trellis: false,
@@ -92,6 +98,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 1,
             subpel: 3,
+            search_starts: 2,
+            rare_intra: false,
             partitions: false,
             small_intra: true,
             trellis: false,
@@ -108,6 +116,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 1,
             subpel: 3,
+            search_starts: 2,
+            rare_intra: false,
             partitions: true,
             small_intra: false,
             trellis: false,
@@ -124,6 +134,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 1,
             subpel: 5,
+            search_starts: 2,
+            rare_intra: false,
             partitions: true,
             small_intra: true,
             trellis: false,
@@ -140,6 +152,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 1,
             subpel: 5,
+            search_starts: 2,
+            rare_intra: false,
             partitions: true,
             small_intra: true,
             trellis: true,
@@ -156,6 +170,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 2,
             subpel: 7,
+            search_starts: 2,
+            rare_intra: false,
             partitions: true,
             small_intra: true,
             trellis: true,
@@ -172,6 +188,8 @@ const TABLE: [(Preset, &str, Tools); 7] = [
         Tools {
             references: 4,
             subpel: 7,
+            search_starts: 2,
+            rare_intra: false,
             partitions: true,
             small_intra: true,
             trellis: true,

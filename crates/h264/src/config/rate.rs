@@ -81,8 +81,12 @@ fn in_range(option: &'static str, bits: u64) -> Result<u64, ConfigError> {
 /// Bits, or bits per second, as people write them: `800k`, `2.5M`, `1G`, with k for 1000. Capitals or not.
 ///
 /// # Errors
-/// It is no number, or has no unit: some programs take a bare number for bits, others for kilobits.
+/// It is no number, or has no unit: FFmpeg takes a bare number for bits, x264 for kilobits.
 pub fn parse_bits(text: &str) -> Result<u64, ConfigError> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        let given = text.to_owned();
+        return Err(ConfigError::NoUnit { given });
+    }
     let unclear = || ConfigError::NoBits {
         given: text.to_owned(),
     };
@@ -121,10 +125,24 @@ mod tests {
             assert_eq!(parse_bits(text), Ok(bits), "{text}");
         }
         for text in [
-            "", "2000", "k", "-2M", "+2M", "2MB", "1e3k", "2 M", "infk", "nanM", "1.2.3k", "2µ",
+            "", "k", "-2M", "+2M", "2MB", "1e3k", "2 M", "infk", "nanM", "1.2.3k", "2µ",
         ] {
             let error = parse_bits(text).unwrap_err();
             assert!(error.to_string().contains("2500k"), "{error}");
+        }
+        for (text, bits) in [
+            ("500", "0.5"),
+            ("2000", "2"),
+            ("2500000", "2500"),
+            ("1234", "1.234"),
+            ("40", "0.04"),
+            ("0", "0"),
+        ] {
+            let error = parse_bits(text).unwrap_err().to_string();
+            let both = format!(
+                "write {text}k for kilobits, as x264 does, or {bits}k for bits, as ffmpeg does"
+            );
+            assert!(error.ends_with(&both), "{error}");
         }
     }
 

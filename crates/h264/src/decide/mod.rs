@@ -267,7 +267,11 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         let inter = search.run();
-        if inter.cost > self.lambda() * INTRA_FROM
+        let intra_from = match self.frame.tools.rare_intra {
+            true => RARE_INTRA_FROM,
+            false => INTRA_FROM,
+        };
+        if inter.cost > self.lambda() * intra_from
             && let Some(mb) = self.intra(inter.cost, self.frame.tools.small_intra)
         {
             return mb;
@@ -358,5 +362,7 @@ impl One<'_> {
 
 /// Prices of a bit above which prediction from the picture itself is tried in P pictures.
 const INTRA_FROM: u32 = 20;
+/// The same with `rare_intra`.
+const RARE_INTRA_FROM: u32 = 60;
 /// Prices of a bit above which a macroblock is not skipped: levels would remain.
 const SKIP_UNTIL: u32 = 30;

@@ -9,7 +9,7 @@ mod track;
 
 use std::io;
 
-use evener_files::{Error, Target};
+use evener_files::{Error, Target, write_whole};
 
 use crate::annex_b::{is, nal_units};
 use crate::bits::NalType;
@@ -147,13 +147,15 @@ impl<W: Target> Mp4Writer<W> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let put = match self.broken {
-            true => Err(io::Error::other("an earlier write failed")),
-            false => self.out.write_all(bytes),
+            true => Err((0, io::Error::other("an earlier write failed"))),
+            false => write_whole(&mut self.out, bytes),
         };
         self.broken = put.is_err();
-        put.map_err(|reason| Error::of_write(&self.name, self.written, reason))?;
-        self.written += bytes.len() as u64;
-        Ok(())
+        let taken = put
+            .as_ref()
+            .map_or_else(|failed| failed.0, |()| bytes.len() as u64);
+        self.written += taken;
+        put.map_err(|(_, reason)| Error::of_write(&self.name, self.written, reason))
     }
 }
 
@@ -214,7 +216,10 @@ mod tests {
         };
         picture.bytes.resize(CHUNK + 1, 7);
         let error = writer.write(&picture).unwrap_err();
-        assert!(matches!(error, Error::NoSpace { bytes: 32, .. }), "{error}");
+        assert!(
+            matches!(error, Error::NoSpace { bytes: 100, .. }),
+            "{error}"
+        );
         for _ in 0..2 {
             let error = writer.finish().unwrap_err().to_string();
             assert!(error.contains("an earlier write failed"), "{error}");

@@ -41,10 +41,13 @@ impl Conversion {
         match self.from.chroma {
             Chroma::C422 => changes.push("4:2:2 becomes 4:2:0".to_owned()),
             Chroma::C444 => changes.push("4:4:4 becomes 4:2:0".to_owned()),
+            Chroma::Rgb => {
+                changes.push("red, green and blue are taken for luma and chroma".to_owned())
+            }
             Chroma::Mono | Chroma::C420 => {}
         }
-        if self.from.depth == Depth::U10 {
-            changes.push("10 bits become 8".to_owned());
+        if let Some(bits @ 9..) = self.from.depth.bits() {
+            changes.push(format!("{bits} bits become 8"));
         }
         if (self.from.width, self.from.height) != (self.to.width, self.to.height) {
             changes.push(format!(

@@ -54,6 +54,14 @@ impl Preprocess {
         &self.output
     }
 
+    /// Bytes of a frame on its way: as it is read, after the filters, converted.
+    pub fn frame_bytes(&self) -> usize {
+        let filtered = self.filter.as_ref().map(FilterService::output_format);
+        let converted = self.convert.as_ref().map(Conversion::output);
+        let all = [Some(&self.input), filtered, converted];
+        all.into_iter().flatten().map(Format::frame_bytes).sum()
+    }
+
     /// How frames are converted after the filters, if they have to be.
     pub fn conversion(&self) -> Option<&Conversion> {
         self.convert.as_ref()

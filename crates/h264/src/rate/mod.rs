@@ -53,6 +53,8 @@ const USUAL_RATE: f64 = 25.0;
 pub struct Rates {
     rate: Rate,
     keyint: u64,
+    /// Pictures that are key pictures whatever they show.
+    keys: Vec<u64>,
     /// Seconds from a picture to the next.
     duration: f64,
     recent: Recent,
@@ -95,6 +97,7 @@ impl Rates {
         Rates {
             rate: config.rate,
             keyint: u64::from(config.keyint),
+            keys: config.keys.clone(),
             duration,
             recent: Recent::default(),
             usual: (0.0, 0.0),
@@ -136,6 +139,7 @@ impl Rates {
             _ => 0,
         };
         let cut = before.is_none()
+            || self.keys.binary_search(&number).is_ok()
             || tools.scene_cut && since_key > 0 && scene::begins(costs, since_key, self.keyint);
         let since_key = if cut { 0 } else { since_key };
         if cut {

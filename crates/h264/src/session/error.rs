@@ -6,7 +6,7 @@ use evener_image::graph::GraphError;
 use evener_image::io;
 use evener_runtime::stream::{BoxError, StreamError};
 
-use crate::syntax::SyntaxError;
+use crate::syntax::{Limit, SyntaxError};
 
 /// A session that could not be opened or did not run to its end. Every message is one line that says what, where and what
 /// to do.
@@ -23,9 +23,7 @@ pub enum Error {
     #[error("--filter: {0}")]
     Graph(#[from] GraphError),
     /// No stream of H.264 can be so.
-    #[error(
-        "{name}: {cause}; make it smaller, name a higher --level or none, or lower --maxrate or --bufsize"
-    )]
+    #[error("{name}: {cause}; {}", to_fit(cause))]
     Syntax {
         /// The input.
         name: String,
@@ -49,12 +47,12 @@ pub enum Error {
     },
     /// There is no room for the frames.
     #[error(
-        "{format}: the frames in flight need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
+        "{format}: pictures in work need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
     )]
     Memory {
-        /// Of the frames.
+        /// Of the pictures.
         format: Format,
-        /// Bytes for all frames in flight.
+        /// Bytes for all that are in work, their references, and frames on their way.
         bytes: usize,
     },
     /// The run failed.
@@ -92,6 +90,32 @@ impl Error {
     }
 }
 
+/// What to do about a stream that cannot be.
+fn to_fit(cause: &SyntaxError) -> String {
+    let less = match cause {
+        SyntaxError::Level {
+            limit: Limit::BitRate,
+            ..
+        } => "lower --maxrate",
+        SyntaxError::Level {
+            limit: Limit::Buffer,
+            ..
+        } => "lower --bufsize",
+        SyntaxError::Level {
+            limit: Limit::Pictures,
+            ..
+        } => "give it fewer frames a second",
+        _ => "make it smaller, as with --filter resize=1280:720",
+    };
+    match cause {
+        SyntaxError::Level {
+            enough: Some(level),
+            ..
+        } => format!("name --level {level} or none, or {less}"),
+        _ => less.to_owned(),
+    }
+}
+
 fn of_stream(error: &StreamError) -> String {
     // Errors of files name the file already.
     let named =
@@ -119,6 +143,28 @@ fn of_stream(error: &StreamError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_exceeds_a_level_comes_with_what_to_do() {
+        let says = |limit, enough| {
+            let cause = SyntaxError::Level {
+                limit,
+                asked: 8160,
+                allowed: 3600,
+                level: "3.1",
+                enough,
+            };
+            let name = "in.y4m".to_owned();
+            Error::Syntax { name, cause }.to_string()
+        };
+        assert_eq!(
+            says(Limit::Picture, Some("4")),
+            "in.y4m: level 3.1 allows pictures of 3600 macroblocks (16x16 samples), and these have 8160; name --level 4 or \
+             none, or make it smaller, as with --filter resize=1280:720"
+        );
+        assert!(says(Limit::BitRate, None).ends_with("not 8160; lower --maxrate"));
+        assert!(says(Limit::Buffer, Some("4")).ends_with("or none, or lower --bufsize"));
+    }
 
     #[test]
     fn a_closed_pipe_is_known_through_all_that_wraps_it() {

@@ -58,6 +58,7 @@ fn tools(f: &mut fmt::Formatter<'_>, config: &Config, references: u8) -> fmt::Re
         tools.subpel
     )?;
     for (used, name) in [
+        (tools.rare_intra, "rare intra in P"),
         (tools.partitions, "partitions"),
         (tools.small_intra, "small intra in P"),
         (tools.trellis, "trellis"),

@@ -25,6 +25,7 @@ use crate::chosen;
 use crate::config::Config;
 use crate::kernels::{Kernels, Samples};
 use crate::preprocess::Preprocess;
+use crate::quality::WINDOW;
 use crate::service::EncodeService;
 use crate::syntax::Parameters;
 use crate::unit::{Coded, InputFrame};
@@ -79,9 +80,6 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
-/// Frames that a stream holds at most on either side, and the encoder's references.
-const IN_FLIGHT: usize = 16;
-
 impl Session {
     /// Opens `input` and creates `output`, with the filters of `graph` between if there are any. `input` is as
     /// [`open_input`] takes it. `output` is `-` for NAL units on the standard output, `null:` for nothing, or a file by its
@@ -105,7 +103,8 @@ impl Session {
             Audio::Copied => origin,
             Audio::Omitted => origin.without_audio(),
         });
-        let timing = *input.timing();
+        let timing = input.timing();
+        let timing = graph.map_or(*timing, |graph| graph.timing(timing));
         let conversion = preprocess.conversion();
         let centred = conversion.is_some_and(|convert| convert.centres_chroma());
         let tags = origin.as_ref().map(|origin| origin.colour());
@@ -176,7 +175,8 @@ impl Session {
             service
         })?;
         if let Some(rates) = rates {
-            outcome.notes = unpoisoned(rates.lock()).summary().notes();
+            let of_rates = unpoisoned(rates.lock()).summary().notes();
+            outcome.notes.extend(of_rates);
         }
         Ok(outcome)
     }
@@ -204,7 +204,10 @@ impl Session {
             ..
         } = self;
         let format = *preprocess.output();
-        check_memory(&format, input.format())?;
+        check_memory(
+            &format,
+            EncodeService::bytes(&config, &parameters, &preprocess),
+        )?;
         if let Input::Test(source) = &mut input {
             // Not a part of what is measured.
             source.draw()?;
@@ -228,10 +231,16 @@ impl Session {
         let report = stream.into(sink)?;
         let totals = unpoisoned(totals.lock());
         let encoded = totals.summary(&format, per_second(rate), config.psnr, config.ssim);
+        let small = totals::windowless(&format).filter(|_| config.ssim);
+        let notes = small.map(|(width, height)| {
+            format!(
+                "no SSIM: it is the mean over windows of {WINDOW}x{WINDOW} samples, and planes of chroma have {width}x{height}"
+            )
+        });
         Ok(Outcome {
             report,
             encoded,
-            notes: Vec::new(),
+            notes: notes.into_iter().collect(),
         })
     }
 }
@@ -257,9 +266,8 @@ fn check_buffer(config: &Config, rate: Ratio) -> Result<(), Error> {
     }
 }
 
-/// Checks that there is memory for all frames of a stream, since running out of it later ends the process.
-fn check_memory(coded: &Format, read: &Format) -> Result<(), Error> {
-    let bytes = IN_FLIGHT * (coded.frame_bytes() + read.frame_bytes());
+/// Checks that `bytes` can be had for pictures of `coded`, since running out of memory later ends the process.
+fn check_memory(coded: &Format, bytes: usize) -> Result<(), Error> {
     Vec::<u8>::new()
         .try_reserve_exact(bytes)
         .map_err(|_| Error::Memory {

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use evener_files::{Destination, Error as FileError, OutputFile, SourceFile, Target, one_line};
+use evener_files::{
+    Destination, Error as FileError, OutputFile, SourceFile, Target, one_line, write_whole,
+};
 use evener_image::Ratio;
 use evener_image::io::ffmpeg::{Origin, Remux, Tools};
 
@@ -204,8 +206,10 @@ impl Output {
     pub fn write(&mut self, picture: &CodedPicture) -> Result<(), Error> {
         match self {
             Output::ByteStream(ByteStream { out, written }) => {
-                let put = out.write_all(&picture.bytes);
-                put.map_err(|reason| FileError::of_write(out.name(), *written, reason))?;
+                let put = write_whole(out, &picture.bytes);
+                put.map_err(|(taken, reason)| {
+                    FileError::of_write(out.name(), *written + taken, reason)
+                })?;
                 *written += picture.bytes.len() as u64;
                 Ok(())
             }

@@ -3,6 +3,7 @@
 use evener_image::Format;
 use serde::Serialize;
 
+use crate::quality::Windows;
 use crate::unit::CodedPicture;
 
 /// Sums over pictures.
@@ -48,7 +49,7 @@ impl Totals {
                 all: decibels(self.ssd.iter().sum(), area * pictures),
             }
         });
-        let ssim = (ssim && some).then(|| {
+        let ssim = (ssim && some && windowless(format).is_none()).then(|| {
             let [y, u, v] = self.ssim.map(|sum| sum / pictures);
             let all = (y * areas[0] + u * areas[1] + v * areas[2]) / area;
             Quality { y, u, v, all }
@@ -68,6 +69,14 @@ impl Totals {
     }
 }
 
+/// The size of the smallest plane of `format`, if it has no window of structural similarity.
+pub(super) fn windowless(format: &Format) -> Option<(u32, u32)> {
+    let smallest = format.plane_size(1);
+    let (width, height) = (smallest.w, smallest.h);
+    let windows = Windows::of(width as usize, height as usize);
+    windows.is_none().then_some((width, height))
+}
+
 /// What a stream came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -83,7 +92,7 @@ pub struct Summary {
     pub bits_per_second: f64,
     /// PSNR in decibels, as FFmpeg's filter `psnr` computes it; if it was asked for. Infinite if nothing was lost.
     pub psnr: Option<Quality>,
-    /// Structural similarity, as FFmpeg's filter `ssim` computes it; if it was asked for.
+    /// Structural similarity, as FFmpeg's filter `ssim` computes it; if it was asked for, and all planes have windows.
     pub ssim: Option<Quality>,
 }
 
@@ -116,8 +125,8 @@ mod tests {
     #[test]
     fn means_are_over_all_pictures_and_samples() {
         let format = Format {
-            width: 4,
-            height: 4,
+            width: 16,
+            height: 16,
             chroma: Chroma::C420,
             depth: Depth::U8,
             range: ColourRange::Limited,
@@ -139,10 +148,10 @@ mod tests {
         assert_eq!((summary.pictures, summary.key_pictures), (2, 1));
         assert_eq!((summary.bytes, summary.bits_per_second), (200, 20_000.0));
         let psnr = summary.psnr.unwrap();
-        assert!((psnr.y - 10.0 * 32f64.log10()).abs() < 1e-9);
+        assert!((psnr.y - 10.0 * 512f64.log10()).abs() < 1e-9);
         assert_eq!(psnr.u, f64::INFINITY);
-        assert!((psnr.v - 10.0 * 65025f64.log10()).abs() < 1e-9);
-        assert!((psnr.all - 10.0 * (65025.0 * 48.0 / 65033.0f64).log10()).abs() < 1e-9);
+        assert!((psnr.v - 10.0 * (65025.0 * 16f64).log10()).abs() < 1e-9);
+        assert!((psnr.all - 10.0 * (65025.0 * 768.0 / 65033.0f64).log10()).abs() < 1e-9);
         let ssim = summary.ssim.unwrap();
         assert_eq!((ssim.y, ssim.u, ssim.v), (0.75, 0.5, 0.75));
         assert!((ssim.all - (0.75 * 16.0 + 0.5 * 4.0 + 0.75 * 4.0) / 24.0).abs() < 1e-12);

@@ -22,17 +22,19 @@ pub enum SyntaxError {
         /// In samples.
         height: u32,
     },
-    /// No level allows what is asked for, or the level that is asked for does not.
-    #[error("{what} of {asked} exceeds {allowed}, the limit of level {level}")]
+    /// The level that is asked for, or the highest, does not allow what is asked for.
+    #[error("level {level} allows {}", limit.says(*allowed, *asked))]
     Level {
         /// What exceeds.
-        what: &'static str,
+        limit: Limit,
         /// How much is asked for.
         asked: u64,
         /// How much is allowed.
         allowed: u64,
         /// The name of the level.
         level: &'static str,
+        /// The name of the lowest level that allows it, if there is one.
+        enough: Option<&'static str>,
     },
     /// A tool that the profile does not have.
     #[error("the {profile} profile does not have {tool}")]
@@ -54,6 +56,50 @@ pub enum SyntaxError {
         /// The most it may be.
         most: i64,
     },
+}
+
+/// What a level limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Macroblocks of a picture.
+    Picture,
+    /// Macroblocks in a row.
+    Width,
+    /// Rows of macroblocks.
+    Height,
+    /// Pictures kept as references.
+    References,
+    /// Macroblocks a second.
+    Macroblocks,
+    /// Pictures a second.
+    Pictures,
+    /// Bits a second.
+    BitRate,
+    /// Bits of the decoder's buffer.
+    Buffer,
+}
+
+impl Limit {
+    fn says(self, allowed: u64, asked: u64) -> String {
+        match self {
+            Limit::Picture => {
+                format!("pictures of {allowed} macroblocks (16x16 samples), and these have {asked}")
+            }
+            Limit::Width => {
+                format!("pictures {allowed} macroblocks (16 samples) wide, and these have {asked}")
+            }
+            Limit::Height => {
+                format!("pictures {allowed} macroblocks (16 samples) high, and these have {asked}")
+            }
+            Limit::References => format!("{allowed} references of this size, not {asked}"),
+            Limit::Macroblocks => {
+                format!("{allowed} macroblocks (16x16 samples) a second, and these are {asked}")
+            }
+            Limit::Pictures => format!("{allowed} pictures a second, and these are {asked}"),
+            Limit::BitRate => format!("{allowed} bits per second in this profile, not {asked}"),
+            Limit::Buffer => format!("a buffer of {allowed} bits in this profile, not {asked}"),
+        }
+    }
 }
 
 /// Checks that `value` is in its range.

@@ -1,6 +1,6 @@
 //! Levels (table A-1).
 
-use super::{Profile, SyntaxError};
+use super::{Limit, Profile, SyntaxError};
 
 /// The limits of a level.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,10 +51,11 @@ impl Level {
     pub fn lowest(demand: &Demand) -> Result<&'static Level, SyntaxError> {
         let highest = LEVELS.last().expect("there are levels");
         highest.allows(demand)?;
-        Ok(LEVELS
-            .iter()
-            .find(|level| level.allows(demand).is_ok())
-            .unwrap_or(highest))
+        Ok(Level::enough(demand).unwrap_or(highest))
+    }
+
+    fn enough(demand: &Demand) -> Option<&'static Level> {
+        LEVELS.iter().find(|level| level.excess(demand).is_none())
     }
 
     /// The level of a name, as "3.1", "1b", "4" or "4.0".
@@ -67,44 +68,45 @@ impl Level {
 
     /// Whether it allows `demand`; else the first thing that exceeds.
     pub fn allows(&self, demand: &Demand) -> Result<(), SyntaxError> {
-        let within = |what, asked: u64, allowed: u64| match asked <= allowed {
-            true => Ok(()),
-            false => Err(SyntaxError::Level {
-                what,
+        match self.excess(demand) {
+            None => Ok(()),
+            Some((limit, asked, allowed)) => Err(SyntaxError::Level {
+                limit,
                 asked,
                 allowed,
                 level: self.name,
+                enough: Level::enough(demand).map(|level| level.name),
             }),
-        };
+        }
+    }
+
+    /// The first thing that exceeds, how much is asked for, and how much is allowed.
+    fn excess(&self, demand: &Demand) -> Option<(Limit, u64, u64)> {
         let width = u64::from(demand.width.div_ceil(16));
         let height = u64::from(demand.height.div_ceil(16));
         let picture = width * height;
-        within(
-            "a picture (in macroblocks)",
-            picture,
-            u64::from(self.picture),
-        )?;
         let side = u64::from(self.picture * 8).isqrt();
-        within("a width (in macroblocks)", width, side)?;
-        within("a height (in macroblocks)", height, side)?;
-        let most = u64::from(self.most_references(demand.width, demand.height));
-        within("a number of references", u64::from(demand.references), most)?;
-        if let Some((numerator, denominator)) = demand.picture_rate {
-            let rate = (picture * u64::from(numerator)).div_ceil(u64::from(denominator.max(1)));
-            within(
-                "a rate (in macroblocks a second)",
-                rate,
-                u64::from(self.rate),
-            )?;
-            // The inverse of fR (clause A.3).
-            let most = if self.number < 60 { 172 } else { 300 };
-            let rate = u64::from(numerator).div_ceil(u64::from(denominator.max(1)));
-            within("a rate (in pictures a second)", rate, most)?;
-        }
-        let bit_rate = demand.bit_rate.unwrap_or(0);
-        within("a bit rate", bit_rate, self.bit_rate(demand.profile))?;
-        let buffer = demand.buffer.unwrap_or(0);
-        within("a buffer (in bits)", buffer, self.buffer(demand.profile))
+        let references = self.most_references(demand.width, demand.height);
+        let (numerator, denominator) = demand.picture_rate.unwrap_or((0, 1));
+        let rate = |each: u64| (each * u64::from(numerator)).div_ceil(denominator.max(1).into());
+        // The inverse of fR (clause A.3).
+        let most = if self.number < 60 { 172 } else { 300 };
+        let (bit_rate, buffer) = (self.bit_rate(demand.profile), self.buffer(demand.profile));
+        let all = [
+            (Limit::Picture, picture, u64::from(self.picture)),
+            (Limit::Width, width, side),
+            (Limit::Height, height, side),
+            (
+                Limit::References,
+                demand.references.into(),
+                references.into(),
+            ),
+            (Limit::Macroblocks, rate(picture), self.rate.into()),
+            (Limit::Pictures, rate(1), most),
+            (Limit::BitRate, demand.bit_rate.unwrap_or(0), bit_rate),
+            (Limit::Buffer, demand.buffer.unwrap_or(0), buffer),
+        ];
+        all.into_iter().find(|&(_, asked, allowed)| asked > allowed)
     }
 
     /// The most pictures of a size that may be kept as references.

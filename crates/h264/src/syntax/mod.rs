@@ -8,7 +8,7 @@ mod sequence;
 mod slice;
 mod vui;
 
-pub use error::SyntaxError;
+pub use error::{Limit, SyntaxError};
 pub use level::{Demand, LEVELS, Level};
 pub use picture::{Entropy, Picture};
 pub use sei::{BufferingPeriod, PictureTiming, write_delimiter, write_timing};

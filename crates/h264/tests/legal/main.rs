@@ -1,7 +1,8 @@
 //! Whether streams are right: what decoders that are not ours make of them, and whether they are the same from run to run.
 //!
 //! [`decisions`] codes macroblocks of random legal kinds, modes, vectors, references and parameters, which no search would
-//! take. [`ordinary`] encodes as users do. [`same_bytes`] varies workers, grains and SIMD levels.
+//! take. [`ordinary`] encodes as users do. [`same_bytes`] varies workers, grains and SIMD levels;
+//! [`devices`] varies devices, which fail.
 //!
 //! These mistakes were planted, one at a time, and each failed the random decisions:
 //!
@@ -26,6 +27,7 @@
 mod content;
 mod decisions;
 mod decoder;
+mod devices;
 mod ordinary;
 mod same_bytes;
 

@@ -12,19 +12,19 @@ use evener_h264::service::EncodeService;
 use evener_h264::syntax::{Entropy, LEVELS, Parameters, Picture, Sequence, Vui};
 use evener_h264::unit::{Coded, InputFrame};
 use evener_image::{Chroma, ColourRange, Depth, Format};
-use evener_runtime::stream::{Sink, Source};
+use evener_runtime::stream::{Report, Sink, Source};
 use evener_runtime::{Runtime, Simd};
 
 use crate::content::{self, Frame};
 use crate::rng::Rng;
 
-const SIZE: (usize, usize) = (84, 66);
-const FRAMES: usize = 26;
+pub const SIZE: (usize, usize) = (84, 66);
+pub const FRAMES: usize = 26;
 const WORKERS: usize = 8;
 const GRAINS: [u32; 4] = [1, 2, 8, 1000];
 
 /// Scenes, each of a random frame that moves, with noise.
-fn frames() -> Arc<[Frame]> {
+pub fn frames() -> Arc<[Frame]> {
     let mut rng = Rng::new(34);
     let mut frames: Vec<Frame> = Vec::new();
     for number in 0..FRAMES {
@@ -37,7 +37,7 @@ fn frames() -> Arc<[Frame]> {
     frames.into()
 }
 
-fn configs() -> Vec<Config> {
+pub fn configs() -> Vec<Config> {
     let settings = |preset, rate| Settings {
         preset,
         rate,
@@ -90,7 +90,7 @@ fn parameters(config: &Config) -> Parameters {
 }
 
 /// Picture after picture, pass after pass, without the runtime.
-fn in_order(config: &Config, frames: &[Frame]) -> Vec<Vec<u8>> {
+pub fn in_order(config: &Config, frames: &[Frame]) -> Vec<Vec<u8>> {
     let parameters = parameters(config);
     let rates = Rates::new(config, &parameters);
     let kernels = Kernels::at(Simd::Scalar);
@@ -149,9 +149,13 @@ impl Sink<EncodeService> for Pictures<'_> {
     }
 }
 
-#[test]
-fn bytes_depend_on_neither_workers_nor_grain_nor_kernels() {
-    let frames = frames();
+/// Codes frames as a stream of the runtime.
+pub fn streamed(
+    runtime: &Runtime,
+    config: &Config,
+    frames: &Arc<[Frame]>,
+    (plan, simd): (&str, Simd),
+) -> (Vec<Vec<u8>>, Report) {
     let format = Format {
         width: SIZE.0 as u32,
         height: SIZE.1 as u32,
@@ -159,6 +163,26 @@ fn bytes_depend_on_neither_workers_nor_grain_nor_kernels() {
         depth: Depth::U8,
         range: ColourRange::Limited,
     };
+    let service = EncodeService::new(
+        config,
+        &parameters(config),
+        Preprocess::new(&format, None).unwrap(),
+        Kernels::at(simd),
+    );
+    let source = Numbered {
+        frames: frames.clone(),
+        next: 0,
+    };
+    let mut pictures = Vec::new();
+    let stream = runtime.stream(source).through(service);
+    let stream = stream.plan(plan.parse().unwrap());
+    let report = stream.into(Pictures(&mut pictures)).unwrap();
+    (pictures, report)
+}
+
+#[test]
+fn bytes_depend_on_neither_workers_nor_grain_nor_kernels() {
+    let frames = frames();
     let configs = configs();
     let expected: Vec<_> = configs.iter().map(|c| in_order(c, &frames)).collect();
     let levels = Simd::levels();
@@ -168,24 +192,8 @@ fn bytes_depend_on_neither_workers_nor_grain_nor_kernels() {
         for (config, expected) in configs.iter().zip(&expected) {
             for (i, grain) in GRAINS.into_iter().enumerate() {
                 let simd = levels[(workers + i) % levels.len()];
-                let service = EncodeService::new(
-                    config,
-                    &parameters(config),
-                    Preprocess::new(&format, None).unwrap(),
-                    Kernels::at(simd),
-                );
-                let source = Numbered {
-                    frames: frames.clone(),
-                    next: 0,
-                };
-                let mut pictures = Vec::new();
                 let plan = format!("wavefront/fifo/{grain}");
-                runtime
-                    .stream(source)
-                    .through(service)
-                    .plan(plan.parse().unwrap())
-                    .into(Pictures(&mut pictures))
-                    .unwrap();
+                let (pictures, _) = streamed(&runtime, config, &frames, (&plan, simd));
                 let what = format!("{workers} workers, {plan}, {simd}, {config:?}");
                 let wrong = pictures.iter().zip(expected).position(|(a, b)| a != b);
                 assert_eq!(wrong, None, "{what}");

@@ -39,3 +39,16 @@ fn cuts_between_clips_are_found_and_no_others() {
         .then(street.part(20..30));
     assert_eq!(encode(&config(), &joined).keys(), [0, 20, 32, 52]);
 }
+
+#[test]
+fn pictures_that_have_to_be_key_pictures_are() {
+    let clip = moving(1, 160, 96, 12);
+    let mut config = config();
+    config.keys = vec![3, 8, 100];
+    let whole = encode(&config, &clip);
+    assert_eq!(whole.keys(), [0, 3, 8]);
+    // At a constant quantiser the pictures after a key picture do not depend on those before it.
+    let part = encode(&self::config(), &clip.part(3..8));
+    let frame = 160 * 96 * 3 / 2;
+    assert!(part.reconstruction == whole.reconstruction[3 * frame..8 * frame]);
+}

@@ -70,6 +70,35 @@ fn psnr_and_ssim_are_those_of_ffmpeg() {
 }
 
 #[test]
+fn pictures_too_small_for_ssim_have_none_and_a_note_says_why() {
+    let config = Config::new(&Settings {
+        psnr: true,
+        ssim: true,
+        ..Settings::default()
+    });
+    let config = config.unwrap();
+    for (size, has) in [("1x1", false), ("14x16", false), ("15x15", true)] {
+        let input = format!("testsrc:{size}:2");
+        let session = Session::open(&config, None, &input, "null:", Audio::Copied).unwrap();
+        let outcome = session.run(&runtime(), Options::default()).unwrap();
+        assert!(outcome.encoded.psnr.is_some());
+        assert_eq!(outcome.encoded.ssim.is_some(), has, "{size}");
+        assert_eq!(
+            outcome.notes.len(),
+            usize::from(!has),
+            "{:?}",
+            outcome.notes
+        );
+        assert!(
+            outcome
+                .notes
+                .iter()
+                .all(|note| note.starts_with("no SSIM: "))
+        );
+    }
+}
+
+#[test]
 fn what_loses_nothing_is_infinitely_good() {
     let config = Config::new(&Settings {
         psnr: true,

@@ -96,8 +96,10 @@ impl Pcm {
                 width,
                 height,
             });
-            let windows = Windows::of(width, height);
             picture.ssd[p] = ssd(a, b);
+            let Some(windows) = Windows::of(width, height) else {
+                continue;
+            };
             picture.ssim[p] = windows.mean((0..windows.rows).map(|row| windows.row(row, a, b)));
         }
     }

@@ -65,30 +65,35 @@ fn what_exceeds_is_said() {
     let says = |demand: &Demand| level.allows(demand).unwrap_err().to_string();
     assert_eq!(
         says(&demand(1280, 720, 1, (25, 1))),
-        "a picture (in macroblocks) of 3600 exceeds 1620, the limit of level 3"
+        "level 3 allows pictures of 1620 macroblocks (16x16 samples), and these have 3600"
     );
     assert_eq!(
         says(&demand(16 * 114, 16, 1, (25, 1))),
-        "a width (in macroblocks) of 114 exceeds 113, the limit of level 3"
+        "level 3 allows pictures 113 macroblocks (16 samples) wide, and these have 114"
     );
     assert_eq!(
         says(&demand(720, 576, 6, (25, 1))),
-        "a number of references of 6 exceeds 5, the limit of level 3"
+        "level 3 allows 5 references of this size, not 6"
     );
     assert_eq!(
         says(&demand(720, 576, 5, (51, 2))),
-        "a rate (in macroblocks a second) of 41310 exceeds 40500, the limit of level 3"
+        "level 3 allows 40500 macroblocks (16x16 samples) a second, and these are 41310"
     );
     assert_eq!(
         says(&demand(64, 64, 1, (1721, 10))),
-        "a rate (in pictures a second) of 173 exceeds 172, the limit of level 3"
+        "level 3 allows 172 pictures a second, and these are 173"
     );
+    let enough = |demand: &Demand| match level.allows(demand).unwrap_err() {
+        SyntaxError::Level { enough, .. } => enough,
+        other => panic!("{other}"),
+    };
+    assert_eq!(enough(&demand(1280, 720, 1, (25, 1))), Some("3.1"));
+    assert_eq!(enough(&demand(16384, 16384, 1, (25, 1))), None);
     let highest = Level::lowest(&demand(16384, 16384, 1, (25, 1)));
+    let says = highest.unwrap_err().to_string();
     assert!(
-        highest
-            .unwrap_err()
-            .to_string()
-            .ends_with("the limit of level 6.2")
+        says.starts_with("level 6.2 allows pictures of 139264 "),
+        "{says}"
     );
 }
 
