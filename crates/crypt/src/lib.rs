@@ -3,6 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod aes;
+pub mod age;
 pub mod bulk;
 pub mod chosen;
 pub mod chunked;

@@ -1,5 +1,7 @@
 //! Operations on the rows of a unit.
 
+use super::UNIT_ROWS;
+use crate::age;
 use crate::chunked::{self, CHUNK, ChunkError, FileKey, SEALED_CHUNK, SizeError};
 use crate::ctr::Ctr;
 
@@ -9,6 +11,9 @@ pub enum Failure {
     /// A chunk is not what was sealed.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
+    /// The same of an age file.
+    #[error(transparent)]
+    Age(#[from] age::ChunkError),
     /// The file is longer than the format allows.
     #[error(transparent)]
     Size(#[from] SizeError),
@@ -20,6 +25,10 @@ pub trait Operation: Send + Sync {
     const READ: usize;
     /// Bytes of a whole output row.
     const WRITTEN: usize;
+    /// Rows of a unit.
+    const ROWS: usize = UNIT_ROWS;
+    /// Whether the last row may be a whole one. Then the end of a file is known with it, and no empty unit follows.
+    const FULL_LAST: bool = false;
 
     /// Its name in reports and for remembered plans.
     fn name(&self) -> String;

@@ -7,7 +7,7 @@ use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Shape, Structure, Work};
 
 use super::operation::{Failure, Operation};
-use super::unit::{UNIT_ROWS, UnitIn, UnitOut};
+use super::unit::{UnitIn, UnitOut};
 
 /// The structures that files are encrypted and decrypted in.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
@@ -58,7 +58,7 @@ impl<O: Operation> Service for Bulk<O> {
     type Scratch = ();
 
     fn key(&self) -> String {
-        format!("{}, units of {UNIT_ROWS} rows", self.operation.name())
+        format!("{}, units of {} rows", self.operation.name(), O::ROWS)
     }
 
     fn input(&self) -> UnitIn {
@@ -72,13 +72,14 @@ impl<O: Operation> Service for Bulk<O> {
     fn scratch(&self) {}
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        let bytes = (UNIT_ROWS * O::READ) as f64;
+        let bytes = (O::ROWS * O::READ) as f64;
         let work = Work {
             ops: self.operation.weight() * bytes,
-            bytes: bytes + (UNIT_ROWS * O::WRITTEN) as f64,
+            bytes: bytes + (O::ROWS * O::WRITTEN) as f64,
             fresh: 0.0,
         };
-        let shape = |structure| Shape::new(structure, vec![UNIT_ROWS as u32], 8, work);
+        let shape =
+            |structure| Shape::new(structure, vec![O::ROWS as u32], O::ROWS as u32 / 8, work);
         STRUCTURES.map(shape).to_vec()
     }
 

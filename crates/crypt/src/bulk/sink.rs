@@ -7,6 +7,7 @@ use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
 use super::unit::UnitOut;
+use crate::age::armor::{Encoder, armored_len};
 
 /// Writes units. A file gets its name only if all of it was written: half of an encrypted file is useless, and half of
 /// a text may be taken for all of it.
@@ -14,6 +15,9 @@ pub struct BulkSink {
     output: OutputFile,
     /// What is written first.
     header: Vec<u8>,
+    armor: Option<Encoder>,
+    /// Whether blocks of zeros become holes.
+    sparse: bool,
     /// Bytes to leave out at the beginning, and the most bytes to write after them.
     skip: u64,
     take: Option<u64>,
@@ -29,6 +33,8 @@ impl BulkSink {
         BulkSink {
             output,
             header,
+            armor: None,
+            sparse: false,
             skip: 0,
             take: None,
             bytes: 0,
@@ -37,12 +43,28 @@ impl BulkSink {
         }
     }
 
+    /// Writes the text of all units, with holes where it is zero.
+    pub fn text(output: OutputFile) -> BulkSink {
+        BulkSink {
+            sparse: true,
+            ..BulkSink::new(output, Vec::new())
+        }
+    }
+
     /// Writes `take` bytes of all units together after the first `skip` bytes, or all bytes after them.
     pub fn part(output: OutputFile, skip: u64, take: Option<u64>) -> BulkSink {
         BulkSink {
             skip,
             take,
-            ..BulkSink::new(output, Vec::new())
+            ..BulkSink::text(output)
+        }
+    }
+
+    /// The same, armored as age files are.
+    pub fn armored(output: OutputFile, header: Vec<u8>) -> BulkSink {
+        BulkSink {
+            armor: Some(Encoder::default()),
+            ..BulkSink::new(output, header)
         }
     }
 
@@ -59,11 +81,27 @@ impl BulkSink {
     /// How many bytes will be written if the units have `bytes`.
     pub fn bytes_of(&self, bytes: u64) -> u64 {
         let all = (self.header.len() as u64 + bytes).saturating_sub(self.skip);
-        self.take.map_or(all, |take| take.min(all))
+        match self.armor {
+            Some(_) => armored_len(all),
+            None => self.take.map_or(all, |take| take.min(all)),
+        }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let written = self.output.write_all(bytes);
+        match &mut self.armor {
+            Some(armor) => {
+                let text = armor.update(bytes);
+                self.write_out(&text)
+            }
+            None => self.write_out(bytes),
+        }
+    }
+
+    fn write_out(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let written = match self.sparse {
+            true => self.output.write_sparse(bytes),
+            false => self.output.write_all(bytes),
+        };
         written.map_err(|reason| self.failed(reason))?;
         self.bytes += bytes.len() as u64;
         self.count.add(bytes.len() as u64);
@@ -106,6 +144,9 @@ impl<S: Service<Output = UnitOut>> Sink<S> for BulkSink {
     fn finish(&mut self) -> Result<(), Error> {
         if !self.complete {
             return Ok(());
+        }
+        if let Some(armor) = self.armor.take() {
+            self.write_out(&armor.finish())?;
         }
         let done = self
             .output

@@ -4,15 +4,21 @@ use evener_files::{Error, FileId, InputFile, Watch};
 use evener_runtime::{Service, Source};
 
 use super::Operation;
-use super::unit::{UNIT_ROWS, UnitIn};
+use super::unit::UnitIn;
+use crate::age::armor::{ArmorError, Decoder};
 
-/// The rows of a file, or some of them. The last unit is marked, and may be empty.
+/// The rows of a file, or some of them. The last unit is marked, and may be empty unless [`Operation::FULL_LAST`].
 pub struct BulkSource {
-    input: InputFile,
+    input: Input,
     watch: Option<Watch>,
     /// The next byte to read.
     byte: u64,
     next: u64,
+    /// Rows of a unit.
+    rows: u64,
+    /// A byte that was read to know whether one follows, and whether that is looked for.
+    ahead: Option<u8>,
+    looks_ahead: bool,
     /// If not all bytes are wanted, how many are left, and whether the file ends with them.
     left: Option<(u64, bool)>,
     units: Option<u64>,
@@ -21,45 +27,77 @@ pub struct BulkSource {
 
 impl BulkSource {
     /// The rows of `O` from row `first` on, to the end of `input`, of which `byte` bytes have been read.
-    pub fn to_end<O: Operation>(input: InputFile, byte: u64, first: u64) -> BulkSource {
-        let bytes = input.remaining();
+    pub fn to_end<O: Operation>(input: impl Into<Input>, byte: u64, first: u64) -> BulkSource {
+        let source = BulkSource::new::<O>(input.into(), byte, first);
+        let bytes = source.input.remaining();
         BulkSource {
-            watch: input.watch(),
-            input,
-            byte,
-            next: first,
-            left: None,
-            units: bytes.map(|bytes| bytes / unit::<O>() + 1),
-            done: false,
+            units: bytes.map(|bytes| match O::FULL_LAST {
+                true => bytes.div_ceil(unit::<O>()).max(1),
+                false => bytes / unit::<O>() + 1,
+            }),
+            ..source
         }
     }
 
     /// The next `bytes` bytes; `last` says that the file ends with them.
     pub fn limited<O: Operation>(
-        input: InputFile,
+        input: impl Into<Input>,
         byte: u64,
         first: u64,
         (bytes, last): (u64, bool),
     ) -> BulkSource {
         BulkSource {
-            watch: input.watch(),
+            left: Some((bytes, last)),
+            units: Some(bytes.div_ceil(unit::<O>()).max(1)),
+            ..BulkSource::new::<O>(input.into(), byte, first)
+        }
+    }
+
+    fn new<O: Operation>(input: Input, byte: u64, first: u64) -> BulkSource {
+        BulkSource {
+            watch: input.file.watch(),
             input,
             byte,
             next: first,
-            left: Some((bytes, last)),
-            units: Some(bytes.div_ceil(unit::<O>()).max(1)),
+            rows: O::ROWS as u64,
+            ahead: None,
+            looks_ahead: O::FULL_LAST,
+            left: None,
+            units: None,
             done: false,
         }
     }
 
+    /// Reads `wanted` bytes into `room`, and says whether fewer or no more follow.
+    fn fill(&mut self, room: &mut [u8], wanted: usize) -> Result<(usize, bool), Error> {
+        let kept = match self.ahead.take_if(|_| wanted > 0) {
+            Some(byte) => {
+                room[0] = byte;
+                1
+            }
+            None => 0,
+        };
+        let got = kept
+            + self
+                .input
+                .fill(&mut room[kept..wanted], self.byte + kept as u64)?;
+        if got < wanted || !self.looks_ahead {
+            return Ok((got, got < wanted));
+        }
+        let mut byte = [0];
+        let more = self.input.fill(&mut byte, self.byte + got as u64)?;
+        self.ahead = (more > 0).then_some(byte[0]);
+        Ok((got, more == 0))
+    }
+
     /// What messages call the input.
     pub fn name(&self) -> &str {
-        &self.input.name
+        &self.input.file.name
     }
 
     /// The identity of the input, if it is a file.
     pub fn id(&self) -> Option<FileId> {
-        self.input.id()
+        self.input.file.id()
     }
 
     /// How many bytes there will be, if that is known.
@@ -81,8 +119,52 @@ impl BulkSource {
     }
 }
 
+/// A file or pipe, and how it is armored.
+pub struct Input {
+    /// What is read.
+    pub file: InputFile,
+    /// Takes the armor off.
+    pub armor: Option<Decoder>,
+}
+
+impl From<InputFile> for Input {
+    fn from(file: InputFile) -> Input {
+        Input { file, armor: None }
+    }
+}
+
+impl Input {
+    /// Reads until `buffer` is full or the input ends, as [`InputFile::fill`] does.
+    ///
+    /// # Errors
+    /// The system cannot read, or the armor is damaged.
+    pub fn fill(&mut self, buffer: &mut [u8], byte: u64) -> Result<usize, Error> {
+        let Some(armor) = &mut self.armor else {
+            return self.file.fill(buffer, byte);
+        };
+        let file = &mut self.file;
+        armor
+            .fill(buffer, |room, byte| file.fill(room, byte))
+            .map_err(|error| match error {
+                ArmorError::Input(error) => error,
+                ArmorError::Damaged { line, what } => Error::Damaged {
+                    name: self.file.name.clone(),
+                    what: format!("line {line} of its armor {what}"),
+                },
+            })
+    }
+
+    /// The bytes to the end of a regular file that is not armored.
+    pub fn remaining(&self) -> Option<u64> {
+        match &self.armor {
+            Some(_) => None,
+            None => self.file.remaining(),
+        }
+    }
+}
+
 fn unit<O: Operation>() -> u64 {
-    (UNIT_ROWS * O::READ) as u64
+    (O::ROWS * O::READ) as u64
 }
 
 impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
@@ -97,18 +179,17 @@ impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
             Some((left, _)) => all.min(usize::try_from(left).unwrap_or(all)),
             None => all,
         };
-        let got = self.input.fill(&mut unit.room()[..wanted], self.byte)?;
+        let (got, ended) = self.fill(unit.room(), wanted)?;
         self.byte += got as u64;
         unit.keep(got);
         unit.first = self.next;
-        self.next += UNIT_ROWS as u64;
+        self.next += self.rows;
         // A file that became shorter meanwhile ends early.
-        let short = got < wanted;
         unit.last = match &mut self.left {
-            None => short,
+            None => ended,
             Some((left, last)) => {
                 *left -= got as u64;
-                short || *left == 0 && *last
+                ended || *left == 0 && *last
             }
         };
         self.done = unit.last || self.left.is_some_and(|(left, _)| left == 0);

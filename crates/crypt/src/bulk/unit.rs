@@ -6,10 +6,10 @@ use evener_runtime::buffer::{Aligned, Rows, RowsRef};
 
 use super::Operation;
 
-/// Rows of a unit: a MiB of text with rows of 16 KiB.
+/// Rows of a unit, unless an operation says otherwise: a MiB of text with rows of 16 KiB.
 pub const UNIT_ROWS: usize = 64;
 
-/// A unit as it is read: at most [`UNIT_ROWS`] rows, fewer only at the end of a file.
+/// A unit as it is read: at most [`Operation::ROWS`] rows, fewer only at the end of a file.
 pub struct UnitIn {
     bytes: Aligned<u8>,
     len: usize,
@@ -23,7 +23,7 @@ impl UnitIn {
     /// Room for a unit of `O`.
     pub fn new<O: Operation>() -> UnitIn {
         UnitIn {
-            bytes: Aligned::zeroed(UNIT_ROWS * O::READ),
+            bytes: Aligned::zeroed(O::ROWS * O::READ),
             len: 0,
             first: 0,
             last: false,
@@ -57,7 +57,7 @@ impl UnitOut {
     /// Room for a unit of `O`.
     pub fn new<O: Operation>() -> UnitOut {
         UnitOut {
-            rows: Rows::zeroed(O::WRITTEN, UNIT_ROWS),
+            rows: Rows::zeroed(O::WRITTEN, O::ROWS),
             len: AtomicUsize::new(0),
             last: AtomicBool::new(false),
         }

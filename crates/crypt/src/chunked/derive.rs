@@ -1,12 +1,11 @@
 //! Deriving the key of a file from the key of many files.
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha512;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::scheme::COMMITMENT;
 use super::{HeaderError, SALT, Scheme};
+use crate::keys::expand;
 
 const NONCE: usize = 12;
 /// Bytes of two blocks of SHA-512, enough for the longest derivation.
@@ -52,20 +51,14 @@ pub(super) fn derive(
         });
     }
     let mut bytes = Zeroizing::new([0; LENGTH]);
-    for number in 1..=(LENGTH / 64) as u8 {
-        // The crate `hkdf` refuses keys that are shorter than the hash, as all are here.
-        let mut mac = Hmac::<Sha512>::new_from_slice(key).expect("HMAC takes keys of any length");
-        let done = 64 * usize::from(number - 1);
-        mac.update(&bytes[done.saturating_sub(64)..done]);
-        mac.update(b"c2sp.org/chunked-encryption@v1+");
-        mac.update(scheme.aead().as_bytes());
-        mac.update(&[0]);
-        mac.update(salt);
-        mac.update(context);
-        mac.update(&[number]);
-        let block = Zeroizing::new(<[u8; 64]>::from(mac.finalize().into_bytes()));
-        bytes[done..done + 64].copy_from_slice(&*block);
-    }
+    let info: [&[u8]; 5] = [
+        b"c2sp.org/chunked-encryption@v1+",
+        scheme.aead().as_bytes(),
+        &[0],
+        salt,
+        context,
+    ];
+    expand(key, &info, &mut *bytes);
     Ok(Derived {
         bytes,
         key_len: key.len(),

@@ -1,6 +1,6 @@
 //! Why a sealed file is refused. Every message is one line that follows the name of the file.
 
-use super::{CHUNK, HEADER, MAX_CHUNKS, SEALED_CHUNK};
+use super::{HEADER, MAX_CHUNKS, SEALED_CHUNK};
 
 /// The key of the file cannot be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,10 +64,12 @@ pub enum ChunkError {
 #[non_exhaustive]
 pub enum SizeError {
     /// The file ends within the header.
-    #[error("is no encrypted file: it has {size} bytes, fewer than the header's {HEADER}")]
+    #[error("is no encrypted file: it has {size} bytes, fewer than the header's {header}")]
     Header {
         /// Bytes of the file.
         size: u64,
+        /// Bytes of the header.
+        header: u64,
     },
     /// The file ends before its last chunk, or inside a tag.
     #[error(
@@ -78,8 +80,11 @@ pub enum SizeError {
         size: u64,
     },
     /// There would be more chunks than the format allows.
-    #[error("is too long: the format holds less than {} bytes", MAX_CHUNKS * CHUNK as u64)]
-    TooLong,
+    #[error("is too long: the format holds less than {most} bytes")]
+    TooLong {
+        /// Bytes that are too many.
+        most: u64,
+    },
     /// The range begins after its end.
     #[error("the range {from}-{to} begins after its end")]
     Backward {

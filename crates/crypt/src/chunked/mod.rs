@@ -17,7 +17,7 @@ use crate::gcm::{Gcm, TAG};
 
 pub use error::{ChunkError, HeaderError, SizeError};
 pub use scheme::{CHUNK, HEADER, MAX_CHUNKS, SALT, SEALED_CHUNK, Scheme};
-pub use sizes::{Needed, Sizes};
+pub use sizes::{Layout, Needed, Sizes};
 
 /// The key of a file. Any number of threads can use it at once.
 pub struct FileKey {
@@ -100,7 +100,9 @@ impl FileKey {
         assert_eq!(sealed.len(), sealed_len(plain.len(), last), "no room");
         let chunks = sealed.len().div_ceil(SEALED_CHUNK) as u64;
         if first.checked_add(chunks).is_none_or(|end| end > MAX_CHUNKS) {
-            return Err(SizeError::TooLong);
+            return Err(SizeError::TooLong {
+                most: MAX_CHUNKS * CHUNK as u64,
+            });
         }
         for (i, sealed) in sealed.chunks_mut(SEALED_CHUNK).enumerate() {
             let from = i * CHUNK;

@@ -2,12 +2,46 @@
 
 use std::ops::Range;
 
-use super::{CHUNK, HEADER, MAX_CHUNKS, SEALED_CHUNK, SizeError};
+use super::{CHUNK, HEADER, MAX_CHUNKS, SizeError};
 use crate::gcm::TAG;
+
+/// How a format lays out its chunks. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes before the first chunk.
+    pub header: u64,
+    /// Text in every chunk but the last. A tag of 16 bytes follows each.
+    pub chunk: u64,
+    /// The most chunks.
+    pub max_chunks: u64,
+    /// Whether the last chunk may be a whole one. Then it is empty only if the text is. If not, it is always shorter.
+    pub full_last: bool,
+}
+
+impl Layout {
+    /// That of this format.
+    pub const CHUNKED: Layout = Layout {
+        header: HEADER as u64,
+        chunk: CHUNK as u64,
+        max_chunks: MAX_CHUNKS,
+        full_last: false,
+    };
+
+    /// The same with another number of bytes before the first chunk.
+    pub(crate) fn after(self, header: u64) -> Layout {
+        Layout { header, ..self }
+    }
+
+    /// A chunk with its tag.
+    pub fn sealed_chunk(self) -> u64 {
+        self.chunk + TAG as u64
+    }
+}
 
 /// The sizes of a file: how many chunks it has, and where they lie. Bytes and chunks are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
+    layout: Layout,
     plain: u64,
 }
 
@@ -26,15 +60,21 @@ pub struct Needed {
     pub take: u64,
 }
 
-impl Sizes {
+impl Layout {
     /// The sizes of a file with `plain` bytes of text.
     ///
     /// # Errors
     /// The format does not allow this number.
-    pub fn of_plain(plain: u64) -> Result<Sizes, SizeError> {
-        match plain < MAX_CHUNKS * CHUNK as u64 {
-            true => Ok(Sizes { plain }),
-            false => Err(SizeError::TooLong),
+    pub fn of_plain(self, plain: u64) -> Result<Sizes, SizeError> {
+        let sizes = Sizes {
+            layout: self,
+            plain,
+        };
+        match sizes.chunks() <= self.max_chunks {
+            true => Ok(sizes),
+            false => Err(SizeError::TooLong {
+                most: self.max_chunks.saturating_mul(self.chunk),
+            }),
         }
     }
 
@@ -42,18 +82,40 @@ impl Sizes {
     ///
     /// # Errors
     /// No file has this size.
-    pub fn of_sealed(size: u64) -> Result<Sizes, SizeError> {
+    pub fn of_sealed(self, size: u64) -> Result<Sizes, SizeError> {
+        let (header, tag) = (self.header, TAG as u64);
         let chunks = size
-            .checked_sub(HEADER as u64)
-            .ok_or(SizeError::Header { size })?;
-        let (whole, rest) = (chunks / SEALED_CHUNK as u64, chunks % SEALED_CHUNK as u64);
-        let short = rest
-            .checked_sub(TAG as u64)
-            .ok_or(SizeError::Impossible { size })?;
-        if whole >= MAX_CHUNKS {
-            return Err(SizeError::TooLong);
+            .checked_sub(header)
+            .ok_or(SizeError::Header { size, header })?;
+        let (whole, rest) = (chunks / self.sealed_chunk(), chunks % self.sealed_chunk());
+        let possible = match (self.full_last, whole, rest) {
+            (true, 1.., 0) => true,
+            (true, 1.., rest) => rest > tag,
+            (_, _, rest) => rest >= tag,
+        };
+        if !possible {
+            return Err(SizeError::Impossible { size });
         }
-        Sizes::of_plain(whole * CHUNK as u64 + short)
+        let tags = whole + u64::from(rest > 0);
+        self.of_plain(chunks - tags * tag)
+    }
+}
+
+impl Sizes {
+    /// The sizes of a file of this format with `plain` bytes of text.
+    ///
+    /// # Errors
+    /// The format does not allow this number.
+    pub fn of_plain(plain: u64) -> Result<Sizes, SizeError> {
+        Layout::CHUNKED.of_plain(plain)
+    }
+
+    /// The sizes of a sealed file of this format of `size` bytes.
+    ///
+    /// # Errors
+    /// No file has this size.
+    pub fn of_sealed(size: u64) -> Result<Sizes, SizeError> {
+        Layout::CHUNKED.of_sealed(size)
     }
 
     /// Bytes of text.
@@ -63,12 +125,15 @@ impl Sizes {
 
     /// Bytes of the sealed file.
     pub fn sealed(self) -> u64 {
-        HEADER as u64 + self.plain + self.chunks() * TAG as u64
+        self.layout.header + self.plain + self.chunks() * TAG as u64
     }
 
-    /// Chunks, the short one at the end included.
+    /// Chunks, the last one included.
     pub fn chunks(self) -> u64 {
-        self.plain / CHUNK as u64 + 1
+        match self.layout.full_last {
+            true => self.plain.div_ceil(self.layout.chunk).max(1),
+            false => self.plain / self.layout.chunk + 1,
+        }
     }
 
     /// Where chunk `chunk` lies in the sealed file, in bytes.
@@ -77,8 +142,8 @@ impl Sizes {
     /// There is no such chunk.
     pub fn place(self, chunk: u64) -> Range<u64> {
         assert!(chunk < self.chunks(), "no such chunk");
-        let from = HEADER as u64 + chunk * SEALED_CHUNK as u64;
-        from..self.sealed().min(from + SEALED_CHUNK as u64)
+        let from = self.layout.header + chunk * self.layout.sealed_chunk();
+        from..self.sealed().min(from + self.layout.sealed_chunk())
     }
 
     /// The chunks that are needed for the text from byte `from` to before byte `to`. An empty range needs one too,
@@ -94,13 +159,15 @@ impl Sizes {
             let plain = self.plain;
             return Err(SizeError::Beyond { from, to, plain });
         }
-        let first = from / CHUNK as u64;
-        let end = to.div_ceil(CHUNK as u64).max(first + 1);
+        let chunk = self.layout.chunk;
+        // An empty range at the end of whole chunks is one of the last.
+        let first = (from / chunk).min(self.chunks() - 1);
+        let end = to.div_ceil(chunk).max(first + 1);
         Ok(Needed {
             chunks: first..end,
             sealed: self.place(first).start..self.place(end - 1).end,
             last: end == self.chunks(),
-            skip: (from % CHUNK as u64) as usize,
+            skip: (from - first * chunk) as usize,
             take: to - from,
         })
     }

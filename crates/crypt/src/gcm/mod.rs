@@ -11,8 +11,8 @@ pub const TAG: usize = 16;
 
 /// A key for AES-128-GCM or AES-256-GCM. Any number of threads can use it at once.
 ///
-/// Two messages with the same key and nonce reveal each other. So only the formats of this crate use it, which derive
-/// both.
+/// Two messages with the same key and nonce reveal each other. So it is used where keys are derived anew and nonces counted:
+/// by the formats of this crate, and by the tunnel of the network stack.
 pub struct Gcm(Engine);
 
 enum Engine {

@@ -146,6 +146,11 @@ pub fn read_line(file: &File) -> Result<Key, KeyFileError> {
 /// # Errors
 /// The file exists already, or cannot be written. Then no new file is left.
 pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
+    write_secret(path, &key.to_line())
+}
+
+/// The same of a text.
+pub(crate) fn write_secret(path: &Path, text: &[u8]) -> Result<(), KeyFileError> {
     if path.symlink_metadata().is_ok() {
         return Err(KeyFileError::Exists);
     }
@@ -153,7 +158,7 @@ pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
         evener_files::Error::Create { reason, .. } => KeyFileError::Write(reason),
         other => KeyFileError::Write(io::Error::other(other)),
     })?;
-    let written = file.write_all(&key.to_line());
+    let written = file.write_all(text);
     let placed = written.and_then(|()| staged.durable().commit_new());
     placed.map_err(|reason| match reason.kind() {
         io::ErrorKind::AlreadyExists => KeyFileError::Exists,

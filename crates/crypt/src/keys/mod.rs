@@ -3,22 +3,26 @@
 //! Keys are wiped from memory when they are dropped, and never printed.
 
 mod file;
+mod generated;
 mod hex;
+mod hkdf;
 mod line;
 mod passphrase;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-pub(crate) use file::NO_DATA;
 pub use file::{Exposed, KeyFileError, ParseError, read_all, read_line, write_new};
+pub(crate) use file::{NO_DATA, write_secret};
+pub use generated::generated_passphrase;
 pub use hex::{Hex, HexError};
+pub use hkdf::{expand, extract};
 pub use line::secret_line;
 pub use passphrase::{Cost, HEADER as PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 use crate::chunked::SALT;
 
 /// A key of 256 bits.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Key([u8; 32]);
 
 impl Key {
@@ -30,6 +34,11 @@ impl Key {
         let mut key = Key([0; 32]);
         getrandom::fill(&mut key.0).map_err(RandomError)?;
         Ok(key)
+    }
+
+    /// The key that has these bytes.
+    pub fn of_bytes(bytes: &[u8; 32]) -> Key {
+        Key(*bytes)
     }
 
     /// The 32 bytes.
@@ -57,4 +66,4 @@ pub fn salt() -> Result<[u8; SALT], RandomError> {
 /// The operating system gives no randomness.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the system gives no random numbers, so no key or salt can be made: {0}")]
-pub struct RandomError(getrandom::Error);
+pub struct RandomError(pub(crate) getrandom::Error);

@@ -167,6 +167,7 @@ impl Service for ProductService {
             steps,
             lines: Vec::new(),
             pass_names: Vec::new(),
+            device_pass: None,
             default_grain,
             min_grain,
             units: 1,

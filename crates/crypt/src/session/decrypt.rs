@@ -1,172 +1,356 @@
 //! Decrypting a file, or a part of it.
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fmt;
+use std::io::{Read, Seek, SeekFrom};
 use std::str::FromStr;
 
-use evener_files::{InputFile, OutputFile};
+use evener_files::{FileId, OutputFile};
+use evener_runtime::Runtime;
+use evener_runtime::stream::{Report, RunOptions as Options};
 
+use super::age::unlock_age;
 use super::{Error, Secret, Session, open};
-use crate::bulk::{Bulk, BulkSink, BulkSource, Open};
+use crate::age::{self, Identity};
+use crate::bulk::{Bulk, BulkSink, BulkSource, Input, Open, Operation};
 use crate::chosen;
-use crate::chunked::{
-    CHUNK, FileKey, HEADER, HeaderError, MAX_CHUNKS, SEALED_CHUNK, Scheme, SizeError, Sizes,
-};
+use crate::chunked::{FileKey, HEADER, HeaderError, Layout, Scheme, SizeError, Sizes};
 use crate::keys::{Key, PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
 /// A range of bytes of a text, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The first byte.
-    pub from: u64,
-    /// The byte after the last; `None` for the end.
-    pub to: Option<u64>,
+pub enum Range {
+    /// From one byte on.
+    Between {
+        /// The first byte.
+        from: u64,
+        /// The byte after the last; `None` for the end.
+        to: Option<u64>,
+    },
+    /// The last so many, or all if there are fewer.
+    Last(u64),
 }
 
 impl FromStr for Range {
     type Err = String;
 
-    /// `FROM-TO`, or `FROM-` for the rest.
+    /// `FROM-TO`, `FROM-` for the rest, or `-COUNT` for the last bytes.
     fn from_str(text: &str) -> Result<Range, String> {
-        let unclear = || format!("'{text}' is no range; write FROM-TO or FROM-, as 0-100 or 4096-");
+        let unclear = || {
+            format!("'{text}' is no range; write FROM-TO, FROM- or -COUNT, as 0-100, 4096- or -500")
+        };
         let (from, to) = text.split_once('-').ok_or_else(unclear)?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| unclear());
-        let range = Range {
-            from: number(from)?,
-            to: if to.is_empty() {
-                None
-            } else {
-                Some(number(to)?)
-            },
-        };
-        match range.to {
-            Some(to) if to < range.from => {
-                Err(format!("'{text}' begins after its end; write FROM-TO"))
+        match (from, to) {
+            ("", count) => Ok(Range::Last(number(count)?)),
+            (from, "") => Ok(Range::Between {
+                from: number(from)?,
+                to: None,
+            }),
+            (from, to) => {
+                let (from, to) = (number(from)?, number(to)?);
+                match to < from {
+                    true => Err(format!("'{text}' begins after its end; write FROM-TO")),
+                    false => Ok(Range::Between { from, to: Some(to) }),
+                }
             }
-            _ => Ok(range),
         }
     }
 }
 
-/// Decrypts `input` into `output`, both names of files or `-`. With a range only that part of the text is decrypted,
-/// and if the input is a file, the rest is not read.
+/// The bytes from one on, up to another or the end.
+#[derive(Clone, Copy)]
+struct Span {
+    from: u64,
+    to: Option<u64>,
+}
+
+/// What a file is decrypted with.
+#[derive(Clone, Copy)]
+pub enum Opener<'a> {
+    /// A key, or a passphrase.
+    Secret(&'a Secret),
+    /// Identities, for an age file. The first that fits counts.
+    Identities(&'a [Identity]),
+}
+
+impl<'a> From<&'a Secret> for Opener<'a> {
+    fn from(secret: &'a Secret) -> Opener<'a> {
+        Opener::Secret(secret)
+    }
+}
+
+/// A file that is ready to be decrypted.
+pub enum Decryption {
+    /// One in the format of chunked encryption.
+    Chunked(Session<Open>),
+    /// An age file.
+    Age(Session<age::Open>),
+}
+
+impl Decryption {
+    /// How many bytes will be written, if that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Decryption::Chunked(session) => session.bytes(),
+            Decryption::Age(session) => session.bytes(),
+        }
+    }
+
+    /// The identity of the input, if it is a file.
+    pub fn input_id(&self) -> Option<FileId> {
+        match self {
+            Decryption::Chunked(session) => session.input_id(),
+            Decryption::Age(session) => session.input_id(),
+        }
+    }
+
+    /// Runs to the end of the input, or until it is cancelled.
+    ///
+    /// # Errors
+    /// Something cannot be read, computed or written, or the input was altered.
+    pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
+        match self {
+            Decryption::Chunked(session) => session.run(runtime, options),
+            Decryption::Age(session) => session.run(runtime, options),
+        }
+    }
+}
+
+impl fmt::Display for Decryption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Decryption::Chunked(session) => session.fmt(f),
+            Decryption::Age(session) => session.fmt(f),
+        }
+    }
+}
+
+/// Decrypts `input` into `output`, both names of files or `-`. The beginning of the input tells its format. With a range
+/// only that part of the text is decrypted, and if the input is a file, the rest is not read.
 ///
 /// # Errors
 /// The input cannot be read or is no encrypted file; the secret or `context` is another than it was encrypted with; the
 /// range is not in it; or the output cannot be written.
-pub fn decrypt(
+pub fn decrypt<'a>(
     input: &OsStr,
     output: &OsStr,
-    secret: &Secret,
+    opener: impl Into<Opener<'a>>,
     context: &[u8],
     range: Option<Range>,
-) -> Result<Session<Open>, Error> {
+) -> Result<Decryption, Error> {
     let mut file = open(input)?;
     let size = file.remaining();
-    if let Some(Range { from, to: Some(to) }) = range
+    if let Some(Range::Between { from, to: Some(to) }) = range
         && to < from
     {
         let (name, cause) = (file.name, SizeError::Backward { from, to });
         return Err(Error::Size { name, cause });
     }
-    let (key, header) = unlock(&mut file, secret, context)?;
-    let sealed = Sealed { file, header };
-    let sizes = size.map(|size| sealed.sizes(size)).transpose()?;
-    let (source, sink) = match (range, sizes) {
-        (None, _) => sealed.all(output)?,
-        (Some(range), Some(sizes)) => sealed.part_of_file(output, range, sizes)?,
-        (Some(range), None) => sealed.part_of_pipe(output, range)?,
+    let name = file.name.clone();
+    let mut front = [0; PASSPHRASE_HEADER];
+    let got = file.fill(&mut front, 0)?;
+    let (front, opener) = (&front[..got], opener.into());
+    if let Some(armored) = age::recognise(front) {
+        let (key, input, header) = unlock_age(file, front, armored, opener, context)?;
+        let size = size.filter(|_| !armored);
+        let sealed = Sealed::new::<age::Open>(input, header, size, age::LAYOUT);
+        return Ok(Decryption::Age(sealed.session(
+            age::Open(key),
+            output,
+            range,
+        )?));
+    }
+    let Opener::Secret(secret) = opener else {
+        return Err(Error::NotAge { name });
     };
-    Ok(Session {
-        source,
-        service: Bulk::new(Open(key)),
-        sink,
-    })
+    let mut rest = front;
+    let (key, header) = unlock(&name, secret, context, |buffer, byte| {
+        let known = rest.read(buffer).unwrap_or(0);
+        Ok(known + file.fill(&mut buffer[known..], byte + known as u64)?)
+    })?;
+    let sealed = Sealed::new::<Open>(file.into(), header, size, Layout::CHUNKED);
+    Ok(Decryption::Chunked(sealed.session(
+        Open(key),
+        output,
+        range,
+    )?))
 }
 
-/// An encrypted input, read up to the end of its header.
+/// Decrypts `input`, the name of a file or `-`, and writes nothing: if the session runs to its end, nothing was changed since
+/// it was encrypted.
+///
+/// # Errors
+/// As [`decrypt()`].
+pub fn verify<'a>(
+    input: &OsStr,
+    opener: impl Into<Opener<'a>>,
+    context: &[u8],
+) -> Result<Decryption, Error> {
+    decrypt(input, OsStr::new("/dev/null"), opener, context, None)
+}
+
+/// An encrypted input, read up to its first chunk.
 struct Sealed {
-    file: InputFile,
-    /// Bytes of the header.
-    header: u64,
+    input: Input,
+    layout: Layout,
+    /// Bytes of the whole input, if that is known.
+    size: Option<u64>,
 }
 
 impl Sealed {
-    /// The sizes of an input of `size` bytes.
-    fn sizes(&self, size: u64) -> Result<Sizes, Error> {
-        // The header may be longer than that of the format. Messages are about the whole input.
-        let sealed = (size + HEADER as u64).saturating_sub(self.header);
-        Sizes::of_sealed(sealed).map_err(|cause| match cause {
-            SizeError::Impossible { .. } => self.size_error(SizeError::Impossible { size }),
-            other => self.size_error(other),
+    fn new<O: Operation>(input: Input, header: u64, size: Option<u64>, layout: Layout) -> Sealed {
+        debug_assert_eq!(layout.chunk, O::WRITTEN as u64);
+        Sealed {
+            input,
+            layout: layout.after(header),
+            size,
+        }
+    }
+
+    fn session<O: Operation>(
+        self,
+        operation: O,
+        output: &OsStr,
+        range: Option<Range>,
+    ) -> Result<Session<O>, Error> {
+        let sizes = self.size.map(|size| self.sizes(size)).transpose()?;
+        let span = match (range, sizes) {
+            (None, _) => None,
+            (Some(Range::Between { from, to }), _) => Some(Span { from, to }),
+            (Some(Range::Last(count)), Some(sizes)) => Some(Span {
+                from: sizes.plain().saturating_sub(count),
+                to: None,
+            }),
+            (Some(Range::Last(_)), None) => {
+                let name = self.input.file.name;
+                return Err(Error::NoEnd { name });
+            }
+        };
+        let (source, sink) = match (span, sizes) {
+            (None, _) => self.all::<O>(output)?,
+            (Some(span), Some(sizes)) => self.part_of_file::<O>(output, span, sizes)?,
+            (Some(span), None) => self.part_of_pipe::<O>(output, span)?,
+        };
+        Ok(Session {
+            source,
+            service: Bulk::new(operation),
+            sink,
         })
     }
 
+    fn sizes(&self, size: u64) -> Result<Sizes, Error> {
+        let sizes = self.layout.of_sealed(size);
+        sizes.map_err(|cause| self.size_error(cause))
+    }
+
     fn size_error(&self, cause: SizeError) -> Error {
-        let name = self.file.name.clone();
+        let name = self.input.file.name.clone();
         Error::Size { name, cause }
     }
 
-    fn all(self, output: &OsStr) -> Result<(BulkSource, BulkSink), Error> {
-        let out = OutputFile::named(output, &self.file.source_file())?;
-        let source = BulkSource::to_end::<Open>(self.file, self.header, 0);
-        Ok((source, BulkSink::new(out, Vec::new())))
+    fn all<O: Operation>(self, output: &OsStr) -> Result<(BulkSource, BulkSink), Error> {
+        let out = OutputFile::named(output, &self.input.file.source_file().kept())?;
+        let source = BulkSource::to_end::<O>(self.input, self.layout.header, 0);
+        Ok((source, BulkSink::text(out)))
     }
 
-    fn part_of_file(
+    fn part_of_file<O: Operation>(
         mut self,
         output: &OsStr,
-        range: Range,
+        range: Span,
         sizes: Sizes,
     ) -> Result<(BulkSource, BulkSink), Error> {
         let to = range.to.unwrap_or_else(|| sizes.plain().max(range.from));
         let needed = sizes
             .needed(range.from, to)
             .map_err(|cause| self.size_error(cause))?;
-        let out = OutputFile::named(output, &self.file.source_file())?;
-        let skip = needed.sealed.start - HEADER as u64;
-        skip_bytes(&mut self.file, self.header, skip)?;
+        let out = OutputFile::named(output, &self.input.file.source_file())?;
+        let skip = needed.sealed.start - self.layout.header;
+        self.skip(skip)?;
         let limit = (needed.sealed.end - needed.sealed.start, needed.last);
         let first = needed.chunks.start;
-        let source = BulkSource::limited::<Open>(self.file, self.header + skip, first, limit);
+        let source = BulkSource::limited::<O>(self.input, needed.sealed.start, first, limit);
         let sink = BulkSink::part(out, needed.skip as u64, Some(needed.take));
         Ok((source, sink))
     }
 
     /// The length of a pipe is unknown, so whether it has the whole range shows only at its end.
-    fn part_of_pipe(
+    fn part_of_pipe<O: Operation>(
         mut self,
         output: &OsStr,
-        range: Range,
+        range: Span,
     ) -> Result<(BulkSource, BulkSink), Error> {
-        let first = (range.from / CHUNK as u64).min(MAX_CHUNKS);
-        let out = OutputFile::named(output, &self.file.source_file())?;
-        let skip = first * SEALED_CHUNK as u64;
-        let skipped = skip_bytes(&mut self.file, self.header, skip)?;
+        let layout = self.layout;
+        let (chunk, header) = (layout.chunk, layout.header);
+        // Where the last chunk may be a whole one, a range may begin after all chunks.
+        let before = range.from.saturating_sub(u64::from(layout.full_last));
+        let first = (before / chunk).min(layout.max_chunks);
+        let out = OutputFile::named(output, &self.input.file.source_file())?;
+        let skip = first.saturating_mul(layout.sealed_chunk());
+        let skipped = self.skip(skip)?;
         if skipped < skip {
-            let (from, plain) = (range.from, self.sizes(self.header + skipped)?.plain());
+            let (from, plain) = (range.from, self.sizes(header + skipped)?.plain());
             let to = range.to.unwrap_or(from);
             return Err(self.size_error(SizeError::Beyond { from, to, plain }));
         }
-        let start = self.header + skip;
+        let start = header + skip;
         let source = match range.to {
             Some(to) => {
-                let end = to.div_ceil(CHUNK as u64).min(MAX_CHUNKS);
+                let end = to.div_ceil(chunk).min(layout.max_chunks);
                 let chunks = end.max(first + 1) - first;
-                let limit = (chunks * SEALED_CHUNK as u64, false);
-                BulkSource::limited::<Open>(self.file, start, first, limit)
+                let limit = (chunks.saturating_mul(layout.sealed_chunk()), false);
+                BulkSource::limited::<O>(self.input, start, first, limit)
             }
-            None => BulkSource::to_end::<Open>(self.file, start, first),
+            None => BulkSource::to_end::<O>(self.input, start, first),
         };
         let take = range.to.map(|to| to - range.from);
-        let sink = BulkSink::part(out, range.from % CHUNK as u64, take);
+        let sink = BulkSink::part(out, range.from - first * chunk, take);
         Ok((source, sink))
+    }
+
+    /// Skips `bytes` bytes, by seeking where that is possible. Returns how many there were.
+    fn skip(&mut self, bytes: u64) -> Result<u64, Error> {
+        let at = self.layout.header;
+        let file = &mut self.input.file;
+        if file.is_file() && self.input.armor.is_none() {
+            let most = self.layout.max_chunks.saturating_mul(self.layout.chunk);
+            let ahead = i64::try_from(bytes).map_err(|_| Error::Size {
+                name: file.name.clone(),
+                cause: SizeError::TooLong { most },
+            })?;
+            let moved = file.file.seek(SeekFrom::Current(ahead));
+            return moved.map(|_| bytes).map_err(|reason| {
+                let (name, byte) = (file.name.clone(), at);
+                evener_files::Error::Read { name, byte, reason }.into()
+            });
+        }
+        let mut room = vec![0; BLOCK];
+        let mut skipped = 0;
+        while skipped < bytes {
+            let wanted = (bytes - skipped).min(BLOCK as u64) as usize;
+            let got = self.input.fill(&mut room[..wanted], at + skipped)?;
+            skipped += got as u64;
+            if got < wanted {
+                break;
+            }
+        }
+        Ok(skipped)
     }
 }
 
-/// Reads the header: the key of the file, and the length of the header.
-fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(FileKey, u64), Error> {
-    let name = file.name.clone();
+/// Bytes of an input that are read at once to skip them.
+const BLOCK: usize = 1 << 20;
+
+/// Reads the header of an input that messages call `name`: the key of the file, and the length of the header. `fill` fills
+/// a buffer with the next bytes, the first of which it is told, as far as there are any.
+pub(super) fn unlock(
+    name: &str,
+    secret: &Secret,
+    context: &[u8],
+    mut fill: impl FnMut(&mut [u8], u64) -> Result<usize, Error>,
+) -> Result<(FileKey, u64), Error> {
+    let name = name.to_owned();
     let simd = chosen::GCM.level();
     let opened = |key: &Key, context: &[u8], header: &[u8]| {
         let opened = FileKey::open(Scheme::Cobblestone256, key.bytes(), context, header, simd);
@@ -176,7 +360,7 @@ fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(File
         })
     };
     let mut front = [0; PASSPHRASE_HEADER];
-    let got = file.fill(&mut front, 0)?;
+    let got = fill(&mut front, 0)?;
     let parsed = PassphraseHeader::parse(&front[..got]);
     let mut header = [0; HEADER];
     match secret {
@@ -185,7 +369,7 @@ fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(File
         }
         Secret::Key(key) => {
             header[..got].copy_from_slice(&front[..got]);
-            let got = got + file.fill(&mut header[got..], got as u64)?;
+            let got = got + fill(&mut header[got..], got as u64)?;
             Ok((opened(key, context, &header[..got])?, HEADER as u64))
         }
         Secret::Passphrase(passphrase) => {
@@ -194,7 +378,7 @@ fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(File
                 cause,
             };
             let front = parsed.map_err(wrong)?;
-            let got = file.fill(&mut header, PASSPHRASE_HEADER as u64)?;
+            let got = fill(&mut header, PASSPHRASE_HEADER as u64)?;
             if got < HEADER {
                 let cause = HeaderError::Short { got };
                 return Err(Error::Header { name, cause });
@@ -204,23 +388,4 @@ fn unlock(file: &mut InputFile, secret: &Secret, context: &[u8]) -> Result<(File
             Ok((key, (PASSPHRASE_HEADER + HEADER) as u64))
         }
     }
-}
-
-/// Skips `bytes` bytes, by seeking where that is possible. Returns how many there were.
-fn skip_bytes(file: &mut InputFile, at: u64, bytes: u64) -> Result<u64, Error> {
-    if file.is_file() {
-        let ahead = i64::try_from(bytes).map_err(|_| Error::Size {
-            name: file.name.clone(),
-            cause: SizeError::TooLong,
-        })?;
-        let moved = file.file.seek(SeekFrom::Current(ahead));
-        return moved.map(|_| bytes).map_err(|e| failed(file, at, e));
-    }
-    let read = io::copy(&mut (&mut file.file).take(bytes), &mut io::sink());
-    read.map_err(|e| failed(file, at, e))
-}
-
-fn failed(file: &InputFile, byte: u64, reason: io::Error) -> Error {
-    let name = file.name.clone();
-    evener_files::Error::Read { name, byte, reason }.into()
 }

@@ -3,6 +3,7 @@
 use evener_files::error_text;
 use evener_runtime::stream::{BoxError, StreamError};
 
+use crate::age;
 use crate::bulk::Failure;
 use crate::chunked::{HeaderError, SizeError};
 use crate::ctr;
@@ -69,6 +70,72 @@ pub enum Error {
         /// What is wrong with it.
         cause: HeaderError,
     },
+    /// The header of an age file gives no key.
+    #[error("{name}: {cause}")]
+    Age {
+        /// The input.
+        name: String,
+        /// What is wrong with it.
+        cause: age::HeaderError,
+    },
+    /// A recipient or an identity cannot be used.
+    #[error("{name}: {cause}")]
+    AgeKey {
+        /// Where it stands.
+        name: String,
+        /// What is wrong with it.
+        cause: age::ListError,
+    },
+    /// The input is an age file, for which there are no key files.
+    #[error("{name}: is an age file; use -i IDENTITY or -p, not a key file")]
+    IsAge {
+        /// The input.
+        name: String,
+    },
+    /// The input is no age file.
+    #[error(
+        "{name}: is no age file, so no identity decrypts it; use -k KEYFILE or -p if evener encrypted it"
+    )]
+    NotAge {
+        /// The input.
+        name: String,
+    },
+    /// The input is no age file, and only those keep the key of the file in their header.
+    #[error(
+        "{name}: is no age file; the key of other files is made of yours, so decrypt it and encrypt it again"
+    )]
+    NoRewrap {
+        /// The input.
+        name: String,
+    },
+    /// The input has no name from which one in a directory could be made.
+    #[error("{name}: has no name that its output in a directory could have; use -o OUT")]
+    NoName {
+        /// The input.
+        name: String,
+    },
+    /// The name of the input does not tell that of its text.
+    #[error(
+        "{name}: does not end in .sealed or .age, so the name of its text is not known; decrypt it by itself with -o OUT"
+    )]
+    NoEnding {
+        /// The input.
+        name: String,
+    },
+    /// The last bytes of an input were asked for, and where it ends is not known.
+    #[error(
+        "{name}: the last bytes of a pipe or of armored text are not known before its end; pipe all of it into tail -c"
+    )]
+    NoEnd {
+        /// The input.
+        name: String,
+    },
+    /// A context was given for an age file.
+    #[error("{name}: an age file has no context; leave --context out")]
+    AgeContext {
+        /// The input.
+        name: String,
+    },
     /// The size of the input is invalid, or the range is not in it.
     #[error("{name}: {cause}")]
     Size {
@@ -100,9 +167,27 @@ impl Error {
     /// Whether the request can never work, whatever the files contain.
     pub fn is_request(&self) -> bool {
         match self {
-            Error::Counter(_) | Error::OwnInput { .. } => true,
+            Error::Counter(_)
+            | Error::OwnInput { .. }
+            | Error::AgeContext { .. }
+            | Error::NoName { .. }
+            | Error::NoEnding { .. } => true,
             Error::Size { cause, .. } => matches!(cause, SizeError::Backward { .. }),
             Error::Stream(error) => error.is_request(),
+            _ => false,
+        }
+    }
+
+    /// Whether the input is what is wrong: it is not encrypted, was altered, or was encrypted with another secret or
+    /// context.
+    pub fn is_refusal(&self) -> bool {
+        use PassphraseError::{NoHeader, TooCheap, TooCostly, Version};
+        match self {
+            Error::Header { .. } | Error::Refused { .. } | Error::NeedsPassphrase { .. } => true,
+            Error::Size { .. } => !self.is_request(),
+            Error::Passphrase { cause, .. } => {
+                matches!(cause, NoHeader | Version(_) | TooCostly(_) | TooCheap(_))
+            }
             _ => false,
         }
     }

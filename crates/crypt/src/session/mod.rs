@@ -12,10 +12,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod age;
 mod counter;
 mod decrypt;
 mod encrypt;
 mod error;
+mod header;
+mod inspect;
+mod memory;
+mod names;
+mod rewrap;
 mod secret;
 
 use std::fmt;
@@ -27,11 +33,17 @@ use evener_runtime::{Runtime, Service};
 
 use crate::bulk::{Bulk, BulkSink, BulkSource, Operation};
 
+pub use age::{Recipients, encrypt_age, identity_file, new_identity_file, recipient_file};
 pub use counter::counter;
-pub use decrypt::{Range, decrypt};
+pub use decrypt::{Decryption, Opener, Range, decrypt, verify};
 pub use encrypt::encrypt;
 pub use error::Error;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
+pub use header::{decrypted_len, encrypted_len, header_len, key_of_header, new_header};
+pub use inspect::{Format, Inspected, inspect};
+pub use memory::Memory;
+pub use names::{opened_in, sealed_in};
+pub use rewrap::{Rewrapped, rewrap};
 pub use secret::{Secret, SecretWarning, key_file, new_key_file, passphrase_file};
 
 /// An input, an operation and an output, ready to run. If it is dropped before it has run, there is no output.

@@ -75,7 +75,7 @@ impl fmt::Display for SecretWarning {
 pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
     let shared = is_shared(path, input)?;
-    let (file, exposed) = open(path).map_err(|e| failed(KeyFileError::Read(e)))?;
+    let (file, exposed) = open_secret(path).map_err(|e| failed(KeyFileError::Read(e)))?;
     let key = match shared {
         true => keys::read_line(&file),
         false => keys::read_all(&file),
@@ -112,7 +112,7 @@ pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Secret
         reason,
     };
     let shared = is_shared(path, input)?;
-    let (file, mut warnings) = open(path).map_err(failed)?;
+    let (file, mut warnings) = open_secret(path).map_err(failed)?;
     let (mut line, ended) = keys::secret_line(&file, MAX_LINE).map_err(failed)?;
     if shared && !ended && line.len() < MAX_LINE {
         return Err(Error::NothingFollows { name: name() });
@@ -133,7 +133,12 @@ pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<Secret
     Ok((Secret::passphrase(line).map_err(wrong)?, warnings))
 }
 
-fn open(path: &Path) -> io::Result<(File, Vec<SecretWarning>)> {
+/// Writes a secret to a new file that only its owner may read.
+pub(super) fn write_secret(path: &Path, text: &[u8]) -> Result<(), Error> {
+    keys::write_secret(path, text).map_err(|cause| of(path, cause))
+}
+
+pub(super) fn open_secret(path: &Path) -> io::Result<(File, Vec<SecretWarning>)> {
     let file = File::open(path)?;
     let exposed = Exposed::of(&file.metadata()?).map(SecretWarning::Exposed);
     Ok((file, Vec::from_iter(exposed)))

@@ -150,7 +150,12 @@ fn sizes_there_and_back() {
     let largest = Sizes::of_plain(most).unwrap();
     assert_eq!(largest.chunks(), MAX_CHUNKS);
     assert_eq!(Sizes::of_sealed(largest.sealed()), Ok(largest));
-    assert_eq!(Sizes::of_plain(most + 1), Err(SizeError::TooLong));
+    assert_eq!(
+        Sizes::of_plain(most + 1),
+        Err(SizeError::TooLong {
+            most: MAX_CHUNKS * CHUNK as u64
+        })
+    );
     for size in [largest.sealed() + 1, largest.sealed() + 17, u64::MAX] {
         assert!(Sizes::of_sealed(size).is_err(), "{size}");
     }
@@ -159,7 +164,13 @@ fn sizes_there_and_back() {
 #[test]
 fn sizes_no_file_has() {
     for size in 0..56 {
-        assert_eq!(Sizes::of_sealed(size), Err(SizeError::Header { size }));
+        assert_eq!(
+            Sizes::of_sealed(size),
+            Err(SizeError::Header {
+                size,
+                header: HEADER as u64
+            })
+        );
     }
     for chunks in [0u64, 1, 5, MAX_CHUNKS - 1] {
         let whole = HEADER as u64 + chunks * SEALED_CHUNK as u64;
@@ -191,14 +202,18 @@ fn chunks_beyond_the_format_are_refused() {
     for first in [MAX_CHUNKS, u64::MAX] {
         assert_eq!(
             key.seal(first, &[0; 4], true, &mut sealed[..20]),
-            Err(SizeError::TooLong)
+            Err(SizeError::TooLong {
+                most: MAX_CHUNKS * CHUNK as u64
+            })
         );
         let opened = key.open_chunks(first, &sealed[..20], true, &mut text);
         assert_eq!(opened, Err(ChunkError::Extra { chunk: first }));
     }
     assert_eq!(
         key.seal(MAX_CHUNKS - 1, &[0; CHUNK + 4], true, &mut sealed),
-        Err(SizeError::TooLong)
+        Err(SizeError::TooLong {
+            most: MAX_CHUNKS * CHUNK as u64
+        })
     );
 }
 

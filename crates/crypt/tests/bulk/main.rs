@@ -5,6 +5,7 @@ mod ctr;
 mod ends;
 mod gcm;
 mod keys;
+mod memory;
 mod service;
 mod tamper;
 mod vectors;
