@@ -25,6 +25,8 @@ pub enum Place {
         /// Offset and length of a frame in the file that decodes to these zeros, for other programs.
         packed: Option<(u64, u32)>,
     },
+    /// They are those at the same place of the image under this one. What lies beyond its end is zero.
+    Backing,
     /// They are stored in the file as they are.
     Stored {
         /// The first of them in the file.

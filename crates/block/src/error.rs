@@ -64,6 +64,14 @@ pub enum Error {
         /// What it looks like.
         format: String,
     },
+    /// A server does not give the image.
+    #[error("{name}: {what}")]
+    Remote {
+        /// Its URL.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A block cannot be decoded, or its checksum differs.
     #[error("{name}: the block at byte {at} {fault}; get the file again")]
     Block {

@@ -3,21 +3,36 @@
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use evener_files::{Change, InputFile, SourceFile, Watch};
 
 use crate::error::Error;
+use crate::remote::Remote;
 
-/// A file or block device. Any thread can read it at any offset, without a lock.
+/// The most images above one that it is the backing file of.
+const MAX_ABOVE: u32 = 64;
+
+/// A file, a block device or something on a server. Any thread can read it at any offset.
 #[derive(Debug)]
 pub struct ImageFile {
-    file: File,
+    bytes: Bytes,
     name: String,
     size: u64,
     allocated: Option<u64>,
     source: SourceFile,
     watch: Option<Watch>,
+    /// Where the names of other files that it has begin, if it is a file that was named.
+    folder: Option<PathBuf>,
+    /// How many images are above it.
+    above: u32,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// It is read without a lock.
+    File(File),
+    Remote(Box<dyn Remote>),
 }
 
 impl ImageFile {
@@ -26,7 +41,7 @@ impl ImageFile {
     /// # Errors
     /// It does not exist, may not be read, or is a directory or a pipe.
     pub fn open(path: &Path) -> Result<ImageFile, Error> {
-        ImageFile::of(InputFile::open(path)?)
+        Ok(ImageFile::of(InputFile::open(path)?)?.of_path(path))
     }
 
     /// The file of an input.
@@ -52,13 +67,62 @@ impl ImageFile {
             .map_err(|e| unreadable(&name, e))?;
         let allocated = kind.is_file().then(|| kind.blocks().saturating_mul(512));
         Ok(ImageFile {
-            file,
+            bytes: Bytes::File(file),
             name,
             size,
             allocated,
             source,
             watch,
+            folder: None,
+            above: 0,
         })
+    }
+
+    /// Something on a server; `name` is what messages call it.
+    pub(crate) fn remote(name: String, remote: Box<dyn Remote>) -> ImageFile {
+        ImageFile {
+            size: remote.size(),
+            bytes: Bytes::Remote(remote),
+            name,
+            allocated: None,
+            source: SourceFile::default(),
+            watch: None,
+            folder: None,
+            above: 0,
+        }
+    }
+
+    /// Notes by which path it was opened.
+    #[must_use]
+    pub(crate) fn of_path(self, path: &Path) -> ImageFile {
+        let folder = path.parent().map(Path::to_owned);
+        ImageFile { folder, ..self }
+    }
+
+    /// Opens the file under this one that it names: by a path from its own folder on.
+    ///
+    /// # Errors
+    /// It cannot be opened; the inner text: why not by this name.
+    pub(crate) fn under(&self, name: &Path) -> Result<Result<ImageFile, Error>, &'static str> {
+        if self.above >= MAX_ABOVE {
+            return Err("lies under too many others, or under itself");
+        }
+        let path = match &self.folder {
+            Some(folder) => folder.join(name),
+            None if name.is_absolute() => name.to_owned(),
+            None => {
+                return Err("is named from its folder on, and that is not known; name the file");
+            }
+        };
+        // A pipe would be waited for.
+        if let Ok(found) = std::fs::metadata(&path)
+            && !found.is_file()
+            && !found.file_type().is_block_device()
+        {
+            return Err("is no file");
+        }
+        let above = self.above + 1;
+        Ok(ImageFile::open(&path).map(|file| ImageFile { above, ..file }))
     }
 
     /// What messages call it.
@@ -85,14 +149,19 @@ impl ImageFile {
     /// was opened.
     ///
     /// # Errors
-    /// The system cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
+    /// The system or the server cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
     pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
+        let file = match &self.bytes {
+            Bytes::File(file) => file,
+            Bytes::Remote(remote) => {
+                let there = self.size.saturating_sub(at).min(room.len() as u64) as usize;
+                remote.read(at, &mut room[..there])?;
+                return Ok(there);
+            }
+        };
         let mut got = 0;
         while got < room.len() {
-            match self
-                .file
-                .read_at(&mut room[got..], at.saturating_add(got as u64))
-            {
+            match file.read_at(&mut room[got..], at.saturating_add(got as u64)) {
                 Ok(0) => break,
                 Ok(n) => got += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -114,7 +183,10 @@ impl ImageFile {
 
     /// Its current size.
     fn length(&self) -> Option<u64> {
-        let found = self.file.metadata().ok()?;
+        let Bytes::File(file) = &self.bytes else {
+            return None;
+        };
+        let found = file.metadata().ok()?;
         found.is_file().then_some(found.len())
     }
 
@@ -151,10 +223,14 @@ impl ImageFile {
     /// begins is not asked for, since some file systems look at every page before it. Bytes that the file has lost
     /// since it was opened count as being in no hole.
     pub fn data_from(&self, at: u64) -> u64 {
+        let file = match &self.bytes {
+            Bytes::File(file) => file,
+            Bytes::Remote(remote) => return remote.data_from(at),
+        };
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::{SeekFrom, seek};
-            match seek(&self.file, SeekFrom::Data(at)) {
+            match seek(file, SeekFrom::Data(at)) {
                 Ok(data) => data.clamp(at, self.size.max(at)),
                 // No data from here on.
                 Err(rustix::io::Errno::NXIO) => {
@@ -164,15 +240,18 @@ impl ImageFile {
             }
         }
         #[cfg(not(target_os = "linux"))]
-        at
+        {
+            let _ = file;
+            at
+        }
     }
 
     /// Tells the system that these bytes will be read soon.
     pub fn will_need(&self, at: u64, len: u64) {
         #[cfg(target_os = "linux")]
-        if let Some(len) = std::num::NonZeroU64::new(len) {
+        if let (Some(len), Bytes::File(file)) = (std::num::NonZeroU64::new(len), &self.bytes) {
             let advice = rustix::fs::Advice::WillNeed;
-            let _ = rustix::fs::fadvise(&self.file, at, Some(len), advice);
+            let _ = rustix::fs::fadvise(file, at, Some(len), advice);
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (at, len);

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use evener_files::SourceFile;
+
 use crate::block::{Block, Extent, Place};
 use crate::error::Error;
 use crate::file::ImageFile;
@@ -65,6 +67,32 @@ impl Image {
         &self.file
     }
 
+    /// The image under this one, from which it has what it does not have itself.
+    pub fn backing(&self) -> Option<&Arc<Image>> {
+        self.opened.backing.as_ref()
+    }
+
+    /// The images under this one, the nearest first.
+    pub fn layers(&self) -> impl Iterator<Item = &Arc<Image>> {
+        std::iter::successors(self.backing(), |image| image.backing())
+    }
+
+    /// Checks that neither its file nor those under it changed after they were opened.
+    ///
+    /// # Errors
+    /// One of them changed.
+    pub fn unchanged(&self) -> Result<(), Error> {
+        self.file.unchanged()?;
+        self.layers().try_for_each(|image| image.file.unchanged())
+    }
+
+    /// Its file and those under it as the source of an output.
+    pub fn source_file(&self) -> SourceFile {
+        let own = self.file.source_file();
+        self.layers()
+            .fold(own, |all, image| all.and(image.file.source_file()))
+    }
+
     /// The hash over the image, as it is stored in the image.
     pub fn root(&self) -> Option<Hash> {
         self.opened.leaves.as_ref().map(|leaves| leaves.root)
@@ -90,7 +118,17 @@ impl Image {
     /// # Errors
     /// The file cannot be read.
     pub fn faults(&self) -> Result<Vec<String>, Error> {
-        self.opened.layout.faults()
+        let mut faults = self.opened.layout.faults()?;
+        if let Some(backing) = self.backing() {
+            let name = backing.file.name();
+            let under = backing.faults()?;
+            faults.extend(
+                under
+                    .iter()
+                    .map(|fault| format!("of {name} under it: {fault}")),
+            );
+        }
+        Ok(faults)
     }
 
     pub(crate) fn inside(&self, from: u64, bytes: u64) -> Result<(), Error> {

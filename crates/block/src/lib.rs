@@ -20,6 +20,7 @@
 //! | `read.rs` | reading, decoding and checking the bytes of an image |
 //! | `merged.rs` | an image merged with its overlay |
 //! | `file.rs` | the file of an image |
+//! | `compressed.rs` | streams that other programs compressed |
 //! | `codec/` | one file per codec, one line each in `mod.rs` |
 //! | `format/` | one file per format, one line each in `mod.rs` |
 //! | `hash.rs` | hashes of blocks and their root |
@@ -29,12 +30,14 @@
 //! | `serve/` | what servers share: decoded blocks, read-ahead, counters |
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
+//! | `remote/` | images on NBD and web servers |
 //! | `units.rs` | what packing and decoding have in common |
 //! | `session/` | what the command line asks for |
 
 mod block;
 pub mod check;
 pub mod codec;
+mod compressed;
 mod decoder;
 mod error;
 mod file;
@@ -46,6 +49,7 @@ pub mod nbd;
 pub mod overlay;
 pub mod pack;
 mod read;
+mod remote;
 pub mod serve;
 pub mod session;
 pub mod ublk;

@@ -37,7 +37,7 @@ impl Merged {
 
     /// Both files as the source of an output.
     pub fn source_file(&self) -> SourceFile {
-        let image = self.image.file().source_file();
+        let image = self.image.source_file();
         match &self.overlay {
             Some(overlay) => image.and(overlay.source_file()),
             None => image,
@@ -151,7 +151,13 @@ impl fmt::Display for Merged {
             self.image.size()
         )?;
         match self.overlay() {
-            Some(overlay) => write!(f, ", {} of them from {}", overlay.bytes(), overlay.name()),
+            Some(overlay) => {
+                write!(f, ", {} of them from ", overlay.bytes_of_chain())?;
+                for name in overlay.lower_names() {
+                    write!(f, "{name}, ")?;
+                }
+                f.write_str(overlay.name())
+            }
             None => Ok(()),
         }
     }

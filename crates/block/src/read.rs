@@ -30,6 +30,7 @@ impl Image {
         check_length(block, plain);
         match block.place {
             Place::Zero { .. } => plain.fill(0),
+            Place::Backing => self.read_backing(decoder, block.start, plain)?,
             Place::Stored { offset } => {
                 if self.file().read(offset, plain)? < plain.len() {
                     return Err(self.block_error(block.start, Fault::Cut));
@@ -44,13 +45,34 @@ impl Image {
         Ok(())
     }
 
-    /// Reads the packed bytes of a block into `packed`, to be decoded elsewhere. A zero block may have none.
+    /// Reads bytes of the image under this one.
+    fn read_backing(&self, decoder: &mut Decoder, at: u64, plain: &mut [u8]) -> Result<(), Error> {
+        let backing = self.backing();
+        let there = backing.map_or(0, |backing| backing.size().saturating_sub(at));
+        let there = there.min(plain.len() as u64) as usize;
+        let (there, beyond) = plain.split_at_mut(there);
+        beyond.fill(0);
+        match backing {
+            Some(backing) if !there.is_empty() => {
+                // Its blocks may be other ones, and are decoded into the buffers of this thread.
+                let packed = std::mem::take(&mut decoder.packed);
+                let done = backing.read_at(decoder, at, there);
+                decoder.packed = packed;
+                done
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the packed bytes of a block into `packed`, to be decoded elsewhere. A zero block may have none, and one of
+    /// the image under this one has none.
     ///
     /// # Errors
     /// The file cannot be read, or ends within them.
     pub fn fetch(&self, block: &Block, packed: &mut Vec<u8>) -> Result<(), Error> {
         let (offset, len) = match block.place {
             Place::Zero { packed } => packed.unwrap_or((0, 0)),
+            Place::Backing => (0, 0),
             Place::Stored { offset } => (offset, block.len as u32),
             Place::Packed { offset, packed, .. } => (offset, packed),
         };

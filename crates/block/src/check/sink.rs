@@ -107,7 +107,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
         if !self.complete {
             return Ok(());
         }
-        self.image.file().unchanged()?;
+        self.image.unchanged()?;
         self.flush_zeros()?;
         let done = self
             .output

@@ -85,6 +85,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         block,
         layout: Box::new(index),
         leaves: None,
+        backing: None,
     })
 }
 

@@ -84,6 +84,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             count: tail.leaves,
             block: tail.block,
         }),
+        backing: None,
     })
 }
 

@@ -34,6 +34,9 @@ enum At {
     End(usize),
 }
 
+/// What gzip is called.
+pub const GZIP: &str = "gzip";
+
 use At::{End, Front};
 use Kind::{Disk, Encrypted, Packed};
 
@@ -81,7 +84,7 @@ static TABLE: [Foreign; 33] = [
         Front(0),
         b"age-encryption.org/",
     ),
-    row("gzip", Packed, Front(0), b"\x1f\x8b\x08"),
+    row(GZIP, Packed, Front(0), b"\x1f\x8b\x08"),
     row("bzip2", Packed, Front(4), b"1AY&SY"),
     row("LZ4", Packed, Front(0), b"\x04\x22\x4d\x18"),
     row("LZ4", Packed, Front(0), b"\x02\x21\x4c\x18"),
@@ -126,6 +129,7 @@ impl Foreign {
     fn to_do(&self) -> &'static str {
         match self.kind {
             Disk => "convert it to raw first, as qemu-img convert does",
+            Packed if self.name == GZIP => "unpack it first, or pack it with evener image pack",
             Packed => "unpack it first",
             Encrypted => "open it first",
         }

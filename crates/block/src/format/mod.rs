@@ -28,9 +28,11 @@ pub static TABLE: [&Format; 6] = [
     &raw::RAW,
 ];
 
-pub use foreign::Foreign;
+pub use foreign::{Foreign, GZIP};
 pub use raw::RAW;
+pub use seekable::SEEKABLE;
 pub use types::{Ends, Faults, Format, Layout, Leaves, MAX_BLOCKS, Opened, Refused};
+pub use xz::XZ;
 
 /// Bytes of each end.
 const END: u64 = 512;

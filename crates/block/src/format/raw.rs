@@ -24,6 +24,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         block: BLOCK as u32,
         layout: Box::new(Raw(Arc::clone(file))),
         leaves: None,
+        backing: None,
     })
 }
 

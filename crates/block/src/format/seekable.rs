@@ -140,6 +140,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         block: block.max(1),
         layout: Box::new(index),
         leaves,
+        backing: None,
     })
 }
 
@@ -151,7 +152,7 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     let (frames, flags, magic) = (u64::from(fields.u32()), fields.u8(), fields.u32());
     if footer.len() < FOOTER || magic != MAGIC {
         let what = "has no seek table, so that it can only be unpacked from front to back, or was cut \
-                    off; unpack it with zstd -d and pack it with evener image pack";
+                    off; evener image pack makes one of it that has";
         return Err(SEEKABLE.unsupported(file, what));
     }
     // Bits that are reserved for later versions.

@@ -6,6 +6,7 @@ use crate::block::Block;
 use crate::error::Error;
 use crate::file::ImageFile;
 use crate::hash::Hash;
+use crate::image::Image;
 
 /// The most blocks of an image: 2 TiB in blocks of 64 KiB. Their index takes a gigabyte of memory.
 pub const MAX_BLOCKS: u64 = 1 << 25;
@@ -44,6 +45,8 @@ pub struct Opened {
     pub layout: Box<dyn Layout>,
     /// Where hashes of blocks lie.
     pub leaves: Option<Leaves>,
+    /// The image under it, which has the bytes of [`Place::Backing`](crate::Place::Backing).
+    pub backing: Option<Arc<Image>>,
 }
 
 /// Hashes of the blocks that are not zero, one after the other in the file.

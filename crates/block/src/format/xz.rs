@@ -57,6 +57,7 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
         block: index.longest().max(1),
         layout: Box::new(index),
         leaves: None,
+        backing: None,
     })
 }
 

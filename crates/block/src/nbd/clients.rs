@@ -6,9 +6,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use evener_files::unpoisoned;
+use evener_runtime::stream::CancelToken;
+use evener_sockets::Stream;
 
-use super::stream::Stream;
-use crate::serve::Metrics;
+use super::channel::Channel;
+use crate::serve::{ClientCounts, Counter};
 
 /// The most clients at once. Others are refused.
 const MAX_CLIENTS: usize = 2048;
@@ -20,39 +22,57 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Clients {
     list: Mutex<List>,
     disconnected: Condvar,
+    accepted: Counter,
+    /// Cancelled when the last client that agreed on an export is gone.
+    exit_last: Option<CancelToken>,
 }
 
 #[derive(Default)]
 struct List {
-    streams: HashMap<u64, Arc<Stream>>,
+    streams: HashMap<u64, Arc<Channel>>,
     next: u64,
 }
 
 /// A client. It is disconnected when this is dropped.
 pub struct Client<'a> {
     clients: &'a Clients,
-    metrics: &'a Metrics,
     number: u64,
-    stream: Arc<Stream>,
+    stream: Arc<Channel>,
+    negotiated: bool,
 }
 
 impl Clients {
+    /// No clients yet. `exit_last` is cancelled when the last one is gone that agreed on an export.
+    pub fn new(exit_last: Option<CancelToken>) -> Clients {
+        Clients {
+            exit_last,
+            ..Clients::default()
+        }
+    }
+
+    /// How many there are, and were.
+    pub fn counts(&self) -> ClientCounts {
+        ClientCounts {
+            connected: unpoisoned(self.list.lock()).streams.len() as u64,
+            accepted: self.accepted.get(),
+        }
+    }
+
     /// Adds a client; `None` if there are too many.
-    pub fn admit<'a>(&'a self, stream: Stream, metrics: &'a Metrics) -> Option<Client<'a>> {
+    pub fn admit(&self, stream: Stream) -> Option<Client<'_>> {
         let mut list = unpoisoned(self.list.lock());
         if list.streams.len() >= MAX_CLIENTS {
             return None;
         }
-        let (number, stream) = (list.next, Arc::new(stream));
+        let (number, stream) = (list.next, Arc::new(Channel::new(stream)));
         list.next += 1;
         list.streams.insert(number, Arc::clone(&stream));
-        metrics.connections.add(1);
-        metrics.accepted.add(1);
+        self.accepted.add(1);
         Some(Client {
             clients: self,
-            metrics,
             number,
             stream,
+            negotiated: false,
         })
     }
 
@@ -72,8 +92,13 @@ impl Clients {
 }
 
 impl Client<'_> {
-    pub fn stream(&self) -> &Arc<Stream> {
+    pub fn stream(&self) -> &Arc<Channel> {
         &self.stream
+    }
+
+    /// Notes that it has agreed on an export.
+    pub fn set_negotiated(&mut self) {
+        self.negotiated = true;
     }
 }
 
@@ -81,10 +106,15 @@ impl Drop for Client<'_> {
     fn drop(&mut self) {
         // Other threads may still hold the stream, and the client has to notice now.
         self.stream.shutdown(Shutdown::Both);
-        unpoisoned(self.clients.list.lock())
-            .streams
-            .remove(&self.number);
-        self.metrics.connections.sub(1);
+        let mut list = unpoisoned(self.clients.list.lock());
+        list.streams.remove(&self.number);
+        if let Some(exit) = &self.clients.exit_last
+            && self.negotiated
+            && list.streams.is_empty()
+        {
+            exit.cancel();
+        }
+        drop(list);
         self.clients.disconnected.notify_all();
     }
 }

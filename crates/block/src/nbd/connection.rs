@@ -20,13 +20,14 @@ use std::time::Instant;
 use evener_files::unpoisoned;
 use evener_runtime::{IoThreads, Pool, Runtime, SpinWait};
 
+use super::channel::Channel;
 use super::clients::Client;
-use super::handshake::{Export, Negotiated};
+use super::export::Export;
+use super::handshake::Negotiated;
 use super::input::Input;
 use super::payload::Payload;
 use super::reply::Reply;
 use super::request::{Action, Request};
-use super::stream::Stream;
 use super::transmission::{Responder, WINDOW};
 use crate::serve::{Counter, ReadAheadTracker, ReadFailure, ServeContext, Window};
 
@@ -42,7 +43,7 @@ pub struct Connection<'a> {
     client: Client<'a>,
     export: Export,
     negotiated: Negotiated,
-    read_side: Mutex<ReadSide<'a>>,
+    read_side: Mutex<ReadSide>,
     /// Held while a reply is sent.
     output: Mutex<()>,
     threads: AtomicUsize,
@@ -51,9 +52,9 @@ pub struct Connection<'a> {
 }
 
 /// What the reading thread uses.
-struct ReadSide<'a> {
+struct ReadSide {
     input: Input,
-    spin_wait: SpinWait<'a>,
+    spin_wait: SpinWait,
     read_ahead: ReadAheadTracker,
     ended: bool,
 }
@@ -142,7 +143,7 @@ impl<'a> Connection<'a> {
     /// `Break`: the connection ends.
     fn read_requests<'scope>(
         self: &Arc<Self>,
-        mut read_side: MutexGuard<'_, ReadSide<'a>>,
+        mut read_side: MutexGuard<'_, ReadSide>,
         scratch: &mut RequestScratch,
         threads: IoThreads<'scope, '_>,
     ) -> ControlFlow<()>
@@ -237,7 +238,7 @@ impl<'a> Connection<'a> {
     /// The next request, with its first window looked up. `None`: there will be none.
     fn next(
         &self,
-        read_side: &mut ReadSide<'a>,
+        read_side: &mut ReadSide,
         scratch: &mut RequestScratch,
     ) -> Option<ActiveRequest<'a>> {
         if !read_side.input.has(Request::LEN) {
@@ -270,7 +271,7 @@ impl<'a> Connection<'a> {
     /// Reads ahead until a request is there.
     fn read_ahead(&self, read_side: &mut ReadSide, scratch: &mut RequestScratch) {
         let store = &self.context.store;
-        let size = store.image().size();
+        let size = self.export.start + self.export.size;
         let step = u64::from(store.image().block_size()) * self.pool.workers() as u64;
         while let Some(bytes) = read_side.read_ahead.next_step(step, size)
             && !read_side.input.is_ready()
@@ -355,6 +356,7 @@ impl<'a> Connection<'a> {
             stream: self.client.stream(),
             output: &self.output,
             negotiated: &self.negotiated,
+            start: self.export.start,
             cookie: active.request.cookie,
             window: &mut scratch.window,
             reply: &mut scratch.reply,
@@ -370,7 +372,7 @@ impl<'a> Connection<'a> {
 }
 
 /// Ends the connection if a thread of it panics. Otherwise the client would wait for its reply for ever.
-struct ShutdownOnPanic<'a>(&'a Stream);
+struct ShutdownOnPanic<'a>(&'a Channel);
 
 impl Drop for ShutdownOnPanic<'_> {
     fn drop(&mut self) {

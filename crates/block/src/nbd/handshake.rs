@@ -1,12 +1,14 @@
 //! Fixed newstyle negotiation: from the greeting to the first request.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use super::channel::Channel;
+use super::export::{Export, NamedExport, find};
 use super::input::{Fields, Input};
 use super::proto::*;
-use super::stream::Stream;
-use crate::serve::Store;
+use super::tls::Tls;
 
 /// An option with longer data is refused. Names have at most 4096 bytes.
 const MAX_OPTION: u32 = 64 << 10;
@@ -14,17 +16,6 @@ const MAX_OPTION: u32 = 64 << 10;
 const MAX_SKIP: u32 = MAX_PAYLOAD;
 /// The most options of a client.
 const MAX_OPTIONS: u32 = 1024;
-
-/// What is served.
-#[derive(Clone, Copy, Debug)]
-pub struct Export {
-    /// Its bytes.
-    pub size: u64,
-    /// The best size of a request.
-    pub block: u32,
-    /// It can be written.
-    pub writable: bool,
-}
 
 /// What was negotiated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,18 +27,6 @@ pub struct Negotiated {
 }
 
 impl Export {
-    /// The export of a store.
-    pub fn of(store: &Store) -> Export {
-        let image = store.image();
-        let block = image.block_size();
-        Export {
-            size: image.size(),
-            // The protocol demands a power of two, of 512 at least.
-            block: block.clamp(512, crate::MAX_BLOCK).next_power_of_two(),
-            writable: store.overlay().is_some(),
-        }
-    }
-
     fn transmission_flags(&self, negotiated: &Negotiated) -> u16 {
         let writes = match self.writable {
             true => SEND_FUA | SEND_TRIM | SEND_WRITE_ZEROES | SEND_FAST_ZERO,
@@ -62,21 +41,33 @@ impl Export {
     }
 }
 
+/// What clients may choose, and how.
+#[derive(Clone, Copy)]
+pub struct Offer<'a> {
+    pub exports: &'a [NamedExport],
+    pub tls: Option<&'a Tls>,
+}
+
+/// The export that a client chose, and how it is served.
+pub struct Agreed<'a> {
+    pub export: &'a NamedExport,
+    pub negotiated: Negotiated,
+}
+
 /// Greets a client and answers its options. `None`: it aborted, or broke the protocol.
 ///
 /// # Errors
 /// The connection ended in the middle.
-pub fn negotiate(
-    stream: &Stream,
+pub fn negotiate<'a>(
+    stream: &Channel,
     input: &mut Input,
-    export: &Export,
-) -> io::Result<Option<Negotiated>> {
+    offer: Offer<'a>,
+) -> io::Result<Option<Agreed<'a>>> {
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(NBDMAGIC.to_be_bytes());
     greeting.extend(IHAVEOPT.to_be_bytes());
     greeting.extend((FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES).to_be_bytes());
-    let mut out = stream;
-    out.write_all(&greeting)?;
+    stream.write_all(&greeting)?;
     let known = u32::from(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES);
     let flags = input.u32()?;
     if flags & !known != 0 {
@@ -84,8 +75,9 @@ pub fn negotiate(
     }
     let mut negotiation = Negotiation {
         stream,
-        export,
-        negotiated: Negotiated::default(),
+        offer,
+        structured: false,
+        allocation: None,
         no_zeroes: flags & u32::from(FLAG_NO_ZEROES) != 0,
     };
     for _ in 0..MAX_OPTIONS {
@@ -103,7 +95,11 @@ pub fn negotiate(
             continue;
         }
         let data = input.bytes(len)?;
-        if let ControlFlow::Break(end) = negotiation.option(option, &data)? {
+        let next = match option {
+            OPT_STARTTLS => negotiation.start_tls(&data, input)?,
+            _ => negotiation.option(option, &data)?,
+        };
+        if let ControlFlow::Break(end) = next {
             return Ok(end);
         }
     }
@@ -111,17 +107,81 @@ pub fn negotiate(
 }
 
 /// A negotiation under way.
-struct Negotiation<'a> {
-    stream: &'a Stream,
-    export: &'a Export,
-    negotiated: Negotiated,
+struct Negotiation<'a, 's> {
+    stream: &'s Channel,
+    offer: Offer<'a>,
+    structured: bool,
+    /// The export for which `base:allocation` was set.
+    allocation: Option<&'a NamedExport>,
     no_zeroes: bool,
 }
 
-type Next = ControlFlow<Option<Negotiated>>;
+type Next<'a> = ControlFlow<Option<Agreed<'a>>>;
 
-impl Negotiation<'_> {
-    fn option(&mut self, option: u32, data: &[u8]) -> io::Result<Next> {
+impl<'a> Negotiation<'a, '_> {
+    fn agree(&self, export: &'a NamedExport) -> Agreed<'a> {
+        let set = |chosen: &NamedExport| std::ptr::eq(chosen, export);
+        Agreed {
+            export,
+            negotiated: Negotiated {
+                structured: self.structured,
+                allocation: self.allocation.is_some_and(set),
+            },
+        }
+    }
+
+    /// The size and the flags of an export, as they are sent.
+    fn described(&self, export: &'a NamedExport) -> [u8; 10] {
+        let told = export.export();
+        let flags = told.transmission_flags(&self.agree(export).negotiated);
+        let mut bytes = [0; 10];
+        bytes[..8].copy_from_slice(&told.size.to_be_bytes());
+        bytes[8..].copy_from_slice(&flags.to_be_bytes());
+        bytes
+    }
+
+    fn list(&self) -> io::Result<()> {
+        for export in self.offer.exports {
+            let mut entry = (export.name.len() as u32).to_be_bytes().to_vec();
+            entry.extend(export.name.as_bytes());
+            self.reply(OPT_LIST, REP_SERVER, &entry)?;
+        }
+        self.reply(OPT_LIST, REP_ACK, b"")
+    }
+
+    /// Begins TLS if the server has it and the client sent nothing behind this in clear text: an attacker on the way
+    /// may have added it.
+    fn start_tls(&mut self, data: &[u8], input: &Input) -> io::Result<Next<'a>> {
+        let go_on = Ok(Next::Continue(()));
+        let Some(tls) = self.offer.tls else {
+            self.reply(OPT_STARTTLS, REP_ERR_UNSUP, b"not supported")?;
+            return go_on;
+        };
+        if !data.is_empty() || self.stream.has_tls() {
+            self.reply(OPT_STARTTLS, REP_ERR_INVALID, b"not now")?;
+            return go_on;
+        }
+        if input.has_more() {
+            return Ok(Next::Break(None));
+        }
+        self.reply(OPT_STARTTLS, REP_ACK, b"")?;
+        self.stream.start_tls(Arc::clone(&tls.config))?;
+        // What was agreed in clear text does not hold.
+        self.structured = false;
+        self.allocation = None;
+        go_on
+    }
+
+    fn option(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
+        let wants_tls = self.offer.tls.is_some_and(|tls| tls.is_required);
+        if wants_tls && !self.stream.has_tls() && option != OPT_ABORT {
+            // The protocol has no error reply to EXPORT_NAME.
+            if option == OPT_EXPORT_NAME {
+                return Ok(Next::Break(None));
+            }
+            self.reply(option, REP_ERR_TLS_REQD, b"this server wants TLS")?;
+            return Ok(Next::Continue(()));
+        }
         match option {
             OPT_EXPORT_NAME => return self.export_name(data),
             OPT_ABORT => {
@@ -129,13 +189,9 @@ impl Negotiation<'_> {
                 return Ok(Next::Break(None));
             }
             OPT_INFO | OPT_GO => return self.info(option, data),
-            OPT_LIST if data.is_empty() => {
-                // One export, whose name is empty: a length of 0.
-                self.reply(option, REP_SERVER, &[0; 4])?;
-                self.reply(option, REP_ACK, b"")?;
-            }
+            OPT_LIST if data.is_empty() => self.list()?,
             OPT_STRUCTURED_REPLY if data.is_empty() => {
-                self.negotiated.structured = true;
+                self.structured = true;
                 self.reply(option, REP_ACK, b"")?;
             }
             OPT_LIST | OPT_STRUCTURED_REPLY => {
@@ -148,26 +204,19 @@ impl Negotiation<'_> {
     }
 
     /// The oldest way to begin. It cannot be refused but by ending the connection.
-    fn export_name(&mut self, name: &[u8]) -> io::Result<Next> {
-        if !name.is_empty() {
+    fn export_name(&mut self, name: &[u8]) -> io::Result<Next<'a>> {
+        let Some(export) = find(self.offer.exports, name) else {
             return Ok(Next::Break(None));
-        }
-        let mut reply = Vec::with_capacity(134);
-        reply.extend(self.export.size.to_be_bytes());
-        reply.extend(
-            self.export
-                .transmission_flags(&self.negotiated)
-                .to_be_bytes(),
-        );
+        };
+        let mut reply = self.described(export).to_vec();
         if !self.no_zeroes {
             reply.extend([0; 124]);
         }
-        let mut out = self.stream;
-        out.write_all(&reply)?;
-        Ok(Next::Break(Some(self.negotiated)))
+        self.stream.write_all(&reply)?;
+        Ok(Next::Break(Some(self.agree(export))))
     }
 
-    fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Next> {
+    fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
         let mut fields = Fields(data);
         let parsed = fields.string().and_then(|name| {
             let wanted = fields.u16()?;
@@ -177,26 +226,21 @@ impl Negotiation<'_> {
             self.reply(option, REP_ERR_INVALID, b"malformed")?;
             return Ok(Next::Continue(()));
         };
-        if !name.is_empty() {
+        let Some(export) = find(self.offer.exports, name) else {
             self.unknown(option)?;
             return Ok(Next::Continue(()));
-        }
-        let mut export = INFO_EXPORT.to_be_bytes().to_vec();
-        export.extend(self.export.size.to_be_bytes());
-        export.extend(
-            self.export
-                .transmission_flags(&self.negotiated)
-                .to_be_bytes(),
-        );
-        self.reply(option, REP_INFO, &export)?;
+        };
+        let mut described = INFO_EXPORT.to_be_bytes().to_vec();
+        described.extend(self.described(export));
+        self.reply(option, REP_INFO, &described)?;
         let mut sizes = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-        for size in [1, self.export.block, MAX_PAYLOAD] {
+        for size in [1, export.export().block, MAX_PAYLOAD] {
             sizes.extend(size.to_be_bytes());
         }
         self.reply(option, REP_INFO, &sizes)?;
         self.reply(option, REP_ACK, b"")?;
         Ok(match option {
-            OPT_GO => Next::Break(Some(self.negotiated)),
+            OPT_GO => Next::Break(Some(self.agree(export))),
             _ => Next::Continue(()),
         })
     }
@@ -204,9 +248,9 @@ impl Negotiation<'_> {
     fn meta_context(&mut self, option: u32, data: &[u8]) -> io::Result<()> {
         let sets = option == OPT_SET_META_CONTEXT;
         if sets {
-            self.negotiated.allocation = false;
+            self.allocation = None;
         }
-        if !self.negotiated.structured {
+        if !self.structured {
             return self.reply(option, REP_ERR_INVALID, b"needs structured replies");
         }
         let mut fields = Fields(data);
@@ -226,11 +270,13 @@ impl Negotiation<'_> {
         let Some((name, matched)) = parsed else {
             return self.reply(option, REP_ERR_INVALID, b"malformed");
         };
-        if !name.is_empty() {
+        let Some(export) = find(self.offer.exports, name) else {
             return self.unknown(option);
-        }
+        };
         if matched {
-            self.negotiated.allocation |= sets;
+            if sets {
+                self.allocation = Some(export);
+            }
             // In a list the id is reserved.
             let id = if sets { BASE_ALLOCATION_ID } else { 0 };
             let mut context = id.to_be_bytes().to_vec();
@@ -241,11 +287,7 @@ impl Negotiation<'_> {
     }
 
     fn unknown(&self, option: u32) -> io::Result<()> {
-        self.reply(
-            option,
-            REP_ERR_UNKNOWN,
-            b"the one export has the empty name",
-        )
+        self.reply(option, REP_ERR_UNKNOWN, b"no export has this name")
     }
 
     fn reply(&self, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {
@@ -255,7 +297,6 @@ impl Negotiation<'_> {
             reply.extend(number.to_be_bytes());
         }
         reply.extend(data);
-        let mut out = self.stream;
-        out.write_all(&reply)
+        self.stream.write_all(&reply)
     }
 }

@@ -3,16 +3,16 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
-use super::stream::Stream;
+use super::channel::Channel;
 
 /// Large enough to read many requests at once from a client that does not wait for replies.
 const BUFFER: usize = 16 << 10;
 
-struct ReadHalf(Arc<Stream>);
+struct ReadHalf(Arc<Channel>);
 
 impl Read for ReadHalf {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        (&*self.0).read(room)
+        self.0.read(room)
     }
 }
 
@@ -22,7 +22,7 @@ pub struct Input {
 }
 
 impl Input {
-    pub fn new(stream: &Arc<Stream>) -> Input {
+    pub fn new(stream: &Arc<Channel>) -> Input {
         Input {
             reader: BufReader::with_capacity(BUFFER, ReadHalf(Arc::clone(stream))),
         }
@@ -36,6 +36,11 @@ impl Input {
     /// Whether this number of bytes is in memory, so that reading them does not block.
     pub fn has(&self, bytes: usize) -> bool {
         self.reader.buffer().len() >= bytes
+    }
+
+    /// Whether the client has sent more than was taken.
+    pub fn has_more(&self) -> bool {
+        !self.reader.buffer().is_empty()
     }
 
     /// Waits for the next byte. `true`: there is none, since the client has ended the connection.

@@ -4,28 +4,33 @@
 //! | file | what it is for |
 //! | --- | --- |
 //! | `server.rs` | accepting clients |
-//! | `address.rs`, `stream.rs` | sockets of either kind |
+//! | `uri.rs` | how clients name an address |
 //! | `clients.rs` | the connected clients |
+//! | `export.rs` | what is offered, by name |
 //! | `handshake.rs` | the negotiation |
 //! | `connection.rs` | the threads of a client, of which one reads |
 //! | `input.rs`, `request.rs`, `payload.rs`, `reply.rs` | what is received and sent |
 //! | `transmission.rs` | what each command does |
-//! | `http.rs` | metrics |
+//! | `channel.rs`, `tls.rs` | the connection, in clear text or with TLS; certificates |
 //! | `proto.rs` | the numbers of the protocol |
 
-mod address;
+mod channel;
 mod clients;
 mod connection;
+mod export;
 mod handshake;
-mod http;
-mod input;
+pub(crate) mod input;
 mod payload;
-mod proto;
+pub(crate) mod proto;
 mod reply;
 mod request;
 mod server;
-mod stream;
+mod tls;
 mod transmission;
+mod uri;
 
-pub use address::{Address, Listener, SocketFile};
-pub use server::{OnStatus, serve};
+pub use evener_sockets::{Address, Listener};
+pub use export::{MAX_NAME, NamedExport};
+pub use server::{End, OnStatus, serve};
+pub use tls::{Tls, TlsError};
+pub use uri::uri;

@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
+use super::channel::Channel;
+
 use super::proto::*;
-use super::stream::Stream;
 use crate::serve::Piece;
 use crate::zero::ZEROS;
 
@@ -153,7 +154,7 @@ impl Reply {
     }
 
     /// Sends all, and clears it. `pieces` are those that the last reply was made of.
-    pub fn send(&mut self, stream: &Stream, pieces: &[Piece]) -> io::Result<()> {
+    pub fn send(&mut self, stream: &Channel, pieces: &[Piece]) -> io::Result<()> {
         let mut slices = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
             match part {

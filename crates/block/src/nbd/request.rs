@@ -3,7 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-use super::handshake::{Export, Negotiated};
+use super::export::Export;
+use super::handshake::Negotiated;
 use super::input::Input;
 use super::proto::*;
 use crate::serve::COMMANDS;
@@ -109,7 +110,7 @@ impl Request {
         }
     }
 
-    /// What it asks for.
+    /// What it asks for, with places in the image.
     pub fn action(&self, export: &Export, negotiated: &Negotiated) -> Action {
         let writes = matches!(self.command, CMD_WRITE | CMD_TRIM | CMD_WRITE_ZEROES);
         if writes && !export.writable {
@@ -141,7 +142,7 @@ impl Request {
                 _ => Action::Refuse(EINVAL, "no bytes, or bytes behind the end"),
             };
         };
-        let bytes = self.offset..end;
+        let bytes = export.start + self.offset..export.start + end;
         let fua = self.flags & CMD_FLAG_FUA != 0;
         match self.command {
             CMD_WRITE => Action::Write { bytes, fua },
@@ -192,6 +193,7 @@ mod tests {
     #[test]
     fn what_syncs_or_has_no_bound_is_long() {
         let export = Export {
+            start: 0,
             size: 1 << 32,
             block: 4096,
             writable: true,

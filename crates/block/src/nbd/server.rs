@@ -3,23 +3,21 @@
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use evener_runtime::stream::Waker;
+use evener_runtime::stream::{CancelToken, Waker};
 use evener_runtime::{IoThreads, Runtime};
+use evener_sockets::{Listener, Slots, Stream, http, raise_file_limit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, warn};
 
-use super::address::Listener;
 use super::clients::{Client, Clients};
 use super::connection::{Connection, THREAD};
-use super::handshake::{Export, negotiate};
-use super::http;
+use super::export::NamedExport;
+use super::handshake::{Offer, negotiate};
 use super::input::Input;
-use super::stream::Stream;
-use crate::overlay::Overlay;
-use crate::serve::{RateMeter, ServeContext, Status};
+use super::tls::Tls;
+use crate::serve::{Described, Metrics, RateMeter, Status, metrics_text};
 
 /// The name of the threads that answer collectors of metrics, and the most there may be.
 const METRICS_THREAD: &str = "evener-metrics";
@@ -28,52 +26,63 @@ const MAX_METRICS_THREADS: usize = 4;
 const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the status is reported.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
-/// How long to wait when the system has no room for a client.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Called every second with how the server is doing.
 pub type OnStatus<'a> = &'a mut (dyn FnMut(&Status) + Send);
 
-/// Serves until it is cancelled, and returns when all clients are disconnected.
+/// When a server ends.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// It ends when this is cancelled.
+    pub cancel: CancelToken,
+    /// It also ends when the last client is gone that chose an export.
+    pub exit_last: bool,
+}
+
+/// Serves until it is cancelled, with TLS if there is `tls`, and returns how many clients there were, when all are disconnected. Several exports
+/// have different names.
 ///
 /// # Errors
 /// The system cannot wait for clients.
 pub fn serve(
-    context: &ServeContext,
+    exports: &[NamedExport],
     runtime: &Runtime,
-    listener: &Listener,
-    metrics: Option<&Listener>,
+    (listener, metrics): (&Listener, Option<&Listener>),
+    tls: Option<&Tls>,
+    end: &End,
     on_status: Option<OnStatus<'_>>,
-) -> io::Result<()> {
+) -> io::Result<u64> {
     raise_file_limit();
     let (wake_receiver, wake_sender) = UnixStream::pair()?;
     wake_sender.set_nonblocking(true)?;
     // If the socket is full, the receiver is awake anyway.
     let waker: Waker = Arc::new(move || drop((&wake_sender).write(&[1])));
-    let _waker = context.cancel.on_cancel(waker);
-    let clients = Clients::default();
-    let metrics_threads = AtomicUsize::new(0);
+    let _waker = end.cancel.on_cancel(waker);
+    let clients = Clients::new(end.exit_last.then(|| end.cancel.clone()));
+    let metrics_threads = Slots::new(MAX_METRICS_THREADS);
     runtime.io_threads(|threads| {
         let acceptor = Acceptor {
-            context,
+            offer: Offer { exports, tls },
+            cancel: &end.cancel,
             runtime,
             clients: &clients,
             metrics_threads: &metrics_threads,
         };
         let done = acceptor.run(threads, (listener, metrics), &wake_receiver, on_status);
         clients.disconnect_all();
-        done
+        done.map(|()| clients.counts().accepted)
     })
 }
 
 /// Accepts clients.
 #[derive(Clone, Copy)]
 struct Acceptor<'a> {
-    context: &'a ServeContext,
+    offer: Offer<'a>,
+    cancel: &'a CancelToken,
     runtime: &'a Runtime,
     clients: &'a Clients,
-    /// How many threads answer requests for metrics.
-    metrics_threads: &'a AtomicUsize,
+    /// Threads that answer requests for metrics.
+    metrics_threads: &'a Slots,
 }
 
 impl<'a> Acceptor<'a> {
@@ -87,10 +96,11 @@ impl<'a> Acceptor<'a> {
     where
         'a: 'scope,
     {
-        let counters = self.context.store.metrics();
-        let mut meter = RateMeter::new(counters);
+        let stores = self.offer.exports.iter().map(NamedExport::store);
+        let counters: Vec<&Metrics> = stores.map(|store| store.metrics()).collect();
+        let mut meter = RateMeter::new(&counters);
         let mut next = Instant::now() + STATUS_INTERVAL;
-        while !self.context.cancel.is_cancelled() {
+        while !self.cancel.is_cancelled() {
             let mut fds = vec![
                 PollFd::new(wake_receiver, PollFlags::IN),
                 PollFd::new(listener, PollFlags::IN),
@@ -108,17 +118,17 @@ impl<'a> Acceptor<'a> {
             if let Some(on_status) = &mut on_status
                 && Instant::now() >= next
             {
-                on_status(&meter.sample(counters));
+                on_status(&meter.sample(&counters, self.clients.counts().connected));
                 next = Instant::now() + STATUS_INTERVAL;
             }
             let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
             if is_ready(1)
-                && let Some(stream) = accept(listener)
+                && let Some(stream) = listener.accept_or_pause()
             {
                 self.start_client(threads, stream);
             }
             if is_ready(2)
-                && let Some(stream) = metrics.and_then(accept)
+                && let Some(stream) = metrics.and_then(Listener::accept_or_pause)
             {
                 self.answer_metrics(threads, stream);
             }
@@ -132,7 +142,7 @@ impl<'a> Acceptor<'a> {
         'a: 'scope,
     {
         stream.configure();
-        let Some(client) = self.clients.admit(stream, self.context.store.metrics()) else {
+        let Some(client) = self.clients.admit(stream) else {
             warn!("a client was refused: there are too many");
             return;
         };
@@ -149,7 +159,7 @@ impl<'a> Acceptor<'a> {
     fn negotiate_and_serve<'scope>(
         self,
         threads: IoThreads<'scope, '_>,
-        client: Client<'a>,
+        mut client: Client<'a>,
     ) -> io::Result<()>
     where
         'a: 'scope,
@@ -158,12 +168,13 @@ impl<'a> Acceptor<'a> {
         client
             .stream()
             .set_read_timeout(Some(NEGOTIATION_TIMEOUT))?;
-        let export = Export::of(&self.context.store);
-        let negotiated = negotiate(client.stream(), &mut input, &export)?;
+        let agreed = negotiate(client.stream(), &mut input, self.offer)?;
         client.stream().set_read_timeout(None)?;
-        if let Some(negotiated) = negotiated {
-            let parts = (self.context, self.runtime);
-            Connection::new(parts, client, input, (export, negotiated)).run(threads);
+        if let Some(agreed) = agreed {
+            client.set_negotiated();
+            let parts = (&agreed.export.context, self.runtime);
+            let chosen = (agreed.export.export(), agreed.negotiated);
+            Connection::new(parts, client, input, chosen).run(threads);
         }
         Ok(())
     }
@@ -173,60 +184,21 @@ impl<'a> Acceptor<'a> {
     where
         'a: 'scope,
     {
-        if self.metrics_threads.load(Ordering::Relaxed) >= MAX_METRICS_THREADS {
+        let Some(slot) = self.metrics_threads.take() else {
             return;
-        }
-        self.metrics_threads.fetch_add(1, Ordering::Relaxed);
-        let counted = MetricsThread(self.metrics_threads);
-        // If the thread is not started, the closure is dropped and the thread is no longer counted.
+        };
+        // If the thread is not started, the closure is dropped, and the slot is free.
         let _ = threads.start(METRICS_THREAD, move || {
-            let _counted = counted;
-            let store = &self.context.store;
-            let overlay = || store.overlay().map_or(0, Overlay::bytes);
+            let _slot = slot;
             let text = || {
-                store
-                    .metrics()
-                    .text(store.cache(), store.rounds(), overlay())
+                let exports = self.offer.exports;
+                let described = exports.iter().map(|export| Described {
+                    export: (exports.len() > 1).then_some(&*export.name),
+                    store: export.store(),
+                });
+                metrics_text(described, self.clients.counts())
             };
             let _ = http::answer(&stream, text);
         });
-    }
-}
-
-/// Raises the limit of open files to the most that the system allows, since each client is one.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let found = getrlimit(Resource::Nofile);
-    let wanted = Rlimit {
-        current: found.maximum,
-        maximum: found.maximum,
-    };
-    let _ = setrlimit(Resource::Nofile, wanted);
-}
-
-/// Counts a thread that answers a collector of metrics, until this is dropped.
-struct MetricsThread<'a>(&'a AtomicUsize);
-
-impl Drop for MetricsThread<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn accept(listener: &Listener) -> Option<Stream> {
-    match listener.accept() {
-        Ok(stream) => Some(stream),
-        Err(error) => {
-            let gone = [
-                io::ErrorKind::WouldBlock,
-                io::ErrorKind::Interrupted,
-                io::ErrorKind::ConnectionAborted,
-            ];
-            if !gone.contains(&error.kind()) {
-                warn!("a client cannot be accepted: {error}");
-                std::thread::sleep(ACCEPT_PAUSE);
-            }
-            None
-        }
     }
 }

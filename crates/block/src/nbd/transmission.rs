@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use super::channel::Channel;
 use evener_files::unpoisoned;
 use evener_runtime::Pool;
 
@@ -12,7 +13,6 @@ use super::payload::Payload;
 use super::proto::*;
 use super::reply::Reply;
 use super::request::Action;
-use super::stream::Stream;
 use crate::overlay::WriteError;
 use crate::serve::{ReadFailure, ServeContext, Window};
 
@@ -33,9 +33,11 @@ const UNREADABLE: &str = "the image cannot be read here";
 pub struct Responder<'a> {
     pub context: &'a ServeContext,
     pub pool: &'a Pool,
-    pub stream: &'a Stream,
+    pub stream: &'a Channel,
     pub output: &'a Mutex<()>,
     pub negotiated: &'a Negotiated,
+    /// The byte of the image that is the first of the export.
+    pub start: u64,
     pub cookie: u64,
     pub window: &'a mut Window,
     pub reply: &'a mut Reply,
@@ -112,7 +114,8 @@ impl Responder<'_> {
             };
             let done = next == bytes.end;
             let pieces = self.window.pieces();
-            self.reply.chunks(self.cookie, at, pieces, done);
+            self.reply
+                .chunks(self.cookie, at - self.start, pieces, done);
             self.send()?;
             if done {
                 self.count_read(&bytes);
@@ -137,7 +140,8 @@ impl Responder<'_> {
             return self.refuse(EIO, UNREADABLE, Some(failure.at));
         }
         let pieces = self.window.pieces();
-        self.reply.whole(self.cookie, bytes.start, pieces);
+        self.reply
+            .whole(self.cookie, bytes.start - self.start, pieces);
         self.send()?;
         self.count_read(&bytes);
         Ok(())
@@ -269,7 +273,10 @@ impl Responder<'_> {
         self.context.store.metrics().errors.add(1);
         self.window.clear();
         match self.negotiated.structured {
-            true => self.reply.error(self.cookie, error, why, at),
+            true => {
+                let at = at.map(|at| at - self.start);
+                self.reply.error(self.cookie, error, why, at);
+            }
             false => self.reply.simple(self.cookie, error),
         }
         self.send()

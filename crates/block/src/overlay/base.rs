@@ -1,4 +1,4 @@
-//! The image under an overlay, and how it is identified.
+//! What lies under an overlay, and how it is identified.
 
 use evener_files::SourceFile;
 
@@ -8,6 +8,10 @@ use crate::image::Image;
 
 /// The context that the identity is derived with, so that no other hash is equal to it.
 const CONTEXT: &str = "evener 2026-11 image under an overlay, version 1";
+/// The same of an overlay under an overlay.
+const OVERLAY_CONTEXT: &str = "evener 2026-11 overlay under an overlay, version 1";
+/// The name of the format of an overlay.
+pub const OVERLAY: &str = "overlay";
 /// Bytes at the beginning that are hashed: the partition table, and the beginning of the first partition.
 const HEAD: u64 = 2 << 20;
 /// Bytes at the end.
@@ -16,7 +20,7 @@ const TAIL: u64 = 64 << 10;
 const SAMPLES: u64 = 256;
 const SAMPLE: u64 = 4096;
 
-/// An image under an overlay.
+/// An image under an overlay, perhaps with other overlays on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// What it is called.
@@ -25,9 +29,9 @@ pub struct Base {
     pub format: &'static str,
     /// Bytes of it.
     pub size: u64,
-    /// Which image it is.
+    /// Which one it is.
     pub identity: Hash,
-    /// Its file.
+    /// The file of the image.
     pub source: SourceFile,
 }
 
@@ -46,13 +50,31 @@ impl Base {
             }
             None => samples(image, &mut hasher)?,
         }
+        for under in image.layers() {
+            samples(under, &mut hasher)?;
+        }
         Ok(Base {
             name: image.file().name().to_owned(),
             format: image.format().name,
             size: image.size(),
             identity: Hash(*hasher.finalize().as_bytes()),
-            source: image.file().source_file(),
+            source: image.source_file(),
         })
+    }
+}
+
+impl Base {
+    /// This with the overlay `name` on it, whose content has a version.
+    pub(super) fn over(&self, name: &str, version: &[u8; 16]) -> Base {
+        let mut hasher = blake3::Hasher::new_derive_key(OVERLAY_CONTEXT);
+        hasher.update(&self.identity.0).update(version);
+        Base {
+            name: name.to_owned(),
+            format: OVERLAY,
+            size: self.size,
+            identity: Hash(*hasher.finalize().as_bytes()),
+            source: self.source,
+        }
     }
 }
 

@@ -48,6 +48,19 @@ pub enum Error {
         /// The image that was named.
         image: String,
     },
+    /// It lies over another overlay, or the overlay under it was written since.
+    #[error(
+        "{name}: lies over {base} as that was when it was made, and not over {image} as it is now; name overlays in the \
+         order in which they were made, and none that was written since under another"
+    )]
+    Order {
+        /// The overlay.
+        name: String,
+        /// What it was made over, by the name it had.
+        base: String,
+        /// What it would lie over.
+        image: String,
+    },
     /// It is in use by a server, or is being packed or unpacked.
     #[error("{name}: in use by another evener; end that one, or name another file")]
     Locked {

@@ -14,6 +14,8 @@ pub const MAX_SIZE: u64 = 128 << 40;
 pub const MAGIC: [u8; 8] = *b"\x89EVNOVER";
 /// Where the boot stands in which the first map was written.
 pub const BOOT_AT: u64 = PAGE;
+/// Where the version of the content stands.
+pub const VERSION_AT: u64 = BOOT_AT + 16;
 
 const VERSION: u32 = 1;
 const MAPS_AT: u64 = 2 * PAGE;

@@ -230,6 +230,11 @@ impl Map {
         Ok(())
     }
 
+    /// Whether the durable map lacks nothing.
+    pub fn is_durable(&self) -> bool {
+        unpoisoned(self.dirty.lock()).is_empty()
+    }
+
     /// Copies of the pages that the durable map lacks, which are no longer marked as dirty.
     pub fn take_dirty(&self) -> Vec<PageCopy> {
         let dirty = std::mem::take(&mut *unpoisoned(self.dirty.lock()));

@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | `open.rs` | creating, finding and locking overlays |
 //! | `header.rs` | the first page, and where the parts of the file lie |
-//! | `base.rs` | the image under an overlay, and how it is identified |
+//! | `base.rs` | what lies under an overlay, and how it is identified |
+//! | `chain.rs` | overlays over one another |
 //! | `map.rs` | which granules are in the overlay |
 //! | `write.rs` | writes, zeros and trims |
 //! | `range_lock.rs` | which thread works on which granules |
@@ -18,6 +19,7 @@
 //! | `error.rs` | errors |
 
 mod base;
+mod chain;
 mod error;
 mod group_commit;
 mod header;
@@ -31,9 +33,11 @@ mod write;
 
 use std::fmt;
 use std::io::{self, IoSlice};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evener_files::SourceFile;
+use evener_files::{SourceFile, unpoisoned};
+use rustix::rand::GetRandomFlags;
 
 pub use base::Base;
 pub use error::{Error, WriteError};
@@ -42,13 +46,15 @@ pub use open::{OverlaySummary, is_overlay};
 pub use write::ReadBase;
 
 use group_commit::GroupCommit;
-use header::{BOOT_AT, Layout};
+use header::{BOOT_AT, Layout, VERSION_AT};
 use map::{Map, TrustedMap};
 use range_lock::RangeLock;
 use storage::Storage;
 
 /// The identity of a boot of the machine.
 type BootId = [u8; 16];
+/// The identity of the content of an overlay. It changes before what a server writes first.
+type Version = [u8; 16];
 
 /// An open and locked overlay. Any number of threads can use it at once.
 pub struct Overlay {
@@ -57,6 +63,13 @@ pub struct Overlay {
     layout: Layout,
     storage: Box<dyn Storage>,
     map: Map,
+    /// The overlay under it, which is read only.
+    lower: Option<Box<Overlay>>,
+    /// The version that it was opened with.
+    version: Version,
+    /// It was changed since.
+    changed: AtomicBool,
+    changing: Mutex<()>,
     ranges: RangeLock,
     commits: GroupCommit,
     /// The system lost something that was written and does not say what. So no flush can succeed any more.
@@ -76,6 +89,8 @@ impl Overlay {
     ) -> io::Result<Overlay> {
         let mut noted = BootId::default();
         storage.read(BOOT_AT, &mut noted)?;
+        let mut version = Version::default();
+        storage.read(VERSION_AT, &mut version)?;
         let same = boot == Some(noted);
         let trusted = match (same, writes) {
             (true, _) => TrustedMap::Written,
@@ -93,6 +108,10 @@ impl Overlay {
             layout,
             storage,
             map,
+            lower: None,
+            version,
+            changed: AtomicBool::new(false),
+            changing: Mutex::default(),
             ranges: RangeLock::default(),
             commits: GroupCommit::default(),
             lost: AtomicBool::new(false),
@@ -105,36 +124,84 @@ impl Overlay {
         &self.name
     }
 
-    /// Its file as a source of an output. It is set only where the overlay is read only.
+    /// Its file, and those under it, as a source of an output. It is set only where the overlay is read only.
     pub fn source_file(&self) -> SourceFile {
-        self.source
+        match &self.lower {
+            Some(lower) => self.source.and(lower.source_file()),
+            None => self.source,
+        }
     }
 
-    /// Bytes that are in it, zeros too.
+    /// Bytes that are in this file, zeros too.
     pub fn bytes(&self) -> u64 {
         (self.map.count() * GRANULE).min(self.layout.size)
     }
 
-    /// Whether byte `at` of the image is in it, and where the run of such bytes ends, at most at `end`.
+    /// Whether byte `at` of the image is in it or in an overlay under it, and where the run of such bytes ends, at most
+    /// at `end`.
     pub fn run(&self, at: u64, end: u64) -> (bool, u64) {
+        if self.lower.is_none() {
+            return self.own_run(at, end);
+        }
+        let (layer, mut to) = self.layer(at, end);
+        while to < end {
+            let (next, then) = self.layer(to, end);
+            if next.is_some() != layer.is_some() {
+                break;
+            }
+            to = then;
+        }
+        (layer.is_some(), to)
+    }
+
+    fn own_run(&self, at: u64, end: u64) -> (bool, u64) {
         let (there, granule) = self.map.run(at / GRANULE, end.div_ceil(GRANULE));
         (there, (granule * GRANULE).min(end))
     }
 
-    /// Reads bytes that are in it, from byte `at` of the image on.
+    /// Reads bytes that are in it or in overlays under it, from byte `at` of the image on.
     ///
     /// # Errors
     /// They cannot be read.
     pub fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        let (mut at, mut room) = (at, room);
+        while self.lower.is_some() && !room.is_empty() {
+            let (layer, to) = self.layer(at, at + room.len() as u64);
+            let (now, later) = room.split_at_mut((to - at) as usize);
+            let layer = layer.ok_or(io::ErrorKind::NotFound)?;
+            layer.storage.read(layer.layout.data + at, now)?;
+            (at, room) = (to, later);
+        }
         self.storage.read(self.layout.data + at, room)
     }
 
-    /// Whether byte `at`, which is in it, lies in a hole of the file, and where the hole or the data ends, at most at
-    /// `end`.
+    /// Whether byte `at`, which is in it or in an overlay under it, lies in a hole of that file, and where the hole or
+    /// the data ends, at most at `end`.
     pub fn hole(&self, at: u64, end: u64) -> (bool, u64) {
-        let data = self.layout.data;
-        let (hole, to) = self.storage.hole(data + at, data + end);
+        let (layer, end) = self.layer(at, end);
+        let layer = layer.unwrap_or(self);
+        let data = layer.layout.data;
+        let (hole, to) = layer.storage.hole(data + at, data + end);
         (hole, to - data)
+    }
+
+    /// Changes the version before anything else is written, so that overlays over the old one are told from it.
+    fn change_version(&self) -> io::Result<()> {
+        if self.changed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _guard = unpoisoned(self.changing.lock());
+        if self.changed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut version = Version::default();
+        let got = rustix::rand::getrandom(&mut version, GetRandomFlags::empty())?;
+        debug_assert_eq!(got, version.len());
+        self.storage
+            .write(VERSION_AT, &mut [IoSlice::new(&version)])?;
+        self.sync()?;
+        self.changed.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Returns when all that was written before is durable.

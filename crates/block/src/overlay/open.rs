@@ -6,11 +6,11 @@ use std::path::Path;
 
 use evener_files::{Destination, FileId, SourceFile, Staged, one_line};
 
-use super::base::Base;
+use super::base::{Base, OVERLAY};
 use super::error::Error;
 use super::header::{BOOT_AT, GRANULE, Header, Layout, MAGIC, PAGE};
 use super::map::Map;
-use super::storage::Storage;
+use super::storage::{Storage, Temporary};
 use super::{BootId, Overlay};
 use crate::hash::Hash;
 
@@ -40,6 +40,26 @@ impl Overlay {
         };
         Overlay::on(Box::new(file), name.clone(), layout, boot(), true)
             .map_err(|reason| failed(&name, "read and write it", reason))
+    }
+
+    /// An overlay of an image in a file without a name, which is gone when this is dropped and however the process ends.
+    /// It lies where the system keeps temporary files (`TMPDIR`, otherwise `/tmp`).
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn temporary(base: &Base) -> Result<Overlay, Error> {
+        let name = "a temporary file".to_owned();
+        let layout = layout(&name, base)?;
+        let file = tempfile::tempfile().map_err(|reason| failed(&name, "create it", reason))?;
+        initialise(&file, &name, base, &layout)?;
+        Overlay::on(
+            Box::new(Temporary(file)),
+            name.clone(),
+            layout,
+            boot(),
+            true,
+        )
+        .map_err(|reason| failed(&name, "read and write it", reason))
     }
 
     /// Opens the overlay `path` of an image without writing to it. While it is open, no server can open it.
@@ -151,6 +171,13 @@ fn head(file: &File, name: &str) -> Result<Vec<u8>, Error> {
 
 fn check(file: &File, name: &str, base: &Base, layout: &Layout) -> Result<(), Error> {
     let header = Header::decode(name, &head(file, name)?)?;
+    if header.identity != base.identity && [&*header.format, base.format].contains(&OVERLAY) {
+        return Err(Error::Order {
+            name: name.to_owned(),
+            base: header.name,
+            image: base.name.clone(),
+        });
+    }
     if header.size != base.size || header.identity != base.identity {
         return Err(Error::Base {
             name: name.to_owned(),
@@ -180,6 +207,16 @@ fn create(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Optio
     let (staged, file) = Staged::create(path, base.source.mode(), None)?;
     let mut staged = staged.durable();
     lock(&file, name, evener_files::try_lock)?;
+    initialise(&file, name, base, layout)?;
+    match staged.commit_new() {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(reason) => Err(failed(name, "create it", reason)),
+    }
+}
+
+/// Writes what an overlay without any granule has.
+fn initialise(file: &File, name: &str, base: &Base, layout: &Layout) -> Result<(), Error> {
     file.set_len(layout.len())
         .map_err(|reason| failed(name, "make it as large as the image", reason))?;
     let boot = boot().unwrap_or_default();
@@ -187,12 +224,7 @@ fn create(path: &Path, name: &str, base: &Base, layout: &Layout) -> Result<Optio
     let done = file
         .write(0, &mut [IoSlice::new(&page)])
         .and_then(|()| file.write(BOOT_AT, &mut [IoSlice::new(&boot)]));
-    done.map_err(|reason| failed(name, "write it", reason))?;
-    match staged.commit_new() {
-        Ok(()) => Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        Err(reason) => Err(failed(name, "create it", reason)),
-    }
+    done.map_err(|reason| failed(name, "write it", reason))
 }
 
 /// The current boot of the machine.

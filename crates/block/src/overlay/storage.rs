@@ -85,3 +85,28 @@ impl Storage for File {
         }
     }
 }
+
+/// A file that is gone when the server ends, so syncing it would protect nothing.
+pub struct Temporary(pub File);
+
+impl Storage for Temporary {
+    fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        Storage::read(&self.0, at, room)
+    }
+
+    fn write(&self, at: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+        Storage::write(&self.0, at, slices)
+    }
+
+    fn punch(&self, at: u64, len: u64) -> io::Result<()> {
+        self.0.punch(at, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn hole(&self, at: u64, end: u64) -> (bool, u64) {
+        self.0.hole(at, end)
+    }
+}

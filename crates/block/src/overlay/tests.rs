@@ -400,6 +400,35 @@ fn a_granule_counts_as_durable_only_after_its_bytes() {
 }
 
 #[test]
+fn an_overlay_with_any_byte_changed_has_another_version() {
+    let disk = Disk::empty(SIZE);
+    let first = open(&disk, SIZE, 1);
+    first.write(0, &[7; GRANULE as usize], &mut rest).unwrap();
+    first.flush().unwrap();
+    let disk = disk.again();
+    let second = open(&disk, SIZE, 1);
+    let (version, data) = (second.version, second.layout.data as usize);
+    assert_ne!(version, Version::default());
+    second.write(0, &[8; GRANULE as usize], &mut rest).unwrap();
+    second.trim(&(0..SIZE)).unwrap();
+    let mut changed = 0;
+    for (commands, bits) in
+        (0..=disk.commands()).flat_map(|at| (0..=255u8).map(move |bits| (at, bits)))
+    {
+        let mut sector = 0;
+        let cut = disk.cut(commands, || {
+            sector += 1;
+            bits >> (sector % 8) & 1 == 1
+        });
+        if cut.state().bytes[data..][..GRANULE as usize] != [7; GRANULE as usize] {
+            changed += 1;
+            assert_ne!(open(&cut, SIZE, 2).version, version, "{commands} {bits}");
+        }
+    }
+    assert!(changed > 0);
+}
+
+#[test]
 fn what_a_later_server_flushed_is_there_after_it_writes_on() {
     let disk = Disk::empty(SIZE);
     // Killed before any flush.

@@ -16,7 +16,7 @@ impl Overlay {
     /// Whether writing these bytes needs bytes of the image, to fill up a granule.
     pub fn needs_base(&self, bytes: &Range<u64>) -> bool {
         let cut = |at: u64| {
-            !at.is_multiple_of(GRANULE) && at < self.layout.size && !self.map.has(at / GRANULE)
+            !at.is_multiple_of(GRANULE) && at < self.layout.size && !self.run(at, at + 1).0
         };
         cut(bytes.start) || cut(bytes.end)
     }
@@ -33,6 +33,9 @@ impl Overlay {
         let end = at + bytes.len() as u64;
         assert!(end <= self.layout.size, "bytes {at} to {end}");
         let granules = at / GRANULE..end.div_ceil(GRANULE);
+        if !bytes.is_empty() {
+            self.change_version()?;
+        }
         let there = self.map.run(granules.start, granules.end);
         if bytes.is_empty() || there == (true, granules.end) {
             return Ok(self.put(at, &mut [IoSlice::new(bytes)])?);
@@ -51,10 +54,10 @@ impl Overlay {
             false => &mut back[..(last - end) as usize],
         };
         if !before.is_empty() {
-            base(first, before)?;
+            self.read_below(first, before, base)?;
         }
         if !behind.is_empty() {
-            base(end, behind)?;
+            self.read_below(end, behind, base)?;
         }
         let from = at - before.len() as u64;
         self.put(
@@ -127,6 +130,7 @@ impl Overlay {
         if !self.holes.load(Ordering::Relaxed) {
             return Ok(false);
         }
+        self.change_version()?;
         let _guard = self.ranges.lock(granules.clone());
         let start = granules.start * GRANULE;
         let end = (granules.end * GRANULE).min(self.layout.size);

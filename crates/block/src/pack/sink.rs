@@ -143,7 +143,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
             return Ok(());
         }
         if let Some(image) = &self.image {
-            image.file().unchanged()?;
+            image.unchanged()?;
         }
         self.flush_zeros()?;
         let Some(root) = self.root.take() else {

@@ -1,13 +1,12 @@
 //! Units of an image that is packed.
 
-use evener_files::{InputFile, SourceFile};
+use evener_files::SourceFile;
 use evener_runtime::{Service, Source};
 
+use super::sequential::Sequential;
 use super::unit::{Span, UnitIn};
 use crate::error::Error;
-use crate::format::{RAW, recognise_pipe};
 use crate::merged::Merged;
-use crate::overlay::is_overlay;
 use crate::units::unit_blocks;
 
 /// The units of an image, in order. A long run of zeros is one unit. Only the last unit may have a part of a block.
@@ -22,11 +21,8 @@ pub struct PackSource {
 enum Input {
     /// An image, which the workers read. Only holes are searched here.
     Image(Merged),
-    Pipe {
-        input: InputFile,
-        /// It is taken for raw, whatever its first bytes look like.
-        is_raw: bool,
-    },
+    /// What can only be read in order, which the source does.
+    Sequential(Sequential),
 }
 
 impl PackSource {
@@ -35,10 +31,9 @@ impl PackSource {
         PackSource::new(Input::Image(image), block)
     }
 
-    /// The units of a raw image that a pipe delivers. If it begins like an image of another format, it is refused,
-    /// unless `is_raw`.
-    pub fn pipe(input: InputFile, block: u32, is_raw: bool) -> PackSource {
-        PackSource::new(Input::Pipe { input, is_raw }, block)
+    /// The units of an image that can only be read in order.
+    pub fn sequential(input: Sequential, block: u32) -> PackSource {
+        PackSource::new(Input::Sequential(input), block)
     }
 
     fn new(input: Input, block: u32) -> PackSource {
@@ -55,7 +50,7 @@ impl PackSource {
     pub fn name(&self) -> &str {
         match &self.input {
             Input::Image(image) => image.image().file().name(),
-            Input::Pipe { input, .. } => &input.name,
+            Input::Sequential(input) => input.name(),
         }
     }
 
@@ -63,15 +58,15 @@ impl PackSource {
     pub fn source_file(&self) -> SourceFile {
         match &self.input {
             Input::Image(image) => image.source_file(),
-            Input::Pipe { input, .. } => input.source_file(),
+            Input::Sequential(input) => input.source_file(),
         }
     }
 
-    /// The image, if it is a file.
+    /// The image, if it can be read at any place.
     pub fn as_image(&self) -> Option<&Merged> {
         match &self.input {
             Input::Image(image) => Some(image),
-            Input::Pipe { .. } => None,
+            Input::Sequential(_) => None,
         }
     }
 
@@ -127,25 +122,6 @@ impl PackSource {
     }
 }
 
-/// Refuses a pipe that begins like an image of another format: its bytes would be packed instead of the bytes in it.
-fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
-    let refused = |format: String| {
-        let name = name.to_owned();
-        Err(Error::Piped { name, format })
-    };
-    if is_overlay(front) {
-        return refused("an overlay".to_owned());
-    }
-    match recognise_pipe(front) {
-        (format, _) if format.name != RAW.name => refused(format!("an image in {}", format.name)),
-        (_, Some(foreign)) => {
-            foreign.warn(name);
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
 /// A hole is searched in steps of this size, so that a run can be cancelled in a large one.
 const HOLE_STEP: u64 = 1 << 40;
 
@@ -158,15 +134,12 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
         }
         let span = match &mut self.input {
             Input::Image(_) => None,
-            Input::Pipe { input, is_raw } => {
+            Input::Sequential(input) => {
                 unit.bytes.resize(self.unit as usize, 0);
-                let got = input.fill(&mut unit.bytes, self.at)?;
+                let got = input.fill(&mut unit.bytes)?;
                 self.done = got < unit.bytes.len();
                 unit.bytes.truncate(got);
-                if self.at == 0 && !*is_raw {
-                    looks_raw(&input.name, &unit.bytes)?;
-                }
-                // The last unit may be empty. It is needed to know that the end of the pipe was reached.
+                // The last unit may be empty. It is needed to know that the end was reached.
                 Some(Span {
                     start: self.at,
                     len: got as u64,
@@ -177,7 +150,7 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
         };
         let span = match &self.input {
             Input::Image(image) => self.next(image)?,
-            Input::Pipe { .. } => span,
+            Input::Sequential(_) => span,
         };
         self.done |= span.is_none_or(|span| span.last);
         unit.span = span.unwrap_or_default();

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use evener_runtime::Rounds;
 use evener_runtime::rounds::LoadReport;
 
 use super::cache::Cache;
 use super::counter::Counter;
+use super::store::Store;
+use crate::overlay::Overlay;
 
 /// Kinds of requests, by their names in metrics.
 pub const COMMANDS: [&str; 8] = [
@@ -46,10 +47,6 @@ impl Latency {
 /// What a server counts.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Clients that are connected.
-    pub connections: Counter,
-    /// Clients that were accepted.
-    pub accepted: Counter,
     /// Requests under way.
     pub in_flight: Counter,
     /// Requests by command, in the order of [`COMMANDS`].
@@ -77,34 +74,88 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The text of all of it, with what `cache` and `rounds` count. `overlay` is the number of bytes in the overlay.
-    pub fn text(&self, cache: &Cache, rounds: &Rounds, overlay: u64) -> String {
-        let (metrics, loads) = (self, rounds.report());
-        let text = Text {
-            metrics,
-            cache,
-            overlay,
-            decoding: rounds.busy() as u64,
-            loads: &loads,
-        };
-        text.to_string()
+    /// Requests of all kinds.
+    pub fn requests_total(&self) -> u64 {
+        self.requests.iter().map(Counter::get).sum()
     }
 }
 
+/// The clients of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientCounts {
+    /// Clients that are connected.
+    pub connected: u64,
+    /// Clients that were accepted.
+    pub accepted: u64,
+}
+
+/// An image that is served.
+pub struct Described<'a> {
+    /// The name of its export, where there are several.
+    pub export: Option<&'a str>,
+    /// The image and its counters.
+    pub store: &'a Store,
+}
+
+/// The text of all that is counted. Where there are several exports, each figure of an image has the label `export`.
+pub fn metrics_text<'a>(
+    images: impl Iterator<Item = Described<'a>>,
+    clients: ClientCounts,
+) -> String {
+    let images = images.map(|image| Rows {
+        label: image.export.map(label),
+        metrics: image.store.metrics(),
+        cache: image.store.cache(),
+        overlay: image.store.overlay().map_or(0, Overlay::bytes),
+        decoding: image.store.rounds().busy() as u64,
+        loads: image.store.rounds().report(),
+    });
+    let images = images.collect();
+    Text { images, clients }.to_string()
+}
+
+/// A label with the name of an export.
+fn label(name: &str) -> String {
+    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("export=\"{}\"", name.replace('\n', "\\n"))
+}
+
 struct Text<'a> {
+    images: Vec<Rows<'a>>,
+    clients: ClientCounts,
+}
+
+/// What is told of one image.
+struct Rows<'a> {
+    label: Option<String>,
     metrics: &'a Metrics,
     cache: &'a Cache,
     overlay: u64,
     decoding: u64,
-    loads: &'a [LoadReport],
+    loads: Vec<LoadReport>,
 }
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.requests(f)?;
-        for (name, kind, help, value) in
-            self.transfer().into_iter().chain(self.blocks_and_clients())
-        {
+        let rows = self.images.iter().map(|image| (image, image.rows()));
+        let rows: Vec<_> = rows.collect();
+        let first = rows.first().map_or(&[][..], |(_, rows)| &rows[..]);
+        for (at, (name, kind, help, _)) in first.iter().enumerate() {
+            head(f, name, kind, help)?;
+            for (image, rows) in &rows {
+                let labels = image.labels("");
+                writeln!(f, "evener_nbd_{name}{labels} {}", rows[at].3)?;
+            }
+        }
+        let ClientCounts {
+            connected,
+            accepted,
+        } = self.clients;
+        for (name, kind, help, value) in [
+            gauge("connections", "Clients connected.", connected),
+            counter("connections_total", "Clients accepted.", accepted),
+        ] {
             head(f, name, kind, help)?;
             writeln!(f, "evener_nbd_{name} {value}")?;
         }
@@ -124,17 +175,19 @@ fn gauge(name: &'static str, help: &'static str, value: u64) -> Row {
     (name, "gauge", help, value)
 }
 
-impl Text<'_> {
-    fn requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        head(f, "requests_total", "counter", "Requests by command.")?;
-        for (command, counter) in COMMANDS.iter().zip(&self.metrics.requests) {
-            let count = counter.get();
-            writeln!(
-                f,
-                "evener_nbd_requests_total{{command=\"{command}\"}} {count}"
-            )?;
+impl Rows<'_> {
+    /// The labels of a figure of this image, with `more`.
+    fn labels(&self, more: &str) -> String {
+        match (&self.label, more) {
+            (None, "") => String::new(),
+            (None, more) => format!("{{{more}}}"),
+            (Some(label), "") => format!("{{{label}}}"),
+            (Some(label), more) => format!("{{{label},{more}}}"),
         }
-        Ok(())
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.transfer().into_iter().chain(self.blocks()).collect()
     }
 
     fn transfer(&self) -> [Row; 5] {
@@ -168,7 +221,7 @@ impl Text<'_> {
         ]
     }
 
-    fn blocks_and_clients(&self) -> [Row; 13] {
+    fn blocks(&self) -> [Row; 11] {
         let (m, cache) = (self.metrics, self.cache);
         [
             counter("cache_hits_total", "Blocks found decoded.", m.hits.get()),
@@ -217,14 +270,30 @@ impl Text<'_> {
                 "Blocks that could not be decoded.",
                 m.bad.get(),
             ),
-            gauge("connections", "Clients connected.", m.connections.get()),
-            counter("connections_total", "Clients accepted.", m.accepted.get()),
             gauge(
                 "requests_in_flight",
                 "Requests under way.",
                 m.in_flight.get(),
             ),
         ]
+    }
+}
+
+impl Text<'_> {
+    fn requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        head(f, "requests_total", "counter", "Requests by command.")?;
+        for image in &self.images {
+            for (command, counter) in COMMANDS.iter().zip(&image.metrics.requests) {
+                let labels = image.labels(&format!("command=\"{command}\""));
+                writeln!(f, "evener_nbd_requests_total{labels} {}", counter.get())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn loads(&self) -> impl Iterator<Item = (&Rows<'_>, &LoadReport)> {
+        let images = self.images.iter();
+        images.flat_map(|image| image.loads.iter().map(move |load| (image, load)))
     }
 
     /// How many blocks were decoded at once, and by which plan.
@@ -235,9 +304,9 @@ impl Text<'_> {
             "counter",
             "Times that blocks were decoded together.",
         )?;
-        for load in self.loads {
-            let (blocks, rounds) = (load.items(), load.rounds);
-            writeln!(f, "evener_nbd_rounds_total{{blocks=\"{blocks}\"}} {rounds}")?;
+        for (image, load) in self.loads() {
+            let labels = image.labels(&format!("blocks=\"{}\"", load.items()));
+            writeln!(f, "evener_nbd_rounds_total{labels} {}", load.rounds)?;
         }
         head(
             f,
@@ -245,12 +314,10 @@ impl Text<'_> {
             "gauge",
             "Time of a block of those decoded together.",
         )?;
-        for load in self.loads {
-            let (blocks, seconds) = (load.items(), load.item.as_secs_f64());
-            writeln!(
-                f,
-                "evener_nbd_block_seconds{{blocks=\"{blocks}\"}} {seconds}"
-            )?;
+        for (image, load) in self.loads() {
+            let labels = image.labels(&format!("blocks=\"{}\"", load.items()));
+            let seconds = load.item.as_secs_f64();
+            writeln!(f, "evener_nbd_block_seconds{labels} {seconds}")?;
         }
         head(
             f,
@@ -258,13 +325,13 @@ impl Text<'_> {
             "gauge",
             "The plan in force, by blocks decoded together.",
         )?;
-        for load in self.loads {
+        for (image, load) in self.loads() {
             let (blocks, plan) = (load.items(), load.plan);
             let (dispatch, grain, workers) = (plan.dispatch, plan.grain, plan.workers);
-            writeln!(
-                f,
-                "evener_nbd_plan_info{{blocks=\"{blocks}\",dispatch=\"{dispatch}\",grain=\"{grain}\",workers=\"{workers}\"}} 1"
-            )?;
+            let labels = image.labels(&format!(
+                "blocks=\"{blocks}\",dispatch=\"{dispatch}\",grain=\"{grain}\",workers=\"{workers}\""
+            ));
+            writeln!(f, "evener_nbd_plan_info{labels} 1")?;
         }
         Ok(())
     }
@@ -272,20 +339,24 @@ impl Text<'_> {
     fn latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = "request_seconds";
         head(f, name, "histogram", "From request to reply.")?;
-        let mut sum = 0;
-        for (at, counter) in self.metrics.latency.counts.iter().enumerate() {
-            sum += counter.get();
-            match BOUNDS.get(at) {
-                Some(&bound) => {
-                    let seconds = bound as f64 / 1e6;
-                    writeln!(f, "evener_nbd_{name}_bucket{{le=\"{seconds}\"}} {sum}")?;
-                }
-                None => writeln!(f, "evener_nbd_{name}_bucket{{le=\"+Inf\"}} {sum}")?,
+        for image in &self.images {
+            let latency = &image.metrics.latency;
+            let mut sum = 0;
+            for (at, counter) in latency.counts.iter().enumerate() {
+                sum += counter.get();
+                let bound = match BOUNDS.get(at) {
+                    Some(&bound) => (bound as f64 / 1e6).to_string(),
+                    None => "+Inf".to_owned(),
+                };
+                let labels = image.labels(&format!("le=\"{bound}\""));
+                writeln!(f, "evener_nbd_{name}_bucket{labels} {sum}")?;
             }
+            let seconds = latency.micros.get() as f64 / 1e6;
+            let labels = image.labels("");
+            writeln!(f, "evener_nbd_{name}_sum{labels} {seconds}")?;
+            writeln!(f, "evener_nbd_{name}_count{labels} {sum}")?;
         }
-        let seconds = self.metrics.latency.micros.get() as f64 / 1e6;
-        writeln!(f, "evener_nbd_{name}_sum {seconds}")?;
-        writeln!(f, "evener_nbd_{name}_count {sum}")
+        Ok(())
     }
 }
 
@@ -296,7 +367,7 @@ fn head(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::
 
 #[cfg(test)]
 mod tests {
-    use evener_runtime::Pool;
+    use evener_runtime::{Pool, Rounds};
 
     use super::*;
 
@@ -310,7 +381,28 @@ mod tests {
         let rounds = Rounds::plain(2);
         let pool = Pool::new(2).unwrap();
         rounds.run(&pool, 3, &|_, _| ()).unwrap();
-        let text = metrics.text(&Cache::new(100, 100), &rounds, 4096);
+        let cache = Cache::new(100, 100);
+        let rows = |label| Rows {
+            label,
+            metrics: &metrics,
+            cache: &cache,
+            overlay: 4096,
+            decoding: 0,
+            loads: rounds.report(),
+        };
+        let text = |images| {
+            let clients = ClientCounts::default();
+            Text { images, clients }.to_string()
+        };
+        let two = text(vec![rows(Some(label("a\"b"))), rows(Some(label("c")))]);
+        for line in [
+            "evener_nbd_requests_total{export=\"a\\\"b\",command=\"read\"} 4",
+            "evener_nbd_overlay_bytes{export=\"c\"} 4096",
+            "evener_nbd_connections 0",
+        ] {
+            assert!(two.lines().any(|l| l == line), "no {line} in\n{two}");
+        }
+        let text = text(vec![rows(None)]);
         for line in [
             "evener_nbd_requests_total{command=\"read\"} 4",
             "evener_nbd_cache_bytes 0",

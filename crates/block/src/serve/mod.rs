@@ -29,7 +29,7 @@ pub use batch::{PieceBytes, ReadBatch};
 pub use cache::{Cache, DecodedBlock};
 pub use counter::Counter;
 pub use faults::FaultLog;
-pub use metrics::{COMMANDS, Latency, Metrics};
+pub use metrics::{COMMANDS, ClientCounts, Described, Latency, Metrics, metrics_text};
 pub use read_ahead::ReadAheadTracker;
 pub use status::{RateMeter, Status};
 pub use store::{Piece, ReadFailure, Store, Window};

@@ -14,10 +14,9 @@ use crate::merged::extent;
 use crate::overlay::{Overlay, WriteError};
 
 impl Store {
-    /// The same image with an overlay.
-    pub fn with_overlay(mut self, overlay: Overlay) -> Store {
+    /// Puts an overlay over the image, before it is served.
+    pub fn set_overlay(&mut self, overlay: Overlay) {
         self.overlay = Some(overlay);
-        self
     }
 
     /// The overlay, which writes go to.

@@ -37,29 +37,31 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(metrics: &Metrics) -> Totals {
-        let hits = metrics.hits.get();
-        Totals {
-            bytes: metrics.bytes.get(),
-            written: metrics.written.get(),
-            requests: metrics.requests.iter().map(|count| count.get()).sum(),
-            hits,
-            blocks: hits + metrics.misses.get() + metrics.waits.get(),
+    fn of(images: &[&Metrics]) -> Totals {
+        let mut totals = Totals::default();
+        for metrics in images {
+            let hits = metrics.hits.get();
+            totals.bytes += metrics.bytes.get();
+            totals.written += metrics.written.get();
+            totals.requests += metrics.requests_total();
+            totals.hits += hits;
+            totals.blocks += hits + metrics.misses.get() + metrics.waits.get();
         }
+        totals
     }
 }
 
 impl RateMeter {
     /// The first sample is taken now.
-    pub fn new(metrics: &Metrics) -> RateMeter {
+    pub fn new(metrics: &[&Metrics]) -> RateMeter {
         RateMeter {
             at: Instant::now(),
             totals: Totals::of(metrics),
         }
     }
 
-    /// Takes a sample.
-    pub fn sample(&mut self, metrics: &Metrics) -> Status {
+    /// Takes a sample of the images that are served. `clients` are connected.
+    pub fn sample(&mut self, metrics: &[&Metrics], clients: u64) -> Status {
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let (before, now) = (self.totals, Totals::of(metrics));
         *self = RateMeter {
@@ -68,7 +70,7 @@ impl RateMeter {
         };
         let blocks = now.blocks - before.blocks;
         Status {
-            clients: metrics.connections.get(),
+            clients,
             bytes: (now.bytes - before.bytes) as f64 / seconds,
             written: (now.written - before.written) as f64 / seconds,
             requests: (now.requests - before.requests) as f64 / seconds,
@@ -102,21 +104,20 @@ mod tests {
     fn only_what_came_since_the_last_sample_counts() {
         let metrics = Metrics::default();
         metrics.hits.add(50);
-        let mut meter = RateMeter::new(&metrics);
+        let mut meter = RateMeter::new(&[&metrics]);
         metrics.hits.add(1);
         metrics.misses.add(3);
         metrics.bytes.add(7);
-        metrics.connections.add(1);
-        let status = meter.sample(&metrics);
+        let status = meter.sample(&[&metrics], 1);
         assert_eq!(status.hits, Some(0.25));
         assert!(status.bytes > 0.0 && status.requests == 0.0);
         let line = status.to_string();
         assert!(line.starts_with("1 client, "), "{line}");
         assert!(line.ends_with(", 25 % of blocks in the cache"), "{line}");
-        assert_eq!(meter.sample(&metrics).hits, None);
+        assert_eq!(meter.sample(&[&metrics], 1).hits, None);
         assert!(!line.contains("written"), "{line}");
         metrics.written.add(1);
-        let line = meter.sample(&metrics).to_string();
+        let line = meter.sample(&[&metrics], 1).to_string();
         assert!(line.contains(" MiB/s written, "), "{line}");
     }
 }

@@ -27,6 +27,33 @@ pub enum SessionError {
         /// Why.
         reason: std::io::Error,
     },
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] crate::nbd::TlsError),
+    /// The directory cannot become an image.
+    #[error("{name}: {what}")]
+    Directory {
+        /// The directory.
+        name: String,
+        /// Why.
+        what: String,
+    },
+    /// The image has no such bytes.
+    #[error("{name}: {what}")]
+    Range {
+        /// The image.
+        name: String,
+        /// Why.
+        what: String,
+    },
+    /// The file with the process id cannot be written.
+    #[error("{name}: the process id cannot be written there: {reason}")]
+    PidFile {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: std::io::Error,
+    },
     /// The image cannot become a disk.
     #[error(transparent)]
     Disk(#[from] crate::ublk::Error),
@@ -45,6 +72,10 @@ impl SessionError {
             SessionError::Image(_)
             | SessionError::Overlay(_)
             | SessionError::Listen { .. }
+            | SessionError::Tls(_)
+            | SessionError::Directory { .. }
+            | SessionError::Range { .. }
+            | SessionError::PidFile { .. }
             | SessionError::Disk(_) => false,
             SessionError::Request(_) | SessionError::Plan(_) => true,
             SessionError::Stream(error) => error.is_request(),
@@ -59,6 +90,10 @@ impl SessionError {
             | SessionError::Request(_)
             | SessionError::Plan(_)
             | SessionError::Listen { .. }
+            | SessionError::Tls(_)
+            | SessionError::Directory { .. }
+            | SessionError::Range { .. }
+            | SessionError::PidFile { .. }
             | SessionError::Disk(_) => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)

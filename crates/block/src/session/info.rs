@@ -102,6 +102,7 @@ pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, Sess
                 at += len;
                 continue;
             }
+            Place::Backing => ("backing", 0),
             Place::Stored { .. } => ("none", len),
             Place::Packed { codec, packed, .. } => (codec.name, packed.into()),
         };

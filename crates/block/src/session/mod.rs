@@ -10,20 +10,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directory;
 mod error;
 mod info;
+mod input;
 mod overlay;
 mod pack;
+mod pid_file;
+mod range;
 mod serve;
 mod ublk;
 mod unpack;
 mod verify;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use evener_files::{InputFile, OutputFile, SourceFile};
+use evener_files::{FileId, OutputFile, SourceFile};
 use evener_runtime::stream::{ByteCount, Report, StreamError};
 use evener_runtime::{Runtime, Service, Sink, Source};
 
@@ -35,12 +39,16 @@ use crate::merged::Merged;
 use crate::overlay::{Base, Overlay, is_overlay};
 use crate::units::FirstError;
 
+pub use directory::FileSystem;
 pub use error::SessionError;
 pub use evener_runtime::stream::{OnProgress, RunOptions as Options};
 pub use info::{CodecUse, Described, Info, describe, info};
 pub use overlay::OverlayInfo;
 pub use pack::{DEFAULT_BLOCK, PackOptions, PackSession, block_size, pack};
-pub use serve::{DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, bytes, serve};
+pub use range::ByteRange;
+pub use serve::{
+    DEFAULT_CACHE, ReadAhead, ServeOptions, ServeSession, Served, TlsOptions, Writes, bytes, serve,
+};
 pub use ublk::{DEFAULT_DEPTH, Disk, DiskOptions, DiskSession, disk};
 pub use unpack::{UnpackSession, unpack};
 pub use verify::{Verified, VerifySession, verify};
@@ -72,16 +80,15 @@ where
 
 /// Opens an image, of a format if one is given.
 fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
-    image(
-        InputFile::named(input, TERMINAL).map_err(Error::from)?,
-        format,
-    )
+    let (file, is_disk) = input::file(input)?;
+    // A guest may have written what looks like another format into a disk.
+    let format = format.or_else(|| is_disk.then_some(&RAW));
+    image(file, format)
 }
 
 /// The image in a file, of a format if one is given. Otherwise an overlay is refused, and a warning is logged for a raw
 /// image that looks like something else.
-fn image(file: InputFile, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
-    let file = ImageFile::of(file)?;
+fn image(file: ImageFile, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
     if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
         let what = "holds what was written over another; name that one, and this with --overlay";
         return Err(Error::Unsupported {
@@ -99,16 +106,28 @@ fn image(file: InputFile, format: Option<&'static Format>) -> Result<Arc<Image>,
     Ok(Arc::new(image))
 }
 
-/// An image with its overlay, if one is named.
-fn merged(image: Arc<Image>, overlay: Option<&Path>) -> Result<Merged, SessionError> {
-    let overlay = match overlay {
-        Some(path) => Some(Overlay::read_only(path, &Base::of(&image)?)?),
-        None => None,
+/// An image with overlays, which lie over one another.
+fn merged(image: Arc<Image>, overlays: &[PathBuf]) -> Result<Merged, SessionError> {
+    let overlay = match overlays {
+        [] => None,
+        _ => Overlay::read_only_chain(overlays, &Base::of(&image)?)?,
     };
     Ok(Merged::new(image, overlay))
 }
 
 const TERMINAL: &str = "is a terminal; name a file";
+
+/// Checks that an output is none of the files under an image.
+fn is_no_layer(output: &OsStr, image: &Image) -> Result<(), SessionError> {
+    let found = std::fs::metadata(output).ok();
+    let id = found.as_ref().and_then(FileId::of);
+    let name = evener_files::one_line(&output.to_string_lossy());
+    for layer in image.layers() {
+        let source = layer.file().source_file();
+        source.exclude(id, &name).map_err(Error::from)?;
+    }
+    Ok(())
+}
 
 /// Creates an output: `-` is the standard output. It must not be one of the files that are read.
 fn create(output: &OsStr, source: &SourceFile) -> Result<OutputFile, SessionError> {

@@ -2,18 +2,23 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use evener_files::{FileId, InputFile};
 use evener_runtime::stream::Report;
 use evener_runtime::{Runtime, Service};
 
-use super::{Options, SessionError, TERMINAL, bytes, create, image, merged, stream};
+use super::input::{self, Input};
+use super::{
+    FileSystem, Options, SessionError, bytes, create, directory, image, is_no_layer, merged, stream,
+};
 use crate::codec::{Codec, ZSTD};
+use crate::compressed::{Compression, FRONT};
 use crate::error::Error;
+use crate::file::ImageFile;
 use crate::format::{Format, RAW};
-use crate::pack::{Pack, PackSink, PackSource, Packed};
+use crate::pack::{Pack, PackSink, PackSource, Packed, Sequential};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
 /// Bytes of a block unless others are asked for.
@@ -30,8 +35,12 @@ pub struct PackOptions {
     pub block: u32,
     /// The format of the input; `None` to recognise it.
     pub format: Option<&'static Format>,
-    /// An overlay of the input, which is packed together with it.
-    pub overlay: Option<PathBuf>,
+    /// Overlays of the input, which lie over one another and are packed together with it.
+    pub overlays: Vec<PathBuf>,
+    /// The file system that a directory is packed as; ext4 unless given.
+    pub file_system: Option<FileSystem>,
+    /// Bytes of an ext4; as many as the directory needs unless given.
+    pub size: Option<u64>,
 }
 
 impl Default for PackOptions {
@@ -41,7 +50,9 @@ impl Default for PackOptions {
             level: None,
             block: DEFAULT_BLOCK,
             format: None,
-            overlay: None,
+            overlays: Vec::new(),
+            file_system: None,
+            size: None,
         }
     }
 }
@@ -66,8 +77,9 @@ pub struct PackSession {
     sink: PackSink,
 }
 
-/// Packs `input`, an image or `-` for a raw image from a pipe, into `output`, a file or `-`. A file as standard input
-/// is read as if it were named.
+/// Packs `input` into `output`, a file or `-`. The input is an image, a URL of one, a directory, or `-` for a raw image from a pipe; a
+/// file as standard input is read as if it were named. A raw image that gzip, xz or zstd compressed as one stream is
+/// decompressed.
 ///
 /// # Errors
 /// The input cannot be read, is damaged or not supported; the options contradict each other; or the output cannot be
@@ -77,38 +89,109 @@ pub fn pack(
     output: &OsStr,
     options: &PackOptions,
 ) -> Result<PackSession, SessionError> {
-    let (codec, block, overlay) = (options.codec, options.block, options.overlay.as_deref());
+    let (codec, block) = (options.codec, options.block);
     let level = level(codec, options.level)?;
     if !block.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
         return Err(SessionError::Request(format!("no block has {block} bytes")));
     }
-    let file = InputFile::named(input, TERMINAL).map_err(Error::from)?;
-    let source = match input.to_str() {
-        Some("-" | "/dev/stdin") if !file.is_file() => {
-            if let Some(format) = options.format.filter(|format| format.name != RAW.name) {
-                let name = format.name;
-                let text = format!(
-                    "--format {name}: only a raw image can come through a pipe; name a file"
-                );
-                return Err(SessionError::Request(text));
-            }
-            if overlay.is_some() {
-                let text = "--overlay: the image under it cannot come through a pipe; name a file";
-                return Err(SessionError::Request(text.to_owned()));
-            }
-            file.expect_sequential();
-            PackSource::pipe(file, block, options.format.is_some())
-        }
-        _ => PackSource::image(merged(image(file, options.format)?, overlay)?, block),
-    };
-    let out = create(output, &source.source_file())?;
+    let source = source(input, options)?;
     let merged = source.as_image().cloned();
     let under = merged.as_ref().map(|merged| Arc::clone(merged.image()));
+    if let Some(image) = &under {
+        is_no_layer(output, image)?;
+    }
+    let out = create(output, &source.source_file())?;
     Ok(PackSession {
         source,
         service: Pack::new(codec, level, block, merged),
         sink: PackSink::new(out, under, (codec, level, block)),
     })
+}
+
+fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionError> {
+    let block = options.block;
+    let sequential = |input| Ok(PackSource::sequential(input, block));
+    if Path::new(input).is_dir() {
+        let file = directory(input, options)?;
+        return Ok(PackSource::image(
+            merged(image(file, Some(&RAW))?, &[])?,
+            block,
+        ));
+    }
+    if options.file_system.is_some() || options.size.is_some() {
+        let text = "--filesystem and --size are for a directory, and this is none";
+        return Err(SessionError::Request(text.to_owned()));
+    }
+    let (file, format) = match input::find(input)? {
+        Input::File(file) if is_pipe(input, &file) => {
+            let is_raw = sequential_only("through a pipe", options)?;
+            return sequential(Sequential::of_pipe(file, is_raw));
+        }
+        Input::Stream { name, input } => {
+            let is_raw = sequential_only("from a server that gives no ranges", options)?;
+            return sequential(Sequential::new(name, input, is_raw));
+        }
+        Input::File(file) => (input::named(input, file)?, options.format),
+        Input::Remote(file) => (file, options.format),
+        Input::Disk(file) => (file, options.format.or(Some(&RAW))),
+    };
+    let compression = match format {
+        None => Compression::of(&file.bytes(0, FRONT as u64)?),
+        Some(_) => None,
+    };
+    let in_order = |file| {
+        sequential_only("compressed as one stream", options)?;
+        sequential(Sequential::of_file(file))
+    };
+    if compression == Some(Compression::Gzip) {
+        return in_order(file);
+    }
+    match (image(file, format), compression) {
+        (Ok(image), _) => {
+            let merged = merged(image, &options.overlays)?;
+            Ok(PackSource::image(merged, block))
+        }
+        // No part of it can be read by itself.
+        (Err(SessionError::Image(Error::Unsupported { .. })), Some(_)) => {
+            in_order(input::file(input)?.0)
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// The file system of a directory.
+fn directory(input: &OsStr, options: &PackOptions) -> Result<ImageFile, SessionError> {
+    let refuse = |text: &str| Err(SessionError::Request(text.to_owned()));
+    let file_system = options.file_system.unwrap_or_default();
+    if options.format.is_some() || !options.overlays.is_empty() {
+        return refuse("--format and --overlay are not for a directory");
+    }
+    if options.size.is_some() && file_system != FileSystem::Ext4 {
+        return refuse("--size is for ext4; squashfs has the size of what is in it");
+    }
+    directory::image(input, file_system, options.size)
+}
+
+/// Whether an input can only be read in order.
+fn is_pipe(input: &OsStr, file: &InputFile) -> bool {
+    matches!(input.to_str(), Some("-" | "/dev/stdin")) && !file.is_file()
+}
+
+/// Checks that the options fit an image that can only be read in order, because of `how` it comes. `true`: it is raw,
+/// whatever it looks like.
+fn sequential_only(how: &str, options: &PackOptions) -> Result<bool, SessionError> {
+    if let Some(format) = options.format.filter(|format| format.name != RAW.name) {
+        let name = format.name;
+        let text =
+            format!("--format {name}: only a raw image can come {how}; unpack it into a file");
+        return Err(SessionError::Request(text));
+    }
+    if !options.overlays.is_empty() {
+        let text =
+            format!("--overlay: the image under it cannot come {how}; unpack it into a file");
+        return Err(SessionError::Request(text));
+    }
+    Ok(options.format.is_some())
 }
 
 /// The level to use.
@@ -163,7 +246,7 @@ impl fmt::Display for PackSession {
         write!(f, "input   {}", self.source.name())?;
         match self.source.as_image() {
             Some(merged) => write!(f, ", {merged}")?,
-            None => f.write_str(", raw")?,
+            None => f.write_str(", read from front to back")?,
         }
         writeln!(f, "\nkernel  {}", self.service.key())?;
         write!(f, "output  {}", self.sink.name())

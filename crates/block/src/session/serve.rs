@@ -1,8 +1,8 @@
 //! Serving an image.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use evener_runtime::rounds::LoadReport;
 use evener_runtime::stream::CancelToken;
 use evener_runtime::{Choice, Rounds, Runtime};
 
-use super::{SessionError, open};
+use super::pid_file::PidFile;
+use super::{ByteRange, SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
-use crate::nbd::{self, Address, Listener, OnStatus};
+use crate::nbd::{self, Address, End, Listener, NamedExport, OnStatus, Tls};
 use crate::overlay::{Base, Overlay};
 use crate::serve::{ServeContext, Store};
 use crate::units::{DECODING, work};
@@ -30,18 +31,52 @@ const AUTO_READ_AHEAD: u64 = 2 << 20;
 pub struct ServeOptions {
     /// Where clients connect.
     pub address: Address,
-    /// The file that clients write to. Without one the image is read only.
-    pub overlay: Option<PathBuf>,
+    /// The names of the exports, one for each image. If there are none, one image has the empty name, and several have the
+    /// names of their files.
+    pub exports: Vec<String>,
+    /// The bytes of each image that clients see.
+    pub range: ByteRange,
+    /// Whether clients may write, and where that goes.
+    pub writes: Writes,
+    /// TLS, for clients that begin it or for all.
+    pub tls: Option<TlsOptions>,
+    /// A file for the process id, which is there once clients can connect and until the server ends.
+    pub pid_file: Option<PathBuf>,
+    /// The server ends when the last client is gone that chose an export.
+    pub exit_last: bool,
     /// Where metrics are served over HTTP.
     pub metrics: Option<Address>,
     /// The format of the image; `None` to recognise it.
     pub format: Option<&'static Format>,
-    /// Bytes of decoded blocks that are cached.
+    /// Bytes of decoded blocks that are cached, of all images; each has the same share.
     pub cache: u64,
     /// What is decoded before it is requested.
     pub read_ahead: ReadAhead,
     /// The plan for decoding blocks that are needed at once.
     pub plan: Choice,
+}
+
+/// The certificates of a server, and what it wants of clients.
+#[derive(Clone, Debug)]
+pub struct TlsOptions {
+    /// A folder with `server-cert.pem` and `server-key.pem`.
+    pub folder: PathBuf,
+    /// Clients have to be signed by `ca-cert.pem`, in the same folder.
+    pub verifies_clients: bool,
+    /// Clients without TLS are refused.
+    pub is_required: bool,
+}
+
+/// Whether clients may write, and where that goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Images are read only.
+    #[default]
+    Refused,
+    /// Into the last of these files, which lie over one another and over the one image.
+    Overlays(Vec<PathBuf>),
+    /// Into a temporary file for each image, until the server ends.
+    Temporary,
 }
 
 /// What is decoded for a sequential reader before it is requested.
@@ -102,13 +137,16 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 
 /// An image that can be served. Clients can connect, and wait until it runs.
 pub struct ServeSession {
-    context: ServeContext,
+    exports: Vec<NamedExport>,
+    end: End,
     listener: Listener,
     metrics: Option<Listener>,
+    tls: Option<Tls>,
+    _pid_file: Option<PidFile>,
 }
 
 /// What was served. `Display` gives one line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Served {
     /// How many clients there were. A disk has none.
     pub clients: u64,
@@ -118,8 +156,8 @@ pub struct Served {
     pub bytes: u64,
     /// Bytes that were written, zeros included.
     pub written: u64,
-    /// How blocks that were needed at once were decoded, by their number.
-    pub loads: Vec<LoadReport>,
+    /// How blocks that were needed at once were decoded, by their number, of each image.
+    pub loads: Vec<(String, Vec<LoadReport>)>,
     /// Blocks that were decoded for read-ahead.
     pub prefetched: u64,
     /// How many of them were requested then.
@@ -131,26 +169,37 @@ pub struct Served {
 }
 
 impl Served {
-    pub(super) fn of(store: &Store) -> Served {
-        let metrics = store.metrics();
-        Served {
-            clients: metrics.accepted.get(),
-            requests: metrics.requests.iter().map(|count| count.get()).sum(),
-            bytes: metrics.bytes.get(),
-            written: metrics.written.get(),
-            loads: store.rounds().report(),
-            prefetched: metrics.prefetched.get(),
-            prefetched_used: store.cache().prefetched_used(),
-            prefixes: store.cache().prefixes().decoded_total(),
-            prefixes_extended: store.cache().prefixes().extended_total(),
+    pub(super) fn of<'a>(stores: impl Iterator<Item = &'a Store>, clients: u64) -> Served {
+        let mut served = Served {
+            clients,
+            ..Served::default()
+        };
+        for store in stores {
+            let (metrics, cache) = (store.metrics(), store.cache());
+            served.requests += metrics.requests_total();
+            served.bytes += metrics.bytes.get();
+            served.written += metrics.written.get();
+            let name = store.image().file().name().to_owned();
+            served.loads.push((name, store.rounds().report()));
+            served.prefetched += metrics.prefetched.get();
+            served.prefetched_used += cache.prefetched_used();
+            served.prefixes += cache.prefixes().decoded_total();
+            served.prefixes_extended += cache.prefixes().extended_total();
         }
+        served
     }
 
     /// Lines that say how blocks were decoded, and why.
     pub fn explained(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for load in &self.loads {
-            lines.push(format!("blocks at once: {load}"));
+        let several = self.loads.len() > 1;
+        let loads = self.loads.iter();
+        let loads = loads.flat_map(|(name, loads)| loads.iter().map(move |load| (name, load)));
+        for (name, load) in loads {
+            lines.push(match several {
+                true => format!("{name}: blocks at once: {load}"),
+                false => format!("blocks at once: {load}"),
+            });
             let why = load.decisions.iter();
             lines.extend(why.map(|decision| format!("  {decision}")));
         }
@@ -177,24 +226,80 @@ pub(super) fn store(
     Ok(Store::new(image, cache, Rounds::new(runtime, item, plan)?))
 }
 
-/// Opens `input` and its overlay, if there is one, and listens for clients. `cancel` ends the session.
+/// The names of the exports of these images.
+fn names(inputs: &[OsString], given: &[String]) -> Result<Vec<String>, SessionError> {
+    let refuse = |text| Err(SessionError::Request(text));
+    if inputs.is_empty() {
+        return refuse("name an image to serve".to_owned());
+    }
+    let names: Vec<String> = match (inputs, given) {
+        ([_], []) => vec![String::new()],
+        (_, []) => inputs.iter().map(|input| file_name(input)).collect(),
+        _ if given.len() == inputs.len() => given.to_vec(),
+        _ => {
+            let (names, images) = (given.len(), inputs.len());
+            return refuse(format!(
+                "--export: {names} names for {images} images; give each a name, or none"
+            ));
+        }
+    };
+    for (at, name) in names.iter().enumerate() {
+        if name.len() > nbd::MAX_NAME {
+            let most = nbd::MAX_NAME;
+            return refuse(format!("--export: a name has {most} bytes at most"));
+        }
+        if names[..at].contains(name) {
+            return refuse(format!(
+                "two exports would have the name '{name}'; give each its own with --export"
+            ));
+        }
+    }
+    Ok(names)
+}
+
+fn file_name(input: &OsStr) -> String {
+    let name = Path::new(input).file_name().unwrap_or(input);
+    evener_files::one_line(&name.to_string_lossy())
+}
+
+/// Opens the images `inputs` and what is written over them, and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// The image cannot be read, the overlay is of another image or in use, the plan is not possible, or the server cannot
-/// listen at the addresses.
+/// An image cannot be read or has no such bytes, names are not different, the overlay is of another image or in use, the
+/// plan is not possible, or the server cannot listen at the addresses.
 pub fn serve(
-    input: &OsStr,
+    inputs: &[OsString],
     options: &ServeOptions,
     runtime: &Runtime,
     cancel: CancelToken,
 ) -> Result<ServeSession, SessionError> {
-    let image = open(input, options.format)?;
-    let mut store = store(
-        Arc::clone(&image),
-        options.cache,
-        runtime,
-        options.plan.clone(),
-    )?;
+    let names = names(inputs, &options.exports)?;
+    if let (Writes::Overlays(_), [_, _, ..]) = (&options.writes, inputs) {
+        let text = "--overlay is of one image; serve each from its own server, or use --snapshot";
+        return Err(SessionError::Request(text.to_owned()));
+    }
+    let cache = options.cache / inputs.len() as u64;
+    let mut exports = Vec::new();
+    for (input, name) in inputs.iter().zip(names) {
+        let image = open(input, options.format)?;
+        let bytes = options.range.of(&image)?;
+        let store = store(image, cache, runtime, options.plan.clone())?;
+        let context = ServeContext {
+            store,
+            read_ahead: options.read_ahead.limit(cache),
+            cancel: cancel.clone(),
+        };
+        exports.push(NamedExport {
+            name,
+            context,
+            bytes,
+        });
+    }
+    let tls = options
+        .tls
+        .as_ref()
+        .map(|tls| Tls::read(&tls.folder, tls.verifies_clients, tls.is_required));
+    let tls = tls.transpose()?;
     let listen = |address: &Address| {
         Listener::bind(address).map_err(|reason| SessionError::Listen {
             address: address.to_string(),
@@ -203,18 +308,31 @@ pub fn serve(
     };
     let listener = listen(&options.address)?;
     let metrics = options.metrics.as_ref().map(listen).transpose()?;
-    // This comes last, since it may create the overlay.
-    if let Some(path) = &options.overlay {
-        store = store.with_overlay(Overlay::open(path, &Base::of(&image)?)?);
+    // This comes late, since it may create the overlay.
+    for export in &mut exports {
+        let store = &mut export.context.store;
+        let overlay = match &options.writes {
+            Writes::Refused => None,
+            Writes::Overlays(paths) => Overlay::open_chain(paths, &Base::of(store.image())?)?,
+            Writes::Temporary => Some(Overlay::temporary(&Base::of(store.image())?)?),
+        };
+        overlay
+            .into_iter()
+            .for_each(|overlay| store.set_overlay(overlay));
     }
+    let pid_file = options
+        .pid_file
+        .as_deref()
+        .map(PidFile::write)
+        .transpose()?;
+    let exit_last = options.exit_last;
     Ok(ServeSession {
+        exports,
+        end: End { cancel, exit_last },
         listener,
         metrics,
-        context: ServeContext {
-            store,
-            read_ahead: options.read_ahead.limit(options.cache),
-            cancel,
-        },
+        tls,
+        _pid_file: pid_file,
     })
 }
 
@@ -239,34 +357,61 @@ impl ServeSession {
         on_status: Option<OnStatus<'_>>,
     ) -> Result<Served, SessionError> {
         let address = self.address().to_string();
-        let metrics = self.metrics.as_ref();
-        let served = nbd::serve(&self.context, runtime, &self.listener, metrics, on_status)
-            .map_err(|reason| SessionError::Listen { address, reason });
-        self.context.store.faults().close();
-        self.context
-            .store
-            .overlay()
-            .map_or(Ok(()), Overlay::close)?;
-        served?;
-        Ok(Served::of(&self.context.store))
+        let listeners = (&self.listener, self.metrics.as_ref());
+        let served = nbd::serve(
+            &self.exports,
+            runtime,
+            listeners,
+            self.tls.as_ref(),
+            &self.end,
+            on_status,
+        )
+        .map_err(|reason| SessionError::Listen { address, reason });
+        let stores = || self.exports.iter().map(|export| &export.context.store);
+        let mut closed = Ok(());
+        for store in stores() {
+            store.faults().close();
+            closed = closed.and(store.overlay().map_or(Ok(()), Overlay::close));
+        }
+        closed?;
+        Ok(Served::of(stores(), served?))
     }
 }
 
 impl fmt::Display for ServeSession {
     /// One line: what is served, where, and how to connect.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let image = self.context.store.image();
-        let (name, size) = (image.file().name(), Size(image.size()));
+        for (number, export) in self.exports.iter().enumerate() {
+            let (image, bytes) = (export.context.store.image(), &export.bytes);
+            let comma = if number > 0 { ", " } else { "" };
+            let (name, size) = (image.file().name(), Size(bytes.end - bytes.start));
+            write!(f, "{comma}{name}: {size}")?;
+            if bytes.end - bytes.start < image.size() {
+                write!(f, " from byte {}", bytes.start)?;
+            }
+            if !export.name.is_empty() {
+                write!(f, " as '{}'", evener_files::one_line(&export.name))?;
+            }
+        }
         let address = self.address();
-        write!(f, "{name}: {size} at {address}; ")?;
-        if let Some(overlay) = self.context.store.overlay() {
+        write!(f, " at {address}; ")?;
+        if let Some(overlay) = self.exports.iter().find_map(|e| e.context.store.overlay()) {
             let (name, bytes) = (overlay.name(), Size(overlay.bytes()));
             write!(f, "written into {name}, which has {bytes} of it; ")?;
+            let lower = overlay.lower_names();
+            if !lower.is_empty() {
+                write!(f, "over {}; ", lower.join(", "))?;
+            }
         }
         if let Some(metrics) = self.metrics_address() {
             write!(f, "metrics at {metrics}; ")?;
         }
-        write!(f, "connect with: nbdcopy '{}' disk.img", address.uri())
+        let first = self.exports.first().map_or("", |export| &export.name);
+        let with_tls = self.tls.as_ref().is_some_and(Tls::is_required);
+        match nbd::uri(&address, first, with_tls) {
+            Some(uri) => write!(f, "connect with: nbdcopy '{uri}' disk.img"),
+            None => f.write_str("there is no URI for that address"),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use evener_runtime::quantity::Size;
@@ -12,7 +14,8 @@ use super::serve::{ReadAhead, Served, store};
 use super::{SessionError, open};
 use crate::format::Format;
 use crate::image::Image;
-use crate::serve::ServeContext;
+use crate::overlay::{Base, Overlay};
+use crate::serve::{ServeContext, Store};
 use crate::ublk::{self, Device, DeviceSpec};
 
 /// The default number of requests that may be under way in a queue.
@@ -29,6 +32,8 @@ pub struct DiskOptions {
     pub depth: u16,
     /// A device to recover, by its number, instead of a new one.
     pub recover: Option<u32>,
+    /// Overlays that lie over one another and over the image. The last is written; without one the disk is read only.
+    pub overlays: Vec<PathBuf>,
     /// The format of the image; `None` to recognise it.
     pub format: Option<&'static Format>,
     /// Bytes of decoded blocks that are cached.
@@ -80,7 +85,7 @@ impl DiskSession {
     /// exists.
     ///
     /// # Errors
-    /// The driver is not there or refuses.
+    /// The driver is not there or refuses, an overlay cannot be used, or what was written may not be durable.
     pub fn run(
         self,
         runtime: &Runtime,
@@ -98,13 +103,15 @@ impl DiskSession {
         };
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
+        let mut store = store(self.image, options.cache, runtime, options.plan.clone())?;
+        let written = overlay(&mut store, &options.overlays)?;
         let context = ServeContext {
-            store: store(self.image, options.cache, runtime, options.plan.clone())?,
+            store,
             read_ahead: options.read_ahead.limit(options.cache),
             cancel: self.cancel,
         };
         // This comes last, since a new device stays if a later step fails.
-        let device = Device::open(context.store.image(), spec)?;
+        let device = Device::open(context.store.image(), written, spec)?;
         let served = ublk::serve(&context, runtime, device, |device| {
             started(&Disk {
                 name,
@@ -114,9 +121,27 @@ impl DiskSession {
             });
         });
         context.store.faults().close();
+        let closed = context.store.overlay().map_or(Ok(()), Overlay::close);
         served?;
-        Ok(Served::of(&context.store))
+        closed?;
+        Ok(Served::of(std::iter::once(&context.store), 0))
     }
+}
+
+/// Puts overlays over the image. Returns the device and the inode of the one that is written.
+fn overlay(store: &mut Store, paths: &[PathBuf]) -> Result<Option<(u64, u64)>, SessionError> {
+    let Some(last) = paths.last() else {
+        return Ok(None);
+    };
+    if let Some(overlay) = Overlay::open_chain(paths, &Base::of(store.image())?)? {
+        store.set_overlay(overlay);
+    }
+    let found = std::fs::metadata(last).map_err(|reason| crate::overlay::Error::File {
+        name: evener_files::one_line(&last.to_string_lossy()),
+        what: "find it",
+        reason,
+    })?;
+    Ok(Some((found.dev(), found.ino())))
 }
 
 impl fmt::Display for Disk {
@@ -139,6 +164,7 @@ mod tests {
             depth: DEFAULT_DEPTH,
             // With a driver, no device is created.
             recover: Some(u32::MAX),
+            overlays: Vec::new(),
             format: None,
             cache: 0,
             read_ahead: ReadAhead::Off,

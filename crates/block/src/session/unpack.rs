@@ -2,14 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use evener_files::FileId;
 use evener_runtime::Runtime;
 use evener_runtime::stream::Report;
 
-use super::{Options, SessionError, create, merged, open, stream};
+use super::{Options, SessionError, create, is_no_layer, merged, open, stream};
 use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
 use crate::format::Format;
 use crate::merged::Merged;
@@ -22,7 +22,7 @@ pub struct UnpackSession {
     sink: UnpackSink,
 }
 
-/// Unpacks `input`, with its overlay if one is named, into `output`: a raw image with holes where it is zero, or `-`.
+/// Unpacks `input`, with overlays that lie over one another, into `output`: a raw image with holes where it is zero, or `-`.
 ///
 /// # Errors
 /// The input cannot be read, is damaged or not supported; the overlay is of another image or in use; or the output
@@ -31,10 +31,11 @@ pub fn unpack(
     input: &OsStr,
     output: &OsStr,
     format: Option<&'static Format>,
-    overlay: Option<&Path>,
+    overlays: &[PathBuf],
 ) -> Result<UnpackSession, SessionError> {
-    let merged = merged(open(input, format)?, overlay)?;
+    let merged = merged(open(input, format)?, overlays)?;
     let image = merged.image();
+    is_no_layer(output, image)?;
     let out = create(output, &merged.source_file())?;
     Ok(UnpackSession {
         source: BlockSource::new(merged.clone()),

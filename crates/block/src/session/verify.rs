@@ -86,7 +86,7 @@ impl VerifySession {
         let count = sink.count.clone();
         let parts = (self.source, self.service, sink);
         let report = stream(runtime, options, (&first_error, &count), parts)?;
-        self.image.file().unchanged()?;
+        self.image.unchanged()?;
         let root = self.image.root();
         let computed = match report.cancelled {
             true => None,

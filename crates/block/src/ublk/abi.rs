@@ -27,8 +27,13 @@ pub mod op {
     pub const READ: u32 = 0;
     pub const WRITE: u32 = 1;
     pub const FLUSH: u32 = 2;
+    pub const DISCARD: u32 = 3;
+    pub const WRITE_ZEROES: u32 = 5;
     pub const MASK: u32 = 0xff;
 }
+
+/// [`Descriptor::flags`]: zeros must keep their space.
+pub const NO_UNMAP: u32 = 1 << 15;
 
 /// Features, of the driver and of a device.
 pub mod feature {
@@ -154,7 +159,7 @@ impl DeviceInfo {
     }
 }
 
-/// `struct ublk_params` with only `struct ublk_param_basic`: a disk that cannot be written.
+/// `struct ublk_params` with `struct ublk_param_basic` and, for a disk that can be written, `struct ublk_param_discard`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// log2 of the best size of a request, in bytes.
@@ -163,26 +168,44 @@ pub struct Params {
     pub request: u32,
     /// Sectors of the disk.
     pub sectors: u64,
+    /// It can be written, and what was written is durable after a flush.
+    pub writable: bool,
 }
 
 impl Params {
-    pub const SIZE: usize = 40;
+    pub const SIZE: usize = 64;
     const BASIC: u32 = 1;
+    const DISCARD: u32 = 2;
     const READ_ONLY: u32 = 1;
+    const VOLATILE_CACHE: u32 = 1 << 2;
+    /// Bytes that can be trimmed by themselves, and sectors of the largest request to trim or to make zero.
+    const GRANULE: u32 = 4096;
+    const ZEROS: u32 = (128 << 20) / SECTOR as u32;
     /// log2 of the logical block size, 512 bytes, and of the physical one, a page.
     const LOGICAL_SHIFT: u8 = 9;
     const PHYSICAL_SHIFT: u8 = 12;
 
     pub fn bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = Self::request_bytes();
-        bytes[4..8].copy_from_slice(&Self::BASIC.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&Self::READ_ONLY.to_ne_bytes());
+        let (types, attributes) = match self.writable {
+            true => (Self::BASIC | Self::DISCARD, Self::VOLATILE_CACHE),
+            false => (Self::BASIC, Self::READ_ONLY),
+        };
+        bytes[4..8].copy_from_slice(&types.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&attributes.to_ne_bytes());
         bytes[12] = Self::LOGICAL_SHIFT;
         bytes[13] = Self::PHYSICAL_SHIFT;
         bytes[14] = self.best_shift;
         bytes[15] = Self::PHYSICAL_SHIFT;
         bytes[16..20].copy_from_slice(&self.request.to_ne_bytes());
         bytes[24..32].copy_from_slice(&self.sectors.to_ne_bytes());
+        if self.writable {
+            // Behind an alignment of 0: granularity, sectors to trim and to make zero, one range in a request.
+            bytes[44..48].copy_from_slice(&Self::GRANULE.to_ne_bytes());
+            bytes[48..52].copy_from_slice(&Self::ZEROS.to_ne_bytes());
+            bytes[52..56].copy_from_slice(&Self::ZEROS.to_ne_bytes());
+            bytes[56..58].copy_from_slice(&1u16.to_ne_bytes());
+        }
         bytes
     }
 
@@ -198,6 +221,7 @@ impl Params {
             best_shift: bytes[14],
             request: u32::from_ne_bytes(at(bytes, 16)),
             sectors: u64::from_ne_bytes(at(bytes, 24)),
+            writable: u32::from_ne_bytes(at(bytes, 8)) & Self::READ_ONLY == 0,
         }
     }
 }
@@ -299,8 +323,12 @@ mod tests {
             best_shift: 16,
             request: 1024,
             sectors: 1 << 40,
+            writable: false,
         };
-        assert_eq!(Params::parse(&params.bytes()), params);
+        for writable in [false, true] {
+            let params = Params { writable, ..params };
+            assert_eq!(Params::parse(&params.bytes()), params);
+        }
         let mut bytes = [0; Descriptor::SIZE];
         bytes[0..4].copy_from_slice(&(op::READ | 1 << 8).to_ne_bytes());
         bytes[4..8].copy_from_slice(&8u32.to_ne_bytes());

@@ -43,13 +43,18 @@ pub struct Device {
 }
 
 impl Device {
-    /// Creates a device for an image, or finds the one to recover, which is not changed yet.
+    /// Creates a device for an image, or finds the one to recover, which is not changed yet. `written` is the file that
+    /// is written, by its device and inode; without one the disk is read only.
     ///
     /// # Errors
     /// There is no driver, no such device, or it has another image.
-    pub fn open(image: &Image, spec: DeviceSpec) -> Result<Device, Error> {
+    pub fn open(
+        image: &Image,
+        written: Option<(u64, u64)>,
+        spec: DeviceSpec,
+    ) -> Result<Device, Error> {
         let control = Control::open()?;
-        let image_tag = image_tag(image);
+        let image_tag = image_tag(image, written);
         let params = Params {
             best_shift: match image.block_size() {
                 size if size.is_power_of_two() => size.trailing_zeros().clamp(12, 22) as u8,
@@ -57,6 +62,7 @@ impl Device {
             },
             request: REQUEST / SECTOR as u32,
             sectors: image.size().div_ceil(SECTOR),
+            writable: written.is_some(),
         };
         match spec {
             DeviceSpec::New { queues, depth } => {
@@ -110,7 +116,7 @@ impl Device {
             ));
         }
         if info.server_flags != image_tag {
-            return not_ours("it was made for another image".into());
+            return not_ours("it was made for another image, or for other overlays".into());
         }
         Ok(Device {
             control,
@@ -192,9 +198,9 @@ impl Device {
     }
 }
 
-/// Tells images apart, so that a device is not recovered with another image: the first bytes of the root of the image,
+/// Tells images apart, and files that are written, so that a device is not recovered with others: the first bytes of the root of the image,
 /// or of a hash over what is known of it without reading it.
-fn image_tag(image: &Image) -> u64 {
+fn image_tag(image: &Image, written: Option<(u64, u64)>) -> u64 {
     let hash = match image.root() {
         Some(root) => root,
         None => {
@@ -202,6 +208,10 @@ fn image_tag(image: &Image) -> u64 {
             let known = format!("{} {} {}", image.format().name, image.size(), file.size());
             Hash::of(known.as_bytes())
         }
+    };
+    let hash = match written {
+        Some((device, inode)) => Hash::of(format!("{hash} {device} {inode}").as_bytes()),
+        None => hash,
     };
     let [a, b, c, d, e, f, g, h, ..] = hash.0;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -3,7 +3,8 @@
 //! Requests for what is in the cache are answered at once. The others wait for a batch: some requests, in the order in
 //! which they came, whose blocks are decoded together by all workers and this thread. The thread that decodes a block
 //! also copies it to its request; only this thread answers requests, as the driver demands. Batches are short, so that
-//! requests for what is in the cache do not wait long behind them.
+//! requests for what is in the cache do not wait long behind them. A request that writes is carried out by this thread
+//! when the batch is empty, since it may have to wait for a block that the batch would decode.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,11 +18,10 @@ use std::time::Instant;
 use evener_runtime::Pool;
 use rustix::io::Errno;
 
-use super::abi::{Descriptor, SECTOR, buffer, op, queue};
+use super::abi::{Descriptor, NO_UNMAP, SECTOR, buffer, op, queue};
 use super::ring::{Completion, Descriptors, QueueRing};
-use crate::serve::{
-    COMMANDS, FaultLog, PieceBytes, ReadAheadTracker, ReadBatch, ReadFailure, Store,
-};
+use crate::overlay::WriteError;
+use crate::serve::{COMMANDS, FaultLog, PieceBytes, ReadAheadTracker, ReadBatch, Store, Window};
 use crate::zero::ZEROS;
 
 /// A batch with more blocks than this for each worker takes no more requests.
@@ -42,6 +42,10 @@ pub struct Queue<'a> {
     /// Whether copying to a request failed, by its tag.
     failed: Box<[AtomicBool]>,
     read_ahead: ReadAheadTracker,
+    /// What a write reads of the image.
+    window: Window,
+    /// The bytes of a write.
+    payload: Vec<u8>,
 }
 
 /// Commands to the driver and their completions.
@@ -65,29 +69,42 @@ struct Request {
 #[derive(Debug, PartialEq, Eq)]
 enum Action {
     /// To give these bytes of the image, and zeros up to `len` bytes.
-    Read { bytes: Range<u64>, len: u64 },
-    /// To answer that all is well.
-    Nothing,
+    Read {
+        bytes: Range<u64>,
+        len: u64,
+    },
+    Write(Range<u64>),
+    Zero {
+        bytes: Range<u64>,
+        allocate: bool,
+    },
+    Trim(Range<u64>),
+    /// To make durable what was written.
+    Flush,
     /// To refuse it.
     Refuse,
 }
 
 impl Action {
-    fn of(descriptor: &Descriptor, size: u64) -> Action {
-        match descriptor.flags & op::MASK {
-            op::READ => {
-                let len = u64::from(descriptor.sectors) * SECTOR;
-                let start = descriptor.first.checked_mul(SECTOR);
-                // The last sector may reach beyond the image.
-                match start {
-                    Some(start) if start < size && len <= size.next_multiple_of(SECTOR) - start => {
-                        let bytes = start..(start + len).min(size);
-                        Action::Read { bytes, len }
-                    }
-                    _ => Action::Refuse,
-                }
+    fn of(descriptor: &Descriptor, size: u64, writable: bool) -> Action {
+        let operation = descriptor.flags & op::MASK;
+        if operation == op::FLUSH {
+            return Action::Flush;
+        }
+        let len = u64::from(descriptor.sectors) * SECTOR;
+        // The last sector may reach beyond the image.
+        let bytes = match descriptor.first.checked_mul(SECTOR) {
+            Some(start) if start < size && len <= size.next_multiple_of(SECTOR) - start => {
+                start..(start + len).min(size)
             }
-            op::FLUSH => Action::Nothing,
+            _ => return Action::Refuse,
+        };
+        let allocate = descriptor.flags & NO_UNMAP != 0;
+        match operation {
+            op::READ => Action::Read { bytes, len },
+            op::WRITE if writable => Action::Write(bytes),
+            op::WRITE_ZEROES if writable => Action::Zero { bytes, allocate },
+            op::DISCARD if writable => Action::Trim(bytes),
             _ => Action::Refuse,
         }
     }
@@ -99,6 +116,8 @@ fn kind(descriptor: &Descriptor) -> usize {
         op::READ => 0,
         op::FLUSH => 3,
         op::WRITE => 4,
+        op::DISCARD => 5,
+        op::WRITE_ZEROES => 6,
         _ => COMMANDS.len() - 1,
     }
 }
@@ -128,6 +147,8 @@ impl<'a> Queue<'a> {
             batched: Vec::with_capacity(depth),
             failed: (0..depth).map(|_| AtomicBool::new(false)).collect(),
             read_ahead: ReadAheadTracker::new(read_ahead),
+            window: Window::default(),
+            payload: Vec::new(),
         }
     }
 
@@ -167,21 +188,59 @@ impl<'a> Queue<'a> {
     fn gather(&mut self) -> io::Result<()> {
         let enough = BLOCKS_PER_WORKER * self.pool.workers();
         let size = self.store.image().size();
+        let writable = self.store.overlay().is_some();
         while self.batch.blocks() < enough
             && let Some(request) = self.waiting.pop_front()
         {
-            match Action::of(&request.descriptor, size) {
-                Action::Nothing => self.driver.answer(&request, Ok(0))?,
+            match Action::of(&request.descriptor, size, writable) {
                 Action::Refuse => {
                     let faults = self.store.faults();
                     faults
                         .report("a request was refused: the disk does not support it, or it lies beyond the end");
-                    self.driver.answer(&request, Err(ReadFailure { at: 0 }))?;
+                    self.driver.answer(&request, Err(Errno::IO))?;
                 }
                 Action::Read { bytes, len } => self.read(request, bytes, len)?,
+                _ if !self.batch.is_empty() => {
+                    self.waiting.push_front(request);
+                    break;
+                }
+                action => {
+                    let outcome = self.change(&request, action);
+                    self.driver.answer(&request, outcome)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Carries out a request to write, and returns how many bytes of it are answered.
+    fn change(&mut self, request: &Request, action: Action) -> Result<u64, Errno> {
+        let (store, pool) = (self.store, self.pool);
+        let len = u64::from(request.descriptor.sectors) * SECTOR;
+        let (done, answer) = match action {
+            Action::Write(bytes) => {
+                self.payload.resize((bytes.end - bytes.start) as usize, 0);
+                let from = buffer(self.driver.descriptors.queue(), request.tag, 0);
+                if let Err(error) = self.device.read_exact_at(&mut self.payload, from) {
+                    let line = format_args!("a request does not give its bytes: {error}");
+                    store.faults().report(line);
+                    return Err(Errno::IO);
+                }
+                let written = store.write(pool, bytes.start, &self.payload, &mut self.window);
+                (written, len)
+            }
+            Action::Zero { bytes, allocate } => {
+                let how = (allocate, false);
+                (store.zero(pool, bytes, how, &mut self.window), 0)
+            }
+            Action::Trim(bytes) => (store.trim(&bytes), 0),
+            _ => (store.flush(), 0),
+        };
+        match done {
+            Ok(()) => Ok(answer),
+            Err(fault) if fault.is_full() => Err(Errno::NOSPC),
+            Err(WriteError::File(_) | WriteError::Base { .. } | WriteError::Slow) => Err(Errno::IO),
+        }
     }
 
     fn read(&mut self, request: Request, bytes: Range<u64>, len: u64) -> io::Result<()> {
@@ -209,7 +268,7 @@ impl<'a> Queue<'a> {
                 }
                 writer.outcome(&request)
             }
-            Err(bad) => writer.outcome(&request).and(Err(bad)),
+            Err(_) => writer.outcome(&request).and(Err(Errno::IO)),
         };
         self.driver.answer(&request, outcome)
     }
@@ -232,7 +291,7 @@ impl<'a> Queue<'a> {
                 let request = &batched[number];
                 let outcome = writer
                     .outcome(request)
-                    .and_then(|len| outcome.map(|()| len));
+                    .and_then(|len| outcome.map(|()| len).map_err(|_| Errno::IO));
                 let answered = driver.answer(request, outcome);
                 given = std::mem::replace(&mut given, Ok(())).and(answered);
             },
@@ -286,16 +345,18 @@ impl DriverChannel<'_> {
     }
 
     /// Answers a request: with a number of bytes, or an error. The answer is sent when the ring is submitted.
-    fn answer(&mut self, request: &Request, outcome: Result<u64, ReadFailure>) -> io::Result<()> {
+    fn answer(&mut self, request: &Request, outcome: Result<u64, Errno>) -> io::Result<()> {
         let metrics = self.store.metrics();
         let result = match outcome {
             Ok(len) => {
-                metrics.bytes.add(len);
+                if request.descriptor.flags & op::MASK == op::READ {
+                    metrics.bytes.add(len);
+                }
                 len as i32
             }
-            Err(_) => {
+            Err(error) => {
                 metrics.errors.add(1);
-                -Errno::IO.raw_os_error()
+                -error.raw_os_error()
             }
         };
         metrics.latency.record(request.since.elapsed());
@@ -321,11 +382,10 @@ struct RequestWriter<'a> {
 
 impl RequestWriter<'_> {
     /// How many bytes a request was given, if copying did not fail.
-    fn outcome(&self, request: &Request) -> Result<u64, ReadFailure> {
+    fn outcome(&self, request: &Request) -> Result<u64, Errno> {
         let failed = self.failed[usize::from(request.tag)].swap(false, Ordering::Relaxed);
-        let at = request.descriptor.first.saturating_mul(SECTOR);
         match failed {
-            true => Err(ReadFailure { at }),
+            true => Err(Errno::IO),
             false => Ok(u64::from(request.descriptor.sectors) * SECTOR),
         }
     }
@@ -357,7 +417,7 @@ mod tests {
             sectors,
             first,
         };
-        Action::of(&descriptor, size)
+        Action::of(&descriptor, size, false)
     }
 
     #[test]
@@ -379,12 +439,34 @@ mod tests {
     fn nothing_is_written() {
         for (flags, wanted) in [
             (1, Action::Refuse),
-            (2, Action::Nothing),
+            (2, Action::Flush),
             (3, Action::Refuse),
             (5, Action::Refuse),
             (255, Action::Refuse),
         ] {
             assert_eq!(action(flags, 0, 1, 4096), wanted);
         }
+    }
+
+    #[test]
+    fn a_disk_with_an_overlay_is_written() {
+        let action = |flags, first, sectors| {
+            let descriptor = Descriptor {
+                flags,
+                sectors,
+                first,
+            };
+            Action::of(&descriptor, 4097, true)
+        };
+        let zero = |allocate| Action::Zero {
+            bytes: 0..4096,
+            allocate,
+        };
+        assert_eq!(action(op::WRITE, 7, 2), Action::Write(3584..4097));
+        assert_eq!(action(op::WRITE, 8, 2), Action::Refuse);
+        assert_eq!(action(op::WRITE_ZEROES, 0, 8), zero(false));
+        assert_eq!(action(op::WRITE_ZEROES | NO_UNMAP, 0, 8), zero(true));
+        assert_eq!(action(op::DISCARD, 0, 9), Action::Trim(0..4097));
+        assert_eq!(action(4, 0, 8), Action::Refuse);
     }
 }

@@ -174,6 +174,50 @@ say "killed $rounds times: $reads reads of 256 KiB, $read by fio and $(wc -l </t
 stop
 dmesg | grep -E 'I/O error|WARNING|BUG' && fail "the kernel complains"
 
+# A disk that is written, whose server is killed while files are written and after.
+if [ -e /bin/mkfs.ext4 ]; then
+    serve "at /dev/ublkb0$" --overlay /overlay
+    [ "$(cat /sys/block/ublkb0/ro)" = 0 ] || fail "the disk is read only"
+    refused "overlay" /disk.img.zst --ublk --recover 0 --overlay /overlay2
+    refused "other overlays" /disk.img.zst --ublk --recover 0
+    mkfs.ext4 -q -F /dev/ublkb0 >/tmp/log1 2>&1 || fail "no file system can be made"
+    mount -t ext4 -o discard /dev/ublkb0 /mnt || fail "it cannot be mounted to be written"
+    busy=0
+    for round in 1 2 3; do
+        (cp -r /tree "/mnt/tree$round" && sync && echo done >"/tmp/copied$round") 2>>/tmp/log.copy &
+        sleep 1
+        kill -9 $server
+        [ -e "/tmp/copied$round" ] || busy=$((busy + 1))
+        wait $server
+        serve "taken over" --recover 0 --overlay /overlay
+        left=600
+        while [ ! -e "/tmp/copied$round" ]; do
+            left=$((left - 1))
+            [ $left -gt 0 ] || fail "files are not written: $(cat /tmp/log.copy)"
+            sleep 0.1
+        done
+        echo 3 >/proc/sys/vm/drop_caches
+        diff -r /tree "/mnt/tree$round" || fail "what was written in round $round differs"
+        [ "$round" -eq 3 ] || rm -r "/mnt/tree$round"
+    done
+    [ $busy -ge 1 ] || fail "no server was killed while files were written"
+    fstrim /mnt 2>/dev/null
+    umount /mnt
+    e2fsck -fn /dev/ublkb0 >/tmp/log1 2>&1 || fail "the file system is not whole"
+    stop
+    serve "at /dev/ublkb0$" --overlay /overlay
+    e2fsck -fn /dev/ublkb0 >/tmp/log1 2>&1 || fail "the file system is not whole after a new start"
+    mount -t ext4 -o ro /dev/ublkb0 /mnt || fail "it cannot be mounted again"
+    diff -r /tree/docs /mnt/tree3/docs || fail "files differ after a new start"
+    umount /mnt
+    stop
+    dmesg | grep -E 'I/O error|WARNING|BUG' && fail "the kernel complains"
+    say "a disk that is written: mkfs.ext4, three copies of the tree, in $busy of which the server was killed, e2fsck, a new start"
+    rm /overlay
+else
+    say "without a disk that is written: there is no mkfs.ext4"
+fi
+
 # An image of which some bytes are not what they were: what they belong to cannot be read, and all else can.
 mv /disk.img.zst /good
 cp /good /disk.img.zst

@@ -84,6 +84,13 @@ head -c 1000000 "$linux" >"$root/other.img"
 cp "$cache/busybox/bin/busybox" "$root/bin/busybox"
 cp "$program" "$root/bin/evener"
 ldd "$program" | grep -o '/[^ ]*' | xargs cp -L --parents -t "$root"
+cp "$(command -v mke2fs)" "$root/bin/mkfs.ext4"
+if command -v e2fsck >/dev/null; then
+    cp "$(command -v e2fsck)" "$root/bin/e2fsck"
+    ldd "$root/bin/mkfs.ext4" "$root/bin/e2fsck" | grep -o ' /[^ ]*' | sort -u | xargs cp -L --parents -t "$root"
+else
+    rm "$root/bin/mkfs.ext4"
+fi
 xz -dc "$cache"/kernel/lib/modules/*/kernel/drivers/block/ublk_drv.ko.xz >"$root/ublk_drv.ko"
 cp "$here/init.sh" "$root/init"
 chmod 755 "$root/init"

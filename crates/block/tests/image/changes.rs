@@ -92,7 +92,7 @@ fn ends(folder: &Folder, hole: bool, format: &'static Format) -> [SessionError; 
     };
     let session = pack(input().as_os_str(), out.as_os_str(), &options).unwrap();
     let packed = session.run(runtime(), Options::default()).map(|_| ());
-    let session = unpack(input().as_os_str(), out.as_os_str(), Some(format), None).unwrap();
+    let session = unpack(input().as_os_str(), out.as_os_str(), Some(format), &[]).unwrap();
     let unpacked = session.run(runtime(), Options::default()).map(|_| ());
     let session = verify(input().as_os_str(), Some(format)).unwrap();
     let verified = session.run(runtime(), Options::default()).map(|_| ());

@@ -105,7 +105,7 @@ pub fn verified(path: &Path) -> Result<Verified, SessionError> {
 
 pub fn unpacked(folder: &Folder, path: &Path, how: &str) -> Result<Vec<u8>, SessionError> {
     let output = folder.path("unpacked");
-    let session = unpack(path.as_os_str(), output.as_os_str(), None, None)?;
+    let session = unpack(path.as_os_str(), output.as_os_str(), None, &[])?;
     let run = Options {
         plan: plan(how),
         ..Options::default()

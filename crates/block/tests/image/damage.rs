@@ -59,7 +59,7 @@ fn header_and_index_of_our_containers_are_checked_when_opened() {
             let (offset, len) = match block.place {
                 Place::Packed { offset, packed, .. } => (offset, packed.into()),
                 Place::Stored { offset } => (offset, block.len),
-                Place::Zero { .. } => continue,
+                Place::Zero { .. } | Place::Backing => continue,
             };
             leaves += 1;
             blocks_end = offset + len;

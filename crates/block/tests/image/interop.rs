@@ -103,9 +103,9 @@ fn what_is_not_read_of_qcow2_is_refused_in_one_line() {
     let folder = Folder::in_memory();
     run(&folder, "qemu-img create -q -f raw base 1M");
     for (line, said) in [
-        ("-f qcow2 -b base -F raw image", "backing file"),
         ("-f qcow2 -o data_file=other image 1M", "another file"),
-        ("-f qcow2 -o extended_l2=on image 1M", "subclusters"),
+        ("-f qcow2 -b base -F qed -u image 1M", "the format qed"),
+        ("-f qcow2 -b nbd://host/x -F raw -u image 1M", "no path"),
     ] {
         run(&folder, &format!("qemu-img create -q {line}"));
         let error = Image::open(&folder.path("image")).unwrap_err().to_string();
@@ -115,6 +115,133 @@ fn what_is_not_read_of_qcow2_is_refused_in_one_line() {
         );
         fs::remove_file(folder.path("image")).unwrap();
     }
+}
+
+/// Writes into an image by `qemu-io`, and compares all of it with what QEMU reads.
+#[track_caller]
+fn written_and_read(folder: &Folder, name: &str, writes: &[&str]) -> Vec<u8> {
+    let path = folder.path(name);
+    let mut command = Command::new("qemu-io");
+    command.arg("-f").arg("qcow2").arg(&path);
+    for write in writes {
+        command.arg("-c").arg(write);
+    }
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && !said.contains("failed"), "{said}");
+    run(
+        folder,
+        &format!("qemu-img convert -f qcow2 -O raw {name} flat"),
+    );
+    let wanted = fs::read(folder.path("flat")).unwrap();
+    let image = Image::open(&path).unwrap();
+    same(&read_all(&image).unwrap(), &wanted, name);
+    let found = verified(&path).unwrap();
+    assert!(found.good, "{name}: {found}");
+    // Whole, and by runs.
+    let session = pack(
+        path.as_os_str(),
+        folder.path("out").as_os_str(),
+        &PackOptions::default(),
+    );
+    session.unwrap().run(runtime(), Options::default()).unwrap();
+    let from_raw = packed(folder, &wanted, "zstd", 65536, "auto");
+    same(&fs::read(folder.path("out")).unwrap(), &from_raw, name);
+    wanted
+}
+
+#[test]
+fn backing_files_and_subclusters_are_read_as_qemu_reads_them() {
+    if !has("qemu-img") || !has("qemu-io") {
+        return;
+    }
+    let folder = Folder::in_memory();
+    folder.file("base", image());
+    let writes = [
+        "write -P 1 0 3000",
+        "write -z 2M 300k",
+        "write -P 2 5M 70000",
+        "write -P 3 3145728 512",
+    ];
+    for (under, kind) in [("base", "raw"), ("compressed", "qcow2")] {
+        if kind == "qcow2" {
+            run(
+                &folder,
+                "qemu-img convert -f raw -c -O qcow2 base compressed",
+            );
+        }
+        for options in [
+            "cluster_size=4k",
+            "cluster_size=64k",
+            "cluster_size=2M",
+            "extended_l2=on,cluster_size=16k",
+            "extended_l2=on",
+        ] {
+            run(
+                &folder,
+                &format!("qemu-img create -q -f qcow2 -b {under} -F {kind} -o {options} middle"),
+            );
+            written_and_read(&folder, "middle", &writes);
+            // Longer than what is under it, and named from another folder.
+            fs::create_dir_all(folder.path("sub")).unwrap();
+            run(
+                &folder,
+                "qemu-img create -q -f qcow2 -b ../middle -F qcow2 sub/top 20M",
+            );
+            let top = [
+                "write -P 9 64k 1k",
+                "write -z -u 5M 64k",
+                "write -P 8 19M 1k",
+            ];
+            written_and_read(&folder, "sub/top", &top);
+        }
+    }
+    // Without one.
+    run(
+        &folder,
+        "qemu-img create -q -f qcow2 -o extended_l2=on alone 8M",
+    );
+    written_and_read(&folder, "alone", &writes);
+}
+
+#[test]
+fn a_chain_is_not_overwritten_and_ends() {
+    if !has("qemu-img") {
+        return;
+    }
+    let folder = Folder::in_memory();
+    folder.file("base", image());
+    run(&folder, "qemu-img create -q -f qcow2 -b base -F raw middle");
+    run(
+        &folder,
+        "qemu-img create -q -f qcow2 -b middle -F qcow2 top",
+    );
+    let (top, options) = (folder.path("top"), PackOptions::default());
+    for name in ["base", "middle", "top"] {
+        let path = folder.path(name);
+        let before = fs::read(&path).unwrap();
+        let refused = pack(top.as_os_str(), path.as_os_str(), &options)
+            .err()
+            .unwrap();
+        assert!(refused.to_string().contains("input as well"), "{refused}");
+        same(&fs::read(&path).unwrap(), &before, name);
+    }
+    run(
+        &folder,
+        "qemu-img rebase -u -f qcow2 -b top -F qcow2 middle",
+    );
+    let refused = Image::open(&top).unwrap_err().to_string();
+    assert!(refused.contains("under itself"), "{refused}");
+    run(&folder, "mkfifo pipe");
+    run(&folder, "qemu-img rebase -u -f qcow2 -b pipe -F raw middle");
+    let refused = Image::open(&top).unwrap_err().to_string();
+    assert!(refused.contains("'pipe', which is no file"), "{refused}");
+    run(
+        &folder,
+        "qemu-img rebase -u -f qcow2 -b missing -F raw middle",
+    );
+    let refused = Image::open(&top).unwrap_err().to_string();
+    assert!(refused.contains("missing: cannot open"), "{refused}");
 }
 
 #[test]

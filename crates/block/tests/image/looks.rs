@@ -53,6 +53,7 @@ fn opened(file: &ImageFile, looks: &'static Looks) -> Opened {
         block: BLOCK as u32,
         layout: Box::new(Counted { size, looks }),
         leaves: None,
+        backing: None,
     }
 }
 

@@ -237,7 +237,8 @@ fn no_bytes_of_a_bad_block_come_into_an_overlay() {
     let folder = Folder::in_memory();
     let (image, plain, bad) = damaged_noise(&folder, "none");
     let overlay = Overlay::open(&folder.path("overlay"), &Base::of(&image).unwrap()).unwrap();
-    let store = Store::new(image, 1 << 20, Rounds::plain(2)).with_overlay(overlay);
+    let mut store = Store::new(image, 1 << 20, Rounds::plain(2));
+    store.set_overlay(overlay);
     let (pool, mut window) = (runtime().pool(), Window::default());
     for (at, fits) in [(bad.start - 4000, true), (bad.start + 100, false)] {
         let done = store.write(pool, at, &[7; 50], &mut window);

@@ -8,7 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use evener_block::overlay;
-use evener_block::session::{ReadAhead, ServeOptions, Served, SessionError, serve};
+use evener_block::session::{
+    ByteRange, ReadAhead, ServeOptions, Served, SessionError, Writes, serve,
+};
 use evener_runtime::{CancelToken, Choice};
 
 use crate::common::{Folder, packed, runtime, sample};
@@ -42,18 +44,23 @@ impl Server {
     fn with(folder: Folder, cache: u64, overlay: Option<PathBuf>) -> Server {
         let cancel = CancelToken::new();
         let options = ServeOptions {
+            tls: None,
             address: format!("unix:{}", folder.path("socket").display())
                 .parse()
                 .unwrap(),
-            overlay,
+            exports: Vec::new(),
+            range: ByteRange::Whole,
+            writes: overlay.map_or(Writes::Refused, |path| Writes::Overlays(vec![path])),
+            pid_file: None,
+            exit_last: false,
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
             format: None,
             cache,
             read_ahead: ReadAhead::Auto,
             plan: Choice::Auto,
         };
-        let image = folder.path("image");
-        let start = || serve(image.as_os_str(), &options, runtime(), cancel.clone());
+        let images = [folder.path("image").into_os_string()];
+        let start = || serve(&images, &options, runtime(), cancel.clone());
         // A program that another test starts holds the old lock from its fork to its exec.
         let deadline = Instant::now() + Duration::from_secs(5);
         let session = loop {
@@ -66,10 +73,8 @@ impl Server {
                 started => break started.unwrap(),
             }
         };
-        folder.file(
-            "metrics",
-            session.metrics_address().unwrap().uri().as_bytes(),
-        );
+        let metrics = session.metrics_address().unwrap().to_string();
+        folder.file("metrics", metrics.as_bytes());
         let thread = Some(thread::spawn(move || session.run(runtime(), None).unwrap()));
         Server {
             folder: Some(folder),
@@ -99,7 +104,7 @@ impl Server {
     pub fn http(&self, request: &str) -> String {
         let mut page = String::new();
         let address = std::fs::read_to_string(self.folder().path("metrics")).unwrap();
-        let mut http = TcpStream::connect(address.trim_start_matches("nbd://")).unwrap();
+        let mut http = TcpStream::connect(address.trim_start_matches("tcp:")).unwrap();
         write!(http, "{request} HTTP/1.0\r\n\r\n").unwrap();
         http.read_to_string(&mut page).unwrap();
         page

@@ -249,10 +249,20 @@ impl Checker<'_> {
         let header = self.header;
         let (bits, cluster) = (header.cluster_bits, header.cluster());
         let (mut reserved, mut copied) = (FaultGroup::default(), FaultGroup::default());
+        let mut divided = FaultGroup::default();
         for (table, number) in image.tables.iter().zip(0u64..) {
-            let entries = table.iter().flat_map(|table| table.iter());
-            for (&entry, place) in entries.zip(0u64..) {
-                let at = (number << (bits - 3) | place) << bits;
+            let entries = table
+                .iter()
+                .flat_map(|table| table.chunks(header.entry_words()));
+            for (words, place) in entries.zip(0u64..) {
+                let entry = words[0];
+                let at = (number << header.table_bits() | place) << bits;
+                let bitmap = words.get(1).copied().unwrap_or(0);
+                // A subcluster is in the cluster or zero, and a compressed cluster has none.
+                let both = bitmap & (bitmap >> 32) & u64::from(u32::MAX) != 0;
+                if both || entry & COMPRESSED != 0 && bitmap != 0 {
+                    divided.add(at);
+                }
                 if entry & COMPRESSED != 0 {
                     if entry & COPIED != 0 {
                         copied.add(at);
@@ -263,13 +273,16 @@ impl Checker<'_> {
                         .extend(clusters.map(|cluster| Reference::new(cluster, 0)));
                     continue;
                 }
-                if entry & L2_RESERVED != 0 || header.version < 3 && entry & ZERO != 0 {
+                if entry & L2_RESERVED != 0
+                    || (header.version < 3 || header.is_extended()) && entry & ZERO != 0
+                {
                     reserved.add(at);
                 }
                 self.references.extend(Reference::of(entry, cluster, 0));
             }
         }
         self.report_group(&reserved, "cluster has reserved bits that are set");
+        self.report_group(&divided, "cluster has subclusters that cannot be");
         self.report_group(
             &copied,
             "cluster is compressed and marked as one that may be written to",

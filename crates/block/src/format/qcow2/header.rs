@@ -12,13 +12,15 @@ const HEADER_2: u64 = 72;
 const HEADER_3: u64 = 104;
 /// Where the kind of compression stands in version 3, if the header is that long.
 const COMPRESSION: u64 = 104;
-/// Incompatible features. Only "dirty" (0) and "compression type" (3) are supported.
+/// Incompatible features. "Dirty" (0), "compression type" (3) and "extended L2 entries" (4) are supported.
 pub(super) const DIRTY: u64 = 1;
 const CORRUPT: u64 = 1 << 1;
 pub(super) const DATA_FILE: u64 = 1 << 2;
 const COMPRESSION_TYPE: u64 = 1 << 3;
 const SUBCLUSTERS: u64 = 1 << 4;
-const SUPPORTED: u64 = DIRTY | COMPRESSION_TYPE;
+const SUPPORTED: u64 = DIRTY | COMPRESSION_TYPE | SUBCLUSTERS;
+/// The smallest clusters that have subclusters.
+const MIN_DIVIDED: u32 = 14;
 /// The most entries of the L1 table, as in QEMU: 32 MiB.
 pub(super) const MAX_L1: u64 = 4 << 20;
 /// The longest name of a backing file.
@@ -43,11 +45,33 @@ pub(super) struct Header {
     pub refcount_order: u32,
     pub snapshots: u64,
     pub snapshots_at: u64,
+    /// Where the name of the backing file lies, and its length.
+    pub backing: Option<(u64, u32)>,
 }
 
 impl Header {
     pub fn cluster(&self) -> u64 {
         1 << self.cluster_bits
+    }
+
+    /// Whether entries of L2 tables are two words, of which the second is about subclusters.
+    pub fn is_extended(&self) -> bool {
+        self.incompatible & SUBCLUSTERS != 0
+    }
+
+    /// Words of an entry of an L2 table.
+    pub fn entry_words(&self) -> usize {
+        1 + usize::from(self.is_extended())
+    }
+
+    /// Bits of the bytes that an L2 table is for.
+    pub fn reach(&self) -> u32 {
+        self.cluster_bits + self.table_bits()
+    }
+
+    /// Bits of the number of entries of an L2 table.
+    pub fn table_bits(&self) -> u32 {
+        self.cluster_bits - 3 - u32::from(self.is_extended())
     }
 
     /// Whether a table or a cluster may begin at this byte.
@@ -91,12 +115,13 @@ impl Header {
             refcount_order: 4,
             snapshots,
             snapshots_at,
+            backing: None,
         };
         header.check_cluster_size(format, file)?;
         if version == 3 {
             header.read_version_3(format, file, fields, &bytes)?;
         }
-        header.refuse_backing_file(format, file, (name_at, name_len))?;
+        header.check_backing_file(format, file, (name_at, name_len))?;
         refuse_encryption(format, file, encryption)?;
         header.check_l1(format, file)?;
         Ok(header)
@@ -145,8 +170,8 @@ impl Header {
         self.check_features(format, file, kind.copied().unwrap_or(0))
     }
 
-    fn refuse_backing_file(
-        &self,
+    fn check_backing_file(
+        &mut self,
         format: &Format,
         file: &ImageFile,
         (name_at, name_len): (u64, u32),
@@ -158,8 +183,8 @@ impl Header {
         if end.is_none_or(|end| end > self.cluster()) || name_len > MAX_NAME {
             return Err(format.damaged(file, "the name of its backing file lies elsewhere"));
         }
-        let what = "has a backing file; join them with qemu-img convert";
-        Err(format.unsupported(file, what))
+        self.backing = Some((name_at, name_len));
+        Ok(())
     }
 
     /// Checks the incompatible features, and sets the codec.
@@ -170,12 +195,13 @@ impl Header {
         compression: u8,
     ) -> Result<(), Error> {
         let has = |feature| self.incompatible & feature != 0;
+        if has(SUBCLUSTERS) && self.cluster_bits < MIN_DIVIDED {
+            return Err(format.damaged(file, "its clusters are too small for subclusters"));
+        }
         let what = if has(CORRUPT) {
             "is marked as corrupt; repair it with qemu-img check -r all"
         } else if has(DATA_FILE) {
             "has its data in another file; use qemu-img convert"
-        } else if has(SUBCLUSTERS) {
-            "has subclusters (extended L2 entries), which are not read; use qemu-img convert"
         } else if has(!SUPPORTED) {
             let unknown = self.incompatible & !SUPPORTED;
             let what = format!(
@@ -203,8 +229,7 @@ impl Header {
     fn check_l1(&mut self, format: &Format, file: &ImageFile) -> Result<(), Error> {
         let damaged = |what: &str| Err(format.damaged(file, what));
         // Each entry stands for an L2 table, which takes one cluster.
-        let reach = 2 * self.cluster_bits - 3;
-        let needed = self.size.div_ceil(1 << reach);
+        let needed = self.size.div_ceil(1 << self.reach());
         if self.size > i64::MAX as u64 || needed > MAX_L1 {
             return damaged("it says that it has more bytes than an image can have");
         }

@@ -1,6 +1,8 @@
 //! qcow2, versions 2 and 3 (`docs/interop/qcow2.txt` of QEMU): tables of two levels say where each cluster lies. All
-//! numbers are big-endian. Images with a backing file or encryption are not supported.
+//! numbers are big-endian. What an image does not have itself is in a backing file, which is qcow2 or raw. Encryption is not
+//! supported.
 
+mod backing;
 mod faults;
 mod header;
 mod tables;
@@ -12,12 +14,12 @@ use crate::block::{Block, Check, Place};
 use crate::error::Error;
 use crate::file::ImageFile;
 use header::Header;
-use tables::{Qcow2, read_tables};
+use tables::{COMPRESSED, Qcow2, read_tables};
 
 /// qcow2 images.
 pub static QCOW2: Format = Format {
     name: "qcow2",
-    about: "QEMU's images, compressed or not, of one layer",
+    about: "QEMU's images, compressed or not, with their backing files",
     recognise: |ends| ends.head.starts_with(&MAGIC),
     open,
 };
@@ -26,6 +28,7 @@ const MAGIC: [u8; 4] = *b"QFI\xfb";
 fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
     let header = Header::read(&QCOW2, file)?;
     let tables = read_tables(&QCOW2, file, &header)?;
+    let backing = backing::open(&QCOW2, file, &header)?.map(Arc::new);
     Ok(Opened {
         size: header.size,
         block: header.cluster() as u32,
@@ -34,25 +37,32 @@ fn open(file: &Arc<ImageFile>) -> Result<Opened, Error> {
             file: Arc::clone(file),
             header,
             tables,
+            backing: backing.clone(),
         }),
         leaves: None,
+        backing,
     })
 }
 
 impl Layout for Qcow2 {
     fn block(&self, at: u64) -> Result<Block, Error> {
         let bits = self.header.cluster_bits;
-        let reach = 2 * bits - 3;
+        let reach = self.header.reach();
+        let cluster = at >> bits << bits;
         let (start, len, place) = match &self.tables[(at >> reach) as usize] {
-            None => (
-                at >> reach << reach,
-                1 << reach,
-                Place::Zero { packed: None },
-            ),
+            None => self.absent(at, (at >> reach << reach, 1 << reach), 1 << bits),
             Some(table) => {
-                let start = at >> bits << bits;
-                let number = (start >> bits) as usize % table.len();
-                (start, 1 << bits, self.place(start, table[number])?)
+                let words = self.header.entry_words();
+                let number = (cluster >> bits) as usize % (table.len() / words) * words;
+                let entry = table[number];
+                let (start, len, place) = match words {
+                    2 if entry & COMPRESSED == 0 => self.run(at, entry, table[number + 1])?,
+                    _ => (cluster, 1 << bits, self.place(cluster, entry)?),
+                };
+                match place {
+                    Place::Backing => self.absent(at, (start, len), len),
+                    place => (start, len, place),
+                }
             }
         };
         Ok(Block {

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::format::fields::Fields;
 use crate::format::types::{Format, MAX_BLOCKS};
+use crate::image::Image;
 
 /// Where a table or a cluster lies: bits 9 to 55.
 pub(super) const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
@@ -16,6 +17,9 @@ pub(super) const COPIED: u64 = 1 << 63;
 pub(super) const COMPRESSED: u64 = 1 << 62;
 /// The cluster reads as zero, whatever its bytes are.
 pub(super) const ZERO: u64 = 1;
+
+/// Subclusters of a cluster.
+const SUBCLUSTERS: u64 = 32;
 
 /// The L2 tables in the order of the L1 table; `None` where there is none.
 pub(super) type Tables = Vec<Option<Box<[u64]>>>;
@@ -87,6 +91,7 @@ pub(super) struct Qcow2 {
     pub file: Arc<ImageFile>,
     pub header: Header,
     pub tables: Tables,
+    pub backing: Option<Arc<Image>>,
 }
 
 impl Qcow2 {
@@ -95,6 +100,65 @@ impl Qcow2 {
             .damaged(&self.file, format!("the cluster at byte {at} {what}"))
     }
 
+    /// The block with byte `at` where `len` bytes from `start` on are not in this file, in steps of `step` bytes: its first
+    /// byte, its length and its place. It is zero where the image under this one is, or where there is none.
+    pub fn absent(&self, at: u64, (start, len): (u64, u64), step: u64) -> (u64, u64, Place) {
+        let zero = Place::Zero { packed: None };
+        let Some(backing) = &self.backing else {
+            return (start, len, zero);
+        };
+        let from = start + (at - start) / step * step;
+        let end = start + len;
+        if from >= backing.size() {
+            return (from, end - from, zero);
+        }
+        // One block is looked at, so that looking through a large disk does not begin again for each cluster.
+        match backing.extent_of(from, end, &mut { 1 }) {
+            Ok(extent) if extent.zero => {
+                let to = match extent.bytes.end {
+                    to if to == backing.size() => end,
+                    to => start + (to - start) / step * step,
+                };
+                match to > from {
+                    true => (from, to - from, zero),
+                    false => (from, step, Place::Backing),
+                }
+            }
+            _ => (from, step, Place::Backing),
+        }
+    }
+
+    /// The run of subclusters with byte `at` that have the same kind of place: its first byte, its length and its place.
+    /// `bitmap` says of each whether it lies in the cluster, or is zero.
+    pub fn run(&self, at: u64, entry: u64, bitmap: u64) -> Result<(u64, u64, Place), Error> {
+        let cluster = self.header.cluster();
+        let (start, size) = (at / cluster * cluster, cluster / SUBCLUSTERS);
+        let offset = entry & OFFSET;
+        let kind = |number: u64| (bitmap >> number & 1, bitmap >> (number + SUBCLUSTERS) & 1);
+        let here = (at - start) / size;
+        let wanted = kind(here);
+        if !self.header.aligned(offset) {
+            return Err(self.damaged(start, "does not begin where one of the file does"));
+        }
+        if entry & ZERO != 0 || wanted == (1, 1) || wanted == (1, 0) && offset == 0 {
+            return Err(self.damaged(start, "has subclusters that cannot be"));
+        }
+        let first = (0..here).rev().take_while(|&n| kind(n) == wanted).last();
+        let last = (here..SUBCLUSTERS)
+            .take_while(|&n| kind(n) == wanted)
+            .last();
+        let (first, last) = (first.unwrap_or(here), last.unwrap_or(here));
+        let place = match wanted {
+            (1, _) => Place::Stored {
+                offset: offset + first * size,
+            },
+            (_, 1) => Place::Zero { packed: None },
+            _ => Place::Backing,
+        };
+        Ok((start + first * size, (last + 1 - first) * size, place))
+    }
+
+    /// Where a cluster lies; in the image under this one if it is not in this file.
     pub fn place(&self, start: u64, entry: u64) -> Result<Place, Error> {
         if entry & COMPRESSED != 0 {
             let (offset, end) = packed_range(&self.header, entry);
@@ -117,9 +181,10 @@ impl Qcow2 {
         if zero && self.header.version < 3 {
             return Err(self.damaged(start, "is marked as zero, which version 2 does not know"));
         }
-        if zero || offset == 0 {
-            return Ok(Place::Zero { packed: None });
-        }
-        Ok(Place::Stored { offset })
+        Ok(match (zero, offset) {
+            (true, _) => Place::Zero { packed: None },
+            (false, 0) => Place::Backing,
+            (false, offset) => Place::Stored { offset },
+        })
     }
 }
