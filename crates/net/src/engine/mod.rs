@@ -1,0 +1,403 @@
+//! The engine: packets in and out, time, sockets. It has no thread, no clock and no device of its own.
+//!
+//! | file | what it is for |
+//! | --- | --- |
+//! | `input.rs` | a packet came |
+//! | `output.rs` | packets that go out |
+//! | `sockets.rs` | what applications ask for |
+//! | `datagrams.rs`, `datagrams/` | UDP |
+//! | `fragment.rs` | datagrams that are larger than a packet |
+//! | `messages.rs` | ICMP |
+//! | `link.rs` | what lies below IP |
+//! | `flows.rs` | the table of connections |
+//! | `listeners.rs` | ports that connections may come to |
+//! | `pass.rs` | sockets that pass from one application to another |
+//! | `private.rs` | rings for an application that runs the engine itself |
+//! | `wheel.rs` | deadlines |
+
+mod datagrams;
+mod flows;
+mod fragment;
+mod input;
+mod link;
+mod listeners;
+mod messages;
+mod output;
+mod pass;
+mod private;
+mod sockets;
+mod wheel;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use thiserror::Error;
+
+use crate::device::{Capabilities, Prefix};
+use crate::fragments::Reassembly;
+use crate::memory::{ReceiveBuffer, SendBuffer};
+use crate::packet::Offload;
+use crate::tcp::{Cookies, Happened, Reason, Requests};
+use crate::time::Time;
+use datagrams::Datagrams;
+use flows::Flows;
+use link::Link;
+use listeners::Listeners;
+use output::Replies;
+use wheel::Wheel;
+
+pub use crate::tcp::{Info, Options as SocketOptions};
+pub use flows::CacheCounters;
+pub use private::PrivateMemory;
+
+/// An application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner(pub u32);
+
+/// A socket. It names nothing any more once the socket is gone, even if another has its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SocketId {
+    /// Its place.
+    pub index: u32,
+    /// How many had that place before.
+    pub generation: u32,
+}
+
+/// The rings of a connection.
+#[derive(Debug)]
+pub struct Buffers {
+    /// What the application sends.
+    pub send: SendBuffer,
+    /// What it receives.
+    pub receive: ReceiveBuffer,
+    /// Their place in the memory of the application.
+    pub slot: u32,
+}
+
+/// Where rings come from.
+pub trait Memory {
+    /// Rings for a connection of `owner`; none if there is no room.
+    fn allocate(&mut self, owner: Owner) -> Option<Buffers>;
+
+    /// They are not used any more.
+    fn release(&mut self, owner: Owner, slot: u32);
+
+    /// Bytes of a ring for received data.
+    fn receive_size(&self, owner: Owner) -> u64;
+}
+
+/// Bytes of fragments that wait for others.
+const FRAGMENTS: usize = 4 << 20;
+
+/// How an engine is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Addresses of the machine, each with its network.
+    pub addresses: Vec<Prefix>,
+    /// Where packets go whose destination is within no prefix: one of each version at most. Without one they go to it at once.
+    pub gateways: Vec<IpAddr>,
+    /// Connections at most.
+    pub flows: usize,
+    /// Random bytes, for numbers that must not be guessed.
+    pub seed: [u8; 16],
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            addresses: Vec::new(),
+            gateways: Vec::new(),
+            flows: 1 << 20,
+            seed: [0; 16],
+        }
+    }
+}
+
+/// Why a call on a socket failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SocketError {
+    /// Another has it.
+    #[error("the address is in use: choose another port")]
+    InUse,
+    /// It is none of this machine.
+    #[error("the address is none of this stack's")]
+    NotLocal,
+    /// There is no way to it.
+    #[error("no address of this stack is of the same family: there is no way to the peer")]
+    Unreachable,
+    /// All ports are taken.
+    #[error("all ports for connections to this peer are in use")]
+    NoPort,
+    /// There is no memory for its rings, or there are too many connections.
+    #[error("there is no room for another connection")]
+    NoRoom,
+    /// It is no more.
+    #[error("the socket is no more")]
+    Gone,
+}
+
+/// What happened to a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whose.
+    pub owner: Owner,
+    /// Which.
+    pub socket: SocketId,
+    /// The place of its rings.
+    pub slot: u32,
+    /// The listener that it came by: with [`Happened::CONNECTED`] it is a connection to be accepted.
+    pub listener: Option<SocketId>,
+    /// What.
+    pub happened: Happened,
+    /// With [`Happened::CLOSED`], if it ended before its time.
+    pub reason: Option<Reason>,
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Counters {
+    pub packets_in: u64,
+    pub packets_out: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub malformed: u64,
+    pub bad_checksum: u64,
+    pub not_for_us: u64,
+    pub refused: u64,
+    pub connections: u64,
+    pub accepted: u64,
+    pub cookies_sent: u64,
+    pub cookies_taken: u64,
+    pub requests_dropped: u64,
+    pub datagrams_dropped: u64,
+}
+
+/// The stack.
+#[derive(Debug)]
+pub struct Engine<M> {
+    config: Config,
+    capabilities: Capabilities,
+    memory: M,
+    cookies: Cookies,
+    flows: Flows,
+    listeners: Listeners,
+    requests: Requests,
+    /// Added to where the search for a free port begins.
+    next_port: u32,
+    /// Ports that were chosen for sockets without a peer.
+    ports_chosen: u64,
+    /// Cookies may still be answered.
+    cookies_until: Time,
+    datagrams: Datagrams,
+    wheel: Wheel<SocketId>,
+    /// Flows that may have something to send.
+    ready: VecDeque<u32>,
+    /// Bytes that the first of those has sent in its turn.
+    turn: u32,
+    datagrams_first: bool,
+    /// Flows of which applications should hear.
+    news: VecDeque<u32>,
+    link: Link,
+    reassembly: Reassembly,
+    replies: Replies,
+    counters: Counters,
+    /// Room for a packet whose checksum is to be completed.
+    scratch: Vec<u8>,
+}
+
+impl<M: Memory> Engine<M> {
+    /// One that begins at [`Time::ZERO`].
+    pub fn new(config: Config, capabilities: Capabilities, memory: M) -> Engine<M> {
+        let cookies = Cookies::new(config.seed);
+        let link = Link::new(capabilities.medium, &config);
+        Engine {
+            config,
+            capabilities,
+            memory,
+            cookies,
+            flows: Flows::new(),
+            listeners: Listeners::default(),
+            requests: Requests::default(),
+            next_port: 0,
+            ports_chosen: 0,
+            cookies_until: Time::ZERO,
+            datagrams: Datagrams::default(),
+            wheel: Wheel::new(),
+            ready: VecDeque::new(),
+            turn: 0,
+            datagrams_first: false,
+            news: VecDeque::new(),
+            link,
+            reassembly: Reassembly::new(FRAGMENTS),
+            replies: Replies::default(),
+            counters: Counters::default(),
+            scratch: vec![0; 1 << 16],
+        }
+    }
+
+    /// A packet came: as the device's medium has it, from its header on.
+    pub fn receive(&mut self, now: Time, bytes: &[u8], offload: Offload) {
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += bytes.len() as u64;
+        self.input(now, bytes, offload);
+    }
+
+    /// Resets all connections. Those that their peers know of have a segment to send.
+    pub fn reset_all(&mut self) {
+        let all: Vec<u32> = self.flows.indices().collect();
+        for index in all {
+            self.abort(self.flows.id(index));
+        }
+    }
+
+    /// Does what is due.
+    pub fn advance(&mut self, now: Time) {
+        self.input_looped(now);
+        let mut due = Vec::new();
+        self.wheel.advance(now, |id| due.push(id));
+        for id in due {
+            let Some(index) = self.flows.index(id) else {
+                continue;
+            };
+            let flow = self.flows.get_mut(index).expect("it is there");
+            if !Wheel::<SocketId>::is_current(&mut flow.timer, now) {
+                continue;
+            }
+            if flow.connection.deadline() <= now {
+                flow.connection.advance(now);
+                self.touched(index);
+            } else {
+                self.arm(index);
+            }
+        }
+        self.reassembly.expire(now);
+        while let Some(frame) = self.link.question(now) {
+            self.replies.push_frame(frame);
+        }
+        while let Some((ends, request)) = self.requests.next_due(now) {
+            self.replies.push(ends, request.answer(now));
+        }
+    }
+
+    /// When [`advance`](Engine::advance) is to be called, at the latest.
+    pub fn next_deadline(&self) -> Time {
+        self.wheel
+            .next()
+            .min(self.requests.deadline())
+            .min(self.link.next_deadline())
+            .min(self.reassembly.next_deadline())
+    }
+
+    /// What happened to a socket since this was last asked of it.
+    pub fn next_event(&mut self) -> Option<Event> {
+        while let Some(index) = self.news.pop_front() {
+            let Some(flow) = self.flows.get_mut(index) else {
+                continue;
+            };
+            flow.announced = false;
+            if flow.closed {
+                continue;
+            }
+            let happened = flow.connection.take_happened();
+            let Some(slot) = flow.slot.get() else {
+                continue;
+            };
+            let (owner, listener, reason) = (flow.owner, flow.listener, flow.connection.reason());
+            return Some(Event {
+                owner,
+                socket: self.flows.id(index),
+                slot,
+                listener,
+                happened,
+                reason,
+            });
+        }
+        self.datagrams.next_event()
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How often packets came for flows that had come recently.
+    pub fn cache(&self) -> CacheCounters {
+        self.flows.cache
+    }
+
+    /// Where rings come from.
+    pub fn memory(&mut self) -> &mut M {
+        &mut self.memory
+    }
+
+    /// All connections, with their ends: ours and the peer's.
+    pub fn connections(
+        &self,
+    ) -> impl Iterator<Item = (SocketId, SocketAddr, SocketAddr, Info)> + '_ {
+        self.flows.indices().filter_map(|index| {
+            let flow = self.flows.get(index)?;
+            let (local, remote) = flow.ends;
+            Some((self.flows.id(index), local, remote, flow.connection.info()))
+        })
+    }
+
+    /// A connection changed: it may have something to send, to tell, a deadline, or be over.
+    fn touched(&mut self, index: u32) {
+        let Some(flow) = self.flows.get_mut(index) else {
+            return;
+        };
+        if !flow.queued {
+            flow.queued = true;
+            self.ready.push_back(index);
+        }
+        self.settle(index);
+    }
+
+    /// Deadlines, news and the end of a connection.
+    fn settle(&mut self, index: u32) {
+        self.arm(index);
+        let Some(flow) = self.flows.get_mut(index) else {
+            return;
+        };
+        if !flow.closed {
+            if !flow.announced && flow.connection.has_news() {
+                flow.announced = true;
+                self.news.push_back(index);
+            }
+            return;
+        }
+        if flow.connection.needs_no_rings()
+            && let Some(slot) = flow.slot.take()
+        {
+            flow.connection.drop_rings();
+            self.memory.release(flow.owner, slot);
+        }
+        if flow.connection.is_over() {
+            self.flows.remove(index);
+        }
+    }
+
+    fn arm(&mut self, index: u32) {
+        let id = self.flows.id(index);
+        if let Some(flow) = self.flows.get_mut(index) {
+            let deadline = flow.connection.deadline();
+            self.wheel.arm(&mut flow.timer, deadline, id);
+        }
+    }
+}
+
+/// The first of our addresses that is of the version of `peer`.
+fn address_for(addresses: &[Prefix], peer: IpAddr) -> Option<IpAddr> {
+    let mut addresses = addresses.iter().map(|own| own.address);
+    addresses.find(|own| own.is_ipv4() == peer.is_ipv4())
+}
+
+/// Any address of the same version, with the same port.
+fn unspecified(address: &SocketAddr) -> SocketAddr {
+    let ip: IpAddr = match address.ip() {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(ip, address.port())
+}
