@@ -1,0 +1,82 @@
+//! What all engines of a gateway have in common. None of it is locked while packets go through.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::client::Client;
+use super::directory::Directory;
+use super::handle::{Handle, Message};
+use super::pools::Pools;
+use super::request::Refused;
+use super::wait::{Ready, Token};
+use super::{CLIENTS, Engine};
+use crate::access::Access;
+use crate::session::config::Config;
+
+/// Of all engines.
+#[derive(Debug)]
+pub struct Shared {
+    /// How they are set up.
+    pub config: Config,
+    /// What clients may ask for.
+    pub access: Arc<Access>,
+    /// Origins that have the same streams.
+    pub pools: Arc<Pools>,
+    /// Which of them has which source.
+    pub directory: Directory,
+    /// When the gateway began.
+    pub began: Instant,
+}
+
+impl Shared {
+    /// Without engines.
+    pub fn new(config: Config, access: Arc<Access>, pools: Arc<Pools>) -> Shared {
+        Shared {
+            config,
+            access,
+            pools,
+            directory: Directory::default(),
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Engine {
+    /// The engine that has a source, if it is another one. A source that is nowhere is opened where there is most room.
+    pub(super) fn elsewhere(&self, source: &str) -> Option<Arc<Handle>> {
+        match self.by_key.contains_key(source) {
+            true => None,
+            false => self.shared.directory.elsewhere(source, self.number),
+        }
+    }
+
+    /// A client goes to the engine that has what it asks for, with all that it has said.
+    pub(super) fn hand_over(&mut self, number: u32, to: &Handle) {
+        if let Some(client) = self.clients.try_remove(number as usize)
+            && self.waiter.remove(client.stream()).is_ok()
+        {
+            to.send(Message::HandedOver(Box::new(client)));
+        }
+    }
+
+    /// A client comes from another engine.
+    pub(super) fn handed_over(&mut self, client: Client, now: Instant) {
+        let entry = self.clients.vacant_entry();
+        let number = entry.key() as u32;
+        let token = Token::Client(number);
+        if self.waiter.add_connection(token, client.stream()).is_err() {
+            return;
+        }
+        entry.insert(client);
+        if self.clients.len() > CLIENTS {
+            let refused = Refused::busy(format!("there are {CLIENTS} clients already"));
+            return self.refuse(number, &refused, true);
+        }
+        let ready = Ready {
+            token,
+            readable: true,
+            writable: true,
+        };
+        self.hear(number, ready, now);
+    }
+}

@@ -1,0 +1,130 @@
+//! What is refused, each with a line that says why.
+
+use std::time::Instant;
+
+use super::*;
+
+#[test]
+fn each_status_has_a_line_of_text() {
+    let long = "a".repeat(9000);
+    let many = "A: b\r\n".repeat(200);
+    gateway(Config::default(), |to, _| {
+        for (request, status, part) in [
+            (
+                "GET /%G0 HTTP/1.1\r\nHost: a\r\n\r\n",
+                "400 Bad Request",
+                "percent-encoded",
+            ),
+            ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request", "without Host"),
+            (
+                "GET /rtp/5000 HTTP/1.0\r\n\r\n",
+                "400 Bad Request",
+                "5000: not ADDRESS:PORT",
+            ),
+            (
+                "GET /rtp/127.0.0.1:0 HTTP/1.0\r\n\r\n",
+                "400 Bad Request",
+                "the port is 1 to 65535",
+            ),
+            (
+                "GET /rtsp/rtsp://camera.example/one HTTP/1.0\r\n\r\n",
+                "400 Bad Request",
+                "leave out rtsp://",
+            ),
+            (
+                "GET /rtsp/127.0.0.1:8554/one HTTP/1.0\r\n\r\n",
+                "403 Forbidden",
+                "--allow 127.0.0.1 lets",
+            ),
+            (
+                "GET /udp/192.0.2.1:5000 HTTP/1.0\r\n\r\n",
+                "502 Bad Gateway",
+                "192.0.2.1:5000: no address of this machine, and no group",
+            ),
+            (
+                "GET /rtp/127.0.0.1:5000?format=avi HTTP/1.0\r\n\r\n",
+                "400 Bad Request",
+                "format=avi",
+            ),
+            (
+                "GET /no%20where HTTP/1.0\r\n\r\n",
+                "404 Not Found",
+                "/no where: there is",
+            ),
+            (
+                "PUT /status HTTP/1.0\r\n\r\n",
+                "405 Method Not Allowed",
+                "PUT",
+            ),
+            (
+                &format!("GET /{long} HTTP/1.0\r\n\r\n"),
+                "414 URI Too Long",
+                "8000 bytes",
+            ),
+            (
+                &format!("GET / HTTP/1.0\r\n{many}\r\n"),
+                "431 Request Header Fields Too Large",
+                "100 headers",
+            ),
+            ("BREW /tea HTTP/1.0\r\n\r\n", "501 Not Implemented", "BREW"),
+            (
+                "GET / HTTP/2.0\r\n\r\n",
+                "505 HTTP Version Not Supported",
+                "1.1",
+            ),
+        ] {
+            let text = told(to, request);
+            assert!(
+                text.starts_with(&format!("HTTP/1.1 {status}\r\n")),
+                "{text}"
+            );
+            assert_eq!(header(&text, "Connection"), Some("close"));
+            let allowed = header(&text, "Allow");
+            let has_method = status.starts_with("405") || status.starts_with("501");
+            assert_eq!(allowed, has_method.then_some("GET, HEAD"), "{text}");
+            let (_, line) = text.split_once("\r\n\r\n").unwrap();
+            assert!(line.contains(part), "{text}");
+            assert_eq!(line.find('\n'), Some(line.len() - 1), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_head_without_end_is_refused_and_the_client_reads_why() {
+    gateway(Config::default(), |to, _| {
+        let stream = connect(to);
+        (&stream).write_all(b"GET / HTTP/1.1\r\n").unwrap();
+        // More than is read, so that an end of the connection at once would destroy the answer on its way.
+        let flood = "Name: value\r\n".repeat(8_000);
+        (&stream).write_all(flood.as_bytes()).unwrap();
+        let text = until_end(&stream);
+        assert!(text.starts_with("HTTP/1.1 431 "), "{text}");
+    });
+}
+
+#[test]
+fn a_client_that_takes_its_time_to_ask_is_told_so() {
+    gateway(Config::default(), |to, _| {
+        let begun = Instant::now();
+        let slow = connect(to);
+        let mut writer = slow.try_clone().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for byte in b"GET /status HTTP/1.1\r\nHost: a-host-with-a-long-name".iter() {
+                    if writer.write_all(&[*byte]).is_err() {
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(250));
+                }
+            });
+            let text = until_end(&slow);
+            assert!(
+                text.starts_with("HTTP/1.1 408 Request Timeout\r\n"),
+                "{text}"
+            );
+            assert!(text.ends_with("not whole after 10 seconds\n"), "{text}");
+        });
+        let time = begun.elapsed().as_secs();
+        assert!((9..15).contains(&time), "{time}");
+    });
+}
