@@ -83,6 +83,14 @@ for pair in $graphs; do
     filter one --device "$device" --plan farm --workers 1
 done
 
+# Video: motion search on the device, the rest on the cores.
+encode() {
+    row "encode-$1" 30 encode -i "testsrc:$size:$((frames / 10))" -o null: --no-memory --json "$out/encode-$1.json" "${@:2}"
+}
+encode cores --device none
+encode wavefront --device "$device" --plan wavefront
+encode auto --device "$device"
+
 # Cores: what more of them bring, without a device.
 "$evener" keygen -o "$scratch/key" >>"$out/log.txt" 2>&1
 for workers in 1 2 4 8 16; do

@@ -41,6 +41,16 @@ pub enum Error {
     /// The runtime could not start.
     #[error("cannot start workers: {0}")]
     Runtime(String),
+    /// A figure of the network stack could not be measured.
+    #[error(
+        "{0}: {1}; what needs TUN can be run as: unshare --user --map-root-user --net evener bench net"
+    )]
+    Net(&'static str, std::io::Error),
+    /// The gateway could not be measured.
+    #[error(
+        "{0}; it can be measured as: unshare --user --map-root-user --net evener bench gateway"
+    )]
+    Gateway(std::io::Error),
     /// A process that takes part in the measurement failed.
     #[error("the process that {what}: {reason}")]
     Process {

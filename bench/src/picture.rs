@@ -99,7 +99,7 @@ fn values(frame: &Frame, plane: usize) -> Vec<f32> {
     let scale = Scale::new(frame.format().codes(plane));
     match frame.format().depth {
         Depth::U8 => bytes.iter().map(|&c| scale.value(f32::from(c))).collect(),
-        Depth::U10 => {
+        Depth::U10 | Depth::U12 | Depth::U16 => {
             let codes = bytes
                 .chunks_exact(2)
                 .map(|b| u16::from_ne_bytes([b[0], b[1]]));

@@ -2,6 +2,8 @@
 
 mod crypt;
 mod encode;
+mod gateway;
+mod net;
 mod product;
 mod queens;
 mod sections;
@@ -10,6 +12,8 @@ mod tuner;
 use crate::crypt::CryptReport;
 use crate::encode::EncodeReport;
 use crate::filters::FilterReport;
+use crate::gateway::GatewayReport;
+use crate::net::NetReport;
 use crate::product::ProductReport;
 use crate::queens::QueensReport;
 use crate::tuner::TunerReport;
@@ -62,6 +66,32 @@ pub fn encode_html(report: &EncodeReport) -> String {
             "Half-pel planes and motion search handed over in jobs of a search, a macroblock, a row and a frame.",
         ],
         &encode::all(report),
+    )
+}
+
+/// The page of `evener bench gateway`: the curves and the table.
+pub fn gateway_html(report: &GatewayReport) -> String {
+    page(
+        ["evener bench gateway", "The gateway on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "Streams in UDP that clients of HTTP get, beside others over the kernel's sockets.",
+        ],
+        &gateway::all(report),
+    )
+}
+
+/// The page of `evener bench net`: the published figures for this machine, and the table.
+pub fn net_html(report: &NetReport) -> String {
+    page(
+        ["evener bench net", "The network stack on this machine"],
+        [
+            &report.machine,
+            report.version,
+            "TCP and UDP of one engine or two, beside others over the same device.",
+        ],
+        &net::all(report),
     )
 }
 

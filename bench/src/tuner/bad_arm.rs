@@ -282,6 +282,7 @@ mod tests {
             steps: Vec::new(),
             lines: Vec::new(),
             pass_names: Vec::new(),
+            device_pass: None,
             default_grain: 1,
             min_grain: 1,
             units: 1,

@@ -108,9 +108,44 @@ impl From<evener_queens::SessionError> for Failure {
     }
 }
 
+impl From<evener_net::session::SessionError> for Failure {
+    fn from(error: evener_net::session::SessionError) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
+
+impl From<evener_gateway::session::config::ConfigError> for Failure {
+    fn from(error: evener_gateway::session::config::ConfigError) -> Failure {
+        Failure::request(error.to_string())
+    }
+}
+
+impl From<evener_gateway::session::SessionError> for Failure {
+    fn from(error: evener_gateway::session::SessionError) -> Failure {
+        if error.is_request() {
+            Failure::request(error)
+        } else {
+            Failure::running(error)
+        }
+    }
+}
+
 impl From<evener_image::io::Error> for Failure {
     fn from(error: evener_image::io::Error) -> Failure {
         Failure::running(error)
+    }
+}
+
+impl From<evener_net::link::Error> for Failure {
+    fn from(error: evener_net::link::Error) -> Failure {
+        match error.is_request() {
+            true => Failure::request(error),
+            false => Failure::running(error),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod amount;
 mod commands;
+mod defaults;
 mod device;
 mod exit;
 mod failure;
@@ -30,6 +31,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 use evener_runtime::{Simd, kernels};
 
 use crate::commands::Command;
+use crate::defaults::Defaults;
 use crate::failure::{DONE, Ended, Failure, Status};
 
 const ABOUT: &str = "Run a stream of work on all of a machine, tuned by measuring";
@@ -42,6 +44,7 @@ Examples:
   evener encode -i in.mkv -o out.mp4
   evener keygen -o key && evener encrypt -k key disk.img -o disk.img.sealed
   evener image pack disk.img disk.img.zst
+  evener net run --device tun:evener0,addr=10.1.0.1/24 --address 10.1.0.2/24
   evener queens 18
   evener topology
 
@@ -49,6 +52,7 @@ Environment:
   EVENER_CPU=scalar|sse2|avx2|avx512|neon   use no more of the processor than this
   EVENER_DEVICE=auto|none|NAME              which device may compute too; see evener topology
   EVENER_LOG=off|error|warn|info|debug      what to log, warn unless set; see also -v
+  EVENER_CONFIG=FILE                        your defaults for options; see evener config
 
 Exit status: 0 done, 1 failed, 2 wrong command line. Ctrl-C, and a reader that goes away, end evener by their signal,
 which a shell shows as 130 and 141.";
@@ -87,9 +91,9 @@ impl Cli {
         with_negative_numbers(Cli::command())
     }
 
-    fn parse() -> Result<Cli, clap::Error> {
-        let matches = Cli::command_for_all().try_get_matches()?;
-        let cli = Cli::from_arg_matches(&matches)?;
+    fn parse(command: clap::Command) -> Result<Cli, clap::Error> {
+        let matches = command.try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
         if cli.quiet {
             let mut leaf = &matches;
             while let Some((_, below)) = leaf.subcommand() {
@@ -100,6 +104,10 @@ impl Cli {
                 known && leaf.value_source(name) == Some(ValueSource::CommandLine)
             };
             if let Some(other) = NOT_QUIET.into_iter().find(given) {
+                if !given(&"quiet") {
+                    cli.quiet = false;
+                    return Ok(cli);
+                }
                 let text = format!("--quiet and --{other} contradict each other; leave one out");
                 return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
             }
@@ -120,7 +128,9 @@ fn main() {
 }
 
 fn run() -> Ended {
-    let cli = match Cli::parse() {
+    let all = Cli::command_for_all();
+    let defaults = Defaults::read(&all)?;
+    let cli = match Cli::parse(defaults.apply(all)) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
             output::printed(|_| error.print())?;
@@ -131,7 +141,14 @@ fn run() -> Ended {
             let _ = error.print();
             return Ok(Status::Exit(2));
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            let alone = Cli::parse(Cli::command_for_all());
+            let failure = Failure::from(error);
+            return Err(match defaults.path().filter(|_| alone.is_ok()) {
+                Some(path) => failure.and(format!("{path} says so")),
+                None => failure,
+            });
+        }
     };
     stderr::set_quiet(cli.quiet);
     log::start(cli.verbose)?;

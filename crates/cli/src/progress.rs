@@ -11,7 +11,7 @@ use evener_runtime::stream::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::amount::Amount;
-use crate::stderr::is_quiet;
+use crate::stderr::{is_quiet, note};
 
 /// The bar of this process, which lines on the terminal have to suspend.
 static BAR: OnceLock<ProgressBar> = OnceLock::new();
@@ -195,6 +195,34 @@ impl Drop for Bar {
     /// Removes the bar.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Lines on the standard error for runs of hours, where there is no bar. `--quiet` leaves them out.
+pub struct ShareLog {
+    every: Duration,
+    next: Duration,
+}
+
+impl ShareLog {
+    /// A line after each `every`.
+    pub fn new(every: Duration) -> ShareLog {
+        ShareLog { every, next: every }
+    }
+
+    /// Takes the share of all work that is done, and the share of what was left for this run.
+    pub fn tell(&mut self, progress: &Progress, [all, run]: [f64; 2]) {
+        let elapsed = Duration::from_secs_f64(progress.elapsed_s);
+        if elapsed < self.next || run <= 0.0 {
+            return;
+        }
+        self.next = elapsed + self.every;
+        note(&format!(
+            "{:.1} % after {}, {} left",
+            all * 100.0,
+            Seconds(progress.elapsed_s),
+            Seconds(progress.elapsed_s / run * (1.0 - run))
+        ));
     }
 }
 

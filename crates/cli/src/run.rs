@@ -119,6 +119,11 @@ impl StartedRun {
         self.json.as_ref().is_some_and(SideOutput::is_stdout)
     }
 
+    /// Prints `lines` about one of several runs.
+    pub fn tell(&self, report: &Report, lines: &[String]) {
+        tell(self.explain, report, lines);
+    }
+
     /// Writes report and trace and prints `lines`. If that fails, the error adds `complete`, which says what is complete,
     /// unless the run was cancelled.
     pub fn done(
@@ -150,26 +155,31 @@ impl StartedRun {
             true => signals.failed(failure),
             false => failure.and(complete),
         })?;
-        if self.explain {
-            report
-                .decisions
-                .iter()
-                .for_each(|decision| print_err(decision));
-            if let Some(how) = report.how() {
-                print_err(&format!("ran     {how}"));
-            }
-            report
-                .devices
-                .iter()
-                .for_each(|device| print_err(&format!("device  {device}")));
-        }
-        if let Some(text) = &report.placement_note {
-            note(&format!("evener: note: {text}"));
-        }
-        lines.iter().for_each(|line| note(line));
+        tell(self.explain, report, lines);
         Ok(match signals.status() {
             Some(status) if report.cancelled => status,
             _ => DONE,
         })
     }
+}
+
+/// Prints how a run went, if that was asked for, and its lines.
+fn tell(explain: bool, report: &Report, lines: &[String]) {
+    if explain {
+        report
+            .decisions
+            .iter()
+            .for_each(|decision| print_err(decision));
+        if let Some(how) = report.how() {
+            print_err(&format!("ran     {how}"));
+        }
+        report
+            .devices
+            .iter()
+            .for_each(|device| print_err(&format!("device  {device}")));
+    }
+    if let Some(text) = &report.placement_note {
+        note(&format!("evener: note: {text}"));
+    }
+    lines.iter().for_each(|line| note(line));
 }

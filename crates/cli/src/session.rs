@@ -67,11 +67,24 @@ pub fn convert<J: RunSession + Display>(
     let session = open()?;
     args.check_distinct(session.input_id(), output)?;
     let started = args.start(&signals)?;
+    let (report, lines) = convert_one(session, args, output, &started, &signals, describe)?;
+    started.done(&report, &lines, &signals, complete)
+}
+
+/// Runs one of several sessions. Returns its report and the lines about it.
+pub fn convert_one<J: RunSession + Display>(
+    session: J,
+    args: &StreamArgs,
+    output: &OsStr,
+    started: &StartedRun,
+    signals: &Signals,
+    describe: impl FnOnce(J::Outcome) -> RunOutcome,
+) -> Result<(Report, Vec<String>), Failure> {
     if args.explain {
         print_err(&session.to_string());
     }
     let (all, output) = (session.bytes().map(Amount::Bytes), Output::named(output));
-    let outcome = run(session, args, &started, &signals)?;
+    let outcome = run(session, args, started, signals)?;
     let RunOutcome { report, what, more } = describe(outcome);
     let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
     let lines = match report.cancelled {
@@ -82,7 +95,7 @@ pub fn convert<J: RunSession + Display>(
             std::iter::once(line).chain(more).collect()
         }
     };
-    started.done(&report, &lines, &signals, complete)
+    Ok((report, lines))
 }
 
 /// Runs a session behind a progress bar.
@@ -126,6 +139,7 @@ macro_rules! run_session {
 }
 
 run_session!([<O: Operation + 'static>] crypt::Session<O>, crypt::Error => Report, Self::input_id);
+run_session!([] crypt::Decryption, crypt::Error => Report, Self::input_id);
 run_session!([] product::Session, product::Error => Report, Self::input_id);
 run_session!([] block::PackSession, block::SessionError => (Packed, Report), Self::input_id);
 run_session!([] block::UnpackSession, block::SessionError => Report, Self::input_id);

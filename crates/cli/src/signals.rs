@@ -3,8 +3,8 @@
 //! The first one ends the process, too, if the stream cannot end because the reader of its output does not read.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ struct Shared {
     streaming: AtomicBool,
     /// The first signal, or 0.
     first: AtomicI32,
+    /// What SIGHUP does; without it, it ends the stream.
+    on_hangup: Mutex<Option<Box<dyn FnMut() + Send>>>,
 }
 
 impl Signals {
@@ -63,6 +65,11 @@ impl Signals {
         self.shared.streaming.store(true, Ordering::SeqCst);
     }
 
+    /// From now on SIGHUP does this, and ends nothing.
+    pub fn on_hangup(&self, act: impl FnMut() + Send + 'static) {
+        *self.shared.on_hangup() = Some(Box::new(act));
+    }
+
     /// The status for the first signal, if there was one.
     pub fn status(&self) -> Option<Status> {
         self.shared.first().map(Status::Signal)
@@ -91,6 +98,10 @@ impl Shared {
         Some(self.first.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
     }
 
+    fn on_hangup(&self) -> MutexGuard<'_, Option<Box<dyn FnMut() + Send>>> {
+        (self.on_hangup.lock()).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Handles signals until the process ends.
     fn watch(&self, mut signals: SignalIterator) {
         for signal in signals.forever() {
@@ -114,6 +125,11 @@ impl Shared {
     fn on_signal(&self, signal: i32) {
         if signal == SIGXFSZ {
             return;
+        }
+        if signal == SIGHUP
+            && let Some(act) = &mut *self.on_hangup()
+        {
+            return act();
         }
         let none_before =
             self.first

@@ -31,9 +31,9 @@ impl<'a> Output<'a> {
         Output { name, before }
     }
 
-    /// Its name in messages; the standard output and `null:` have none.
+    /// Its name in messages; the standard output and what keeps nothing have none.
     pub fn name(&self) -> Option<String> {
-        let shown = !is_stdout(self.name) && self.name != "null:";
+        let shown = !is_stdout(self.name) && self.name != "null:" && self.name != "/dev/null";
         shown.then(|| one_line(&self.name.to_string_lossy()))
     }
 
@@ -176,6 +176,7 @@ mod tests {
         let name = |text: &str| Output::named(text.as_ref()).name();
         assert_eq!(name("-"), None);
         assert_eq!(name("null:"), None);
+        assert_eq!(name("/dev/null"), None);
         assert_eq!(name("out.y4m").as_deref(), Some("out.y4m"));
     }
 

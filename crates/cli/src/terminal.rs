@@ -51,11 +51,12 @@ impl Terminal {
             before,
             question: String::new(),
         };
-        let stops = (!is_ignored(SIGTSTP)).then_some(SIGTSTP);
-        let mut signals = Signals::new(stops.into_iter().chain([SIGCONT]))?;
-        thread::Builder::new()
-            .name("evener-terminal".into())
-            .spawn(move || signals.forever().for_each(on_signal))?;
+        static WATCHED: Mutex<bool> = Mutex::new(false);
+        let mut watched = unpoisoned(WATCHED.lock());
+        if !*watched {
+            watch()?;
+            *watched = true;
+        }
         new.hide()?;
         *hidden_terminal() = Some(new);
         Ok(Terminal(own))
@@ -75,6 +76,29 @@ impl Terminal {
             true => Ok(line),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
+    }
+}
+
+/// Handles the signals that stop and continue the process, to its end.
+fn watch() -> io::Result<()> {
+    let stops = (!is_ignored(SIGTSTP)).then_some(SIGTSTP);
+    let mut signals = Signals::new(stops.into_iter().chain([SIGCONT]))?;
+    thread::Builder::new()
+        .name("evener-terminal".into())
+        .spawn(move || signals.forever().for_each(on_signal))?;
+    Ok(())
+}
+
+impl Terminal {
+    /// Shows a line with a secret. No copy of it stays in a buffer.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn tell(&self, what: &str, secret: &[u8]) -> io::Result<()> {
+        let mut terminal = &self.0;
+        [what.as_bytes(), secret, b"\n"]
+            .into_iter()
+            .try_for_each(|part| terminal.write_all(part))
     }
 }
 

@@ -116,7 +116,7 @@ fn is_of(arg: &str, invalid: &str) -> bool {
 }
 
 /// Whether one flag or command may be a misspelling of the other.
-fn is_close(a: &str, b: &str) -> bool {
+pub fn is_close(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim_start_matches('-'), b.trim_start_matches('-'));
     let alike = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     alike >= 4 || strsim::levenshtein(a, b) <= 2

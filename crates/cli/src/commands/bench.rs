@@ -3,6 +3,8 @@
 mod block;
 mod crypt;
 mod encode;
+mod gateway;
+mod net;
 mod product;
 mod queens;
 mod results;
@@ -44,8 +46,14 @@ enum What {
     Block(block::Args),
     Crypt(crypt::Args),
     Encode(encode::Args),
+    Gateway(gateway::Args),
+    Net(net::Args),
     Product(product::Args),
     Queens(queens::Args),
+    #[command(hide = true)]
+    GatewayPart(gateway::PartArgs),
+    #[command(hide = true)]
+    NetEcho(net::EchoArgs),
     #[command(hide = true)]
     CpuHog(tuner::CpuHogArgs),
     #[command(hide = true)]
@@ -141,6 +149,10 @@ pub fn run(args: Args) -> Ended {
         What::Tuner(args) => tuner::run(args),
         What::Crypt(args) => crypt::run(args),
         What::Encode(args) => encode::run(args),
+        What::Gateway(args) => gateway::run(args),
+        What::GatewayPart(args) => gateway::part(&args),
+        What::NetEcho(args) => net::echo(&args),
+        What::Net(args) => net::run(args),
         What::Block(args) => block::run(args),
         What::Product(args) => product::run(args),
         What::Queens(args) => queens::run(args),

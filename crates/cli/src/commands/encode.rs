@@ -168,6 +168,7 @@ impl Args {
             tune: self.tune,
             psnr: self.psnr,
             ssim: self.ssim,
+            ..Settings::default()
         }
     }
 }
@@ -220,7 +221,9 @@ pub fn run(args: Args) -> Ended {
         true => summary::interrupted(&output, frames, all.map(Amount::Frames)),
         false => summary::done(output.name().as_deref(), &what, frames, report),
     };
-    let lines: Vec<String> = std::iter::once(line).chain(measures).collect();
     let complete = "the video itself is complete";
-    started.done_with(report, &outcome, &lines, &signals, complete)
+    let ended = started.done_with(report, &outcome, &[line], &signals, complete)?;
+    // They are asked for, so --quiet leaves them; the standard output may be the video.
+    measures.iter().for_each(|measure| print_err(measure));
+    Ok(ended)
 }

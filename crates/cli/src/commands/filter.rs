@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_image::Ratio;
 use evener_image::graph::{Graph, Planes};
-use evener_image::session::{self, Audio, Options, Session};
+use evener_image::session::{self, Audio, Files, Options, Selection, Session};
 use evener_runtime::Topology;
 
 use crate::amount::Amount;
@@ -23,6 +24,7 @@ Examples:
   evener filter \"undistort,rotate=6,crop=0.8\" -i in.mkv -o out.mkv
   evener filter blur,sobel,threshold=0.3 -i in.y4m -o out.y4m --explain
   evener filter blur -i testsrc:1920x1080:300 -o null:
+  evener filter scale=-2:720 -i in.mkv -o out.mkv --start 1:30 --frames 250 -- -crf 18
   ffmpeg -v error -i in.mp4 -f yuv4mpegpipe - | evener filter flip=h -i - -o - | ffplay -
 
 Inputs:
@@ -32,12 +34,15 @@ Inputs:
 
 Outputs:
   FILE.y4m, or - for y4m on the standard output
+  NAME-%04d.png, a picture for each frame, from 1 on; any picture that ffmpeg can write
   any file that ffmpeg can encode, by its extension; sound, subtitles, titles and chapters are
   copied from an input file that ffmpeg reads, as far as the output can hold them
   null:, nothing
 
-A file appears when it is complete. A new one is not more readable than the input. A run that fails
-leaves none, unless --keep-partial.
+What stands after -- goes to ffmpeg, which writes the output.
+
+A file appears when it is complete. It replaces an older one of its name, unless -n. A new one is not
+more readable than the input. A run that fails leaves none, unless --keep-partial.
 Ctrl-C ends the stream after the current frame and keeps the frames so far. A second one ends evener at
 once and leaves no file. So does the first one if the reader of a pipe does not read.
 See also: evener filters, evener plans.")]
@@ -52,6 +57,30 @@ pub struct Args {
     /// What to write
     #[arg(short, long, value_name = "FILE")]
     output: OsString,
+
+    /// The input is numbered pictures, as frames-%05d.png, RATE a second
+    #[arg(long, value_name = "RATE", value_parser = session::rate)]
+    pictures: Option<Ratio>,
+
+    /// Begin at this time: seconds, or as 1:30 or 0:01:30.5
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = session::seconds, hide_default_value = true)]
+    start: f64,
+
+    /// Write N frames at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    frames: Option<u64>,
+
+    /// Write RATE frames a second: frames are repeated or left out
+    #[arg(long, value_name = "RATE", value_parser = session::rate)]
+    fps: Option<Ratio>,
+
+    /// Replace an output that exists, as without it; as ffmpeg has it
+    #[arg(short = 'y', conflicts_with = "keep_old")]
+    replace: bool,
+
+    /// Leave an output that exists as it is, and fail
+    #[arg(short = 'n')]
+    keep_old: bool,
 
     /// The input cannot wait (a camera, a game): when computing is too slow, drop the oldest frames
     #[arg(long)]
@@ -74,6 +103,10 @@ pub struct Args {
 
     #[command(flatten)]
     device: DeviceArgs,
+
+    /// Arguments of ffmpeg for the output, after --, such as -crf 18
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    encoder: Vec<OsString>,
 }
 
 fn planes() -> impl TypedValueParser<Value = Planes> {
@@ -93,12 +126,23 @@ pub fn run(args: Args) -> Ended {
         true => Audio::Omitted,
         false => Audio::Copied,
     };
-    let session = Session::open(&graph, args.planes, &args.input, &args.output, audio)?;
+    let files = Files {
+        audio,
+        pictures: args.pictures,
+        selection: Selection {
+            start: args.start,
+            frames: args.frames,
+            rate: args.fps,
+        },
+        keep_old: args.keep_old && !args.replace,
+        encoder: args.encoder,
+    };
+    let session = Session::open_with(&graph, args.planes, &args.input, &args.output, &files)?;
     args.stream
         .check_distinct(session.input().id(), &args.output)?;
     let started = args.stream.start_with(Some(&args.device), &signals)?;
     let output = Output::named(&args.output);
-    let all = session.input().frames();
+    let all = session.frames();
 
     for note in session.notes() {
         print_err(&format!("evener: note: {}: {note}", session.input().name()));

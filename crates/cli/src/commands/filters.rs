@@ -3,16 +3,19 @@
 use std::fmt::Write;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use evener_image::filters::{Arg, Entry, Role, TABLE};
+use evener_image::filters::ffmpeg::DIFFERENCES;
+use evener_image::filters::{self, Arg, Entry, Role, TABLE};
+use serde::Serialize;
 
 use crate::failure::{DONE, Ended};
-use crate::output::print;
+use crate::output::{print, print_json};
 
 /// List the filters, with their arguments
 #[derive(clap::Args)]
 #[command(after_help = "\
 Filters are joined by commas. Arguments follow an equals sign and are joined by colons, in the order shown or by name:
-  rotate=6    rotate=degrees=6    threshold=0.3:below    crop=w=640:h=360
+  rotate=6    rotate=degrees=6    threshold=0.3:below    crop=w=640:h=360    resize=-2:720
+Lengths may be arithmetic on the size of the input, iw and ih:  crop=iw/2:ih-16
 Values go from 0 (black) to 1 (white). Of 8 bits these are the codes 16 to 235 in limited range, 0 to 255 in full range.
 The input says which range it has. For y4m that does not, limited range is assumed, and full range for mono.
 
@@ -23,35 +26,112 @@ pub struct Args {
     /// Describe these filters and each of their arguments
     #[arg(value_name = "FILTER", value_parser = names(), hide_possible_values = true)]
     names: Vec<String>,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 fn names() -> PossibleValuesParser {
     let value = |e: &Entry| PossibleValue::new(e.name).aliases(e.aliases);
-    TABLE.iter().map(value).collect::<Vec<_>>().into()
+    filters::all().map(value).collect::<Vec<_>>().into()
 }
 
 pub fn run(args: &Args) -> Ended {
+    let named = |entry: &&Entry| {
+        let is = |name: &String| entry.name == name || entry.aliases.contains(&name.as_str());
+        args.names.is_empty() || args.names.iter().any(is)
+    };
+    let entries = filters::all().filter(named);
+    if args.json {
+        print_json(&entries.map(Described::of).collect::<Vec<_>>())?;
+        return Ok(DONE);
+    }
     let mut text = String::new();
     if args.names.is_empty() {
-        let rows: Vec<_> = TABLE.iter().map(|e| (e.name, usage(e.args), e)).collect();
-        let width = |f: fn(&(&str, String, &Entry)) -> usize| rows.iter().map(f).max().unwrap_or(0);
-        let (first, second) = (width(|r| r.0.len()), width(|r| r.1.chars().count()));
-        for (name, usage, entry) in &rows {
-            line(
-                &mut text,
-                format_args!("{name:<first$}  {usage:<second$}  {}", entry.about),
-            );
-        }
-    }
-    for name in &args.names {
-        let is = |e: &&Entry| e.name == name || e.aliases.contains(&name.as_str());
-        TABLE
-            .iter()
-            .filter(is)
-            .for_each(|entry| describe(&mut text, entry));
+        list(&mut text);
+    } else {
+        entries.for_each(|entry| describe(&mut text, entry));
     }
     print(text.trim_end())?;
     Ok(DONE)
+}
+
+/// A filter in JSON.
+#[derive(Serialize)]
+struct Described {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    about: &'static str,
+    arguments: Vec<Argument>,
+    /// Whether it works on luma alone, unless every plane is asked for.
+    luma: bool,
+    /// What it does otherwise than FFmpeg's filter of that name.
+    differs_from_ffmpeg: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Argument {
+    name: &'static str,
+    default: Option<&'static str>,
+    about: &'static str,
+    /// Whether it excludes the other arguments.
+    alone: bool,
+    /// Whether it may be arithmetic on sizes.
+    expression: bool,
+}
+
+impl Described {
+    fn of(entry: &'static Entry) -> Described {
+        let argument = |arg: &Arg| Argument {
+            name: arg.name,
+            default: arg.default,
+            about: arg.about,
+            alone: arg.alone,
+            expression: arg.expression,
+        };
+        Described {
+            name: entry.name,
+            aliases: entry.aliases,
+            about: entry.about,
+            arguments: entry.args.iter().map(argument).collect(),
+            luma: entry.role == Role::Luma,
+            differs_from_ffmpeg: difference(entry),
+        }
+    }
+}
+
+fn difference(entry: &Entry) -> Option<&'static str> {
+    let found = DIFFERENCES.iter().find(|(name, _)| *name == entry.name);
+    found.map(|(_, difference)| *difference)
+}
+
+fn list(text: &mut String) {
+    let rows: Vec<_> = filters::all().map(|e| (e.name, usage(e.args), e)).collect();
+    let first = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
+    // Long arguments do not push all others to the right.
+    let second = rows
+        .iter()
+        .map(|r| r.1.len())
+        .filter(|&n| n <= 36)
+        .max()
+        .unwrap_or(0);
+    for (at, (name, usage, entry)) in rows.iter().enumerate() {
+        if at == TABLE.len() {
+            line(
+                text,
+                format_args!("\nBy FFmpeg's names, with its arguments and defaults:"),
+            );
+        }
+        line(
+            text,
+            format_args!("{name:<first$}  {usage:<second$}  {}", entry.about),
+        );
+    }
+    line(text, format_args!("\nOtherwise than in FFmpeg:"));
+    for (name, difference) in DIFFERENCES {
+        line(text, format_args!("{name:<first$}  {difference}"));
+    }
 }
 
 fn usage(args: &[Arg]) -> String {
@@ -91,6 +171,12 @@ fn describe(text: &mut String, entry: &Entry) {
         Role::Luma => "luma; chroma becomes grey unless --planes each",
     };
     line(text, format_args!("  works on {chroma}"));
+    if let Some(difference) = difference(entry) {
+        line(
+            text,
+            format_args!("  otherwise than in FFmpeg: {difference}"),
+        );
+    }
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {

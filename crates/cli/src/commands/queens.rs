@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use evener_queens::{LARGEST, Outcome, Session, board, fundamental};
+use evener_queens::{CountProgress, LARGEST, Outcome, Session, board, fundamental};
 use evener_runtime::Plan;
 use evener_runtime::stream::Report;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::device::DeviceArgs;
 use crate::failure::{Ended, Failure};
 use crate::output::{SideOutput, can_print, check_distinct, check_not_stdout, print, print_each};
-use crate::progress::{Bar, BarKind, without_bar};
+use crate::progress::{Bar, BarKind, ShareLog, without_bar};
 use crate::run::{StartedRun, StreamArgs};
 use crate::signals::Signals;
 use crate::stderr::print_err;
@@ -58,6 +58,10 @@ pub struct Args {
     /// Seconds between two checkpoints; 0 is after every unit
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds, requires = "checkpoint")]
     checkpoint_every: Duration,
+
+    /// Seconds between two lines on how far it is, where no terminal shows a bar
+    #[arg(long, value_name = "S", default_value = "3600", value_parser = seconds)]
+    log_every: Duration,
 
     #[command(flatten)]
     stream: StreamArgs,
@@ -164,6 +168,10 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
         ("--checkpoint", args.checkpoint.as_deref()),
     ];
     check_distinct(None, None, &sides)?;
+    if args.checkpoint.as_deref().is_some_and(|name| name == "-") {
+        let why = "--checkpoint -: a checkpoint is a file that is replaced as a whole; a file of that name is written ./-";
+        return Err(Failure::request(why));
+    }
     check_not_stdout(&sides)?;
     match args.stream.json.as_deref() {
         Some(name) if name == "-" => Ok(()),
@@ -183,11 +191,15 @@ fn count(
         plan: args.stream.plan.clone(),
         workers: args.stream.workers,
         cancel: signals.token(),
-        on_progress: bar.as_ref().map(|bar| {
-            let mut update = bar.share_updater();
-            Box::new(move |progress: &_, far: evener_queens::CountProgress| {
-                update(progress, Some([far.board, far.run]));
-            }) as _
+        on_progress: Some(match &bar {
+            Some(bar) => {
+                let mut update = bar.share_updater();
+                Box::new(move |progress: &_, far| update(progress, Some(shares(far)))) as _
+            }
+            None => {
+                let mut log = ShareLog::new(args.log_every);
+                Box::new(move |progress: &_, far| log.tell(progress, shares(far)))
+            }
         }),
         on_problem: Some(Box::new(|problem: &_| {
             without_bar(|| print_err(&checkpoint_warning(problem)))
@@ -196,6 +208,10 @@ fn count(
     let outcome = session.run(&started.runtime, options);
     drop(bar);
     outcome.map_err(|error| signals.failed(error))
+}
+
+fn shares(far: CountProgress) -> [f64; 2] {
+    [far.board, far.run]
 }
 
 /// Printed at once, since the run goes on and may lose ever more work from then on.

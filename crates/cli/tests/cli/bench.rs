@@ -218,6 +218,51 @@ fn requests_to_images_are_measured_on_one_worker_and_on_two() {
 }
 
 #[test]
+fn the_network_stack_is_measured_and_drawn() {
+    let folder = Folder::new();
+    let names = folder.line("bench net --only list").succeeded().text();
+    for name in [
+        "tun offload receive",
+        "wire round trip",
+        "loopback udp by payload",
+    ] {
+        assert!(
+            names.lines().any(|line| line == name),
+            "no '{name}' in {names}"
+        );
+    }
+    let line = "bench net --only wire --only loopback --rounds 1 --seconds 0.05 --json r.json --report r.html";
+    let text = folder.line(line).succeeded().text();
+    assert!(text.contains("10,000 flows"), "{text}");
+    let report: Value = serde_json::from_slice(&fs::read(folder.path("r.json")).unwrap()).unwrap();
+    for figure in report["figures"].as_array().unwrap() {
+        for contestant in figure["contestants"].as_array().unwrap() {
+            assert!(contestant["values"][0].as_f64() > Some(0.0), "{figure}");
+        }
+    }
+    let drawn = report["drawn"].as_array().unwrap();
+    assert_eq!(
+        (&drawn[0]["number"], &drawn[1]["number"]),
+        (&6.into(), &7.into())
+    );
+    for line in drawn
+        .iter()
+        .flat_map(|figure| figure["lines"].as_array().unwrap())
+    {
+        let values = line["values"].as_array().unwrap();
+        assert!(
+            values.iter().all(|value| value.as_f64() > Some(0.0)),
+            "{line}"
+        );
+    }
+    let page = fs::read_to_string(folder.path("r.html")).unwrap();
+    assert!(
+        page.contains("Figure 6") && page.contains("Figure 7"),
+        "{page}"
+    );
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused() {
     let folder = Folder::new();
     let graph = folder.line("bench filters --graph nothing --size 32x32 --json r.json");
@@ -226,6 +271,8 @@ fn what_cannot_be_measured_is_refused() {
         ("filters --size 0x3", "not a size"),
         ("filters --size big", "not a size"),
         ("filters --plan tild", "unknown plan 'tild'"),
+        ("net --only nothing", "no figure"),
+        ("net --only wire --seconds 0", "not a number of seconds"),
         ("dispatch --rounds 0", "0 is not in"),
         ("tuner --part autos", "unknown part 'autos'"),
         ("tuner --graph nothing --part memory", "nothing"),

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::errors::under_limit;
 use crate::ffmpeg::has_ffmpeg;
 use crate::run::Folder;
 use crate::signals::{ended, is_ignored, send, wait_for_output};
@@ -86,6 +87,9 @@ fn what_is_decoded_is_as_close_to_the_source_as_is_told() {
         );
         assert!(lines[2].starts_with("SSIM: Y 0."), "{lines:?}");
         assert_eq!(lines.len(), 3);
+        let quiet = folder.line(&format!("-q {line}"));
+        let quiet: Vec<&str> = quiet.succeeded().stderr.lines().collect();
+        assert_eq!(quiet, lines[1..], "results that were asked for");
     }
 }
 
@@ -102,6 +106,13 @@ fn the_same_bytes_come_out_by_every_way() {
     let one = encoded("--workers 1 --filter blur");
     assert!(one == encoded("--workers 2 --filter blur"));
     assert!(one == encoded("--workers 4 --filter blur --no-memory"));
+    let on_device =
+        "encode -i in.y4m -o out.264 --filter blur --plan wavefront --device sim --explain";
+    let done = folder.line(on_device);
+    let said = &done.succeeded().stderr;
+    assert!(said.contains(" + 1 device"), "{said}");
+    assert!(said.contains("device  sim: "), "{said}");
+    assert!(one == fs::read(folder.path("out.264")).unwrap());
     let piped = folder.line("encode -i in.y4m -o - --filter blur");
     assert!(one == piped.succeeded().stdout);
     folder
@@ -126,7 +137,11 @@ fn requests_that_cannot_be_are_one_line() {
             &["--crf", "--qp", "cannot be used with"],
         ),
         ("--crf 20 --bitrate 1M", &["--crf", "--bitrate"]),
-        ("--bitrate 2000", &["--bitrate", "2000", "2500k"]),
+        (
+            "--bitrate 2000",
+            &["--bitrate", "2000k for kilobits", "2k for bits"],
+        ),
+        ("--maxrate 500 --bufsize 1M", &["--maxrate", "500k", "0.5k"]),
         ("--bitrate 2MB", &["--bitrate", "2MB", "2500k"]),
         ("--maxrate 2M", &["--maxrate needs --bufsize"]),
         ("--bufsize 2M", &["--bufsize needs --maxrate"]),
@@ -182,6 +197,56 @@ fn outputs_that_cannot_be_are_one_line() {
     let mut command = folder.evener("encode -i testsrc:64x48:3 -o out.mkv".split(' '));
     let done = crate::run::Done::of(command.env("PATH", folder.path("nothing")));
     done.failed(1, &["out.mkv", "'ffmpeg'", "not installed"]);
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_bytes_that_fit() {
+    let folder = Folder::new();
+    for output in ["out.mp4", "out.264"] {
+        let line = format!("encode -i testsrc:640x480:50 -o {output} {FAST} --qp 4");
+        // In blocks of 512 bytes.
+        let done = under_limit(&folder, "-f 700", &line);
+        done.failed(
+            1,
+            &[
+                output,
+                "File too large after 358400 bytes",
+                "free some space",
+            ],
+        );
+        assert_eq!(folder.names(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_level_that_is_too_low_is_told_with_what_to_do() {
+    let folder = Folder::new();
+    for (flags, parts) in [
+        (
+            "--level 1.3",
+            &[
+                "level 1.3 allows pictures of 396 macroblocks",
+                "have 1200; name --level 3 or none",
+            ][..],
+        ),
+        (
+            "--level 3 --maxrate 20M --bufsize 12M",
+            &[
+                "level 3 allows 15000000 bits per second",
+                "not 20000000; name --level 3.1 or none, or lower --maxrate",
+            ],
+        ),
+        (
+            "--filter resize=18000:64",
+            &[
+                "level 6.2 allows pictures 1055 macroblocks (16 samples) wide, and these have 1125; make it smaller",
+            ],
+        ),
+    ] {
+        let done = folder.line(&format!("encode -i testsrc:640x480:3 -o out.264 {flags}"));
+        done.failed(1, parts);
+        assert_eq!(folder.names(), [""; 0]);
+    }
 }
 
 /// Writes a y4m file of grey frames.

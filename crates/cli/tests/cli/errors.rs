@@ -157,6 +157,9 @@ fn frames_that_do_not_fit_in_memory_are_refused() {
     let line = "filter resize=30000:30000 -i testsrc:64x48:3 -o out.y4m";
     let done = under_limit(&folder, "-v 4000000", line);
     done.failed(1, &["30000x30000", "MiB of memory"]);
+    let line = "encode -i testsrc:64x48:3 -o out.mp4 --filter resize=8192:4320 --preset slow";
+    let done = under_limit(&folder, "-v 2500000", line);
+    done.failed(1, &["8192x4320", "pictures in work need", "MiB of memory"]);
     assert_eq!(folder.names(), [""; 0]);
 }
 

@@ -1,7 +1,7 @@
 //! `filters`, `plans` and `topology`.
 
 use evener_crypt::product;
-use evener_image::filters::TABLE;
+use evener_image::filters::{self, TABLE, ffmpeg};
 use evener_image::structures::ALL;
 use evener_runtime::Dispatch;
 
@@ -10,8 +10,22 @@ use crate::run::{Done, Folder};
 #[test]
 fn every_filter_has_a_line_with_its_arguments() {
     let text = Folder::new().line("filters").succeeded().text();
-    assert_eq!(text.lines().count(), TABLE.len());
-    for (entry, line) in TABLE.iter().zip(text.lines()) {
+    let parts: Vec<&str> = text.split("\n\n").collect();
+    let [own, theirs, differences] = parts[..] else {
+        panic!("{text}");
+    };
+    assert_eq!(own.lines().count(), TABLE.len());
+    assert!(theirs.starts_with("By FFmpeg's names"), "{text}");
+    for (name, difference) in ffmpeg::DIFFERENCES {
+        assert!(filters::all().any(|entry| entry.name == *name), "{name}");
+        let line = |l: &str| l.starts_with(name) && l.ends_with(difference);
+        assert!(differences.lines().any(line), "{text}");
+    }
+    for (name, _) in ffmpeg::ELSEWHERE {
+        assert!(filters::all().all(|entry| entry.name != *name), "{name}");
+    }
+    let lines = own.lines().chain(theirs.lines().skip(1));
+    for (entry, line) in filters::all().zip(lines) {
         assert!(
             line.starts_with(entry.name) && line.contains(entry.about),
             "{line}"
@@ -34,6 +48,24 @@ fn a_filter_is_described_by_any_of_its_names() {
     );
     let both = folder.line("filters crop flip").succeeded().text();
     assert!(both.contains("crop: ") && both.contains("flip: "), "{both}");
+}
+
+#[test]
+fn filters_are_listed_as_json() {
+    let text = Folder::new().line("filters --json").succeeded().text();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let all = json.as_array().unwrap();
+    assert_eq!(all.len(), filters::all().count());
+    let of = |name: &str| all.iter().find(|f| f["name"] == name).unwrap();
+    assert_eq!(of("posterize")["aliases"][0], "discrete");
+    assert_eq!(of("crop")["arguments"][1]["default"], "iw");
+    assert_eq!(of("crop")["arguments"][1]["expression"], true);
+    assert_eq!(
+        of("resize")["arguments"][0]["default"],
+        serde_json::Value::Null
+    );
+    assert!(of("rotate")["differs_from_ffmpeg"].is_string());
+    assert_eq!(of("sobel")["luma"], true);
 }
 
 #[test]

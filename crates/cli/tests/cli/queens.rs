@@ -148,7 +148,7 @@ fn checkpoints_of_something_else_are_refused_and_stay() {
         (&724.into(), &0.into())
     );
 
-    let newer = whole.replacen("version 1", "version 7", 1);
+    let newer = whole.replacen("version 2", "version 7", 1);
     let changed = whole.replacen(" 7", " 8", 1);
     for (n, bytes, says) in [
         (
@@ -263,4 +263,35 @@ fn no_picture_is_left_of_a_board_that_was_not_found() {
     send(&child, Signal::INT);
     assert_eq!(ended(child).status, Some(130));
     assert!(folder.names().is_empty(), "{:?}", folder.names());
+}
+
+#[test]
+fn a_checkpoint_is_no_stream() {
+    let folder = Folder::new();
+    let done = folder.line("queens 5 --checkpoint -");
+    done.failed(2, &["--checkpoint -: ", "./-"]);
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+}
+
+#[test]
+fn a_log_has_lines_on_how_far_it_is() {
+    let folder = Folder::new();
+    let done = folder.line("queens 16 --workers 1 --log-every 0");
+    let lines: Vec<&str> = done.succeeded().stderr.lines().collect();
+    let (_, far) = lines.split_last().unwrap();
+    let shares = far.iter().map(|line| -> f64 {
+        assert!(
+            line.contains(" % after ") && line.ends_with(" left"),
+            "{line}"
+        );
+        line.split(' ').next().unwrap().parse().unwrap()
+    });
+    let shares: Vec<f64> = shares.collect();
+    assert!(!shares.is_empty() && shares.is_sorted(), "{shares:?}");
+    assert!(
+        shares.iter().all(|share| (0.0..=100.0).contains(share)),
+        "{shares:?}"
+    );
+    let silent = folder.line("--quiet queens 16 --log-every 0");
+    assert_eq!(silent.succeeded().stderr, "");
 }

@@ -44,10 +44,12 @@ impl Folder {
         command
             .current_dir(self.root())
             .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("EVENER_CONFIG", "")
             .env_remove("EVENER_CPU")
             .env_remove("EVENER_LOG")
             .env_remove("EVENER_TEST_PANIC")
             .env_remove("RUST_BACKTRACE")
+            .env("no_proxy", "*")
             .stdin(Stdio::null());
         command
     }

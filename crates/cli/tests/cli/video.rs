@@ -60,16 +60,20 @@ fn a_name_is_a_name_and_no_pattern() {
     assert_eq!(bytes[at + 6], 16, "black, in limited range");
 
     fs::create_dir(folder.path("d%03d")).unwrap();
-    for name in ["o%03d.png", "d%03d/o.png"] {
-        let done = folder.line(&format!("filter crop=1 -i testsrc:64x48:1 -o {name}"));
-        done.succeeded();
-        assert!(folder.path(name).is_file());
-        let done = folder.line(&format!("filter crop=1 -i testsrc:64x48:2 -o {name}"));
-        done.failed(1, &[name, "is one picture", "PICTURE-%04d.png"]);
+    let name = "d%03d/o.png";
+    let done = folder.line(&format!("filter crop=1 -i testsrc:64x48:1 -o {name}"));
+    done.succeeded();
+    assert!(folder.path(name).is_file());
+    let done = folder.line(&format!("filter crop=1 -i testsrc:64x48:2 -o {name}"));
+    done.failed(1, &[name, "is one picture", "PICTURE-%04d.png"]);
+    let done = folder.line("filter crop=1 -i testsrc:64x48:2 -o d%03d/50%%-%d.png");
+    done.succeeded();
+    for name in ["d%03d/50%-1.png", "d%03d/50%-2.png"] {
+        assert!(folder.path(name).is_file(), "{name}");
     }
     assert_eq!(
         folder.names(),
-        ["d%03d", "o%03d.png", "out.y4m", "p%03d.png", "p001.png"]
+        ["d%03d", "out.y4m", "p%03d.png", "p001.png"]
     );
 }
 
@@ -264,7 +268,7 @@ fn a_stream_that_the_output_cannot_hold_is_left_out_with_a_line() {
     }
     let folder = Folder::new();
     film(&folder);
-    let line = "left out, as .mp4 cannot hold that (mp4: Could not find tag for codec subrip";
+    let line = "left out, as .mp4 cannot hold it; write .mkv to keep it\n";
     let done = folder.line("filter flip=h -i film.mkv -o out.mp4");
     done.succeeded();
     assert!(
@@ -306,7 +310,7 @@ fn a_stream_that_the_output_cannot_hold_is_left_out_with_a_line() {
         "-i film.mkv -map 0:v -map 0:a -map 0:a -c copy two.mkv",
     );
     let done = folder.line("filter flip=h -i two.mkv -o out.flv");
-    let line = "sound (aac) of two.mkv left out, as .flv cannot hold that\n";
+    let line = "sound (aac) of two.mkv left out, as .flv cannot hold it; write .mkv to keep it\n";
     assert!(done.succeeded().stderr.contains(line), "{}", done.stderr);
     let streams = ffprobe(&folder, "out.flv", STREAMS);
     let count = |codec: &str| streams.matches(codec).count();
@@ -462,11 +466,25 @@ fn what_frames_cannot_keep_is_told_once() {
     };
     let make = |options: &str| ffmpeg(&folder, &format!("{SCENE} {options} in.mkv"));
     for (options, graph, note) in [
-        ("-c:v png -pix_fmt rgba", "crop=1", "alpha is left out"),
         (
-            "-c:v ffv1 -pix_fmt yuv422p12le",
+            "-c:v png -pix_fmt rgba",
             "crop=1",
-            "its 12 bits are reduced to 10",
+            "alpha is left out; filter it by itself",
+        ),
+        (
+            "-c:v ffv1 -pix_fmt yuva420p",
+            "crop=1",
+            "alpha is left out; filter it by itself",
+        ),
+        (
+            "-c:v ffv1 -pix_fmt yuv420p12le",
+            "crop=1",
+            "its encoder keeps 10 bits",
+        ),
+        (
+            "-c:v ffv1 -pix_fmt yuv444p16le",
+            "crop=1",
+            "its encoder keeps 10 bits",
         ),
         (
             "-c:v ffv1 -pix_fmt yuv420p -vf setpts=PTS+floor(N/5)/TB -vsync vfr",
@@ -487,7 +505,13 @@ fn what_frames_cannot_keep_is_told_once() {
         make(options);
         let notes = notes(graph);
         assert_eq!(notes.len(), 1, "{options}: {notes:?}");
-        assert!(notes[0].contains(&format!(": in.mkv: {note}")), "{notes:?}");
+        let file = if note.contains("encoder") {
+            "out"
+        } else {
+            "in"
+        };
+        let note = format!(": {file}.mkv: {note}");
+        assert!(notes[0].contains(&note), "{notes:?}");
     }
     // Fields that stay apart are kept, and so is the order of the two.
     assert_eq!(notes("flip=h"), [""; 0]);

@@ -1,31 +1,86 @@
 //! `evener decrypt`
 
-use evener_crypt::session::{Range, decrypt};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
-use super::SealedArgs;
+use clap::ArgGroup;
+use evener_crypt::age::Identity;
+use evener_crypt::session::{Opener, Range, Secret, decrypt, opened_in, verify};
+
+use super::identity::read_identities;
+use super::sealed::{Outputs, SealedArgs};
 use crate::failure::Ended;
 
-/// Decrypt what `evener encrypt` made, or a part of it
+/// Decrypt what `evener encrypt` or `age` made, or a part of it
 #[derive(clap::Args)]
+#[command(group(ArgGroup::new("who").required(true).multiple(true)
+    .args(["key", "passphrase", "passphrase_file", "passphrase_fd", "identity"])))]
+#[command(override_usage = "\
+evener decrypt {-k KEYFILE | -p | -i IDENTITY} [OPTIONS] [IN]...")]
 #[command(after_help = "\
 Examples:
   evener decrypt -k key backup.tar.sealed -o backup.tar
   evener decrypt -p photos.tar.sealed | tar x
   evener decrypt -k key --range 0-512 disk.img.sealed | file -
+  evener decrypt -k key --range -1024 log.sealed
+  evener decrypt -i identity report.pdf.age -o report.pdf
+  evener decrypt -k key sealed/*.sealed -o texts/
+  evener decrypt --verify -k key backup.tar.sealed
 
-Only verified text is written. A file appears when all of it is verified. A pipe gets the text as it
+The file itself tells which format it has.
+Only verified text is written. Blocks of zeros become holes. A file appears when all of it is verified. A pipe gets the text as it
 is verified, so its reader learns only at the end, by the exit status, whether all of it was whole.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
 
-    /// Only the bytes from FROM up to, but not including, TO, counted from 0; FROM- for all from there on
-    #[arg(long, value_name = "FROM-TO")]
+    #[command(flatten)]
+    identities: IdentityArgs,
+
+    /// Only the bytes from FROM up to, but not including, TO, counted from 0; FROM- for all from there on, -COUNT for the last
+    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
     range: Option<Range>,
+
+    /// Write nothing, but decrypt all to see whether it is whole
+    #[arg(long, conflicts_with_all = ["output", "range"])]
+    verify: bool,
+}
+
+/// What decrypts a file that is encrypted to recipients.
+#[derive(clap::Args)]
+#[group(conflicts_with = "SecretArgs")]
+struct IdentityArgs {
+    /// Decrypt an age file with the identities in a file, as `evener keygen --age` and `age-keygen` make it; can be
+    /// repeated; - is the standard input
+    #[arg(short, long, value_name = "IDENTITY")]
+    identity: Vec<PathBuf>,
+}
+
+/// What was read to decrypt with.
+enum Keys {
+    Secret(Secret),
+    Identities(Vec<Identity>),
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.sealed.run(false, |input, output, secret, context| {
-        decrypt(input, output, secret, context, args.range)
+    let (sealed, paths) = (&args.sealed, &args.identities.identity);
+    let (context, range) = (sealed.context.as_bytes(), args.range);
+    let outputs = match args.verify {
+        true => Outputs::None,
+        false => Outputs::Named(&opened_in),
+    };
+    let read = |input: &OsStr| match paths.is_empty() {
+        true => Ok(Keys::Secret(sealed.secret.read(false, input)?)),
+        false => Ok(Keys::Identities(read_identities(paths)?)),
+    };
+    sealed.run(paths, &outputs, read, |keys, input, output| {
+        let opener = match keys {
+            Keys::Secret(secret) => Opener::Secret(secret),
+            Keys::Identities(identities) => Opener::Identities(identities),
+        };
+        Ok(match outputs {
+            Outputs::None => verify(input, opener, context)?,
+            Outputs::Named(_) => decrypt(input, output, opener, context, range)?,
+        })
     })
 }

@@ -1,29 +1,127 @@
 //! `evener encrypt`
 
-use evener_crypt::session::encrypt;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
-use super::SealedArgs;
-use crate::failure::Ended;
+use clap::ArgGroup;
+use evener_crypt::age::Identity;
+use evener_crypt::session::{Error, Recipients, Secret, encrypt, encrypt_age, sealed_in};
+
+use super::identity::{read_identities, read_recipients};
+use super::sealed::{Outputs, SealedArgs};
+use crate::failure::{Ended, Failure};
 
 /// Encrypt a file or a pipe with all cores, in a standard format
 #[derive(clap::Args)]
+#[command(group(ArgGroup::new("who").required(true).multiple(true)
+    .args(["key", "passphrase", "passphrase_file", "passphrase_fd", "recipient", "recipients_file", "identity"])))]
+#[command(override_usage = "\
+evener encrypt -k KEYFILE [OPTIONS] [IN]...
+       evener encrypt -p [--age] [OPTIONS] [IN]...
+       evener encrypt {-r RECIPIENT | -R FILE | -i IDENTITY}... [OPTIONS] [IN]...")]
 #[command(after_help = "\
 Examples:
   evener keygen -o key
   evener encrypt -k key backup.tar -o backup.tar.sealed
   tar c photos | evener encrypt -p -o photos.tar.sealed
   evener decrypt -k key backup.tar.sealed -o backup.tar
+  evener encrypt -k key *.pdf -o sealed/
+  evener encrypt -r age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj report.pdf -o report.pdf.age
 
-The format is that of c2sp.org/chunked-encryption, Cobblestone-256 (AES-256-GCM). With the key, any
-byte that was changed, moved, cut off or added is detected, and any part can be decrypted without
-the rest. With -k the file has just that format, and other implementations read it. With -p a header
-in front says how Argon2id makes the key.
+With a key file or a passphrase the format is that of c2sp.org/chunked-encryption, Cobblestone-256
+(AES-256-GCM), in front of it with -p a header that says how Argon2id makes the key. To recipients, and with
+--age, it is that of age, version 1 (c2sp.org/age), which age and rage read. In both, any byte that was
+changed, moved, cut off or added is detected, and any part can be decrypted without the rest.
 A file appears when it is complete and on the disk. A run that fails or is interrupted leaves none.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
+
+    #[command(flatten)]
+    to: RecipientArgs,
+
+    /// Write age's format; with -r, -R and -i that is so anyway, with -p the passphrase goes through scrypt
+    #[arg(long, conflicts_with = "key")]
+    age: bool,
+
+    /// Write lines of text (PEM), as age does
+    #[arg(short, long, conflicts_with = "key")]
+    armor: bool,
+}
+
+/// Who can decrypt, as age has it.
+#[derive(clap::Args)]
+#[group(multiple = true, conflicts_with = "SecretArgs")]
+struct RecipientArgs {
+    /// Encrypt to a recipient, age1...; can be repeated
+    #[arg(short, long, value_name = "RECIPIENT")]
+    recipient: Vec<String>,
+
+    /// Encrypt to the recipients in a file, one a line; can be repeated; - is the standard input
+    #[arg(short = 'R', long, value_name = "FILE")]
+    recipients_file: Vec<PathBuf>,
+
+    /// Encrypt to the recipients of the identities in a file; can be repeated; - is the standard input
+    #[arg(short, long, value_name = "IDENTITY")]
+    identity: Vec<PathBuf>,
+}
+
+impl RecipientArgs {
+    fn are_given(&self) -> bool {
+        !(self.recipient.is_empty() && self.recipients_file.is_empty() && self.identity.is_empty())
+    }
+
+    fn read(&self) -> Result<Recipients, Failure> {
+        let mut all = read_recipients(&self.recipient, &self.recipients_file)?;
+        let identities = read_identities(&self.identity)?;
+        all.extend(identities.iter().map(Identity::recipient));
+        Ok(Recipients::Keys(all))
+    }
 }
 
 pub fn run(args: &Args) -> Ended {
-    args.sealed.run(true, encrypt)
+    let Args {
+        sealed,
+        to,
+        age,
+        armor,
+    } = args;
+    let files = [&to.recipients_file[..], &to.identity].concat();
+    let age = *age || to.are_given();
+    let name = |directory: &Path, input: &OsStr| sealed_in(directory, input, age);
+    let outputs = Outputs::Named(&name);
+    let context = sealed.context.as_bytes();
+    if age {
+        if !context.is_empty() {
+            let name = "--context".to_owned();
+            return Err(Error::AgeContext { name }.into());
+        }
+        return sealed.run(
+            &files,
+            &outputs,
+            |input| recipients(args, input),
+            |to, input, output| Ok(encrypt_age(input, output, to, *armor)?),
+        );
+    }
+    if *armor {
+        return Err(Failure::request(
+            "--armor: only age's format has it; add --age",
+        ));
+    }
+    sealed.run(
+        &files,
+        &outputs,
+        |input| sealed.secret.read(true, input),
+        |secret, input, output| Ok(encrypt(input, output, secret, context)?),
+    )
+}
+
+fn recipients(args: &Args, input: &OsStr) -> Result<Recipients, Failure> {
+    if args.to.are_given() {
+        return args.to.read();
+    }
+    match args.sealed.secret.read(true, input)? {
+        Secret::Passphrase(text) => Ok(Recipients::Passphrase(text)),
+        Secret::Key(_) => unreachable!("--age and --key exclude each other"),
+    }
 }

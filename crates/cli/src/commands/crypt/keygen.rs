@@ -2,31 +2,75 @@
 
 use std::path::PathBuf;
 
+use evener_crypt::age::{Identity, identity_lines};
 use evener_crypt::keys::Key;
-use evener_crypt::session::{Error, new_key_file};
+use evener_crypt::session::{Error, new_identity_file, new_key_file};
+use evener_files::one_line;
 
-use crate::failure::{DONE, Ended};
-use crate::output::print_secret;
+use super::identity::read_identities;
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::{print, print_secret};
+use crate::stderr::note;
 
-/// Make a key for `evener encrypt`
+/// Make a key for `evener encrypt`, or an identity for age's format
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener keygen -o backup.key
   evener encrypt -k backup.key backup.tar -o backup.tar.sealed
+  evener keygen --age -o identity
+  evener keygen -y identity > recipient
+  evener encrypt -R recipient backup.tar -o backup.tar.age
 
-The key is one line of 64 hexadecimal digits. The file is new, and only its owner may read it. The
-key decrypts all that was encrypted with it, and without the key that data is lost.")]
+The key is one line of 64 hexadecimal digits. An identity is a file as age-keygen writes it; its recipient, which is
+not secret, is what others encrypt to. The file is new, and only its owner may read it. The key or identity decrypts
+all that was encrypted with it, and without it that data is lost.")]
 pub struct Args {
     /// The file to create; - or nothing prints the key
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "recipient")]
     output: Option<PathBuf>,
+
+    /// Make an identity of age
+    #[arg(long)]
+    age: bool,
+
+    /// Print the recipients of the identities in a file instead
+    #[arg(short = 'y', long = "recipient")]
+    recipient: bool,
+
+    /// With -y: the file of identities; - or nothing is the standard input
+    #[arg(value_name = "IDENTITY")]
+    identity: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Ended {
-    match &args.output {
-        Some(path) if path.as_os_str() != "-" => new_key_file(path)?,
-        _ => print_secret(&Key::generate().map_err(Error::from)?.to_line())?,
+    if let Some(name) = args.identity.as_ref().filter(|_| !args.recipient) {
+        return Err(Failure::request(format!(
+            "{}: only -y takes a file of identities; -o names the file to create",
+            one_line(&name.to_string_lossy())
+        )));
+    }
+    let path = args.output.as_deref();
+    let path = path.filter(|path| path.as_os_str() != "-");
+    match (args.recipient, args.age, path) {
+        (true, ..) => {
+            let from = args.identity.clone().unwrap_or_else(|| "-".into());
+            let identities = read_identities(&[from])?;
+            let recipients = identities
+                .iter()
+                .map(|identity| identity.recipient().to_string());
+            print(recipients.collect::<Vec<_>>().join("\n"))?;
+        }
+        (_, true, Some(path)) => {
+            let recipient = new_identity_file(path)?;
+            note(&format!("Public key: {recipient}"));
+        }
+        (_, true, None) => {
+            let identity = Identity::generate().map_err(Error::from)?;
+            print_secret(identity_lines(&identity).as_bytes())?;
+        }
+        (_, false, Some(path)) => new_key_file(path)?,
+        (_, false, None) => print_secret(&Key::generate().map_err(Error::from)?.to_line())?,
     }
     Ok(DONE)
 }

@@ -1,24 +1,24 @@
 //! Keys and passphrases from files and from the terminal.
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use evener_crypt::session::{Error, Secret, key_file, passphrase_file};
+use evener_crypt::keys::generated_passphrase;
+use evener_crypt::session::{Error, Secret, SecretWarning, key_file, passphrase_file};
 use evener_files::{STDOUT, one_line};
 
-use super::files::Files;
+use super::sealed::is_secret;
 use crate::failure::Failure;
 use crate::output::{file_id, is_stdout};
-use crate::run::StreamArgs;
 use crate::stderr::print_err;
 use crate::terminal::Terminal;
 
 /// The source of the key or the passphrase: never the command line itself, which others can see.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key: a file with one line of 64 hexadecimal digits, as `evener keygen` makes it. From the pipe that IN comes
-    /// from, as /dev/stdin, it takes the first line, and the rest is the data
+    /// The key: a file with one line of 64 hexadecimal digits, as `evener keygen` makes it; - is the standard input. From the
+    /// pipe that IN comes from it takes the first line, and the rest is the data
     #[arg(short, long, value_name = "KEYFILE")]
     key: Option<PathBuf>,
 
@@ -26,50 +26,101 @@ pub struct SecretArgs {
     #[arg(short, long)]
     passphrase: bool,
 
-    /// The passphrase: the first line of a file, blanks and all. From the pipe that IN comes from, as /dev/stdin, it takes
-    /// that line, and the rest is the data
+    /// The passphrase: the first line of a file, blanks and all; - is the standard input. From the pipe that IN comes from it
+    /// takes that line, and the rest is the data
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
+
+    /// The passphrase: the first line from an open file descriptor, as gpg has it
+    #[arg(long, value_name = "N")]
+    passphrase_fd: Option<u32>,
 }
 
 impl SecretArgs {
-    /// Refuses to overwrite the key or the passphrase.
-    pub fn check_distinct(&self, files: &Files, stream: &StreamArgs) -> Result<(), Failure> {
-        let path = self.key.as_ref().or(self.passphrase_file.as_ref());
-        let Some(id) = path.and_then(|path| file_id(path.as_os_str())) else {
-            return Ok(());
+    /// Those of a passphrase.
+    pub fn of_passphrase(ask: bool, file: Option<PathBuf>, fd: Option<u32>) -> SecretArgs {
+        SecretArgs {
+            key: None,
+            passphrase: ask,
+            passphrase_file: file,
+            passphrase_fd: fd,
+        }
+    }
+
+    /// The file that the key or the passphrase is in.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.key
+            .as_deref()
+            .map(named)
+            .or_else(|| self.passphrase_path())
+    }
+
+    fn passphrase_path(&self) -> Option<PathBuf> {
+        let descriptor = self.passphrase_fd;
+        let file = self.passphrase_file.as_deref().map(named);
+        file.or(descriptor.map(|number| format!("/dev/fd/{number}").into()))
+    }
+
+    /// Reads the key or the passphrase; a new passphrase is asked for twice. `input` is the name of the data.
+    pub fn read(&self, new: bool, input: &OsStr) -> Result<Secret, Failure> {
+        let (path, (secret, warnings)) = match (&self.key, self.passphrase_path()) {
+            (Some(path), _) => (named(path), key_file(&named(path), input)?),
+            (None, Some(path)) => (path.clone(), passphrase_file(&path, input)?),
+            (None, None) => return ask(new),
         };
-        let outputs = [
-            Some(&files.output),
-            stream.json.as_ref(),
-            stream.trace.as_ref(),
-        ];
-        let mut outputs = outputs.into_iter().flatten();
-        match outputs.find(|name| file_id(name) == Some(id)) {
-            Some(name) => Err(Failure::request(format!(
+        let name = one_line(&path.to_string_lossy());
+        warn(&name, &warnings);
+        Ok(secret)
+    }
+}
+
+/// The path of a file with a secret; `-` is the standard input.
+fn named(path: &Path) -> PathBuf {
+    match path.as_os_str() == "-" {
+        true => "/dev/stdin".into(),
+        false => path.to_owned(),
+    }
+}
+
+/// Prints warnings about a file with a secret.
+pub fn warn(name: &str, warnings: &[SecretWarning]) {
+    for warning in warnings {
+        print_err(&format!("evener: warning: {name}: {warning}"));
+    }
+}
+
+/// Refuses to overwrite files with keys or passphrases, and to take one for data where that would not be noticed.
+pub fn check_distinct<'a>(
+    secrets: impl IntoIterator<Item = &'a PathBuf>,
+    pairs: &[(OsString, OsString)],
+    sides: &[Option<&OsString>],
+) -> Result<(), Failure> {
+    let outputs = || {
+        pairs
+            .iter()
+            .map(|(_, output)| output)
+            .chain(sides.iter().flatten().copied())
+    };
+    for secret in secrets {
+        let id = file_id(named(secret).as_os_str());
+        if let Some(name) = outputs().find(|name| id.is_some() && file_id(name) == id) {
+            return Err(Failure::request(format!(
                 "{}: is the key or passphrase as well; choose another output",
                 match is_stdout(name) {
                     true => STDOUT.to_owned(),
                     false => one_line(&name.to_string_lossy()),
                 }
-            ))),
-            None => Ok(()),
+            )));
+        }
+        let mut inputs = pairs.iter().map(|(input, _)| input);
+        if pairs.len() > 1
+            && let Some(name) = inputs.find(|name| is_secret(secret, name))
+        {
+            let name = one_line(&name.to_string_lossy());
+            return Err(Error::OwnInput { name }.into());
         }
     }
-
-    /// Reads the key or the passphrase; a new passphrase is asked for twice. `input` is the name of the data.
-    pub fn read(&self, new: bool, input: &OsStr) -> Result<Secret, Failure> {
-        let (path, (secret, warnings)) = match (&self.key, &self.passphrase_file) {
-            (Some(path), _) => (path, key_file(path, input)?),
-            (None, Some(path)) => (path, passphrase_file(path, input)?),
-            (None, None) => return ask(new),
-        };
-        let name = one_line(&path.to_string_lossy());
-        for warning in warnings {
-            print_err(&format!("evener: warning: {name}: {warning}"));
-        }
-        Ok(secret)
-    }
+    Ok(())
 }
 
 fn ask(new: bool) -> Result<Secret, Failure> {
@@ -82,7 +133,18 @@ fn ask(new: bool) -> Result<Secret, Failure> {
         Failure::from(error).and("use --passphrase-file or a key file")
     };
     let terminal = Terminal::open().map_err(failed)?;
-    let passphrase = terminal.ask("Passphrase: ").map_err(failed)?;
+    let question = match new {
+        true => "Passphrase (nothing for one that is made and shown): ",
+        false => "Passphrase: ",
+    };
+    let passphrase = terminal.ask(question).map_err(failed)?;
+    if new && passphrase.is_empty() {
+        let made = generated_passphrase().map_err(Error::from)?;
+        terminal
+            .tell("The passphrase, which nothing but you keeps: ", &made)
+            .map_err(failed)?;
+        return Ok(Secret::Passphrase(made));
+    }
     if new && *terminal.ask("The same again: ").map_err(failed)? != *passphrase {
         return Err(Failure::running("the passphrases differ; try again"));
     }

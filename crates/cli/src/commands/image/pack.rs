@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::codec::Codec;
 use evener_block::format::Format;
-use evener_block::session::{PackOptions, block_size, pack};
+use evener_block::session::{FileSystem, PackOptions, block_size, bytes, pack};
 
 use crate::failure::Ended;
 use crate::run::StreamArgs;
@@ -20,6 +20,10 @@ Examples:
   evener image pack disk.img disk.img.zst
   evener image pack disk.qcow2 disk.img.zst --level 12 --block 256K
   evener image pack disk.img disk.evb --codec lz4
+  evener image pack disk.img.xz disk.img.zst
+  evener image pack https://example.org/disk.img.gz disk.img.zst
+  evener image pack nbd://server/disk disk.img.zst
+  evener image pack folder folder.img.zst --filesystem squashfs
   evener image pack disk.img.zst new.img.zst --overlay disk.overlay
   evener image unpack disk.img.zst disk.img        or: zstd -d disk.img.zst
 
@@ -29,12 +33,13 @@ The same image gives the same file under every plan. It appears when it is compl
 A new one is not more readable than IN. A run that fails or is interrupted, or whose input changes
 meanwhile, leaves none.
 
-A file in no known image format is taken as a raw image. If it looks like another format, such as
-VMDK or gzip, a warning says so unless --format raw is given. A pipe with an image of another format
-is refused.")]
+A raw image that gzip, xz or zstd compressed as one stream is decompressed. A file in no known image
+format is taken as a raw image. If it looks like another format, such as VMDK, a warning says so
+unless --format raw is given. A pipe with an image of another format is refused. What an NBD server
+gives is a raw image unless --format says another.")]
 pub struct Args {
-    /// What to pack: an image of any format that is read, or - for a raw one through a pipe; a file as standard input
-    /// is read as if it were named
+    /// What to pack: an image of any format that is read, a URL of one, a directory, or - for a raw one through a pipe; a
+    /// file as standard input is read as if it were named
     #[arg(value_name = "IN")]
     input: OsString,
 
@@ -58,9 +63,18 @@ pub struct Args {
     #[arg(long, value_parser = super::format())]
     format: Option<&'static Format>,
 
-    /// Pack IN with what was written over it into this overlay, as a server of both gives it
+    /// Pack IN with what was written over it into this overlay, as a server of both gives it; given several times, each
+    /// lies over the one before
     #[arg(long, value_name = "FILE")]
-    overlay: Option<PathBuf>,
+    overlay: Vec<PathBuf>,
+
+    /// The file system that a directory is packed as: ext4 unless given
+    #[arg(long, value_name = "FS", value_parser = file_system())]
+    filesystem: Option<FileSystem>,
+
+    /// Bytes of the ext4 that a directory is packed as; otherwise as many as it needs
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    size: Option<u64>,
 
     #[command(flatten)]
     stream: StreamArgs,
@@ -72,13 +86,21 @@ fn codec() -> impl TypedValueParser<Value = &'static Codec> {
     PossibleValuesParser::new(values).try_map(|name| Codec::of_name(&name).ok_or("no such codec"))
 }
 
+/// The values of `--filesystem`.
+fn file_system() -> impl TypedValueParser<Value = FileSystem> {
+    let values = FileSystem::ALL.map(FileSystem::name);
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<FileSystem>())
+}
+
 pub fn run(args: &Args) -> Ended {
     let options = PackOptions {
         codec: args.codec,
         level: args.level,
         block: args.block,
         format: args.format,
-        overlay: args.overlay.clone(),
+        overlays: args.overlay.clone(),
+        file_system: args.filesystem,
+        size: args.size,
     };
     let open = || Ok(pack(&args.input, &args.output, &options)?);
     convert(

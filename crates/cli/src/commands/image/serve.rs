@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use evener_block::format::Format;
 use evener_block::nbd::{Address, OnStatus};
-use evener_block::session::{ReadAhead, ServeOptions, Served, bytes, serve};
+use evener_block::session::{
+    ByteRange, ReadAhead, ServeOptions, Served, TlsOptions, Writes, bytes, serve,
+};
 use evener_files::one_line;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Runtime};
@@ -28,8 +30,9 @@ Examples:
   evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G --metrics 127.0.0.1:9100
 
 Blocks are decoded on request, by all workers, and kept. A block that several clients request is
-decoded once. There is no encryption and no password: on a shared network, listen at 127.0.0.1 or at
-a Unix socket. Ctrl-C ends it, and so does SIGTERM, with exit status 0.
+decoded once. Without --tls-certs there is no encryption, and without --tls-verify-peer any client
+may read: on a shared network, listen at 127.0.0.1 or at a Unix socket. Ctrl-C ends it, and so does
+SIGTERM, with exit status 0.
 
   evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.overlay
 
@@ -38,18 +41,29 @@ written, and the next server of the same image uses it again. A write that was a
 kill -9 of the server; one that was flushed survives a power cut. Without --overlay the image is
 read only.
 
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay monday.ovl --overlay tuesday.ovl
+
+The last overlay is written, and those before it are only read: snapshots, each of which lies over
+the one before. One that was written since cannot be under another.
+
+  evener image serve a.img.zst b.qcow2 --nbd unix:/run/disks.sock --export a --export b
+  nbdcopy 'nbd+unix:///b?socket=/run/disks.sock' b.img
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock --partition 1 --snapshot --exit-last
+
   evener image serve disk.img.zst --ublk
   mount -o ro /dev/ublkb0 /mnt
   evener image serve disk.img.zst --ublk --recover 0
 
-A disk needs Linux 6.5 or later, root, and `modprobe ublk_drv`. A line says which disk it is. Ctrl-C
-removes it, so unmount it before. If the server is killed, readers wait until another one is started
-with --recover and the number of the disk, and see no error.")]
+A disk is read only without --overlay. It needs Linux 6.5 or later, root, and `modprobe ublk_drv`. A
+line says which disk it is. Ctrl-C removes it, so unmount it before. If the server is killed,
+readers wait until another one is started with --recover and the number of the disk, and see no
+error.")]
 pub struct Args {
-    /// The image
-    image: OsString,
+    /// The image; with --nbd there may be several, which clients choose by name
+    #[arg(value_name = "IMAGE", required = true)]
+    images: Vec<OsString>,
 
-    /// Where clients connect: unix:PATH or tcp:HOST:PORT
+    /// Where clients connect: unix:PATH, unix:@NAME, tcp:HOST:PORT, vsock:PORT, or systemd for a socket that was passed
     #[arg(long, value_name = "ADDRESS", required_unless_present = "ublk")]
     nbd: Option<Address>,
 
@@ -60,9 +74,57 @@ pub struct Args {
     #[command(flatten)]
     disk: disk::Choices,
 
-    /// Let clients write, into FILE beside the image; it is made if there is none. For --nbd only
+    /// Let clients write, into FILE beside the image; it is made if there is none. Given several times, each lies over
+    /// the one before, the last is written and the others are read
+    #[arg(long, value_name = "FILE")]
+    overlay: Vec<PathBuf>,
+
+    /// Let clients write, into a temporary file that is gone when the server ends
+    #[arg(long, conflicts_with_all = ["ublk", "overlay"])]
+    snapshot: bool,
+
+    /// The name of the export, given once for each image; otherwise one image has the empty name, and several have the
+    /// names of their files
+    #[arg(long, value_name = "NAME", conflicts_with = "ublk")]
+    export: Vec<String>,
+
+    /// Serve partition N only, of MBR or GPT, counted from 1
+    #[arg(long, value_name = "N", conflicts_with_all = ["ublk", "offset", "length"], value_parser = clap::value_parser!(u32).range(1..))]
+    partition: Option<u32>,
+
+    /// Serve from this byte on
+    #[arg(long, value_name = "BYTES", conflicts_with = "ublk", value_parser = bytes)]
+    offset: Option<u64>,
+
+    /// Serve so many bytes
+    #[arg(long, value_name = "BYTES", conflicts_with = "ublk", value_parser = bytes)]
+    length: Option<u64>,
+
+    /// TLS: off, on for clients that begin it, or require, so that others are refused; on with --tls-certs unless given
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_enum,
+        requires = "tls_certs",
+        conflicts_with = "ublk"
+    )]
+    tls: Option<TlsMode>,
+
+    /// A folder with server-cert.pem and server-key.pem, as qemu-nbd and nbdkit have it
+    #[arg(long, value_name = "DIR", conflicts_with = "ublk")]
+    tls_certs: Option<PathBuf>,
+
+    /// Refuse clients whose certificate is not signed by ca-cert.pem in that folder
+    #[arg(long, requires = "tls_certs")]
+    tls_verify_peer: bool,
+
+    /// End when the last client is gone
+    #[arg(long, conflicts_with = "ublk")]
+    exit_last: bool,
+
+    /// Write the process id to FILE when clients can connect, and remove it at the end
     #[arg(long, value_name = "FILE", conflicts_with = "ublk")]
-    overlay: Option<PathBuf>,
+    pid_file: Option<PathBuf>,
 
     /// Decode with N workers; otherwise one for each cpu
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
@@ -94,6 +156,24 @@ pub struct Args {
     format: Option<&'static Format>,
 }
 
+/// The values of `--tls`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum TlsMode {
+    Off,
+    On,
+    Require,
+}
+
+fn tls(args: &Args) -> Option<TlsOptions> {
+    let folder = args.tls_certs.clone()?;
+    let mode = args.tls.unwrap_or(TlsMode::On);
+    (mode != TlsMode::Off).then_some(TlsOptions {
+        folder,
+        verifies_clients: args.tls_verify_peer,
+        is_required: mode == TlsMode::Require,
+    })
+}
+
 fn metrics(text: &str) -> Result<Address, String> {
     let wrong = |_| "a host and a port, as in 127.0.0.1:9100".to_owned();
     format!("tcp:{text}").parse().map_err(wrong)
@@ -109,12 +189,22 @@ fn runtime(args: &Args) -> Result<Runtime, evener_runtime::Error> {
 
 /// Says what was served.
 fn report(args: &Args, served: &Served) {
-    note(&format!(
-        "{}: {served}",
-        one_line(&args.image.to_string_lossy())
-    ));
+    let names = args.images.iter().map(|image| image.to_string_lossy());
+    let names = names.collect::<Vec<_>>().join(", ");
+    note(&format!("{}: {served}", one_line(&names)));
     if args.explain {
         served.explained().iter().for_each(|line| print_err(line));
+    }
+}
+
+fn range(args: &Args) -> ByteRange {
+    match (args.partition, args.offset, args.length) {
+        (Some(number), _, _) => ByteRange::Partition(number),
+        (None, None, None) => ByteRange::Whole,
+        (None, offset, length) => ByteRange::Bytes {
+            offset: offset.unwrap_or(0),
+            length,
+        },
     }
 }
 
@@ -126,7 +216,16 @@ pub fn run(args: &Args) -> Ended {
     let runtime = runtime(args)?;
     let options = ServeOptions {
         address,
-        overlay: args.overlay.clone(),
+        exports: args.export.clone(),
+        range: range(args),
+        writes: match &args.overlay[..] {
+            [] if args.snapshot => Writes::Temporary,
+            [] => Writes::Refused,
+            paths => Writes::Overlays(paths.to_vec()),
+        },
+        tls: tls(args),
+        pid_file: args.pid_file.clone(),
+        exit_last: args.exit_last,
         metrics: args.metrics.clone(),
         format: args.format,
         cache: args.cache,
@@ -135,7 +234,7 @@ pub fn run(args: &Args) -> Ended {
     };
     // From here on a signal has to take the socket away.
     signals.streaming();
-    let session = serve(&args.image, &options, &runtime, signals.token())?;
+    let session = serve(&args.images, &options, &runtime, signals.token())?;
     print_err(&session.to_string());
     let bar = Bar::start(BarKind::Lines);
     let mut show = bar.as_ref().map(|bar| bar.line_updater());

@@ -32,9 +32,10 @@ pub struct Args {
     #[arg(long, value_parser = super::format())]
     format: Option<&'static Format>,
 
-    /// Unpack it with what was written over it into this overlay, as a server of both gives it
+    /// Unpack it with what was written over it into this overlay, as a server of both gives it; given several times, each
+    /// lies over the one before
     #[arg(long, value_name = "FILE")]
-    overlay: Option<PathBuf>,
+    overlay: Vec<PathBuf>,
 
     #[command(flatten)]
     stream: StreamArgs,
@@ -46,7 +47,7 @@ pub fn run(args: &Args) -> Ended {
             &args.image,
             &args.output,
             args.format,
-            args.overlay.as_deref(),
+            &args.overlay,
         )?)
     };
     convert(

@@ -123,6 +123,7 @@ fn until(mut done: impl FnMut() -> bool) {
 }
 
 const ASK: &str = "encrypt -p plain -o out";
+const QUESTION: &str = "Passphrase (nothing for one that is made and shown): ";
 
 fn folder() -> Folder {
     let folder = keyed();
@@ -141,7 +142,7 @@ fn keys_that_end_it_end_it_and_leave_the_terminal_as_it_was() {
             let Some(mut seat) = Seat::evener(&folder, ASK) else {
                 return;
             };
-            seat.shows("Passphrase: ");
+            seat.shows(QUESTION);
             if again {
                 seat.types("secret words\n");
                 seat.shows("The same again: ");
@@ -168,7 +169,7 @@ fn signals_from_elsewhere_end_it_too() {
         let Some(mut seat) = Seat::evener(&folder, ASK) else {
             return;
         };
-        seat.shows("Passphrase: ");
+        seat.shows(QUESTION);
         send(&seat.child, signal);
         let status = seat.ended();
         assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
@@ -186,7 +187,7 @@ fn a_script_does_not_go_on_after_ctrl_c() {
     let Some(mut seat) = Seat::new(&folder, &["bash", "-c", &script]) else {
         return;
     };
-    seat.shows("Passphrase: ");
+    seat.shows(QUESTION);
     seat.types("\x03");
     assert!(!seat.ended().success());
     assert!(seat.is_usual());
@@ -199,12 +200,12 @@ fn a_process_that_is_stopped_gives_the_terminal_back_meanwhile() {
     let Some(mut seat) = Seat::evener(&folder, ASK) else {
         return;
     };
-    seat.shows("Passphrase: ");
+    seat.shows(QUESTION);
     send(&seat.child, Signal::TSTP);
     until(|| seat.is_stopped());
     assert!(seat.is_usual());
     send(&seat.child, Signal::CONT);
-    seat.shows("Passphrase: ");
+    seat.shows(QUESTION);
     seat.becomes_usual(false);
     seat.types("correct horse\n");
     seat.shows("again: ");
@@ -225,19 +226,75 @@ fn a_process_that_is_stopped_gives_the_terminal_back_meanwhile() {
 }
 
 #[test]
-fn an_end_of_file_or_nothing_is_no_passphrase() {
+fn an_end_of_file_is_no_passphrase() {
     let folder = folder();
-    for (typed, part) in [
-        ("\x04", "terminal: cannot read the passphrase"),
-        ("\n\n", "terminal: the passphrase is empty"),
-    ] {
-        let Some(mut seat) = Seat::evener(&folder, ASK) else {
+    let Some(mut seat) = Seat::evener(&folder, ASK) else {
+        return;
+    };
+    seat.shows(QUESTION);
+    seat.types("\x04");
+    seat.shows("terminal: cannot read the passphrase");
+    assert_eq!(seat.ended().code(), Some(1));
+    assert!(seat.is_usual());
+}
+
+#[test]
+fn nothing_typed_has_a_passphrase_made() {
+    let folder = folder();
+    for age in ["", " --age"] {
+        let line = format!("{ASK}{age}");
+        let Some(mut seat) = Seat::evener(&folder, &line) else {
             return;
         };
-        seat.shows("Passphrase: ");
-        seat.types(typed);
-        seat.shows(part);
-        assert_eq!(seat.ended().code(), Some(1));
+        seat.shows(QUESTION);
+        seat.types("\n");
+        seat.shows("nothing but you keeps: ");
+        seat.shows("\n");
+        assert!(seat.ended().success());
         assert!(seat.is_usual());
+        let made = seat.seen.split("keeps: ").nth(1).unwrap();
+        let made = made.lines().next().unwrap();
+        assert_eq!(made.len(), 29, "{made}");
+        folder.file("words", made);
+        let back = folder.line("decrypt --passphrase-file words out");
+        assert_eq!(back.succeeded().stdout, b"text");
     }
+    // What is there is not decrypted with nothing.
+    let Some(mut seat) = Seat::evener(&folder, "decrypt -p out") else {
+        return;
+    };
+    seat.shows("Passphrase: ");
+    seat.types("\n");
+    seat.shows("terminal: the passphrase is empty");
+    assert_eq!(seat.ended().code(), Some(1));
+}
+
+#[test]
+fn of_two_passphrases_the_old_one_is_asked_for_first() {
+    let folder = folder();
+    folder.file("words", "old words");
+    let line = "encrypt --age --passphrase-file words plain -o out";
+    folder.line(line).succeeded();
+    let line = "rewrap -p --new-passphrase --in-place out";
+    let Some(mut seat) = Seat::evener(&folder, line) else {
+        return;
+    };
+    for (question, answer) in [
+        ("Passphrase: ", "old words\n"),
+        (QUESTION, "new words\n"),
+        ("again: ", "new words\n"),
+    ] {
+        seat.shows(question);
+        seat.types(answer);
+    }
+    seat.shows("out: ");
+    assert!(seat.ended().success());
+    assert!(
+        seat.is_usual() && !seat.seen.contains("words"),
+        "{}",
+        seat.seen
+    );
+    folder.file("words", "new words");
+    let back = folder.line("decrypt --passphrase-file words out");
+    assert_eq!(back.succeeded().stdout, b"text");
 }

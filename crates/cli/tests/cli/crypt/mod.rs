@@ -1,14 +1,19 @@
 //! Encrypting and decrypting.
 
+mod age;
 mod asked;
 mod counter;
 mod hidden;
+mod inspect;
+mod kept;
 mod keys;
 mod passphrase;
 mod range;
 mod refused;
 mod requests;
+mod rewrap;
 mod round;
+mod several;
 mod shared;
 mod told;
 mod trouble;

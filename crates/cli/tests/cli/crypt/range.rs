@@ -40,6 +40,22 @@ fn a_range_is_that_part_of_the_text() {
 }
 
 #[test]
+fn the_last_bytes_are_those_before_the_end() {
+    for length in [0, 100, CHUNK, LENGTH] {
+        let (folder, text, sealed) = sealed(length);
+        for count in [0, 1, 500, CHUNK, LENGTH, 2 * LENGTH] {
+            let line = format!("decrypt -k key --range -{count} sealed");
+            let done = folder.line(&line);
+            let wanted = &text[length.saturating_sub(count)..];
+            same(&done.succeeded().stdout, wanted, &line);
+        }
+        let done = piped(&folder, "decrypt -k key --range=-500 -o out", &sealed);
+        done.failed(1, &["standard input: the last bytes of a pipe", "tail -c"]);
+        assert_eq!(folder.names(), ["key", "sealed"]);
+    }
+}
+
+#[test]
 fn of_texts_of_whole_chunks_too() {
     for length in [0, CHUNK, 64 * CHUNK] {
         let (folder, text, sealed) = sealed(length);

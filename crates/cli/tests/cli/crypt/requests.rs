@@ -20,7 +20,7 @@ fn command_lines_that_cannot_be() {
             "encrypt -k key --passphrase-file key plain",
             &["cannot be used with"],
         ),
-        ("encrypt -k key plain more", &["more"]),
+        ("encrypt -k key plain more", &["more: a second input"]),
         ("encrypt -k key --range 0-1 plain", &["--range"]),
         ("encrypt -k", &["--key"]),
         ("encrypt -k key plain --plan tild", &["tild", "auto"]),

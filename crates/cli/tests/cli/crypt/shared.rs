@@ -27,15 +27,18 @@ fn one_line_of_a_pipe_is_the_secret_and_the_rest_the_data() {
         let both = [content(&folder, secret), data.clone()].concat();
         let line = format!("encrypt {flag} {name} {input} -o x");
         piped(&folder, &line, &both).succeeded();
+        let flag = flag.replace("-fd", "-file");
         let back = folder.line(&format!("decrypt {flag} {secret} x"));
         same(&back.succeeded().stdout, &data, &line);
     };
-    for name in NAMES {
+    for name in NAMES.into_iter().chain(["-"]) {
         for input in ["", NAMES[0], NAMES[1], NAMES[2]] {
             through("-k", name, input, "key");
         }
     }
     through("--passphrase-file", "/dev/stdin", "", "words");
+    through("--passphrase-file", "-", "", "words");
+    through("--passphrase-fd", "0", "", "words");
     let both = [content(&folder, "words"), content(&folder, "x")].concat();
     let back = piped(&folder, "decrypt --passphrase-file /dev/fd/0", &both);
     same(&back.succeeded().stdout, &data, "decrypted");
@@ -51,6 +54,26 @@ fn the_secret_may_come_alone() {
         let back = folder.line(&format!("decrypt {flag} {secret} x"));
         assert_eq!(back.succeeded().stdout, b"text");
     }
+}
+
+#[test]
+fn a_passphrase_comes_by_its_descriptor() {
+    let folder = secrets();
+    folder.file("plain", "text");
+    let evener = folder.evener([""; 0]).get_program().to_owned();
+    let shell = |script: &str| {
+        let mut command = folder.command("bash");
+        Done::of(command.args(["-c", script]).env("EVENER", &evener))
+    };
+    shell("\"$EVENER\" encrypt --passphrase-fd 5 plain -o x 5<words").succeeded();
+    let back = shell("\"$EVENER\" decrypt --passphrase-fd 7 7<<<'correct horse' <x");
+    assert_eq!(back.succeeded().stdout, b"text");
+    let back = shell("\"$EVENER\" decrypt --passphrase-fd 9 x 9< <(cat words)");
+    assert_eq!(back.succeeded().stdout, b"text");
+    let none = folder.line("decrypt --passphrase-fd 1000 x");
+    none.failed(1, &["/dev/fd/1000: cannot read the passphrase"]);
+    let wrong = folder.line("decrypt --passphrase-fd words x");
+    wrong.failed(2, &["--passphrase-fd"]);
 }
 
 #[test]

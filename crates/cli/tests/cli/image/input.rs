@@ -65,7 +65,6 @@ fn zstd_that_begins_with_a_skippable_frame_is_zstd() {
     }
     for name in names {
         for line in [
-            "pack NAME out",
             "unpack NAME out",
             "verify NAME",
             "info NAME",
@@ -74,27 +73,33 @@ fn zstd_that_begins_with_a_skippable_frame_is_zstd() {
             let line = format!("image {line}").replace("NAME", name);
             folder
                 .line(&line)
-                .failed(1, &[name, "no seek table", "zstd -d"]);
+                .failed(1, &[name, "no seek table", "image pack"]);
         }
         assert!(!folder.path("out").exists());
+        // It can be packed from its first byte to its last.
+        let wanted = match name {
+            "made.zst" => Vec::new(),
+            _ => image(),
+        };
+        folder.line(&format!("image pack {name} out")).succeeded();
+        assert!(folder.line("image unpack out -").succeeded().stdout == wanted);
         let done = piped(&folder, "image pack - out", &content(&folder, name));
-        done.failed(1, &["standard input: looks like an image in zstd"]);
+        done.succeeded();
+        assert!(folder.line("image unpack out -").succeeded().stdout == wanted);
+        fs::remove_file(folder.path("out")).unwrap();
     }
 }
 
 #[test]
 fn no_image_comes_through_a_pipe_but_a_raw_one() {
     let folder = folder();
-    folder.line("image pack disk.img disk.zst").succeeded();
     folder
         .line("image pack disk.img disk.evb --codec lz4")
         .succeeded();
     let file = |start: &[u8]| [start, &[0; 3000]].concat();
     for (bytes, name) in [
-        (content(&folder, "disk.zst"), "zstd"),
         (content(&folder, "disk.evb"), "evb"),
         (file(b"QFI\xfb\0\0\0\x03"), "qcow2"),
-        (file(b"\xfd7zXZ\0"), "xz"),
         (file(b"#!/bin/sh\n#V2.0 Format\n"), "cloop"),
         (file(b"\x89EVNOVER"), "an overlay"),
     ] {
@@ -117,7 +122,7 @@ fn what_is_probably_not_meant_for_a_disk_is_named() {
     let folder = folder();
     let mut names = vec![];
     let made = [
-        ("disk.gz", "gzip", b"\x1f\x8b\x08\0".to_vec()),
+        ("disk.bz2", "bzip2", b"BZh91AY&SY".to_vec()),
         ("disk.7z", "7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec()),
         ("luks", "a LUKS volume", b"LUKS\xba\xbe\0\x02".to_vec()),
     ];

@@ -1,14 +1,21 @@
 //! Disk images.
 
 mod bad;
+mod chain;
+mod compressed;
+mod directory;
 mod disk;
+mod exports;
 mod faults;
 mod formats;
 mod input;
 mod model;
 mod overlay;
 mod round;
-mod serve;
+pub mod serve;
+mod tls;
+mod tools;
+mod urls;
 
 use std::fs;
 use std::process::Stdio;

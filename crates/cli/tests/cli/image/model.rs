@@ -14,7 +14,7 @@ const SERVE: &str = "image serve disk.zst --nbd unix:socket --overlay changes";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/image/model.py");
 
 /// A Python that has libnbd, which a distribution installs for its own.
-fn python() -> Option<&'static str> {
+pub fn python() -> Option<&'static str> {
     let has = |python: &&str| {
         let mut command = Command::new(python);
         let command = command.args(["-c", "import nbd"]).stderr(Stdio::null());
@@ -27,7 +27,7 @@ fn python() -> Option<&'static str> {
     found
 }
 
-fn script(python: &str, folder: &Folder, job: &str) -> Output {
+pub fn script(python: &str, folder: &Folder, job: &str) -> Output {
     let uri = format!("nbd+unix:///?socket={}", folder.path("socket").display());
     let mut command = Command::new(python);
     let command = command.args([SCRIPT, &uri, "model", job]);

@@ -116,8 +116,6 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
             .failed(1, parts);
         assert!(!folder.path("s").exists());
     }
-    let done = folder.line("image serve disk.zst --ublk --overlay changes");
-    done.failed(2, &["'--ublk' cannot be used with", "'--overlay <FILE>'"]);
     let file = fs::File::options()
         .write(true)
         .open(folder.path("changes"))

@@ -3,7 +3,7 @@
 use evener_block::session::{DEFAULT_DEPTH, DiskOptions, disk};
 use evener_block::ublk::{MAX_DEPTH, MAX_QUEUES, mark_io_flusher};
 
-use crate::failure::Ended;
+use crate::failure::{Ended, Failure};
 use crate::signals::Signals;
 use crate::stderr::print_err;
 
@@ -25,6 +25,9 @@ pub struct Choices {
 }
 
 pub fn run(args: &super::Args) -> Ended {
+    let [image] = &args.images[..] else {
+        return Err(Failure::request("--ublk makes a disk of one image"));
+    };
     // Before any thread is started, since it holds for threads that decode, too.
     mark_io_flusher();
     let signals = Signals::take()?;
@@ -33,6 +36,7 @@ pub fn run(args: &super::Args) -> Ended {
         queues: args.disk.queues,
         depth: args.disk.depth,
         recover: args.disk.recover,
+        overlays: args.overlay.clone(),
         format: args.format,
         cache: args.cache,
         read_ahead: args.readahead,
@@ -40,7 +44,7 @@ pub fn run(args: &super::Args) -> Ended {
     };
     // From here on a signal has to take the disk away.
     signals.streaming();
-    let session = disk(&args.image, options, signals.token())?;
+    let session = disk(image, options, signals.token())?;
     let served = session.run(&runtime, |disk| print_err(&disk.to_string()))?;
     super::report(args, &served);
     Ok(signals.served())

@@ -1,0 +1,132 @@
+//! `evener rewrap`
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::ArgGroup;
+use evener_crypt::session::{Opener, Recipients, Rewrapped, Secret, rewrap};
+use evener_files::one_line;
+use evener_runtime::quantity::Size;
+
+use super::identity::{read_identities, read_recipients};
+use super::secret::{SecretArgs, check_distinct};
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::is_stdout;
+use crate::signals::Signals;
+use crate::stderr::note;
+
+/// Change who can decrypt an age file, without encrypting it anew
+#[derive(clap::Args)]
+#[command(group(ArgGroup::new("who").required(true).multiple(true)
+    .args(["identity", "passphrase", "passphrase_file", "passphrase_fd"])))]
+#[command(group(ArgGroup::new("to").required(true).multiple(true)
+    .args(["recipient", "recipients_file", "new_passphrase", "new_passphrase_file"])))]
+#[command(group(ArgGroup::new("where").required(true).args(["output", "in_place"])))]
+#[command(override_usage = "\
+evener rewrap {-i IDENTITY | -p} -r RECIPIENT {-o OUT | --in-place} [IN]
+       evener rewrap {-i IDENTITY | -p} --new-passphrase {-o OUT | --in-place} [IN]")]
+#[command(after_help = "\
+Examples:
+  evener rewrap -i identity -R team.txt report.pdf.age --in-place
+  evener rewrap -p --new-passphrase report.pdf.age -o report2.pdf.age
+
+The header is written anew for these recipients and no others, and the rest is copied as it is, without verifying it. With
+--in-place the new file takes the place of the old one when it is complete and on the disk.
+Whoever could decrypt the file before may have kept it, or its key. To shut somebody out of what comes later,
+encrypt that anew. Files with a key file or in evener's own format have no such header.")]
+pub struct Args {
+    /// The age file; - or nothing is the standard input
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
+    input: OsString,
+
+    /// What to write; - is the standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<OsString>,
+
+    /// Replace IN
+    #[arg(long)]
+    in_place: bool,
+
+    /// Open it with the identities in a file; can be repeated; - is the standard input
+    #[arg(short, long, value_name = "IDENTITY")]
+    #[arg(conflicts_with_all = ["passphrase", "passphrase_file", "passphrase_fd"])]
+    identity: Vec<PathBuf>,
+
+    /// Open it with a passphrase, asked for on the terminal
+    #[arg(short, long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    passphrase: bool,
+
+    /// Open it with the passphrase in the first line of a file
+    #[arg(long, value_name = "FILE", conflicts_with = "passphrase_fd")]
+    passphrase_file: Option<PathBuf>,
+
+    /// Open it with the passphrase in the first line from an open file descriptor
+    #[arg(long, value_name = "N")]
+    passphrase_fd: Option<u32>,
+
+    /// A recipient that can decrypt it from now on, age1...; can be repeated
+    #[arg(short, long, value_name = "RECIPIENT")]
+    #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
+    recipient: Vec<String>,
+
+    /// The same of the recipients in a file, one a line; can be repeated; - is the standard input
+    #[arg(short = 'R', long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
+    recipients_file: Vec<PathBuf>,
+
+    /// A new passphrase, asked for on the terminal
+    #[arg(long, conflicts_with = "new_passphrase_file")]
+    new_passphrase: bool,
+
+    /// The new passphrase: the first line of a file
+    #[arg(long, value_name = "FILE")]
+    new_passphrase_file: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Ended {
+    let _signals = Signals::take()?;
+    let old = SecretArgs::of_passphrase(
+        args.passphrase,
+        args.passphrase_file.clone(),
+        args.passphrase_fd,
+    );
+    let new =
+        SecretArgs::of_passphrase(args.new_passphrase, args.new_passphrase_file.clone(), None);
+    let lists = [&args.identity[..], &args.recipients_file].concat();
+    let output = args.output.clone().unwrap_or_else(|| args.input.clone());
+    let secrets: Vec<PathBuf> = [old.path(), new.path()].into_iter().flatten().collect();
+    let pairs = [(args.input.clone(), output.clone())];
+    check_distinct(secrets.iter().chain(&lists), &pairs, &[])?;
+    let piped = lists.iter().filter(|path| path.as_os_str() == "-").count();
+    if piped > 1 || piped > 0 && args.input == "-" {
+        return Err(Failure::request(
+            "-: only one of IN, -i and -R can be the standard input; name files",
+        ));
+    }
+    let identities = read_identities(&args.identity)?;
+    let secret = match args.identity.is_empty() {
+        true => Some(old.read(false, &args.input)?),
+        false => None,
+    };
+    let to = match args.recipient.is_empty() && args.recipients_file.is_empty() {
+        false => Recipients::Keys(read_recipients(&args.recipient, &args.recipients_file)?),
+        true => match new.read(true, &args.input)? {
+            Secret::Passphrase(text) => Recipients::Passphrase(text),
+            Secret::Key(_) => unreachable!("no key was asked for"),
+        },
+    };
+    let opener = match &secret {
+        Some(secret) => Opener::Secret(secret),
+        None => Opener::Identities(&identities),
+    };
+    let place = match &args.output {
+        Some(output) => Rewrapped::Output(output),
+        None => Rewrapped::InPlace,
+    };
+    let bytes = rewrap(&args.input, place, opener, &to)?;
+    if !is_stdout(&output) {
+        let name = one_line(&output.to_string_lossy());
+        note(&format!("{name}: {} with a new header", Size(bytes)));
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,147 @@
+//! `evener net run`
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use evener_net::application::layout::Sizes;
+use evener_net::device::{Context, Prefix, Specification, SpecificationError};
+use evener_net::filter::Rules;
+use evener_net::session::{
+    DEFAULT_SOCKET, DEFAULT_SPIN, RunOptions, SessionError, run as open, status,
+};
+use evener_net::tcp::congestion::Algorithm;
+use evener_runtime::Runtime;
+use evener_sockets::Address;
+
+use super::prefix;
+use crate::failure::{DONE, Ended, Failure};
+use crate::output::print;
+use crate::signals::Signals;
+use crate::stderr::{note, print_err};
+
+/// Run a TCP/IP stack for applications that attach to it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  evener net run --device tun:evener0,addr=10.1.0.1/24
+  evener net run --device tun:evener0 --address 10.1.0.2/24 --core 3 --spin 1000 --metrics 127.0.0.1:9100
+  evener net run --device wire:/run/wire --address 10.1.0.2/24 --socket /run/stack.sock --pcap packets.pcapng
+  evener net run --status --socket /run/stack.sock
+
+The stack drives the device and has addresses of its own. Applications attach at the socket, share memory
+with it, and make no system call while data flow; the crate evener-net is their library. A thread does
+all the work: it spins while there is some, and sleeps without any. Who may open the socket may use the
+stack. Devices but for wire: need the right to administer the network. Ctrl-C ends it, and so does
+SIGTERM, with exit status 0; connections that are open then are reset.")]
+pub struct Args {
+    /// Where packets come from and go to: tun:NAME, tap:NAME, wire:PATH, packet:INTERFACE, xdp:INTERFACE or seal:PEER:PORT, with options as
+    /// tun:NAME,addr=10.1.0.1/24,offload=off, where addr is the kernel's end
+    #[arg(long, value_name = "DEVICE", value_parser = device, required_unless_present = "status")]
+    device: Option<Arc<Specification>>,
+
+    /// An address of the stack; may be given several times. Without one it is the address after the device's addr
+    #[arg(long, value_name = "ADDRESS/PREFIX", value_parser = prefix)]
+    address: Vec<Prefix>,
+
+    /// The router for packets that are for no network of the stack's addresses; one of IPv4 and one of IPv6 at most
+    #[arg(long, value_name = "ADDRESS")]
+    gateway: Vec<IpAddr>,
+
+    /// Run on processor N alone
+    #[arg(long, value_name = "N")]
+    core: Option<usize>,
+
+    /// The Unix socket that applications attach at
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+
+    /// How connections control congestion
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion())]
+    congestion: Algorithm,
+
+    /// Serve metrics for Prometheus over HTTP at HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
+    metrics: Option<Address>,
+
+    /// Print how the stack at the socket is doing: connections, rates, loss, round-trip times
+    #[arg(long, conflicts_with_all = ["device", "address", "gateway", "core", "metrics", "pcap", "filter"])]
+    status: bool,
+
+    /// Microseconds without work after which the thread sleeps
+    #[arg(long, value_name = "US", default_value_t = DEFAULT_SPIN.as_micros() as u64)]
+    spin: u64,
+
+    /// Rules that drop, count or mirror packets, as 'drop in tcp dport 23; mirror dns.pcapng udp dport 53', or a file of them
+    #[arg(long, value_name = "RULES")]
+    filter: Option<Rules>,
+
+    /// Record all packets in FILE, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+}
+
+fn device(text: &str) -> Result<Arc<Specification>, SpecificationError> {
+    text.parse().map(Arc::new)
+}
+
+fn metrics(text: &str) -> Result<Address, String> {
+    let wrong = |_| "a host and a port, as in 127.0.0.1:9100".to_owned();
+    format!("tcp:{text}").parse().map_err(wrong)
+}
+
+fn congestion() -> impl TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::TABLE.map(|(name, _)| name);
+    PossibleValuesParser::new(names)
+        .try_map(|name| Algorithm::from_name(&name).ok_or("no such algorithm"))
+}
+
+pub fn run(args: Args) -> Ended {
+    let Some(device) = args.device else {
+        let text = status(&args.socket).map_err(|error| {
+            let socket = args.socket.display();
+            Failure::running(format!("{socket}: no stack answers there: {error}"))
+        })?;
+        print(text.trim_end())?;
+        return Ok(DONE);
+    };
+    let signals = Signals::take()?;
+    // The stack has a thread of its own. Only a device may have work for others.
+    let runtime = match device.computes() {
+        true => Runtime::builder(),
+        false => Runtime::builder().workers(1),
+    };
+    let runtime = Arc::new(runtime.build()?);
+    let context = Context {
+        runtime: Some(Arc::clone(&runtime)),
+        waits: Some(note),
+        ..Context::from(signals.token())
+    };
+    let options = RunOptions {
+        device,
+        addresses: args.address,
+        gateways: args.gateway,
+        core: args.core,
+        socket: args.socket,
+        congestion: args.congestion,
+        metrics: args.metrics,
+        spin: Duration::from_micros(args.spin),
+        pcap: args.pcap,
+        filter: args.filter,
+        sizes: Sizes::default(),
+    };
+    // From here on a signal has to take the socket away.
+    signals.streaming();
+    let session = match open(options, context) {
+        Err(SessionError::Stopped) => return Ok(signals.served()),
+        opened => opened?,
+    };
+    print_err(&session.to_string());
+    let ran = session
+        .run(&runtime)
+        .map_err(|error| signals.failed(error))?;
+    note(&ran.to_string());
+    Ok(signals.served())
+}

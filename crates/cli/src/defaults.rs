@@ -1,0 +1,230 @@
+//! Options that a user always gives, kept in a file of TOML: a key at the top is the default of every command that has the
+//! option, and one in the table of a command is for that command and those below it. `[image.serve]` is the table of
+//! `evener image serve`.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+use evener_files::{error_text, one_line};
+use toml::{Table, Value};
+
+use crate::failure::Failure;
+use crate::usage::is_close;
+
+/// Names another file; empty for none.
+pub const VARIABLE: &str = "EVENER_CONFIG";
+
+/// What the file says.
+#[derive(Default)]
+pub struct Defaults {
+    /// Where it is, or would be. `None` if `EVENER_CONFIG` is empty, or neither `XDG_CONFIG_HOME` nor `HOME` is set.
+    path: Option<PathBuf>,
+    /// Empty if there is none.
+    table: Table,
+}
+
+/// A default that a command takes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Default {
+    /// As in `evener image serve`.
+    pub command: String,
+    /// Without dashes.
+    pub option: String,
+    /// As on the command line; `None` of a flag that takes none.
+    pub value: Option<String>,
+}
+
+impl Defaults {
+    /// Reads the user's file.
+    ///
+    /// # Errors
+    /// It cannot be read, is no TOML, or names an option that no command has.
+    pub fn read(all: &Command) -> Result<Defaults, Failure> {
+        let (path, wanted) = match env::var_os(VARIABLE) {
+            Some(name) if name.is_empty() => return Ok(Defaults::default()),
+            Some(name) => (PathBuf::from(name), true),
+            None => match usual_path() {
+                Some(path) => (path, false),
+                None => return Ok(Defaults::default()),
+            },
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !wanted => String::new(),
+            Err(error) => return Err(wrong(&path, error_text(&error))),
+        };
+        let table = text.parse::<Table>().map_err(|error| {
+            let before = &text[..error.span().map_or(0, |span| span.start)];
+            let line = 1 + before.matches('\n').count();
+            wrong(&path, format!("line {line}: {}", error.message()))
+        })?;
+        check(&table, all, "").map_err(|why| wrong(&path, why))?;
+        Ok(Defaults {
+            path: Some(path),
+            table,
+        })
+    }
+
+    /// Where the file is, or would be.
+    pub fn path(&self) -> Option<String> {
+        self.path
+            .as_ref()
+            .map(|path| one_line(&path.display().to_string()))
+    }
+
+    /// The command line with these defaults.
+    pub fn apply(&self, all: Command) -> Command {
+        applied(all, &vec![Some(&self.table)])
+    }
+
+    /// What is in force, in the order of the commands.
+    pub fn list(&self, all: &Command) -> Vec<Default> {
+        let mut list = Vec::new();
+        listed(all, "evener", &vec![Some(&self.table)], &mut list);
+        list
+    }
+}
+
+/// `evener/config.toml` in `$XDG_CONFIG_HOME`, else in `~/.config`.
+fn usual_path() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        let path = env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(folder.join("evener/config.toml"))
+}
+
+fn wrong(path: &std::path::Path, why: impl std::fmt::Display) -> Failure {
+    let path = one_line(&path.display().to_string());
+    Failure::request(format!("{path}: {why}"))
+}
+
+/// Whether all keys are commands and options.
+fn check(table: &Table, command: &Command, at: &str) -> Result<(), String> {
+    for (key, value) in table {
+        let name = format!("{at}{key}");
+        if let Value::Table(inner) = value {
+            let found = command.find_subcommand(key);
+            let found = found.ok_or_else(|| format!("[{name}]: there is no such command"))?;
+            check(inner, found, &format!("{name}."))?;
+            continue;
+        }
+        let Some(arg) = option(command, key) else {
+            let hint = similar(command, key);
+            let hint = hint.map(|similar| format!("; there is: {similar}"));
+            let hint = hint.unwrap_or_default();
+            return Err(format!("{name}: no option is called so{hint}"));
+        };
+        text(arg, value).map_err(|why| format!("{name}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// The option of a command, or of one below it, that has this name.
+fn option<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
+    let own = command.get_arguments().find(|arg| is(arg, key));
+    own.or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|below| option(below, key))
+    })
+}
+
+fn similar(command: &Command, key: &str) -> Option<String> {
+    let own = command.get_arguments().filter_map(Arg::get_long);
+    let near = |name: &&str| is_close(name, key);
+    let found = own.into_iter().find(near).map(str::to_owned);
+    found.or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|below| similar(below, key))
+    })
+}
+
+/// Whether an argument can have a default of this name: an option with a long name that does something to a run.
+fn is(arg: &Arg, key: &str) -> bool {
+    let action = arg.get_action();
+    let shows = matches!(
+        action,
+        ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
+    );
+    !shows && arg.get_long() == Some(key)
+}
+
+/// The values of an option, as on the command line.
+fn text(arg: &Arg, value: &Value) -> Result<Vec<String>, String> {
+    let one = |value: &Value| match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        _ => Err("give a text or a number".to_owned()),
+    };
+    match (arg.get_action(), value) {
+        (ArgAction::SetTrue, Value::Boolean(set)) => Ok(vec![set.to_string()]),
+        (ArgAction::SetTrue, _) => Err("give true or false".to_owned()),
+        (ArgAction::Count, Value::Integer(times @ 0..=255)) => Ok(vec![times.to_string()]),
+        (ArgAction::Count, _) => Err("give a number of times".to_owned()),
+        (ArgAction::Append, Value::Array(values)) => values.iter().map(one).collect(),
+        (_, value) => Ok(vec![one(value)?]),
+    }
+}
+
+/// The tables of a command and of those above it, from the top; `None` where one has none.
+type Tables<'a> = Vec<Option<&'a Table>>;
+
+/// What the tables say of an option; the innermost counts.
+fn said<'a>(tables: &Tables<'a>, arg: &Arg) -> Option<&'a Value> {
+    let key = arg.get_long().filter(|long| is(arg, long))?;
+    let tables = tables.iter().rev().flatten();
+    let mut values = tables.filter_map(|table| table.get(key));
+    values.find(|value| !value.is_table())
+}
+
+/// The tables of the command `name` below.
+fn below<'a>(tables: &Tables<'a>, name: &str) -> Tables<'a> {
+    let here = tables.last().copied().flatten();
+    let inner = here.and_then(|table| table.get(name)?.as_table());
+    tables.iter().copied().chain([inner]).collect()
+}
+
+fn applied(command: Command, tables: &Tables<'_>) -> Command {
+    let command = command.mut_args(|arg| match said(tables, &arg) {
+        Some(value) => {
+            let values = text(&arg, value).expect("it was checked");
+            arg.required(false).default_values(values)
+        }
+        None => arg,
+    });
+    command.mut_subcommands(|inner| {
+        let tables = below(tables, inner.get_name());
+        applied(inner, &tables)
+    })
+}
+
+fn listed(command: &Command, name: &str, tables: &Tables<'_>, list: &mut Vec<Default>) {
+    for arg in command.get_arguments() {
+        let Some(value) = said(tables, arg) else {
+            continue;
+        };
+        let set = matches!(arg.get_action(), ArgAction::SetTrue);
+        for value in text(arg, value).expect("it was checked") {
+            if set && value == "false" {
+                continue;
+            }
+            list.push(Default {
+                command: name.to_owned(),
+                option: arg.get_long().unwrap_or_default().to_owned(),
+                value: (!set).then_some(value),
+            });
+        }
+    }
+    for inner in command.get_subcommands() {
+        let tables = below(tables, inner.get_name());
+        let name = format!("{name} {}", inner.get_name());
+        listed(inner, &name, &tables, list);
+    }
+}

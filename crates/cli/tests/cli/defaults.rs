@@ -1,0 +1,150 @@
+//! The file with a user's defaults, shells' completions and manual pages.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::run::{Done, Folder};
+
+fn with(folder: &Folder, text: &str, line: &str) -> Done {
+    fs::write(folder.path("config.toml"), text).unwrap();
+    let mut command = folder.evener(line.split_whitespace());
+    Done::of(command.env("EVENER_CONFIG", folder.path("config.toml")))
+}
+
+#[test]
+fn options_of_the_file_count_and_the_command_line_comes_before_it() {
+    let folder = Folder::new();
+    let text = "workers = 1\n[filter]\nplan = \"tiled/steal/34\"\nexplain = true\n[encode]\npreset = \"fast\"\n";
+    let line = "filter blur -i testsrc:64x48:3 -o null:";
+    let done = with(&folder, text, line);
+    assert!(
+        done.succeeded().stderr.contains("tiled · steal"),
+        "{}",
+        done.stderr
+    );
+    let done = with(&folder, text, &format!("{line} --plan sequential"));
+    assert!(
+        done.succeeded().stderr.contains("sequential"),
+        "{}",
+        done.stderr
+    );
+    let shown = with(&folder, text, "config");
+    let shown = shown.succeeded().text();
+    for says in [
+        "config.toml\n",
+        "\n  evener filter --plan tiled/steal/34\n",
+        "\n  evener filter --explain\n",
+        "\n  evener filter --workers 1\n",
+        "\n  evener queens --workers 1\n",
+        "\n  evener encode --preset fast\n",
+    ] {
+        assert!(shown.contains(says), "{says} in {shown}");
+    }
+}
+
+#[test]
+fn tables_are_for_the_commands_of_their_path_alone() {
+    let folder = Folder::new();
+    let shown = with(
+        &folder,
+        "[image]\nexplain = true\n[image.pack]\nexplain = false\n",
+        "config",
+    );
+    let shown = shown.succeeded().text();
+    assert!(shown.contains("evener image serve --explain"), "{shown}");
+    assert!(
+        !shown.contains("image pack") && !shown.contains("filter"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_explanation_that_is_asked_for_comes_before_a_quiet_file() {
+    let folder = Folder::new();
+    let line = "filter blur -i testsrc:64x48:3 -o null:";
+    let done = with(&folder, "quiet = true", line);
+    assert_eq!(done.succeeded().stderr, "");
+    let done = with(&folder, "quiet = true", &format!("{line} --explain"));
+    assert!(!done.succeeded().stderr.is_empty());
+}
+
+#[test]
+fn a_file_that_is_wrong_is_told_in_one_line() {
+    let folder = Folder::new();
+    for (text, says) in [
+        (
+            "workers = 2\nwrokers = 1",
+            "config.toml: wrokers: no option is called so; there is: workers",
+        ),
+        (
+            "[fliter]\nplan = \"auto\"",
+            "config.toml: [fliter]: there is no such command",
+        ),
+        (
+            "[image.severe]\n",
+            "config.toml: [image.severe]: there is no such command",
+        ),
+        ("quiet = 1", "config.toml: quiet: give true or false"),
+        (
+            "[filter]\nplan = true",
+            "config.toml: filter.plan: give a text or a number",
+        ),
+        ("workers = 1\nplan =\n", "config.toml: line 2: "),
+        ("[filter]\nplan = \"fast\"", "config.toml says so"),
+    ] {
+        let done = with(&folder, text, "filter blur -i testsrc:64x48:3 -o null:");
+        done.failed(2, &[says]);
+    }
+    let mut absent = folder.evener(["topology"]);
+    let done = Done::of(absent.env("EVENER_CONFIG", folder.path("absent.toml")));
+    done.failed(2, &["absent.toml: "]);
+}
+
+#[test]
+fn bash_takes_its_completions() {
+    let folder = Folder::new();
+    let script = folder.line("completions bash");
+    fs::write(folder.path("evener.bash"), script.succeeded().text()).unwrap();
+    let asks = "source ./evener.bash; COMP_WORDS=(evener fil); COMP_CWORD=1; _evener evener fil evener; echo ${COMPREPLY[@]}";
+    let done = Done::of(folder.command("bash").args(["-c", asks]));
+    assert_eq!(done.succeeded().text(), "filter filters\n");
+}
+
+#[test]
+fn man_shows_its_pages() {
+    let folder = Folder::new();
+    folder.line("man pages/man1").succeeded();
+    let page = fs::read_to_string(folder.path("pages/man1/evener-filter.1")).unwrap();
+    assert!(page.contains(".SH OPTIONS") && page.contains("undistort,rotate=6"));
+    assert!(folder.path("pages/man1/evener-image-serve.1").exists());
+    if !is_there("groff") {
+        println!("skipped: there is no groff");
+        return;
+    }
+    let mut groff = folder.command("groff");
+    let shown = Done::of(groff.args([
+        "-Kutf8",
+        "-ww",
+        "-man",
+        "-Tutf8",
+        "pages/man1/evener-filter.1",
+    ]));
+    assert_eq!(shown.succeeded().stderr, "");
+}
+
+fn is_there(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn pages_are_written_to_folders_alone() {
+    let folder = Folder::new();
+    fs::write(folder.path("file"), "").unwrap();
+    let done = folder.line("man file");
+    done.failed(1, &["cannot write to file: "]);
+}

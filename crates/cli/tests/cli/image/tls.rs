@@ -1,0 +1,246 @@
+//! `evener image serve --tls-certs`, by the clients people use.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use super::serve::Server;
+use super::tools::{free_port, has, is_program, nginx, run};
+use super::{content, folder, image};
+use crate::run::{Done, Folder};
+use crate::signals::is_ignored;
+
+/// A folder with the image and with certificates in `certs`: of an authority, of a server and of a client. In
+/// `strangers` there is the same of another authority, and in `nobody` only the first authority.
+fn certified() -> Option<Folder> {
+    if is_ignored(Signal::INT)
+        || !is_program("openssl", "version")
+        || !has(&["nbdinfo", "nbdcopy", "qemu-img", "qemu-io"])
+    {
+        return None;
+    }
+    let folder = folder();
+    folder.file("disk.img", &image()[..3 << 20]);
+    folder.file("san", "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+    let new = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    for at in ["certs", "strangers"] {
+        fs::create_dir(folder.path(at)).unwrap();
+        run(
+            &folder,
+            &format!(
+                "openssl req -x509 {new} -days 2 -subj /CN={at} -keyout {at}/ca-key.pem -out {at}/ca-cert.pem"
+            ),
+        );
+        for who in ["server", "client"] {
+            let request = format!(
+                "openssl req {new} -subj /CN={who} -keyout {at}/{who}-key.pem -out {at}/{who}.csr"
+            );
+            run(&folder, &request);
+            let sign = format!(
+                "openssl x509 -req -days 2 -extfile san -in {at}/{who}.csr -out {at}/{who}-cert.pem \
+                 -CA {at}/ca-cert.pem -CAkey {at}/ca-key.pem -CAcreateserial"
+            );
+            run(&folder, &sign);
+        }
+    }
+    fs::create_dir(folder.path("nobody")).unwrap();
+    fs::copy(
+        folder.path("certs/ca-cert.pem"),
+        folder.path("nobody/ca-cert.pem"),
+    )
+    .unwrap();
+    Some(folder)
+}
+
+/// A server at a port that the system chooses, and its port.
+fn serve(folder: &Folder, options: &str) -> (Server, String) {
+    let line = format!("image serve disk.img --nbd tcp:127.0.0.1:0 --tls-certs certs {options}");
+    let server = Server::start(folder, &line);
+    let place = server.line.split("tcp:127.0.0.1:").nth(1);
+    let place = place.unwrap_or_else(|| panic!("{}", server.line));
+    let port = place.split(';').next().unwrap().to_owned();
+    (server, port)
+}
+
+/// The URI of a client with the certificates of a folder.
+fn uri(folder: &Folder, port: &str, certs: &str) -> String {
+    let certs = folder.path(certs);
+    format!(
+        "nbds://localhost:{port}/?tls-certificates={}",
+        certs.display()
+    )
+}
+
+fn works(folder: &Folder, uri: &str) -> bool {
+    let done = folder.command("nbdinfo").args(["--size", uri]).output();
+    done.unwrap().status.success()
+}
+
+#[test]
+fn clients_read_and_write_with_tls() {
+    let Some(folder) = certified() else {
+        return;
+    };
+    let (server, port) = serve(&folder, "--tls require --snapshot");
+    assert!(
+        server.line.contains("'nbds://127.0.0.1:"),
+        "{}",
+        server.line
+    );
+    let uri = uri(&folder, &port, "certs");
+    let wanted = content(&folder, "disk.img");
+    run(&folder, &format!("nbdcopy {uri} copy"));
+    assert!(content(&folder, "copy") == wanted, "nbdcopy");
+    let creds = format!(
+        "tls-creds-x509,id=t,endpoint=client,dir={}",
+        folder.path("certs").display()
+    );
+    let disk = format!("driver=nbd,host=localhost,port={port},tls-creds=t");
+    run(
+        &folder,
+        &format!("qemu-img convert --object {creds} --image-opts {disk} -O raw again"),
+    );
+    assert!(content(&folder, "again") == wanted, "qemu-img");
+    folder.line("image pack disk.img wanted").succeeded();
+    folder.line(&format!("image pack {uri} out")).succeeded();
+    assert!(
+        content(&folder, "out") == content(&folder, "wanted"),
+        "evener"
+    );
+    // Large requests in both directions at once, and after that what was written.
+    let io = [
+        "-c",
+        "aio_write -P 7 0 1M",
+        "-c",
+        "aio_read -P 0 1M 64k",
+        "-c",
+        "aio_write -P 9 2M 1M",
+        "-c",
+        "aio_flush",
+        "-c",
+        "flush",
+        "-c",
+        "read -P 7 0 1M",
+        "-c",
+        "read -P 9 2M 1M",
+    ];
+    let done = folder
+        .command("qemu-io")
+        .args(["--object", &creds, "--image-opts", &disk])
+        .args(io)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{said}");
+    assert!(!said.contains("failed"), "{said}");
+    let mut wanted = wanted;
+    wanted[..1 << 20].fill(7);
+    wanted[2 << 20..].fill(9);
+    run(&folder, &format!("nbdcopy {uri} copy"));
+    assert!(content(&folder, "copy") == wanted, "written");
+    let (status, _) = server.end(Signal::TERM);
+    assert_eq!(status, Some(0));
+}
+
+#[test]
+fn who_is_served_is_as_was_said() {
+    let Some(folder) = certified() else {
+        return;
+    };
+    let plain = |port: &str| format!("nbd://localhost:{port}/");
+    let (server, port) = serve(&folder, "");
+    assert!(works(&folder, &plain(&port)));
+    assert!(works(&folder, &uri(&folder, &port, "nobody")));
+    // Signed by somebody else.
+    assert!(!works(&folder, &uri(&folder, &port, "strangers")));
+    server.end(Signal::INT);
+
+    let (server, port) = serve(&folder, "--tls require");
+    assert!(!works(&folder, &plain(&port)));
+    assert!(works(&folder, &uri(&folder, &port, "nobody")));
+    let url = plain(&port);
+    let done = folder.line(&format!("image pack {url} out"));
+    done.failed(1, &[&url, "TLS"]);
+    server.end(Signal::INT);
+
+    let (server, port) = serve(&folder, "--tls require --tls-verify-peer");
+    assert!(works(&folder, &uri(&folder, &port, "certs")));
+    assert!(!works(&folder, &uri(&folder, &port, "nobody")));
+    for certs in ["nobody", "strangers", "missing"] {
+        let url = uri(&folder, &port, certs);
+        let done = folder.line(&format!("image pack {url} out"));
+        done.failed(1, &["nbds://localhost", "cannot be read"]);
+    }
+    let url = uri(&folder, &port, "certs");
+    folder.line(&format!("image verify {url}")).succeeded();
+    server.end(Signal::INT);
+
+    let (server, port) = serve(&folder, "--tls off");
+    assert!(works(&folder, &plain(&port)));
+    let url = uri(&folder, &port, "certs");
+    assert!(!works(&folder, &url));
+    let done = folder.line(&format!("image pack {url} out"));
+    done.failed(1, &["nbds://", "no TLS"]);
+    server.end(Signal::INT);
+}
+
+#[test]
+fn files_are_read_over_https() {
+    let Some(folder) = certified() else {
+        return;
+    };
+    if !is_program("nginx", "-v") {
+        return;
+    }
+    folder.line("image pack disk.img wanted").succeeded();
+    let port = free_port();
+    let options =
+        "ssl_certificate certs/server-cert.pem; ssl_certificate_key certs/server-key.pem;";
+    let listen = format!("listen 127.0.0.1:{port} ssl; {options}");
+    let _nginx = nginx(&folder, &listen, port);
+    let pack = |authority: &str| {
+        let url = format!("https://localhost:{port}/disk.img");
+        let mut command = folder.evener(["image", "pack", &url, "out"]);
+        Done::of(command.env("SSL_CERT_FILE", folder.path(authority)))
+    };
+    pack("strangers/ca-cert.pem").failed(1, &["https://localhost", "certificate"]);
+    assert!(!folder.path("out").exists());
+    pack("certs/ca-cert.pem").succeeded();
+    assert!(content(&folder, "out") == content(&folder, "wanted"));
+}
+
+#[test]
+fn certificates_that_cannot_be_are_said_in_a_line() {
+    let Some(folder) = certified() else {
+        return;
+    };
+    fs::create_dir(folder.path("bad")).unwrap();
+    folder.file("bad/server-cert.pem", "no certificate");
+    fs::create_dir(folder.path("mixed")).unwrap();
+    for (from, to) in [
+        ("certs/server-cert.pem", "mixed/server-cert.pem"),
+        ("strangers/server-key.pem", "mixed/server-key.pem"),
+    ] {
+        fs::copy(folder.path(from), folder.path(to)).unwrap();
+    }
+    for (options, status, parts) in [
+        (
+            "--tls-certs none",
+            1,
+            &["none/server-cert.pem", "No such file"][..],
+        ),
+        ("--tls-certs bad", 1, &["bad/server-cert.pem", "PEM"]),
+        ("--tls-certs mixed", 1, &["mixed/server-key.pem"]),
+        (
+            "--tls-certs mixed --tls-verify-peer",
+            1,
+            &["mixed/ca-cert.pem", "No such file"],
+        ),
+        ("--tls require", 2, &["--tls-certs"]),
+        ("--tls maybe --tls-certs certs", 2, &["maybe", "require"]),
+    ] {
+        let line = format!("image serve disk.img --nbd unix:socket {options}");
+        folder.line(&line).failed(status, parts);
+        assert!(!folder.path("socket").exists(), "{line}");
+    }
+}

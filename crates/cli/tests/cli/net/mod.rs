@@ -1,0 +1,5 @@
+//! `evener net`
+
+mod exec;
+mod link;
+mod run;
