@@ -1,0 +1,65 @@
+"""evener: streams of work on the processors a machine has, balanced by measuring.
+
+>>> import evener as ev
+>>> g = ev.blur().sobel().threshold(0.25)
+>>> str(g)
+'blur,sobel,threshold=t=0.25:keep=above'
+"""
+
+import atexit as _atexit
+import os as _os
+
+from . import _evener, _operators, _stream
+from ._crypt import ctr, decrypt, encrypt
+from ._errors import (
+    Closed,
+    CryptError,
+    Empty,
+    Error,
+    FileError,
+    FrameError,
+    Full,
+    GraphError,
+    ImageError,
+    StreamError,
+)
+from ._evener import Graph, Image, Key, Stream, __version__, close_idle, filters
+from ._files import Source, encode, read
+from ._operators import *
+from ._queens import queens
+from ._report import Report
+
+graph = Graph  # graph(text): the graph that the command `evener filter` makes of `text`
+
+_os.register_at_fork(after_in_child=_evener._forked)
+_atexit.register(_evener._at_exit)
+
+__all__ = [
+    "Closed",
+    "CryptError",
+    "Empty",
+    "Error",
+    "FileError",
+    "FrameError",
+    "Full",
+    "Graph",
+    "GraphError",
+    "Image",
+    "ImageError",
+    "Key",
+    "Report",
+    "Source",
+    "Stream",
+    "StreamError",
+    "__version__",
+    "close_idle",
+    "ctr",
+    "decrypt",
+    "encode",
+    "encrypt",
+    "filters",
+    "graph",
+    "queens",
+    "read",
+]
+__all__ += _operators.__all__

@@ -1,0 +1,51 @@
+"""Progress of runs over files: a callable, tqdm if it is installed, or a line on the standard error."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+Far = Callable[[int, int | None], None]
+"""Called with how much is done, and how much there is or None: frames, bytes, or thousandths of the work."""
+
+Progress = bool | Far | None
+
+
+@contextmanager
+def shown(progress: Progress, unit: str) -> Iterator[Far | None]:
+    """What a run calls with its progress."""
+    if not progress:
+        yield None
+    elif callable(progress):
+        yield progress
+    elif progress is not True:
+        raise TypeError(f"progress={progress!r}: give True, a callable or None")
+    else:
+        try:
+            tqdm = import_module("tqdm.auto").tqdm
+        except ImportError:
+            yield from _line(unit)
+        else:
+            yield from _bar(tqdm, unit)
+
+
+def _bar(tqdm: Any, unit: str) -> Iterator[Far]:
+    with tqdm(unit=unit, unit_scale=unit == "B") as bar:
+
+        def update(done: int, total: int | None) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield update
+
+
+def _line(unit: str) -> Iterator[Far]:
+    def update(done: int, total: int | None) -> None:
+        of = "" if total is None else f" of {total}"
+        print(f"\r{done}{of} {unit}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield update
+    finally:
+        print(file=sys.stderr)

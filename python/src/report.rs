@@ -1,0 +1,29 @@
+//! Reports of runs, which `evener/_report.py` shows.
+
+use evener_runtime::Report;
+use evener_runtime::stream::Names;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::errors::{self, StreamError};
+
+/// The object for a report of frames.
+pub fn of_frames(py: Python<'_>, mut report: Report) -> PyResult<Bound<'_, PyAny>> {
+    report.names = Names {
+        units: "frames".to_owned(),
+        items: "rows".to_owned(),
+        rate: "fps".to_owned(),
+    };
+    of(py, &report.to_string(), &report)
+}
+
+/// The object for a report, and the line that it is printed as.
+pub fn of<'py>(
+    py: Python<'py>,
+    text: &str,
+    report: &impl Serialize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let json = serde_json::to_string(report).map_err(|error| errors::of::<StreamError>(&error))?;
+    let module = py.import("evener._report")?;
+    module.call_method1("of", (text, json))
+}
