@@ -136,17 +136,23 @@ fuzz_target!(|data: &[u8]| {
                     n
                 }
             };
-            Range {
-                from: near(number(1)),
-                to: (kind & 8 == 0).then(|| near(number(9))),
+            match kind & 16 {
+                0 => Range::Between {
+                    from: near(number(1)),
+                    to: (kind & 8 == 0).then(|| near(number(9))),
+                },
+                _ => Range::Last(near(number(1))),
             }
         }
     };
     let length = LENGTH as u64;
-    let to = range.to.unwrap_or(length);
-    let wanted =
-        (range.from <= to && to <= length).then(|| &fixed().text[range.from as usize..to as usize]);
+    let (from, to) = match range {
+        Range::Between { from, to } => (from, to.unwrap_or(length)),
+        Range::Last(count) => (length.saturating_sub(count), length),
+    };
     for piped in [false, true] {
+        let possible = from <= to && to <= length && !(piped && matches!(range, Range::Last(_)));
+        let wanted = possible.then(|| &fixed().text[from as usize..to as usize]);
         match part(piped, range) {
             Ok(text) => assert!(wanted == Some(&text[..]), "{range:?}, pipe: {piped}"),
             Err(said) => {

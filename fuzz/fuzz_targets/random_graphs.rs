@@ -63,6 +63,8 @@ impl Source<FilterService> for Again {
     }
 }
 
+const DEPTHS: [Depth; 5] = [Depth::U8, Depth::U10, Depth::U12, Depth::U16, Depth::F32];
+
 /// Every plane is as it should be.
 struct Compare<'a> {
     expected: &'a [Vec<u8>],
@@ -121,7 +123,7 @@ impl Schedule for Turns<'_> {
 }
 
 fn filter(bytes: &mut Bytes<'_>) -> String {
-    match bytes.next() % 13 {
+    match bytes.next() % 20 {
         0 => "blur".into(),
         1 => format!("gaussian={}", 0.2 + f64::from(bytes.next() % 32) / 16.0),
         2 => "sobel_x".into(),
@@ -145,6 +147,26 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         9 => format!("resize={}:{}", 1 + bytes.next() % 60, 1 + bytes.next() % 60),
         10 => format!("posterize={}", 2 + bytes.next() % 40),
         11 => "binary".into(),
+        12 => format!("transpose={}", bytes.next() % 4),
+        13 => format!(
+            "pad=iw+{}:ih+{}:-1:{}",
+            bytes.next() % 20,
+            bytes.next() % 20,
+            -1 + i32::from(bytes.next() % 2)
+        ),
+        14 => format!(
+            "eq={}:0.1:0.5:{}",
+            bytes.signed() / 32.0,
+            0.1 + f64::from(bytes.next() % 64) / 8.0
+        ),
+        15 => format!(
+            "unsharp={}:5:{}",
+            3 + bytes.next() % 5 * 2,
+            bytes.signed() / 64.0
+        ),
+        16 => "median".into(),
+        17 => format!("denoise={}", 0.01 + f64::from(bytes.next()) / 255.0),
+        18 => ["deinterlace", "deinterlace=bottom"][usize::from(bytes.next() % 2)].into(),
         _ => format!("flip={}", if bytes.next() % 2 == 0 { "h" } else { "v" }),
     }
 }
@@ -158,7 +180,7 @@ fuzz_target!(|data: &[u8]| {
         height: 1 + u32::from(bytes.next() % 56),
         chroma: [Chroma::Mono, Chroma::C420, Chroma::C422, Chroma::C444]
             [usize::from(bytes.next() % 4)],
-        depth: [Depth::U8, Depth::U10, Depth::F32][usize::from(bytes.next() % 3)],
+        depth: DEPTHS[usize::from(bytes.next()) % DEPTHS.len()],
         range: [ColourRange::Full, ColourRange::Limited][usize::from(bytes.next() % 2)],
     };
     let planes = if bytes.next() % 2 == 0 {
@@ -187,10 +209,13 @@ fuzz_target!(|data: &[u8]| {
             Depth::U8 => plane
                 .iter_mut()
                 .for_each(|b| *b = samples.next().unwrap_or(0)),
-            Depth::U10 => plane.chunks_exact_mut(2).for_each(|c| {
-                let code = u16::from(samples.next().unwrap_or(0)) * 4;
-                c.copy_from_slice(&code.to_ne_bytes());
-            }),
+            Depth::U10 | Depth::U12 | Depth::U16 => {
+                let bits = format.depth.bits().unwrap_or(8);
+                plane.chunks_exact_mut(2).for_each(|c| {
+                    let code = u16::from(samples.next().unwrap_or(0)) << (bits - 8);
+                    c.copy_from_slice(&code.to_ne_bytes());
+                });
+            }
             Depth::F32 => plane.chunks_exact_mut(4).for_each(|c| {
                 let value = f32::from(samples.next().unwrap_or(0)) / 255.0;
                 c.copy_from_slice(&value.to_ne_bytes());

@@ -15,7 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use evener_block::codec::ZSTD;
-use evener_block::session::{Options, PackOptions, ReadAhead, ServeOptions, pack, serve};
+use evener_block::session::{
+    ByteRange, Options, PackOptions, ReadAhead, ServeOptions, Writes, pack, serve,
+};
 use evener_runtime::{CancelToken, Choice, Runtime};
 use libfuzzer_sys::fuzz_target;
 
@@ -42,13 +44,18 @@ fn runtime() -> Runtime {
         .expect("threads")
 }
 
-fn options(socket: &Path, overlay: Option<PathBuf>) -> ServeOptions {
+fn options(socket: &Path, writes: Writes) -> ServeOptions {
     let address = format!("unix:{}", socket.display())
         .parse()
         .expect("an address");
     ServeOptions {
+        tls: None,
         address,
-        overlay,
+        exports: Vec::new(),
+        range: ByteRange::default(),
+        writes,
+        pid_file: None,
+        exit_last: false,
         metrics: None,
         format: None,
         cache: 20_000,
@@ -74,8 +81,8 @@ fn site() -> &'static Site {
         let session = pack(input.as_os_str(), output.as_os_str(), &packing).expect("an image");
         session.run(&runtime, Options::default()).expect("room");
         let session = serve(
-            output.as_os_str(),
-            &options(&socket, None),
+            &[output.clone().into()],
+            &options(&socket, Writes::Refused),
             &runtime,
             CancelToken::new(),
         )
@@ -182,10 +189,10 @@ fn over(during: impl FnOnce(&mut UnixStream)) {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let socket = path("over");
     let cancel = CancelToken::new();
-    let options = options(&socket, Some(path("overlay")));
+    let options = options(&socket, Writes::Overlays(vec![path("overlay")]));
     let runtime = RUNTIME.get_or_init(runtime);
-    let session =
-        serve(site().image.as_os_str(), &options, runtime, cancel.clone()).expect("an overlay");
+    let images = [site().image.clone().into()];
+    let session = serve(&images, &options, runtime, cancel.clone()).expect("an overlay");
     thread::scope(|scope| {
         scope.spawn(|| session.run(runtime, None).expect("a server"));
         // Also if what follows panics.
