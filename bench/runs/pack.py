@@ -84,6 +84,18 @@ def ffmpeg(run):
     return "bench/peers/run.sh ffmpeg", f"Clip `{run['clip']}`, whole processes.\n\n" + table(head, rows)
 
 
+def each_filter(run):
+    """Milliseconds a frame of each filter by itself."""
+    rows = []
+    for r in run["results"]:
+        own, peer = r["ms"]["evener"], r["ms"]["ffmpeg"]
+        rows.append([f"`{r['graph']}`", f"`{r['chain']}`", peer["cpu"], own["cpu"], peer["cpu"] / own["cpu"],
+                     peer["wall"], own["wall"], peer["wall"] / own["wall"]])
+    head = ["evener", "ffmpeg", "ffmpeg, ms of processors", "evener", "ratio", "ffmpeg, ms by the clock", "evener", "ratio"]
+    text = f"Clip `{run['clip']}`, {run['frames']} frames, whole processes, medians of {run['rounds']} rounds, for a frame.\n\n"
+    return "bench/peers/filters.py", text + table(head, rows)
+
+
 def dispatch(run):
     rows = [[r["name"], r["empty_job_ns"], r["pair_ns"], r["split_ns"], r["metg_ns"]] for r in run["rows"]]
     head = ["", "empty job, ns", "a batch of two, ns", "a batch split, ns", "task for half efficiency, ns"]
@@ -118,6 +130,19 @@ def whole_processes(command):
         rows = [[name, s, s / run["medians"][own], sizes.get(name)] for name, s in sorted(run["medians"].items())]
         return command, table(["", "median, s", f"of `{own}`", "bytes out"], rows)
     return found
+
+
+def crypt_age(run):
+    tables = []
+    for task, rounds in run["rounds"].items():
+        rows = []
+        for name in rounds[0]:
+            middle = statistics.median(one[name] for one in rounds)
+            ratio = statistics.median(one[name] / one["evener"] for one in rounds)
+            cpu = statistics.median(one[name] for one in run["processors"][task])
+            rows.append([name, middle, run["mib"] / middle, ratio, cpu])
+        tables.append(f"{task}:\n\n" + table(["", "median, s", "MiB/s", "of evener, within a round", "processors, s"], rows))
+    return "bench/peers/crypt/age.py", "\n\n".join(tables)
 
 
 def serve(run):
@@ -186,6 +211,22 @@ def queens(run):
     return f"bench/peers/queens/run.sh --rounds {run['rounds']}", table(head, rows)
 
 
+def net(run):
+    rows = []
+    for figure in run["figures"]:
+        first = figure["contestants"][0]["values"]
+        for contestant in figure["contestants"]:
+            values = contestant["values"]
+            ratio = statistics.median(a / b for a, b in zip(first, values))
+            rows.append([figure["name"], contestant["name"], statistics.median(values), figure["unit"], ratio])
+    text = table(["", "contestant", "median", "unit", "first / this"], rows)
+    for drawn in run["drawn"]:
+        lines = [[line["name"], *line["values"]] for line in drawn["lines"]]
+        text += f"\n\nFigure {drawn['number']}, {drawn['name']}, Gbit/s by bytes of the {drawn['over']}:\n\n"
+        text += table(["", *map(str, drawn["sizes"])], lines)
+    return f"evener bench net --rounds {run['rounds']} --seconds {run['seconds']:g}", text
+
+
 def checkpoint(run):
     rows = [[name, *(statistics.median(r[key] for r in runs) for key in ("wall", "cpu"))]
             for name, runs in run["runs"].items()]
@@ -216,6 +257,9 @@ def analysis(run):
     middle = statistics.median
     names = {(False, False): "nothing", (True, False): "half-pel", (False, True): "search", (True, True): "both"}
     parts = [f"An empty job handed over takes {middle(run['empty_us']):.2f} µs."]
+    # Earlier runs were replayed with the time of an empty job.
+    if line := run.get("hand_over_us"):
+        parts.append(f"A line of a wavefront that another waits for is handed over in {middle(line):.2f} µs.")
     for clip in run["clips"]:
         size = f"{clip['name']}, {clip['size']}"
         parts.append(f"{size}:\n\n" + table(["job", "sub-pel", "own µs", "handed over µs"], [
@@ -231,13 +275,30 @@ def analysis(run):
     return f"evener bench encode {clips} --rounds {run['rounds']}", "\n\n".join(parts)
 
 
+def predicted(run):
+    """The predictions of a run of `evener bench encode` whose other figures are in another file."""
+    parts = [f"A line of a wavefront that another waits for is handed over in {statistics.median(run['hand_over_us']):.2f} µs."]
+    for clip in run["clips"]:
+        parts.append(table(["predicted on workers", f"{clip['name']}, {clip['pictures'] + 1} pictures", "a picture alone"], [
+            [p["workers"], p["gain"], p["alone"]] for p in clip["predicted"]]))
+    frames = " ".join(f"--clip {clip['name']} --frames {clip['pictures']}" for clip in run["clips"])
+    return f"evener bench encode {frames} --rounds {run['rounds']}", "\n\n".join(parts)
+
+
 def encoders(run):
     rows = [[clip, name, found["bd_rate"], found["speed"]]
             for clip, each in run["clips"].items() for name, found in each["summary"].items()]
     command = f"bench/peers/encode/speed.py --clip {' '.join(run['clips'])} --preset {run['preset']}"
+    peers = run.get("peers") or {}
+    command += " --h264enc PROGRAM" if peers.get("openh264") is not None else ""
+    command += " --rusty PROGRAM" if peers.get("rusty_h264") else ""
     more = f" -- {' '.join(run['more'])}" if run["more"] else ""
-    return (f"{command} --profile {run['profile']} --rounds {run['rounds']}{more}",
-            table(["clip", "encoder", "BD-rate %", "speed"], rows))
+    tables = table(["clip", "encoder", "BD-rate %", "speed"], rows)
+    beside = [[clip, name, found["evener"]["bd_rate"], found["evener"]["speed"]]
+              for clip, each in run["clips"].items() for name, found in each["summary"].items() if "evener" in found]
+    if beside:
+        tables = tables.rstrip() + "\n\n" + table(["clip", "evener beside", "BD-rate %", "speed"], beside)
+    return f"{command} --profile {run['profile']} --rounds {run['rounds']}{more}", tables
 
 
 def tuner(run):
@@ -280,15 +341,70 @@ def tuner(run):
 
 
 # What a name of a file begins with, longest first where one begins another.
+def python(run):
+    """The package for Python beside the command and other libraries."""
+    rows = []
+    base = run["command"]["command"]["fps"]
+    for name, row in run["command"].items():
+        rows.append((f"1920x1080 gray, graph A: {name}", f"{row['fps']:.0f} fps", f"{100 * row['fps'] / base:.0f} %"))
+    small = run["small"]
+    rows.append(("64x64, a call in an open stream", f"{small['call_us']:.1f} us", ""))
+    rows.append(("of that beyond the kernel", f"{small['beyond_us']:.1f} us", ""))
+    rows.append(("1,000 frames: the process grows by", f"{run['memory']['grown_kib']} KiB", ""))
+    # Runs before the graphs B to G have a row for each library.
+    rows += [(f"evener beside {name}", f"{row['ratio']:.1f}x", "") for name, row in run["others"].items() if "ratio" in row]
+    text = table(["what", "median", "against the command"], rows)
+    graphs = {letter: row for letter, row in run["others"].items() if "graph" in row}
+    if not graphs:
+        return "python/bench/compare.py", text
+    rows = []
+    for letter, row in graphs.items():
+        for name, other in row["others"].items():
+            rows.append((letter, row["graph"], row["fps"], name, other["fps"], other["ratio"],
+                         f"{100 * other['different']:.2f} %" if "different" in other else "", other["way"]))
+    head = ["", "graph", "evener, frames/s", "beside", "frames/s", "ratio", "samples that differ", "in which way"]
+    return "python/bench/compare.py", text + "\n\n1920x1080 gray, 30 frames a call:\n\n" + table(head, rows)
+
+
+def cluster(run):
+    """evener.ray: what a lost node costs, and videos on two tasks beside one process."""
+    rows = [(f"frames on two nodes, one killed after {row['killed_after']} of {row['needed']} calls",
+             "identical" if row["identical"] else "WRONG", f"{row['calls']} calls") for row in run.get("lost", [])]
+    for what, row in run.get("segments", {}).items():
+        rows.append((f"{what}, {row['frames']} frames: two tasks of a CPU", f"{row['two_fps']:.1f} fps", f"{row['ratio']:.2f}x"))
+        rows.append((f"{what}: one process with two workers", f"{row['one_fps']:.1f} fps", "1"))
+    command = f"python/bench/cluster.py --clip {run['clip']}" + ("" if "segments" in run else " --only lost")
+    return command, table(["what", "result", "beside what is needed or one process"], rows)
+
+
+def gateway(run):
+    figures = run["figures"]
+    names = list(dict.fromkeys(figure["row"] for figure in figures))
+    contestants = {contestant["name"] for figure in figures for contestant in figure["contestants"]}
+    peers = "".join(f" --peer {peer}=PATH" for peer in ["rtp2httpd", "go2rtc"] if peer in contestants)
+    command = (f"evener bench gateway --only {','.join(names)} --rounds {run['rounds']} "
+               f"--seconds {run['seconds']}{peers}")
+    rows = []
+    for figure in figures:
+        for contestant in figure["contestants"]:
+            middle = statistics.median(contestant["values"])
+            rows.append([figure["row"], figure["name"], contestant["name"], f"{middle:.4g} {figure['unit']}"])
+    parts = [table(["row", "figure", "contestant", "median"], rows)]
+    for drawn in run["drawn"]:
+        head = [f"{drawn['unit']} by {drawn['over']}", *(f"{at:g}" for at in drawn["at"])]
+        parts.append(f"{drawn['title']}\n\n" + table(head, [[line["name"], *line["values"]] for line in drawn["lines"]]))
+    return command, "\n\n".join(parts)
+
+
 KINDS = [
-    ("peers", peers), ("ffmpeg", ffmpeg), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
+    ("peers", peers), ("ffmpeg", ffmpeg), ("filters", each_filter), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
     ("plans", filters), ("placements", filters), ("block-pack", whole_processes("bench/peers/block/pack.py disk.img")),
     ("block-serve", serve), ("block-requests", requests),
-    ("encode-peers", encoders), ("encode", analysis),
+    ("net", net), ("gateway", gateway), ("encode-peers", encoders), ("encode-predicted", predicted), ("encode", analysis),
     ("crypt-files-huge", whole_processes("bench/peers/crypt/files.py --dir DIR")),
     ("crypt-files", whole_processes("bench/peers/crypt/files.py")),
-    ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
-    ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
+    ("crypt-age", crypt_age), ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
+    ("python", python), ("cluster", cluster), ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
     ("queens-workers", splits), ("queens", queens),
 ]
 
