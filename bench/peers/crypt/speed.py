@@ -62,6 +62,7 @@ def main():
         # `openssl speed` works in place, from cache, as `ctr-in-place` does.
         lambda: openssl("aes-256-ctr", 65536, "ctr-in-place", options.seconds),
         lambda: openssl("aes-256-gcm", 16384, "seal", options.seconds),
+        lambda: openssl("chacha20-poly1305", 65536, "chacha-seal", options.seconds),
     ]
     if options.crates:
         crates = evener.ROOT / "bench/peers/out/crates"
@@ -77,8 +78,9 @@ def main():
         rounds.append(found)
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
 
-    peer = {what: statistics.median(r[what, "openssl"] for r in rounds) for what in ("ctr-in-place", "seal")}
-    peer["ctr"], peer["open"] = peer["ctr-in-place"], peer["seal"]
+    asked = ("ctr-in-place", "seal", "chacha-seal")
+    peer = {what: statistics.median(r[what, "openssl"] for r in rounds) for what in asked}
+    peer |= {"ctr": peer["ctr-in-place"], "open": peer["seal"], "chacha-open": peer["chacha-seal"]}
     print(f"{'what':14}{'who':12}{'GB/s':>8}{'best':>8}{'of openssl':>12}")
     for what, who in sorted(rounds[0], key=lambda key: (key[0], key[1])):
         rates = [r[what, who] for r in rounds]

@@ -2,12 +2,13 @@
 
 use evener_runtime::{Kernels, Simd};
 
+use crate::chacha20poly1305::ChaCha20Poly1305;
 use crate::ctr::Ctr;
 use crate::gcm::{Gcm, TAG};
 use crate::product::{KEY_BYTES, PASSES, Product};
 use crate::variant::Variant;
 
-/// Bytes that a trial of AES encrypts: within the nearest two caches.
+/// Bytes that a trial encrypts: within the nearest two caches.
 const BYTES: usize = 64 << 10;
 /// Blocks that a trial of the product cipher encrypts.
 const BLOCKS: usize = 256;
@@ -26,6 +27,18 @@ pub static GCM: Kernels = Kernels::new("aes-256-gcm", "64 KiB", aes, |simd| {
     Box::new(move || gcm.seal(&[2; 12], b"", &plain, &mut sealed))
 });
 
+/// ChaCha20-Poly1305, of age's files. Opening uses the same instructions as sealing.
+pub static CHACHA20_POLY1305: Kernels = Kernels::new(
+    "chacha20-poly1305",
+    "64 KiB",
+    ChaCha20Poly1305::variant,
+    |simd| {
+        let key = ChaCha20Poly1305::new(&[1; 32], simd);
+        let (plain, mut sealed) = (vec![0; BYTES], vec![0; BYTES + TAG]);
+        Box::new(move || key.seal(&[2; 12], &plain, &mut sealed))
+    },
+);
+
 /// The product cipher.
 pub static PRODUCT: Kernels = Kernels::new("product", "256 blocks", Product::variant, |simd| {
     let product = Product::new(&[1; KEY_BYTES]);
@@ -34,7 +47,7 @@ pub static PRODUCT: Kernels = Kernels::new("product", "256 blocks", Product::var
 });
 
 /// All of them.
-pub static KERNELS: [&Kernels; 3] = [&CTR, &GCM, &PRODUCT];
+pub static KERNELS: [&Kernels; 4] = [&CTR, &GCM, &CHACHA20_POLY1305, &PRODUCT];
 
 fn aes(simd: Simd) -> &'static str {
     Variant::of(simd).name()

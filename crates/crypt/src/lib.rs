@@ -5,6 +5,7 @@
 mod aes;
 pub mod age;
 pub mod bulk;
+pub mod chacha20poly1305;
 pub mod chosen;
 pub mod chunked;
 pub mod ctr;

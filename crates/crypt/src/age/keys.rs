@@ -6,14 +6,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32, Hrp};
-use ring::aead::{Aad, Nonce};
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
 use super::error::{HeaderError, KeyError};
 use super::header::decode;
-use super::payload::aead;
 use super::{FileKey, Header, Stanza, hkdf, random};
+use crate::chacha20poly1305::ChaCha20Poly1305;
+use crate::chosen;
 use crate::gcm::TAG;
 use crate::keys::RandomError;
 
@@ -181,22 +181,20 @@ fn wrap_key(shared: &[u8; 32], share: &[u8; 32], to: &Recipient) -> Zeroizing<[u
     hkdf(shared, &salt, b"age-encryption.org/v1/X25519")
 }
 
+fn aead(wrap: &[u8; 32]) -> ChaCha20Poly1305 {
+    ChaCha20Poly1305::new(wrap, chosen::CHACHA20_POLY1305.level())
+}
+
 fn seal(wrap: &[u8; 32], key: &FileKey) -> Vec<u8> {
-    let mut body = key.0.to_vec();
-    let nonce = Nonce::assume_unique_for_key([0; 12]);
-    aead(wrap)
-        .seal_in_place_append_tag(nonce, Aad::empty(), &mut body)
-        .expect("16 bytes are few");
+    let mut body = vec![0; WRAPPED];
+    aead(wrap).seal(&[0; 12], &key.0, &mut body);
     body
 }
 
 fn open(wrap: &[u8; 32], body: &[u8; WRAPPED]) -> Option<FileKey> {
-    let mut body = Zeroizing::new(*body);
-    let nonce = Nonce::assume_unique_for_key([0; 12]);
-    let key = aead(wrap)
-        .open_in_place(nonce, Aad::empty(), &mut *body)
-        .ok()?;
-    Some(FileKey((&*key).try_into().ok()?))
+    let mut key = FileKey([0; 16]);
+    aead(wrap).open(&[0; 12], body, &mut key.0).ok()?;
+    Some(key)
 }
 
 /// The key of the file with this header, by the first identity that fits.

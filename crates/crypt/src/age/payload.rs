@@ -1,10 +1,10 @@
 //! The payload: chunks of 64 KiB, each sealed by itself with ChaCha20-Poly1305 (STREAM).
 
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, Tag, UnboundKey};
-
 use super::error::ChunkError;
 use super::{FileKey, hkdf};
 use crate::bulk::{Failure, Operation};
+use crate::chacha20poly1305::ChaCha20Poly1305;
+use crate::chosen;
 use crate::chunked::Layout;
 use crate::gcm::TAG;
 
@@ -28,12 +28,14 @@ pub const LAYOUT: Layout = Layout {
 const WEIGHT: f64 = 8.0;
 
 /// The key of a payload. Any number of threads can use it at once.
-pub struct PayloadKey(Box<LessSafeKey>);
+pub struct PayloadKey(ChaCha20Poly1305);
 
 impl PayloadKey {
     /// The key of the payload that begins with `nonce`.
     pub fn new(key: &FileKey, nonce: &[u8; NONCE]) -> PayloadKey {
-        PayloadKey(Box::new(aead(&hkdf(&key.0, nonce, b"payload"))))
+        let simd = chosen::CHACHA20_POLY1305.level();
+        let key = hkdf(&key.0, nonce, b"payload");
+        PayloadKey(ChaCha20Poly1305::new(&key, simd))
     }
 
     /// Seals chunks from number `first` on: `plain` into `sealed`. With `last` the payload ends with them.
@@ -45,11 +47,10 @@ impl PayloadKey {
         assert_eq!(sealed.len(), sealed_len(plain.len(), last), "no room");
         let chunks = sealed.len().div_ceil(SEALED_CHUNK);
         for (i, sealed) in sealed.chunks_mut(SEALED_CHUNK).enumerate() {
-            let (text, tag) = sealed.split_at_mut(sealed.len() - TAG);
-            text.copy_from_slice(&plain[i * CHUNK..i * CHUNK + text.len()]);
+            let from = i * CHUNK;
+            let text = &plain[from..from + sealed.len() - TAG];
             let nonce = nonce(first + i as u64, last && i + 1 == chunks);
-            let made = self.0.seal_in_place_separate_tag(nonce, Aad::empty(), text);
-            tag.copy_from_slice(made.expect("64 KiB are few").as_ref());
+            self.0.seal(&nonce, text, sealed);
         }
     }
 
@@ -102,16 +103,7 @@ impl PayloadKey {
         if plain.is_empty() && chunk > 0 {
             return Err(ChunkError::Empty { chunk });
         }
-        let mut opens = |last| {
-            let (text, tag) = sealed.split_at(plain.len());
-            let tag = Tag::try_from(tag).expect("a tag has 16 bytes");
-            plain.copy_from_slice(text);
-            let nonce = nonce(chunk, last);
-            let opened = self
-                .0
-                .open_in_place_separate_tag(nonce, Aad::empty(), tag, plain, 0..);
-            opened.is_ok()
-        };
+        let mut opens = |last| self.0.open(&nonce(chunk, last), sealed, plain).is_ok();
         if opens(last) {
             return Ok(());
         }
@@ -123,16 +115,11 @@ impl PayloadKey {
     }
 }
 
-/// ChaCha20-Poly1305 under `key`.
-pub(super) fn aead(key: &[u8; 32]) -> LessSafeKey {
-    LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, key).expect("the key has 32 bytes"))
-}
-
-fn nonce(chunk: u64, last: bool) -> Nonce {
+fn nonce(chunk: u64, last: bool) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[3..11].copy_from_slice(&chunk.to_be_bytes());
     nonce[11] = u8::from(last);
-    Nonce::assume_unique_for_key(nonce)
+    nonce
 }
 
 /// How many bytes `plain` bytes of text take when they are sealed. With `last` the payload ends with them.

@@ -1,5 +1,6 @@
 //! Bulk encryption against published vectors, against crates, and against who would change what it wrote.
 
+mod chacha20poly1305;
 mod chunked;
 mod ctr;
 mod ends;
