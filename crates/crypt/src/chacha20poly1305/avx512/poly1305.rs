@@ -5,8 +5,6 @@
 
 use std::arch::x86_64::*;
 
-use zeroize::Zeroize;
-
 use super::load;
 
 const BITS: [u32; 3] = [44, 44, 42];
@@ -17,7 +15,7 @@ const AFTER: u64 = 1 << 40;
 const GROUP: usize = 512;
 
 /// A number modulo 2^130 - 5, not fully reduced: the lowest limb may have a bit more.
-#[derive(Clone, Copy, Default, Zeroize)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Limbs([u64; 3]);
 
 impl Limbs {
@@ -201,7 +199,7 @@ impl Lanes {
         }
         let eighth = powers[7];
         let sixteenth = eighth.times(eighth);
-        let lanes = Lanes {
+        Lanes {
             sum: [_mm512_setzero_si512(); 3],
             factors: [
                 Factor::same(sixteenth.times(eighth)),
@@ -210,9 +208,7 @@ impl Lanes {
             ],
             all: Factor::same(sixteenth.times(sixteenth)),
             last: Factor::of(PLACES.map(|place| powers[7 - place])),
-        };
-        powers.zeroize();
-        lanes
+        }
     }
 
     /// Adds a text, whose length is whole groups.
