@@ -19,8 +19,8 @@ lint() {
     .ci/links.py
 }
 
-# The README's test command, with the benchmarks.
-test() { cargo test --workspace --all-features; }
+# The README's test command, with the benchmarks. Tests send signals, which who started this may ignore (`nohup`, `&`).
+test() { env --default-signal=HUP,INT,QUIT cargo test --workspace --all-features; }
 
 doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked; }
 
@@ -189,7 +189,7 @@ python() {
     environment "$target/python" python/tests/requirements.txt || return 0
     built
     wheel "$target/python"
-    EVENER_COMMAND=$command "$target/python/bin/pytest" -q -p no:cacheprovider python/tests
+    EVENER_COMMAND=$command env --default-signal=HUP,INT,QUIT "$target/python/bin/pytest" -q -p no:cacheprovider python/tests
     smoke "$wheel" "$target"
 }
 
