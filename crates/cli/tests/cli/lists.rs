@@ -155,6 +155,7 @@ fn kernels_are_timed_once_and_a_level_that_is_named_wins() {
         "filters",
         "aes-256-ctr",
         "aes-256-gcm",
+        "chacha20-poly1305",
         "product",
         "queens",
         "analysis",
