@@ -9,18 +9,23 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 use evener_files::{error_text, one_line};
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::failure::Failure;
-use crate::usage::is_close;
+use crate::usage::{is_close, message};
 
 /// Names another file; empty for none.
 pub const VARIABLE: &str = "EVENER_CONFIG";
 
+/// The option that leaves the file out.
+pub const NO_CONFIG: &str = "no-config";
+
 /// What the file says.
 #[derive(Default)]
 pub struct Defaults {
-    /// Where it is, or would be. `None` if `EVENER_CONFIG` is empty, or neither `XDG_CONFIG_HOME` nor `HOME` is set.
+    /// Where it is, or would be. `None` if `--no-config` is given, `EVENER_CONFIG` is empty, or neither `XDG_CONFIG_HOME` nor
+    /// `HOME` is set.
     path: Option<PathBuf>,
     /// Empty if there is none.
     table: Table,
@@ -38,11 +43,16 @@ pub struct Default {
 }
 
 impl Defaults {
-    /// Reads the user's file.
+    /// Reads the user's file, unless the command line leaves it out.
     ///
     /// # Errors
-    /// It cannot be read, is no TOML, or names an option that no command has.
+    /// It cannot be read, is no TOML, names an option that no command has, or gives one a value that it does not take.
     pub fn read(all: &Command) -> Result<Defaults, Failure> {
+        // The command line cannot be parsed before its defaults are known.
+        let mut words = env::args_os().take_while(|word| word != "--");
+        if words.any(|word| word == format!("--{NO_CONFIG}").as_str()) {
+            return Ok(Defaults::default());
+        }
         let (path, wanted) = match env::var_os(VARIABLE) {
             Some(name) if name.is_empty() => return Ok(Defaults::default()),
             Some(name) => (PathBuf::from(name), true),
@@ -56,12 +66,17 @@ impl Defaults {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !wanted => String::new(),
             Err(error) => return Err(wrong(&path, error_text(&error))),
         };
-        let table = text.parse::<Table>().map_err(|error| {
-            let before = &text[..error.span().map_or(0, |span| span.start)];
-            let line = 1 + before.matches('\n').count();
+        let line = |at: usize| 1 + text[..at].matches('\n').count();
+        let malformed = |error: toml::de::Error| {
+            let line = line(error.span().map_or(0, |span| span.start));
             wrong(&path, format!("line {line}: {}", error.message()))
+        };
+        let table = text.parse::<Table>().map_err(malformed)?;
+        let places = DeTable::parse(&text).map_err(malformed)?;
+        check((&table, places.get_ref()), all, "").map_err(|fault| {
+            let line = line(fault.at);
+            wrong(&path, format!("line {line}: {}", fault.why))
         })?;
-        check(&table, all, "").map_err(|why| wrong(&path, why))?;
         Ok(Defaults {
             path: Some(path),
             table,
@@ -103,35 +118,87 @@ fn wrong(path: &std::path::Path, why: impl std::fmt::Display) -> Failure {
     Failure::request(format!("{path}: {why}"))
 }
 
-/// Whether all keys are commands and options.
-fn check(table: &Table, command: &Command, at: &str) -> Result<(), String> {
-    for (key, value) in table {
-        let name = format!("{at}{key}");
-        if let Value::Table(inner) = value {
+/// What is wrong with the file, and at which byte.
+struct Fault {
+    at: usize,
+    why: String,
+}
+
+/// Whether all keys are commands and options, and all values what these take. The table comes twice: its values, and where they
+/// stand.
+fn check(
+    (table, places): (&Table, &DeTable<'_>),
+    command: &Command,
+    above: &str,
+) -> Result<(), Fault> {
+    for (key, place) in places {
+        let (at, key) = (key.span().start, key.get_ref().as_ref());
+        let name = format!("{above}{key}");
+        let fault = |why: String| Fault { at, why };
+        let Some(value) = table.get(key) else {
+            continue;
+        };
+        if let (Value::Table(inner), DeValue::Table(places)) = (value, place.get_ref()) {
             let found = command.find_subcommand(key);
-            let found = found.ok_or_else(|| format!("[{name}]: there is no such command"))?;
-            check(inner, found, &format!("{name}."))?;
+            let none = || fault(format!("[{name}]: there is no such command"));
+            let found = found.ok_or_else(none)?;
+            check((inner, places), found, &format!("{name}."))?;
             continue;
         }
-        let Some(arg) = option(command, key) else {
+        let mut options = Vec::new();
+        named(command, key, "evener", &mut options);
+        if options.is_empty() {
             let hint = similar(command, key);
             let hint = hint.map(|similar| format!("; there is: {similar}"));
             let hint = hint.unwrap_or_default();
-            return Err(format!("{name}: no option is called so{hint}"));
-        };
-        text(arg, value).map_err(|why| format!("{name}: {why}"))?;
+            return Err(fault(format!("{name}: no option is called so{hint}")));
+        }
+        let refuses = |(of, arg): &(String, &Arg)| Some((of.clone(), takes(arg, value).err()?));
+        let refused: Vec<_> = options.iter().filter_map(refuses).collect();
+        match &refused[..] {
+            [] => {}
+            [(_, why), ..] if refused.len() == options.len() => {
+                return Err(fault(format!("{name}: {why}")));
+            }
+            [(of, why), ..] => {
+                return Err(fault(format!(
+                    "{name}: {of}: {why}; set it in the tables of other commands"
+                )));
+            }
+        }
     }
     Ok(())
 }
 
-/// The option of a command, or of one below it, that has this name.
-fn option<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
+/// The options of this name, of a command and of those below it, each with its command.
+fn named<'a>(command: &'a Command, key: &str, path: &str, found: &mut Vec<(String, &'a Arg)>) {
     let own = command.get_arguments().find(|arg| is(arg, key));
-    own.or_else(|| {
-        command
-            .get_subcommands()
-            .find_map(|below| option(below, key))
-    })
+    found.extend(own.map(|arg| (path.to_owned(), arg)));
+    for below in command.get_subcommands() {
+        named(below, key, &format!("{path} {}", below.get_name()), found);
+    }
+}
+
+/// Whether an option takes a value, by what it would say of it on the command line.
+fn takes(arg: &Arg, value: &Value) -> Result<(), String> {
+    let values = text(arg, value)?;
+    let (Some(long), true) = (arg.get_long(), arg.get_action().takes_values()) else {
+        return Ok(());
+    };
+    // By itself, since it may need others or exclude them.
+    let mut alone = Arg::new("value")
+        .long(long.to_owned())
+        .action(arg.get_action().clone())
+        .value_parser(arg.get_value_parser().clone())
+        .value_delimiter(arg.get_value_delimiter())
+        .num_args(1);
+    if let Some(name) = arg.get_value_names().and_then(<[_]>::first) {
+        alone = alone.value_name(name.clone());
+    }
+    let command = Command::new("evener").no_binary_name(true).arg(alone);
+    let words = values.iter().map(|value| format!("--{long}={value}"));
+    let parsed = command.try_get_matches_from(words);
+    parsed.map(drop).map_err(message)
 }
 
 fn similar(command: &Command, key: &str) -> Option<String> {
@@ -152,7 +219,7 @@ fn is(arg: &Arg, key: &str) -> bool {
         action,
         ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
     );
-    !shows && arg.get_long() == Some(key)
+    !shows && arg.get_long() == Some(key) && key != NO_CONFIG
 }
 
 /// The values of an option, as on the command line.

@@ -31,7 +31,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 use evener_runtime::{Simd, kernels};
 
 use crate::commands::Command;
-use crate::defaults::Defaults;
+use crate::defaults::{Defaults, NO_CONFIG};
 use crate::failure::{DONE, Ended, Failure, Status};
 
 const ABOUT: &str = "Run a stream of work on all of a machine, tuned by measuring";
@@ -52,7 +52,7 @@ Environment:
   EVENER_CPU=scalar|sse2|avx2|avx512|neon   use no more of the processor than this
   EVENER_DEVICE=auto|none|NAME              which device may compute too; see evener topology
   EVENER_LOG=off|error|warn|info|debug      what to log, warn unless set; see also -v
-  EVENER_CONFIG=FILE                        your defaults for options; see evener config
+  EVENER_CONFIG=FILE                        your defaults for options; see evener config and --no-config
 
 Exit status: 0 done, 1 failed, 2 wrong command line. Ctrl-C, and a reader that goes away, end evener by their signal,
 which a shell shows as 130 and 141.";
@@ -88,7 +88,13 @@ impl Cli {
                 .mut_args(negative)
                 .mut_subcommands(with_negative_numbers)
         }
-        with_negative_numbers(Cli::command())
+        let no_config = clap::Arg::new(NO_CONFIG)
+            .long(NO_CONFIG)
+            .help("Leave out the file with your defaults")
+            .global(true)
+            .action(ArgAction::SetTrue)
+            .display_order(102);
+        with_negative_numbers(Cli::command().arg(no_config))
     }
 
     fn parse(command: clap::Command) -> Result<Cli, clap::Error> {
@@ -154,7 +160,12 @@ fn run() -> Ended {
     log::start(cli.verbose)?;
     Simd::from_env().map_err(Failure::request)?;
     kernels::remember();
-    cli.command.run()
+    cli.command
+        .run()
+        .map_err(|failure| match usage::one_dash_of_all() {
+            Some(hint) => failure.and(hint),
+            None => failure,
+        })
 }
 
 #[cfg(test)]

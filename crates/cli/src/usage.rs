@@ -14,38 +14,46 @@ const SECRET: [&str; 3] = ["--key", "--iv", "--passphrase"];
 impl From<clap::Error> for Failure {
     /// Clap's error without the usage, in one line.
     fn from(mut error: clap::Error) -> Failure {
-        let argument = error.get(ContextKind::InvalidArg);
-        let argument = argument.map(ContextValue::to_string).unwrap_or_default();
-        if SECRET.iter().any(|secret| argument.starts_with(secret)) {
-            let nothing = ContextValue::String("...".to_owned());
-            error.insert(ContextKind::InvalidValue, nothing);
-        }
-        // Clap suggests `-- -f`, which passes `-f` neither to a flag nor to filters.
-        error.remove(ContextKind::Suggested);
         let hint = match error.kind() {
             ErrorKind::UnknownArgument => of_argument(&mut error),
             ErrorKind::InvalidSubcommand => of_command(&mut error),
+            ErrorKind::MissingRequiredArgument => {
+                shorten(&mut error);
+                None
+            }
             _ => None,
         };
-        let text = error.render().to_string();
-        let said = text
-            .lines()
-            .map(str::trim)
-            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-            .filter(|line| !line.is_empty());
-        let message = said.fold(String::new(), |all, line| match all.as_str() {
-            "" => line.trim_start_matches("error: ").to_owned(),
-            list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
-            _ => all + "; " + line.trim_start_matches("tip: "),
-        });
-        let message = message.replace("invalid digit found in string", "not a whole number");
-        let failure = Failure::request(message);
+        let failure = Failure::request(message(error));
         match hint {
             Some(hint) => failure.and(hint),
             None => failure,
         }
         .and("see --help")
     }
+}
+
+/// What clap says of an error, in one line. No value of an option that may be a secret is in it.
+pub fn message(mut error: clap::Error) -> String {
+    let argument = error.get(ContextKind::InvalidArg);
+    let argument = argument.map(ContextValue::to_string).unwrap_or_default();
+    if SECRET.iter().any(|secret| argument.starts_with(secret)) {
+        let nothing = ContextValue::String("...".to_owned());
+        error.insert(ContextKind::InvalidValue, nothing);
+    }
+    // Clap suggests `-- -f`, which passes `-f` neither to a flag nor to filters.
+    error.remove(ContextKind::Suggested);
+    let text = error.render().to_string();
+    let said = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty());
+    let message = said.fold(String::new(), |all, line| match all.as_str() {
+        "" => line.trim_start_matches("error: ").to_owned(),
+        list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
+        _ => all + "; " + line.trim_start_matches("tip: "),
+    });
+    message.replace("invalid digit found in string", "not a whole number")
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -72,6 +80,7 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let given = args[at].clone();
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
+    let hint = hint.or_else(|| one_dash(&given));
     let hint = hint.or_else(|| of_similar(args.first()?, &given));
     // The value of an unknown flag may be secret.
     let flag = given
@@ -80,6 +89,66 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let shown = flag.unwrap_or(&given).to_owned();
     error.insert(ContextKind::InvalidArg, ContextValue::String(shown));
     hint
+}
+
+/// Of options of which one is missing, names each once, by its short flag if it has one: those of a file or a descriptor with
+/// the same say less.
+fn shorten(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    let all = Cli::command();
+    let command = called(&all);
+    let shown = missing.iter().map(|item| {
+        let group = item
+            .strip_prefix('<')
+            .and_then(|item| item.strip_suffix('>'));
+        let options: Vec<&str> = match group {
+            Some(options) if options.contains('|') => options.split('|').collect(),
+            _ => return item.clone(),
+        };
+        let name = |option: &str| option.split([' ', '[']).next().map(str::to_owned);
+        let is_variant = |option: &&str| {
+            let of = |other: &&str| name(other).is_some_and(|it| option.starts_with(&(it + "-")));
+            options.iter().any(of)
+        };
+        let short = |option: &str| {
+            let long = name(option)?;
+            let mut args = command.get_arguments();
+            let arg = args.find(|arg| arg.get_long() == long.strip_prefix("--"))?;
+            Some(format!("-{}{}", arg.get_short()?, &option[long.len()..]))
+        };
+        let kept = options.iter().filter(|option| !is_variant(option));
+        let kept: Vec<_> = kept
+            .map(|it| short(it).unwrap_or_else(|| (*it).to_owned()))
+            .collect();
+        format!("one of {}", kept.join(", "))
+    });
+    let shown = ContextValue::Strings(shown.collect());
+    error.insert(ContextKind::InvalidArg, shown);
+}
+
+/// The command that the command line names.
+fn called(all: &Command) -> &Command {
+    let words = env::args_os().skip(1).take_while(|word| word != "--");
+    words.fold(all, |command, word| {
+        command.find_subcommand(word).unwrap_or(command)
+    })
+}
+
+/// How to write an option with a long name, if `given` has one dash before it.
+fn one_dash(given: &str) -> Option<String> {
+    let name = given.strip_prefix('-')?.split('=').next()?;
+    let all = Cli::command();
+    let mut args = called(&all).get_arguments();
+    let is_long = name.len() > 1 && args.any(|arg| arg.get_long() == Some(name));
+    is_long.then(|| format!("-{name} is short options; the long one is --{name}"))
+}
+
+/// The same of the command line, for one that could not be run.
+pub fn one_dash_of_all() -> Option<String> {
+    let words = env::args_os().skip(1).take_while(|word| word != "--");
+    words.into_iter().find_map(|word| one_dash(word.to_str()?))
 }
 
 /// How to write `given`, if it was meant as a value, of the flag `before` if that takes one.

@@ -19,7 +19,7 @@ for that command:
   [image.serve]
   cache = \"1G\"
 
-An option on the command line comes before the file.")]
+An option on the command line comes before the file, and --no-config leaves all of it out.")]
 pub struct Args {}
 
 pub fn run() -> Ended {
@@ -27,7 +27,7 @@ pub fn run() -> Ended {
     let defaults = Defaults::read(&all)?;
     let Some(path) = defaults.path() else {
         print(format_args!(
-            "no file: ${VARIABLE} is empty, or there is no $HOME"
+            "no file: it is left out, ${VARIABLE} is empty, or there is no $HOME"
         ))?;
         return Ok(DONE);
     };

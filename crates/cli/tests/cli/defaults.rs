@@ -74,30 +74,74 @@ fn a_file_that_is_wrong_is_told_in_one_line() {
     for (text, says) in [
         (
             "workers = 2\nwrokers = 1",
-            "config.toml: wrokers: no option is called so; there is: workers",
+            "config.toml: line 2: wrokers: no option is called so; there is: workers",
         ),
         (
             "[fliter]\nplan = \"auto\"",
-            "config.toml: [fliter]: there is no such command",
+            "config.toml: line 1: [fliter]: there is no such command",
         ),
         (
             "[image.severe]\n",
-            "config.toml: [image.severe]: there is no such command",
+            "config.toml: line 1: [image.severe]: there is no such command",
         ),
-        ("quiet = 1", "config.toml: quiet: give true or false"),
+        (
+            "quiet = 1",
+            "config.toml: line 1: quiet: give true or false",
+        ),
         (
             "[filter]\nplan = true",
-            "config.toml: filter.plan: give a text or a number",
+            "config.toml: line 2: filter.plan: give a text or a number",
         ),
         ("workers = 1\nplan =\n", "config.toml: line 2: "),
-        ("[filter]\nplan = \"fast\"", "config.toml says so"),
+        (
+            "[filter]\nplan = \"fast\"",
+            "config.toml: line 2: filter.plan: invalid value 'fast' for '--plan",
+        ),
+        (
+            "quiet = true\n\nworkers = \"two\"",
+            "config.toml: line 3: workers: invalid value 'two' for '--workers <N>': not a whole number",
+        ),
+        (
+            "workers = 0",
+            "config.toml: line 1: workers: invalid value '0' for '--workers <N>': 0 is not in 1..=",
+        ),
+        (
+            "[image.pack]\nworkers = 1\nblock = \"huge\"",
+            "config.toml: line 3: image.pack.block: ",
+        ),
+        (
+            "json = \"report\"",
+            "give true or false; set it in the tables of other commands",
+        ),
+        (
+            "no-config = true",
+            "config.toml: line 1: no-config: no option is called so",
+        ),
     ] {
-        let done = with(&folder, text, "filter blur -i testsrc:64x48:3 -o null:");
-        done.failed(2, &[says]);
+        for line in ["filter blur -i testsrc:64x48:3 -o null:", "config"] {
+            with(&folder, text, line).failed(2, &[says]);
+        }
     }
     let mut absent = folder.evener(["topology"]);
     let done = Done::of(absent.env("EVENER_CONFIG", folder.path("absent.toml")));
     done.failed(2, &["absent.toml: "]);
+}
+
+#[test]
+fn one_run_goes_without_the_file() {
+    let folder = Folder::new();
+    let line = "filter blur -i testsrc:64x48:3 -o null:";
+    let text = "quiet = true\n[filter]\nplan = \"nothing\"";
+    with(&folder, text, line).failed(2, &["filter.plan"]);
+    for line in [format!("{line} --no-config"), format!("--no-config {line}")] {
+        let done = with(&folder, text, &line);
+        assert!(done.succeeded().stderr.starts_with("3 frames"), "{done:?}");
+    }
+    let shown = with(&folder, text, "config --no-config");
+    assert!(
+        shown.succeeded().text().starts_with("no file: "),
+        "{shown:?}"
+    );
 }
 
 #[test]
