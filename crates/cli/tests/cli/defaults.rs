@@ -159,7 +159,14 @@ fn man_shows_its_pages() {
     let folder = Folder::new();
     folder.line("man pages/man1").succeeded();
     let page = fs::read_to_string(folder.path("pages/man1/evener-filter.1")).unwrap();
-    assert!(page.contains(".SH OPTIONS") && page.contains("undistort,rotate=6"));
+    assert!(page.contains(".SH OPTIONS") && !page.contains("EXTRA"));
+    let examples = page.split(".SH EXAMPLES\n.RS\n.nf\n").nth(1).unwrap();
+    let examples = examples.split(".fi\n").next().unwrap();
+    assert!(examples.lines().count() > 3, "{examples}");
+    assert!(
+        examples.lines().all(|line| line.contains("evener filter ")),
+        "{examples}"
+    );
     assert!(folder.path("pages/man1/evener-image-serve.1").exists());
     if !is_there("groff") {
         println!("skipped: there is no groff");
