@@ -102,6 +102,11 @@ impl SideOutput {
         self.is_stdout
     }
 
+    /// Its name, unless it is the standard output.
+    pub fn name(&self) -> Option<&str> {
+        (!self.is_stdout).then(|| self.file.name())
+    }
+
     /// Writes the file with `write` and gives it its name.
     pub fn write(
         mut self,

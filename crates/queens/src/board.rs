@@ -2,7 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+use std::ffi::OsStr;
 use std::fmt::Write;
+use std::path::Path;
+
+use evener_files::one_line;
 
 use crate::error::{Error, checked};
 use crate::inner::{Row, State};
@@ -100,6 +104,24 @@ const EDGE: usize = 24;
 /// A queen in a square: a crown of five points over a band.
 const QUEEN: &str =
     "M6 24.5 4 11l5.5 6L10.5 7l4 9L16 5.5l1.5 10.5 4-9L22.5 17 28 11l-2 13.5zM6.5 25.5h19V28h-19z";
+
+/// The name of a picture says that it is something else than SVG.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: pictures are SVG; use a name that ends in .svg")]
+pub struct NotSvg(String);
+
+/// Refuses a name for a picture that has another extension than `svg`.
+///
+/// # Errors
+/// [`NotSvg`]
+pub fn check_picture(name: &OsStr) -> Result<(), NotSvg> {
+    match Path::new(name).extension() {
+        Some(extension) if !extension.eq_ignore_ascii_case("svg") => {
+            Err(NotSvg(one_line(&name.to_string_lossy())))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A board as a picture of its own: an SVG document.
 pub fn svg(solution: &[u8]) -> String {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use evener_queens::{CountProgress, LARGEST, Outcome, Session, board, fundamental};
 use evener_runtime::Plan;
+use evener_runtime::quantity::Size;
 use evener_runtime::stream::Report;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::output::{SideOutput, can_print, check_distinct, check_not_stdout, pri
 use crate::progress::{Bar, BarKind, ShareLog, without_bar};
 use crate::run::{StartedRun, StreamArgs};
 use crate::signals::Signals;
-use crate::stderr::print_err;
+use crate::stderr::{note, print_err};
 use crate::summary;
 
 /// Count the ways to place N queens on a board of N x N, or show some
@@ -47,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "1", conflicts_with_all = COUNT_ONLY)]
     show: Option<usize>,
 
-    /// Draw the first board, in place of counting; `-` is the standard output
+    /// Draw the first board as SVG, in place of counting; `-` is the standard output
     #[arg(long, value_name = "FILE", conflicts_with_all = COUNT_ONLY)]
     svg: Option<OsString>,
 
@@ -227,6 +228,9 @@ fn sentence(n: u32, total: u128, fundamental_count: Option<u128>) -> String {
 }
 
 fn show(args: &Args) -> Ended {
+    if let Some(name) = &args.svg {
+        board::check_picture(name).map_err(Failure::request)?;
+    }
     // The first solution of a large board takes a while, and an unfinished picture must not stay.
     let _ended = Signals::take()?;
     let mut boards = board::solutions(args.n).map_err(Failure::request)?;
@@ -244,7 +248,13 @@ fn show(args: &Args) -> Ended {
         print_each(shown.map(|one| board::text(&one)))?;
     }
     if let Some(side) = svg {
-        side.write(|out| out.write_all(board::svg(&first).as_bytes()))?;
+        let picture = board::svg(&first);
+        let name = side.name().map(str::to_owned);
+        side.write(|out| out.write_all(picture.as_bytes()))?;
+        if let Some(name) = name {
+            let size = Size(picture.len() as u64);
+            note(&format!("{name}: a board of {0} x {0}, {size}", args.n));
+        }
     }
     Ok(crate::failure::DONE)
 }

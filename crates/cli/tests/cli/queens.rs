@@ -85,6 +85,13 @@ fn boards_are_shown_and_drawn() {
     assert_eq!(folder.line("queens 4 --show 2").succeeded().text(), two);
     let all = folder.line("queens 4 --show 100 --svg b.svg");
     assert_eq!(all.succeeded().text().matches('♛').count(), 8);
+    assert!(
+        all.stderr.starts_with("b.svg: a board of 4 x 4, "),
+        "{}",
+        all.stderr
+    );
+    let printed = folder.line("queens 4 --svg -");
+    assert!(printed.succeeded().text().starts_with("<svg ") && printed.stderr.is_empty());
     let picture = fs::read_to_string(folder.path("b.svg")).unwrap();
     assert_eq!(picture.matches("<use ").count(), 4);
     folder
@@ -124,6 +131,11 @@ fn what_cannot_be_is_refused_in_a_line() {
             "--checkpoint-every",
         ),
         ("queens 8 --checkpoint c --json c", 2, "as well"),
+        (
+            "queens 8 --svg b.png",
+            2,
+            "b.png: pictures are SVG; use a name that ends in .svg",
+        ),
         ("queens 8 --checkpoint folder", 1, "directory"),
         ("queens 8 --checkpoint none/c", 1, "none"),
         ("queens 8 --checkpoint /dev/null", 1, "no regular file"),
