@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use console::Term;
 use evener_runtime::quantity::Seconds;
@@ -48,6 +48,28 @@ pub fn leave() {
     }
 }
 
+/// How far a run is, as a bar shows it.
+#[derive(Default)]
+struct Far {
+    units: u64,
+    bytes: Option<u64>,
+    elapsed_s: f64,
+    waiting: bool,
+    dropped: u64,
+}
+
+impl From<&Progress> for Far {
+    fn from(progress: &Progress) -> Far {
+        Far {
+            units: progress.units,
+            bytes: progress.bytes,
+            elapsed_s: progress.elapsed_s,
+            waiting: progress.waiting,
+            dropped: progress.dropped,
+        }
+    }
+}
+
 /// What a bar shows.
 #[derive(Clone, Copy, Debug)]
 pub enum BarKind {
@@ -73,7 +95,7 @@ impl BarKind {
     }
 
     /// How much is done.
-    fn amount(self, progress: &Progress) -> Option<Amount> {
+    fn amount(self, progress: &Far) -> Option<Amount> {
         match self {
             BarKind::Frames(_) | BarKind::Coded(..) => Some(Amount::Frames(progress.units)),
             BarKind::Bytes(_) => progress.bytes.map(Amount::Bytes),
@@ -82,7 +104,7 @@ impl BarKind {
     }
 
     /// The rate and the size of what is written.
-    fn written(self, progress: &Progress) -> Option<[String; 2]> {
+    fn written(self, progress: &Far) -> Option<[String; 2]> {
         let (BarKind::Coded(_, rate), Some(bytes)) = (self, progress.bytes) else {
             return None;
         };
@@ -138,9 +160,27 @@ impl Bar {
         move |progress| update(progress, None)
     }
 
+    /// A callback for what counts bytes and is no stream.
+    pub fn bytes_updater(&self) -> impl FnMut(u64) + use<> {
+        let (begin, mut update) = (Instant::now(), self.far_updater());
+        move |bytes| {
+            let progress = Far {
+                bytes: Some(bytes),
+                elapsed_s: begin.elapsed().as_secs_f64(),
+                ..Far::default()
+            };
+            update(&progress, None);
+        }
+    }
+
     /// The callback of a stream whose units differ in size. It takes the progress, the share of all work that is done,
     /// including earlier runs, and the share of what was left for this run.
     pub fn share_updater(&self) -> impl FnMut(&Progress, Option<[f64; 2]>) + Send + use<> {
+        let mut update = self.far_updater();
+        move |progress, shares| update(&progress.into(), shares)
+    }
+
+    fn far_updater(&self) -> impl FnMut(&Far, Option<[f64; 2]>) + Send + use<> {
         let &Bar { bar, kind, before } = self;
         let mut rate = Rate::default();
         move |progress, shares| {

@@ -84,11 +84,16 @@ pub fn convert_one<J: RunSession + Display>(
         print_err(&session.to_string());
     }
     let (all, output) = (session.bytes().map(Amount::Bytes), Output::named(output));
-    let outcome = run(session, args, started, signals)?;
+    // A bar and a closing line would stand in the middle of the text.
+    let shown = output.is_terminal();
+    let kind = BarKind::Bytes(session.bytes());
+    let bar = (!shown).then(|| Bar::start(kind)).flatten();
+    let outcome = run_behind(bar, session, args, started, signals)?;
     let RunOutcome { report, what, more } = describe(outcome);
     let bytes = Amount::Bytes(report.bytes.unwrap_or(0));
     let lines = match report.cancelled {
         true => vec![interrupted(&output, bytes, all)],
+        false if shown => Vec::new(),
         false => {
             let what = what.unwrap_or_else(|| bytes.to_string());
             let line = done(output.name().as_deref(), &what, bytes, &report);
@@ -106,6 +111,16 @@ pub fn run<J: RunSession>(
     signals: &Signals,
 ) -> Result<J::Outcome, Failure> {
     let bar = Bar::start(BarKind::Bytes(session.bytes()));
+    run_behind(bar, session, args, started, signals)
+}
+
+fn run_behind<J: RunSession>(
+    bar: Option<Bar>,
+    session: J,
+    args: &StreamArgs,
+    started: &StartedRun,
+    signals: &Signals,
+) -> Result<J::Outcome, Failure> {
     let options = RunOptions {
         plan: args.plan.clone(),
         workers: args.workers,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, IsTerminal};
 
 use evener_block::pack::Packed;
 use evener_files::{FileId, one_line};
@@ -35,6 +36,11 @@ impl<'a> Output<'a> {
     pub fn name(&self) -> Option<String> {
         let shown = !is_stdout(self.name) && self.name != "null:" && self.name != "/dev/null";
         shown.then(|| one_line(&self.name.to_string_lossy()))
+    }
+
+    /// Whether a person sees it on a terminal.
+    pub fn is_terminal(&self) -> bool {
+        is_stdout(self.name) && io::stdout().is_terminal()
     }
 
     /// Whether there is a file now that was not there before.

@@ -29,6 +29,18 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
+    /// A folder for outputs cannot be made.
+    #[error(
+        "{name}: cannot make the directory: {}{}",
+        error_text(reason),
+        to_make(reason)
+    )]
+    Folder {
+        /// The folder.
+        name: String,
+        /// What the system said.
+        reason: io::Error,
+    },
     /// The output was written, but could not be given its name.
     #[error(
         "{name}: cannot put the finished file in place: {}",
@@ -120,6 +132,10 @@ impl Error {
         let name = name.to_owned();
         match reason.kind() {
             io::ErrorKind::BrokenPipe => Error::ClosedPipe { name, bytes },
+            _ if reason.get_ref().is_some_and(|it| it.is::<NoText>()) => Error::Unfit {
+                name,
+                reason: "is a terminal, and this is no text; name a file with -o, or pipe it into a program",
+            },
             _ if is_full(&reason) => Error::NoSpace {
                 name,
                 bytes,
@@ -158,6 +174,23 @@ fn to_create(reason: &io::Error) -> &'static str {
         _ => "",
     }
 }
+
+/// Advice on a folder that cannot be made.
+fn to_make(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::NotFound => "; make the directory above it first",
+        io::ErrorKind::AlreadyExists => ", and is no directory; choose another name",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a place where that is allowed"
+        }
+        _ => "",
+    }
+}
+
+/// The reason of a write that would show something else than text on a terminal.
+#[derive(Debug, thiserror::Error)]
+#[error("no text")]
+pub(crate) struct NoText;
 
 /// Whether a write failed because the disk or the quota is full, or the file has the largest size of the file system.
 pub fn is_full(reason: &io::Error) -> bool {

@@ -7,7 +7,7 @@ use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::destination::Destination;
-use crate::error::{Error, one_line};
+use crate::error::{Error, NoText, one_line};
 use crate::source_file::SourceFile;
 use crate::staged::Staged;
 use crate::stall::blocking_call;
@@ -75,6 +75,8 @@ pub struct OutputFile {
     hole: Option<u64>,
     /// It stores what is written. Otherwise a write waits for the reader.
     keeps: bool,
+    /// It is a terminal, which gets text only.
+    shows: bool,
 }
 
 impl OutputFile {
@@ -84,7 +86,7 @@ impl OutputFile {
     /// # Errors
     /// As [`OutputFile::create`].
     pub fn named(text: &OsStr, source: &SourceFile) -> Result<OutputFile, Error> {
-        if matches!(text.to_str(), Some("-" | "/dev/stdout")) {
+        if is_stdout(text) {
             let file = OutputFile::stdout()?;
             source.exclude(file.id(), &file.name)?;
             return Ok(file);
@@ -92,6 +94,35 @@ impl OutputFile {
         let mut output = OutputFile::create(Path::new(text), source)?;
         output.staged = output.staged.map(|staged| Box::new(staged.durable()));
         Ok(output)
+    }
+
+    /// The same for what may be text. If the standard output is a terminal, it is shown there, up to a write of anything else.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn shown(text: &OsStr, source: &SourceFile) -> Result<OutputFile, Error> {
+        if is_stdout(text) {
+            let mut stdout = OutputFile::printed()?;
+            if stdout.file.is_terminal() {
+                stdout.shows = true;
+                return Ok(stdout);
+            }
+        }
+        OutputFile::named(text, source)
+    }
+
+    /// Whether [`OutputFile::named`] would take the output, or with `shown` [`OutputFile::shown`]. No pipe is opened for that.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn check(text: &OsStr, source: &SourceFile, shown: bool) -> Result<(), Error> {
+        let there = std::fs::metadata(text);
+        let opened = is_stdout(text) || there.map_or(true, |it| it.is_file() || it.is_dir());
+        match (opened, shown) {
+            (false, _) => Ok(()),
+            (true, true) => OutputFile::shown(text, source).map(drop),
+            (true, false) => OutputFile::named(text, source).map(drop),
+        }
     }
 
     /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays, and its target is replaced. A
@@ -156,6 +187,7 @@ impl OutputFile {
             name,
             hole: None,
             keeps,
+            shows: false,
         }
     }
 
@@ -207,6 +239,18 @@ impl OutputFile {
     }
 }
 
+fn is_stdout(text: &OsStr) -> bool {
+    matches!(text.to_str(), Some("-" | "/dev/stdout"))
+}
+
+/// Whether a terminal shows the bytes as text, which nothing in them controls.
+fn is_text(bytes: &[u8]) -> bool {
+    let control = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r');
+    // Two bytes of UTF-8 are a control character, too.
+    let wide = |pair: &[u8]| matches!(pair, [0xC2, 0x80..=0x9F]);
+    !bytes.iter().any(control) && !bytes.windows(2).any(wide)
+}
+
 fn is_zero(block: &[u8]) -> bool {
     // A comparison of slices takes as many bytes at once as the processor can.
     block == &[0; HOLE][..block.len()]
@@ -220,6 +264,9 @@ fn run_of(bytes: &[u8], are: impl Fn(&[u8]) -> bool) -> usize {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.shows && !is_text(bytes) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, NoText));
+        }
         match self.keeps {
             true => self.file.write(bytes),
             false => blocking_call(|| self.file.write(bytes)),
@@ -227,6 +274,10 @@ impl Write for OutputFile {
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.shows {
+            let first = slices.iter().find(|slice| !slice.is_empty());
+            return self.write(first.map_or(&[], |slice| slice));
+        }
         match self.keeps {
             true => self.file.write_vectored(slices),
             false => blocking_call(|| self.file.write_vectored(slices)),
@@ -259,6 +310,37 @@ mod tests {
     use evener_testing::Folder;
 
     use super::*;
+
+    #[test]
+    fn a_terminal_shows_text_and_nothing_that_controls_it() {
+        for text in ["", "a line\r\n\twith a tab\n", "Größe, 大小, é"] {
+            assert!(is_text(text.as_bytes()), "{text}");
+        }
+        for other in ["\0", "\x1b[31m", "\u{9b}31m", "a\x7f"] {
+            assert!(!is_text(other.as_bytes()), "{other:?}");
+        }
+        let gzip = [0x1f, 0x8b, 8];
+        assert!(!is_text(&gzip));
+    }
+
+    #[test]
+    fn a_check_tells_what_creating_would_and_leaves_nothing() {
+        let folder = Folder::new();
+        let input = folder.file("in", "text");
+        let source = SourceFile::of(&fs::metadata(&input).unwrap());
+        let check = |name: &str| OutputFile::check(folder.path(name).as_os_str(), &source, false);
+        check("out").unwrap();
+        OutputFile::check("/dev/full".as_ref(), &source, true).unwrap();
+        for (name, says) in [
+            ("in", "is an input as well"),
+            ("none/out", "make the directory first"),
+            ("", "it is a directory"),
+        ] {
+            let error = check(name).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        assert_eq!(folder.names(), ["in"]);
+    }
 
     #[test]
     fn a_write_that_fails_says_how_far_it_got() {

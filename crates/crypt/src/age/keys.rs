@@ -335,10 +335,14 @@ fn stretched(
 }
 
 /// The kinds of recipients of a file, as a message names them.
-pub fn kinds(header: &Header) -> String {
+pub(crate) fn kinds(header: &Header) -> String {
+    counted(header.stanzas.iter().map(|stanza| stanza.args[0].as_str()))
+}
+
+/// Kinds, each with how often it is there: `2 x X25519, ssh-rsa`.
+pub(crate) fn counted<'a>(kinds: impl Iterator<Item = &'a str>) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    for stanza in &header.stanzas {
-        let kind = stanza.args[0].as_str();
+    for kind in kinds {
         match counts.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => counts.push((kind, 1)),
@@ -346,7 +350,7 @@ pub fn kinds(header: &Header) -> String {
     }
     let named = counts.iter().map(|(kind, count)| match count {
         1 => (*kind).to_owned(),
-        count => format!("{count} {kind}"),
+        count => format!("{count} x {kind}"),
     });
     named.collect::<Vec<_>>().join(", ")
 }

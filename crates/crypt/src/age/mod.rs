@@ -27,9 +27,10 @@ use crate::keys::RandomError;
 pub use error::{ChunkError, HeaderError, KeyError};
 pub use header::{Header, MAX_HEADER, Stanza};
 pub use keys::{
-    DEFAULT_WORK, Identity, MAX_WORK, Recipient, kinds, unwrap, unwrap_passphrase, work_factor,
+    DEFAULT_WORK, Identity, MAX_WORK, Recipient, unwrap, unwrap_passphrase, work_factor,
     wrap_passphrase,
 };
+pub(crate) use keys::{counted, kinds};
 pub use lists::{ListError, identities, identity_lines, recipients};
 pub use payload::{CHUNK, LAYOUT, NONCE, Open, PayloadKey, SEALED_CHUNK, Seal};
 

@@ -62,7 +62,11 @@ pub fn encrypt_age(
     let (header, key) = to.header(&file.name)?;
     let nonce: [u8; NONCE] = age::random()?;
     let front = [&header.to_bytes()[..], &nonce].concat();
-    let output = OutputFile::named(output, &file.source_file().kept())?;
+    let source = file.source_file().kept();
+    let output = match armor {
+        true => OutputFile::shown(output, &source)?,
+        false => OutputFile::named(output, &source)?,
+    };
     Ok(Session {
         source: BulkSource::to_end::<age::Seal>(file, 0, 0),
         service: Bulk::new(age::Seal(PayloadKey::new(&key, &nonce))),

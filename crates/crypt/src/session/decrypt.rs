@@ -10,7 +10,7 @@ use evener_runtime::Runtime;
 use evener_runtime::stream::{Report, RunOptions as Options};
 
 use super::age::unlock_age;
-use super::{Error, Secret, Session, open};
+use super::{Error, Secret, Session, foreign, open};
 use crate::age::{self, Identity};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Input, Open, Operation};
 use crate::chosen;
@@ -127,7 +127,8 @@ impl fmt::Display for Decryption {
 }
 
 /// Decrypts `input` into `output`, both names of files or `-`. The beginning of the input tells its format. With a range
-/// only that part of the text is decrypted, and if the input is a file, the rest is not read.
+/// only that part of the text is decrypted, and if the input is a file, the rest is not read. A terminal as the output gets
+/// text only.
 ///
 /// # Errors
 /// The input cannot be read or is no encrypted file; the secret or `context` is another than it was encrypted with; the
@@ -161,13 +162,23 @@ pub fn decrypt<'a>(
             range,
         )?));
     }
+    let foreign = foreign::recognise(front);
     let Opener::Secret(secret) = opener else {
-        return Err(Error::NotAge { name });
+        return Err(match foreign {
+            Some(what) => Error::Foreign { name, what },
+            None => Error::NotAge { name },
+        });
     };
     let mut rest = front;
-    let (key, header) = unlock(&name, secret, context, |buffer, byte| {
+    let unlocked = unlock(&name, secret, context, |buffer, byte| {
         let known = rest.read(buffer).unwrap_or(0);
         Ok(known + file.fill(&mut buffer[known..], byte + known as u64)?)
+    });
+    let (key, header) = unlocked.map_err(|error| match (&error, foreign) {
+        (Error::Header { .. } | Error::Passphrase { .. }, Some(what)) => {
+            Error::Foreign { name, what }
+        }
+        _ => error,
     })?;
     let sealed = Sealed::new::<Open>(file.into(), header, size, Layout::CHUNKED);
     Ok(Decryption::Chunked(sealed.session(
@@ -250,7 +261,7 @@ impl Sealed {
     }
 
     fn all<O: Operation>(self, output: &OsStr) -> Result<(BulkSource, BulkSink), Error> {
-        let out = OutputFile::named(output, &self.input.file.source_file().kept())?;
+        let out = OutputFile::shown(output, &self.input.file.source_file().kept())?;
         let source = BulkSource::to_end::<O>(self.input, self.layout.header, 0);
         Ok((source, BulkSink::text(out)))
     }
@@ -265,7 +276,7 @@ impl Sealed {
         let needed = sizes
             .needed(range.from, to)
             .map_err(|cause| self.size_error(cause))?;
-        let out = OutputFile::named(output, &self.input.file.source_file())?;
+        let out = OutputFile::shown(output, &self.input.file.source_file())?;
         let skip = needed.sealed.start - self.layout.header;
         self.skip(skip)?;
         let limit = (needed.sealed.end - needed.sealed.start, needed.last);
@@ -286,7 +297,7 @@ impl Sealed {
         // Where the last chunk may be a whole one, a range may begin after all chunks.
         let before = range.from.saturating_sub(u64::from(layout.full_last));
         let first = (before / chunk).min(layout.max_chunks);
-        let out = OutputFile::named(output, &self.input.file.source_file())?;
+        let out = OutputFile::shown(output, &self.input.file.source_file())?;
         let skip = first.saturating_mul(layout.sealed_chunk());
         let skipped = self.skip(skip)?;
         if skipped < skip {

@@ -108,6 +108,14 @@ pub enum Error {
         /// The input.
         name: String,
     },
+    /// The input was encrypted by another program, or not at all.
+    #[error("{name}: {what}")]
+    Foreign {
+        /// The input.
+        name: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// The input has no name from which one in a directory could be made.
     #[error("{name}: has no name that its output in a directory could have; use -o OUT")]
     NoName {
@@ -183,7 +191,10 @@ impl Error {
     pub fn is_refusal(&self) -> bool {
         use PassphraseError::{NoHeader, TooCheap, TooCostly, Version};
         match self {
-            Error::Header { .. } | Error::Refused { .. } | Error::NeedsPassphrase { .. } => true,
+            Error::Header { .. }
+            | Error::Refused { .. }
+            | Error::NeedsPassphrase { .. }
+            | Error::Foreign { .. } => true,
             Error::Size { .. } => !self.is_request(),
             Error::Passphrase { cause, .. } => {
                 matches!(cause, NoHeader | Version(_) | TooCostly(_) | TooCheap(_))

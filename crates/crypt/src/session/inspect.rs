@@ -7,7 +7,7 @@ use evener_runtime::quantity::Size;
 use serde::Serialize;
 
 use super::age::read_header;
-use super::{Error, open};
+use super::{Error, foreign, open};
 use crate::age::{self, Header, NONCE};
 use crate::chunked::{HEADER, HeaderError, Layout};
 use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
@@ -31,7 +31,8 @@ pub struct Inspected {
 #[serde(tag = "name", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Format {
-    /// Cobblestone-256 with the key of a key file. Such a file has no mark, so this is what is left.
+    /// Nothing tells it from random bytes. If evener encrypted it, it is Cobblestone-256 with the key of a key file, which
+    /// has no mark.
     Key,
     /// Cobblestone-256 with the key of a passphrase.
     Passphrase {
@@ -58,7 +59,7 @@ pub enum Format {
 /// Inspects `input`, the name of a file or `-`. Nothing but its beginning is read.
 ///
 /// # Errors
-/// It cannot be read, or is too short or damaged.
+/// It cannot be read, is too short or damaged, or begins as no file does that evener decrypts.
 pub fn inspect(input: &OsStr) -> Result<Inspected, Error> {
     let mut file = open(input)?;
     let (name, size) = (file.name.clone(), file.remaining());
@@ -90,11 +91,22 @@ pub fn inspect(input: &OsStr) -> Result<Inspected, Error> {
             };
             (format, PASSPHRASE_HEADER + HEADER)
         }
-        Err(PassphraseError::NoHeader) if got < PASSPHRASE_HEADER => {
+        Err(PassphraseError::NoHeader)
+            if got < PASSPHRASE_HEADER && foreign::recognise(front).is_none() =>
+        {
             let cause = HeaderError::Short { got };
             return Err(Error::Header { name, cause });
         }
-        Err(PassphraseError::NoHeader) => (Format::Key, HEADER),
+        Err(PassphraseError::NoHeader) => {
+            let what = foreign::recognise(front).or_else(|| {
+                let not_encrypted = "is not encrypted, or in a way that evener does not know";
+                (!foreign::is_noise(front)).then_some(not_encrypted)
+            });
+            match what {
+                Some(what) => return Err(Error::Foreign { name, what }),
+                None => (Format::Key, HEADER),
+            }
+        }
         Err(cause) => return Err(Error::Passphrase { name, cause }),
     };
     let text_size = text_size(&name, Layout::CHUNKED.after(header as u64), size)?;
@@ -131,12 +143,24 @@ impl fmt::Display for Inspected {
         let (format, needs) = self.format.told();
         write!(f, "  format    {format}\n  needs     {needs}")?;
         if let Some(size) = self.size {
-            write!(f, "\n  file      {} ({size} bytes)", Size(size))?;
+            write!(f, "\n  file      {}", exact(size))?;
         }
         if let Some(text) = self.text_size {
-            write!(f, "\n  text      {} ({text} bytes)", Size(text))?;
+            let unless = match self.format {
+                Format::Key => ", if it is that",
+                _ => "",
+            };
+            write!(f, "\n  text      {}{unless}", exact(text))?;
         }
         Ok(())
+    }
+}
+
+/// `97.6 KiB (100000 bytes)`, `78 bytes`
+fn exact(bytes: u64) -> String {
+    match bytes {
+        0..1024 => Size(bytes).to_string(),
+        _ => format!("{} ({bytes} bytes)", Size(bytes)),
     }
 }
 
@@ -145,9 +169,9 @@ impl Format {
     fn told(&self) -> (String, String) {
         match self {
             Format::Key => (
-                "Cobblestone-256 with a key file, unless it is something else: such files have no mark"
+                "not known: nothing tells it from random bytes; Cobblestone-256 with a key file looks like that"
                     .to_owned(),
-                "the key file it was encrypted with: -k KEYFILE".to_owned(),
+                "if it is that, the key file it was encrypted with: -k KEYFILE".to_owned(),
             ),
             Format::Passphrase {
                 memory_kib,
@@ -174,7 +198,7 @@ impl Format {
                     ),
                     None => format!(
                         "an identity of one of its recipients: -i IDENTITY; they are {}",
-                        recipients.join(", ")
+                        age::counted(recipients.iter().map(String::as_str))
                     ),
                 };
                 (format!("age, version 1{text}"), needs)

@@ -13,10 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod age;
+mod check;
 mod counter;
 mod decrypt;
 mod encrypt;
 mod error;
+mod foreign;
 mod header;
 mod inspect;
 mod memory;
@@ -34,6 +36,7 @@ use evener_runtime::{Runtime, Service};
 use crate::bulk::{Bulk, BulkSink, BulkSource, Operation};
 
 pub use age::{Recipients, encrypt_age, identity_file, new_identity_file, recipient_file};
+pub use check::{check, check_passphrase, check_rewrap};
 pub use counter::counter;
 pub use decrypt::{Decryption, Opener, Range, decrypt, verify};
 pub use encrypt::encrypt;
@@ -43,8 +46,8 @@ pub use header::{decrypted_len, encrypted_len, header_len, key_of_header, new_he
 pub use inspect::{Format, Inspected, inspect};
 pub use memory::Memory;
 pub use names::{opened_in, sealed_in};
-pub use rewrap::{Rewrapped, rewrap};
-pub use secret::{Secret, SecretWarning, key_file, new_key_file, passphrase_file};
+pub use rewrap::{Rewrap, Rewrapped, rewrap};
+pub use secret::{Secret, SecretWarning, key_file, new_key_file, passphrase_fd, passphrase_file};
 
 /// An input, an operation and an output, ready to run. If it is dropped before it has run, there is no output.
 pub struct Session<O> {
@@ -107,9 +110,12 @@ impl<O: Operation> fmt::Display for Session<O> {
     }
 }
 
+/// What is said of a terminal as the input.
+const NO_TERMINAL: &str = "is a terminal; name a file, or pipe something in";
+
 /// Opens an input: `-` is the standard input.
 pub(crate) fn open(input: &std::ffi::OsStr) -> Result<InputFile, Error> {
-    let file = InputFile::named(input, "is a terminal; name a file, or pipe something in")?;
+    let file = InputFile::named(input, NO_TERMINAL)?;
     file.expect_sequential();
     Ok(file)
 }

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::io::Write;
 
-use evener_files::{OutputFile, SourceFile, Target};
+use evener_files::{OutputFile, SourceFile, Target, Watch};
 
 use super::age::{Recipients, read_header, unwrap};
 use super::decrypt::Opener;
-use super::{Error, open};
+use super::{Error, foreign, open};
 use crate::age::armor::Encoder;
-use crate::age::{self, HeaderError};
+use crate::age::{self, FileKey, HeaderError};
 use crate::bulk::Input;
 use crate::keys::PASSPHRASE_HEADER;
 
@@ -25,26 +25,40 @@ pub enum Rewrapped<'a> {
     InPlace,
 }
 
-/// Writes the age file `input`, the name of a file or `-`, with a header for `to` instead of the old one. The key of the file
-/// and its payload stay the same, and the payload is neither decrypted nor verified. Returns the bytes written.
+/// An age file that was opened, to be written with another header.
+pub struct Rewrap<'a> {
+    input: &'a OsStr,
+    output: Rewrapped<'a>,
+    name: String,
+    source: SourceFile,
+    watch: Option<Watch>,
+    key: FileKey,
+    armored: bool,
+    payload: Input,
+    /// Where the payload begins, and bytes of the whole input, if that is known.
+    at: u64,
+    size: Option<u64>,
+}
+
+/// Opens the age file `input`, the name of a file or `-`, to write it with another header. The key of the file and its payload
+/// stay the same, and the payload is neither decrypted nor verified.
 ///
 /// Whoever could read the file before still can: they may have kept it, or its key.
 ///
 /// # Errors
-/// The input cannot be read, is no age file, or `opener` does not open it; or the output cannot be written.
-pub fn rewrap(
-    input: &OsStr,
-    output: Rewrapped<'_>,
+/// The input cannot be read, is no age file, or `opener` does not open it.
+pub fn rewrap<'a>(
+    input: &'a OsStr,
+    output: Rewrapped<'a>,
     opener: Opener<'_>,
-    to: &Recipients,
-) -> Result<u64, Error> {
+) -> Result<Rewrap<'a>, Error> {
     let mut file = open(input)?;
-    let (name, source) = (file.name.clone(), file.source_file());
+    let (name, source, size) = (file.name.clone(), file.source_file(), file.remaining());
     let mut front = [0; PASSPHRASE_HEADER];
     let got = file.fill(&mut front, 0)?;
     let front = &front[..got];
     let Some(armored) = age::recognise(front) else {
-        return Err(Error::NoRewrap { name });
+        return Err(no_rewrap(name, front));
     };
     if matches!(output, Rewrapped::InPlace) && !file.is_file() {
         return Err(Error::File(evener_files::Error::Unfit {
@@ -53,61 +67,89 @@ pub fn rewrap(
         }));
     }
     let watch = file.watch();
-    let (header, mut rest, at) = read_header(file, front, armored)?;
-    let key = unwrap(&header, opener, &name)?;
-    let header = to.header_of(&key, &name)?;
-    let mut out = match output {
-        Rewrapped::Output(output) => OutputFile::named(output, &source)?,
-        Rewrapped::InPlace => OutputFile::named(input, &SourceFile::default())?,
-    };
-    let mut armor = armored.then(Encoder::default);
-    let mut written = 0;
-    let mut put = |bytes: &[u8]| {
-        let put = out.write_all(bytes);
-        put.map_err(|reason| evener_files::Error::of_write(out.name(), written, reason))?;
-        written += bytes.len() as u64;
-        Ok::<(), evener_files::Error>(())
-    };
-    let mut text = |bytes: &[u8]| match &mut armor {
-        Some(armor) => put(&armor.update(bytes)),
-        None => put(bytes),
-    };
-    text(&header.to_bytes())?;
-    let copied = copy(&mut rest, at, text)?;
-    if copied < age::NONCE as u64 {
-        let cause = HeaderError::NoPayload;
-        return Err(Error::Age { name, cause });
-    }
-    if let Some(armor) = armor {
-        put(&armor.finish())?;
-    }
-    if watch.is_some_and(|watch| watch.change().is_some()) {
-        return Err(Error::File(evener_files::Error::Unfit {
-            name,
-            reason: "changed while it was being read; run again when nothing writes to it",
-        }));
-    }
-    let done = out.flush().and_then(|()| out.commit(written));
-    done.map_err(|reason| evener_files::Error::Commit {
-        name: out.name().to_owned(),
-        reason,
-    })?;
-    Ok(written)
+    let (header, payload, at) = read_header(file, front, armored)?;
+    Ok(Rewrap {
+        key: unwrap(&header, opener, &name)?,
+        input,
+        output,
+        name,
+        source,
+        watch,
+        armored,
+        payload,
+        at,
+        size,
+    })
 }
 
-/// Gives `text` all that is left of `input` from byte `at` on.
-fn copy(
-    input: &mut Input,
-    at: u64,
-    mut text: impl FnMut(&[u8]) -> Result<(), evener_files::Error>,
-) -> Result<u64, evener_files::Error> {
-    let (mut copied, mut room) = (0, vec![0; BLOCK]);
-    loop {
-        let got = input.fill(&mut room, at + copied)?;
-        text(&room[..got])?;
-        copied += got as u64;
-        if got < room.len() {
-            return Ok(copied);
+impl Rewrap<'_> {
+    /// Bytes that will be copied, if that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        let size = self.size.filter(|_| !self.armored)?;
+        Some(size.saturating_sub(self.at))
+    }
+
+    /// Writes the file with a header for `to` instead of the old one. `on_progress` is told now and then how many bytes were
+    /// copied. Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// The input is cut, or the output cannot be written.
+    pub fn run(mut self, to: &Recipients, mut on_progress: impl FnMut(u64)) -> Result<u64, Error> {
+        let header = to.header_of(&self.key, &self.name)?;
+        let mut out = match self.output {
+            Rewrapped::Output(output) => OutputFile::named(output, &self.source)?,
+            Rewrapped::InPlace => OutputFile::named(self.input, &SourceFile::default())?,
+        };
+        let mut armor = self.armored.then(Encoder::default);
+        let mut written = 0;
+        let mut put = |bytes: &[u8]| {
+            let put = out.write_all(bytes);
+            put.map_err(|reason| evener_files::Error::of_write(out.name(), written, reason))?;
+            written += bytes.len() as u64;
+            Ok::<(), evener_files::Error>(())
+        };
+        let mut text = |bytes: &[u8]| match &mut armor {
+            Some(armor) => put(&armor.update(bytes)),
+            None => put(bytes),
+        };
+        text(&header.to_bytes())?;
+        let (mut copied, mut room) = (0, vec![0; BLOCK]);
+        loop {
+            let got = self.payload.fill(&mut room, self.at + copied)?;
+            text(&room[..got])?;
+            copied += got as u64;
+            on_progress(copied);
+            if got < room.len() {
+                break;
+            }
         }
+        let name = self.name;
+        if copied < age::NONCE as u64 {
+            let cause = HeaderError::NoPayload;
+            return Err(Error::Age { name, cause });
+        }
+        if let Some(armor) = armor {
+            put(&armor.finish())?;
+        }
+        if self.watch.is_some_and(|watch| watch.change().is_some()) {
+            return Err(Error::File(evener_files::Error::Unfit {
+                name,
+                reason: "changed while it was being read; run again when nothing writes to it",
+            }));
+        }
+        let done = out.flush().and_then(|()| out.commit(written));
+        done.map_err(|reason| evener_files::Error::Commit {
+            name: out.name().to_owned(),
+            reason,
+        })?;
+        Ok(written)
+    }
+}
+
+/// Why a file that begins with `front`, and not as an age file, gets no other header.
+pub(super) fn no_rewrap(name: String, front: &[u8]) -> Error {
+    match foreign::recognise(front) {
+        Some(what) => Error::Foreign { name, what },
+        None => Error::NoRewrap { name },
     }
 }

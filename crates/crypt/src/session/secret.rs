@@ -74,7 +74,7 @@ impl fmt::Display for SecretWarning {
 /// It cannot be read, contains no key, or is the file of the data.
 pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
-    let shared = is_shared(path, input)?;
+    let shared = is_shared(path, input, || one_line(&path.to_string_lossy()))?;
     let (file, exposed) = open_secret(path).map_err(|e| failed(KeyFileError::Read(e)))?;
     let key = match shared {
         true => keys::read_line(&file),
@@ -92,10 +92,11 @@ pub fn new_key_file(path: &Path) -> Result<(), Error> {
 }
 
 fn of(path: &Path, cause: KeyFileError) -> Error {
-    let name = match Key::parse(path.as_os_str().as_encoded_bytes()) {
-        // The name is a key itself, which no message may repeat.
-        Ok(_) => "-k (a key itself, where the name of its file belongs)".to_owned(),
-        Err(_) => one_line(&path.to_string_lossy()),
+    // No message may repeat a key.
+    let digits = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+    let name = match path.as_os_str().as_encoded_bytes().windows(64).any(digits) {
+        true => "-k (a key itself, where the name of its file belongs)".to_owned(),
+        false => one_line(&path.to_string_lossy()),
     };
     Error::KeyFile { name, cause }
 }
@@ -106,12 +107,34 @@ fn of(path: &Path, cause: KeyFileError) -> Error {
 /// # Errors
 /// It cannot be read, the line is no passphrase, or it is the file of the data.
 pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
-    let name = || one_line(&path.to_string_lossy());
+    passphrase_in(path, &one_line(&path.to_string_lossy()), input)
+}
+
+/// The same from an open file descriptor.
+///
+/// # Errors
+/// As [`passphrase_file`].
+pub fn passphrase_fd(number: u32, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
+    let path = format!("/dev/fd/{number}");
+    passphrase_in(
+        Path::new(&path),
+        &format!("file descriptor {number}"),
+        input,
+    )
+}
+
+/// The same from a file that messages call `name`.
+fn passphrase_in(
+    path: &Path,
+    name: &str,
+    input: &OsStr,
+) -> Result<(Secret, Vec<SecretWarning>), Error> {
+    let name = || name.to_owned();
     let failed = |reason| Error::NoPassphrase {
         name: name(),
         reason,
     };
-    let shared = is_shared(path, input)?;
+    let shared = is_shared(path, input, name)?;
     let (file, mut warnings) = open_secret(path).map_err(failed)?;
     let (mut line, ended) = keys::secret_line(&file, MAX_LINE).map_err(failed)?;
     if shared && !ended && line.len() < MAX_LINE {
@@ -149,16 +172,14 @@ pub(super) fn open_secret(path: &Path) -> io::Result<(File, Vec<SecretWarning>)>
 /// # Errors
 /// They come from the same file, whose first line would be both, or from the same named pipe, which cannot be opened
 /// again once its writer is gone.
-fn is_shared(path: &Path, input: &OsStr) -> Result<bool, Error> {
+fn is_shared(path: &Path, input: &OsStr, name: impl Fn() -> String) -> Result<bool, Error> {
     let (Ok(secret), Some(data)) = (path.metadata(), InputFile::metadata_of(input)) else {
         return Ok(false);
     };
     let same = (data.dev(), data.ino()) == (secret.dev(), secret.ino());
     let is_named_pipe = || secret.file_type().is_fifo() && path.canonicalize().is_ok();
     match same && (secret.is_file() || is_named_pipe()) {
-        true => Err(Error::OwnInput {
-            name: one_line(&path.to_string_lossy()),
-        }),
+        true => Err(Error::OwnInput { name: name() }),
         false => Ok(same),
     }
 }

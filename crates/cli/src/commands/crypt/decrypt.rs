@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 use evener_crypt::age::Identity;
-use evener_crypt::session::{Opener, Range, Secret, decrypt, opened_in, verify};
+use evener_crypt::session::{
+    Opener, Range, Secret, check, check_passphrase, decrypt, opened_in, verify,
+};
 
 use super::identity::read_identities;
 use super::sealed::{Outputs, SealedArgs};
+use super::secret::Purpose;
 use crate::failure::Ended;
 
 /// Decrypt what `evener encrypt` or `age` made, or a part of it
@@ -29,7 +32,8 @@ Examples:
 
 The file itself tells which format it has.
 Only verified text is written. Blocks of zeros become holes. A file appears when all of it is verified. A pipe gets the text as it
-is verified, so its reader learns only at the end, by the exit status, whether all of it was whole.")]
+is verified, so its reader learns only at the end, by the exit status, whether all of it was whole. A terminal is shown text and
+nothing else.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
@@ -70,10 +74,17 @@ pub fn run(args: &Args) -> Ended {
         false => Outputs::Named(&opened_in),
     };
     let read = |input: &OsStr| match paths.is_empty() {
-        true => Ok(Keys::Secret(sealed.secret.read(false, input)?)),
+        true => Ok(Keys::Secret(sealed.secret.read(Purpose::Open, input)?)),
         false => Ok(Keys::Identities(read_identities(paths)?)),
     };
-    sealed.run(paths, &outputs, read, |keys, input, output| {
+    let check = |input: &OsStr, output: &OsStr| {
+        check(input, output, true)?;
+        match sealed.secret.asks() {
+            true => check_passphrase(input),
+            false => Ok(()),
+        }
+    };
+    sealed.run(paths, &outputs, check, read, |keys, input, output| {
         let opener = match keys {
             Keys::Secret(secret) => Opener::Secret(secret),
             Keys::Identities(identities) => Opener::Identities(identities),

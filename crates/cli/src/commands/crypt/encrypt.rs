@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
 use evener_crypt::age::Identity;
-use evener_crypt::session::{Error, Recipients, Secret, encrypt, encrypt_age, sealed_in};
+use evener_crypt::session::{Error, Recipients, Secret, check, encrypt, encrypt_age, sealed_in};
 
 use super::identity::{read_identities, read_recipients};
 use super::sealed::{Outputs, SealedArgs};
+use super::secret::Purpose;
 use crate::failure::{Ended, Failure};
 
 /// Encrypt a file or a pipe with all cores, in a standard format
@@ -99,6 +100,7 @@ pub fn run(args: &Args) -> Ended {
         return sealed.run(
             &files,
             &outputs,
+            |input, output| check(input, output, *armor),
             |input| recipients(args, input),
             |to, input, output| Ok(encrypt_age(input, output, to, *armor)?),
         );
@@ -111,7 +113,8 @@ pub fn run(args: &Args) -> Ended {
     sealed.run(
         &files,
         &outputs,
-        |input| sealed.secret.read(true, input),
+        |input, output| check(input, output, false),
+        |input| sealed.secret.read(Purpose::Seal, input),
         |secret, input, output| Ok(encrypt(input, output, secret, context)?),
     )
 }
@@ -120,7 +123,7 @@ fn recipients(args: &Args, input: &OsStr) -> Result<Recipients, Failure> {
     if args.to.are_given() {
         return args.to.read();
     }
-    match args.sealed.secret.read(true, input)? {
+    match args.sealed.secret.read(Purpose::Seal, input)? {
         Secret::Passphrase(text) => Ok(Recipients::Passphrase(text)),
         Secret::Key(_) => unreachable!("--age and --key exclude each other"),
     }

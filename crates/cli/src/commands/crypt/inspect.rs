@@ -14,8 +14,8 @@ Examples:
   evener inspect backup.tar.sealed
   evener inspect --json report.pdf.age
 
-Only the beginning of the file is read. A file that was encrypted with a key file begins with random bytes, so anything that is
-long enough and has no other mark is shown as one.")]
+Only the beginning of the file is read. A file that was encrypted with a key file has no mark: nothing tells it from random bytes,
+and that is what is shown. What evener cannot decrypt, as files of gpg and openssl, is an error.")]
 pub struct Args {
     /// The encrypted file; - or nothing is the standard input
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]

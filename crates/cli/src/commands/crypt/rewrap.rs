@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::ArgGroup;
-use evener_crypt::session::{Opener, Recipients, Rewrapped, Secret, rewrap};
+use evener_crypt::session::{
+    Opener, Recipients, Rewrapped, Secret, check_passphrase, check_rewrap, rewrap,
+};
 use evener_files::one_line;
 use evener_runtime::quantity::Size;
 
 use super::identity::{read_identities, read_recipients};
-use super::secret::{SecretArgs, check_distinct};
+use super::secret::{Purpose, SecretArgs, check_distinct};
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::is_stdout;
+use crate::progress::{Bar, BarKind};
 use crate::signals::Signals;
 use crate::stderr::note;
 
@@ -103,27 +106,41 @@ pub fn run(args: &Args) -> Ended {
             "-: only one of IN, -i and -R can be the standard input; name files",
         ));
     }
+    let place = match &args.output {
+        Some(output) => Rewrapped::Output(output),
+        None => Rewrapped::InPlace,
+    };
+    check_rewrap(&args.input, place)?;
+    if old.asks() {
+        check_passphrase(&args.input)?;
+    }
+    let recipients = read_recipients(&args.recipient, &args.recipients_file)?;
     let identities = read_identities(&args.identity)?;
     let secret = match args.identity.is_empty() {
-        true => Some(old.read(false, &args.input)?),
+        true => Some(old.read(Purpose::Open, &args.input)?),
         false => None,
-    };
-    let to = match args.recipient.is_empty() && args.recipients_file.is_empty() {
-        false => Recipients::Keys(read_recipients(&args.recipient, &args.recipients_file)?),
-        true => match new.read(true, &args.input)? {
-            Secret::Passphrase(text) => Recipients::Passphrase(text),
-            Secret::Key(_) => unreachable!("no key was asked for"),
-        },
     };
     let opener = match &secret {
         Some(secret) => Opener::Secret(secret),
         None => Opener::Identities(&identities),
     };
-    let place = match &args.output {
-        Some(output) => Rewrapped::Output(output),
-        None => Rewrapped::InPlace,
+    let session = rewrap(&args.input, place, opener)?;
+    let to = match recipients.is_empty() {
+        false => Recipients::Keys(recipients),
+        true => match new.read(Purpose::Change, &args.input)? {
+            Secret::Passphrase(text) => Recipients::Passphrase(text),
+            Secret::Key(_) => unreachable!("no key was asked for"),
+        },
     };
-    let bytes = rewrap(&args.input, place, opener, &to)?;
+    let bar = Bar::start(BarKind::Bytes(session.bytes()));
+    let mut update = bar.as_ref().map(Bar::bytes_updater);
+    let written = session.run(&to, |bytes| {
+        if let Some(update) = &mut update {
+            update(bytes);
+        }
+    });
+    drop(bar);
+    let bytes = written?;
     if !is_stdout(&output) {
         let name = one_line(&output.to_string_lossy());
         note(&format!("{name}: {} with a new header", Size(bytes)));

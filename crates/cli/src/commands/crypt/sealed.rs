@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use evener_crypt::session::Error;
-use evener_files::one_line;
+use evener_files::{OutputFolder, one_line};
 use evener_runtime::Report;
 
 use super::secret::{SecretArgs, check_distinct};
@@ -36,8 +36,8 @@ pub struct SealedArgs {
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     inputs: Vec<OsString>,
 
-    /// What to write; - or nothing is the standard output. In a directory, each IN gets a file named after it. A new file
-    /// has the mode of IN, less the umask, and its time of modification
+    /// What to write; - or nothing is the standard output. In a directory, each IN gets a file named after it; DIR/ is made if
+    /// it is missing. A new file has the mode of IN, less the umask, and its time of modification
     #[arg(
         short,
         long,
@@ -61,11 +61,12 @@ pub enum Outputs<'a> {
 
 impl SealedArgs {
     /// Runs the session that `open` makes of what `read` reads, and of names of input and output; of each input one. `more` are
-    /// further files with secrets.
+    /// further files with secrets. What `check` finds is told before `read` asks for anything.
     pub fn run<S, J: RunSession<Outcome = Report> + Display>(
         &self,
         more: &[PathBuf],
         outputs: &Outputs<'_>,
+        check: impl Fn(&OsStr, &OsStr) -> Result<(), Error>,
         read: impl FnOnce(&OsStr) -> Result<S, Failure>,
         open: impl Fn(&S, &OsStr, &OsStr) -> Result<J, Failure>,
     ) -> Ended {
@@ -80,6 +81,11 @@ impl SealedArgs {
                 "-: only one of IN, -i and -R can be the standard input; name files",
             ));
         }
+        let directory = match outputs {
+            Outputs::Named(_) if is_directory(&self.output) => Some(Path::new(&self.output)),
+            _ => None,
+        };
+        let _made = directory.map(OutputFolder::create).transpose()?;
         let outcome = |input: &OsStr, report: Report| RunOutcome {
             what: match outputs {
                 Outputs::Named(_) => None,
@@ -96,10 +102,13 @@ impl SealedArgs {
                 &self.stream,
                 output,
                 "the output itself is complete",
-                || open(&read(input)?, input, output),
+                || {
+                    check(input, output)?;
+                    open(&read(input)?, input, output)
+                },
                 |report| outcome(input, report),
             ),
-            pairs => self.run_each(pairs, read, open, outcome),
+            pairs => self.run_each(pairs, check, read, open, outcome),
         }
     }
 
@@ -107,6 +116,7 @@ impl SealedArgs {
     fn run_each<S, J: RunSession<Outcome = Report> + Display>(
         &self,
         pairs: &[(OsString, OsString)],
+        check: impl Fn(&OsStr, &OsStr) -> Result<(), Error>,
         read: impl FnOnce(&OsStr) -> Result<S, Failure>,
         open: impl Fn(&S, &OsStr, &OsStr) -> Result<J, Failure>,
         outcome: impl Fn(&OsStr, Report) -> RunOutcome,
@@ -117,6 +127,12 @@ impl SealedArgs {
             ));
         }
         let signals = Signals::take()?;
+        let checked = pairs.iter().map(|(input, output)| check(input, output));
+        let wrong: Vec<Failure> = checked.filter_map(|it| Some(it.err()?.into())).collect();
+        if wrong.len() == pairs.len() {
+            wrong.iter().for_each(tell);
+            return Ok(Status::Exit(1));
+        }
         let read = read(&pairs[0].0)?;
         let started = self.stream.start(&signals)?;
         let mut status = DONE;
@@ -128,7 +144,7 @@ impl SealedArgs {
             match done {
                 Ok((report, lines)) => started.tell(&report, &lines),
                 Err(failure) => {
-                    print_err(&format!("evener: {failure}"));
+                    tell(&failure);
                     status = Status::Exit(1);
                 }
             }
@@ -145,9 +161,8 @@ impl SealedArgs {
             let nothing = OsString::from("/dev/null");
             return Ok(self.all(|input| Ok((input.clone(), nothing.clone())))?);
         };
-        let slash = self.output.as_encoded_bytes().ends_with(b"/");
-        let directory = Path::new(&self.output);
-        if slash || directory.is_dir() {
+        if is_directory(&self.output) {
+            let directory = Path::new(&self.output);
             let pairs = self.all(|input| Ok((input.clone(), name(directory, input)?.into())))?;
             return distinct(pairs);
         }
@@ -164,6 +179,15 @@ impl SealedArgs {
     fn all<T>(&self, of: impl Fn(&OsString) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         self.inputs.iter().map(of).collect()
     }
+}
+
+/// Whether an output is a directory, or is written as one.
+fn is_directory(output: &OsStr) -> bool {
+    output.as_encoded_bytes().ends_with(b"/") || Path::new(output).is_dir()
+}
+
+fn tell(failure: &Failure) {
+    print_err(&format!("evener: {failure}"));
 }
 
 /// Refuses two inputs of one name, of which one output would replace the other.

@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use evener_crypt::keys::generated_passphrase;
-use evener_crypt::session::{Error, Secret, SecretWarning, key_file, passphrase_file};
+use evener_crypt::session::{
+    Error, Secret, SecretWarning, key_file, passphrase_fd, passphrase_file,
+};
 use evener_files::{STDOUT, one_line};
 
 use super::sealed::is_secret;
@@ -36,6 +38,17 @@ pub struct SecretArgs {
     passphrase_fd: Option<u32>,
 }
 
+/// What a passphrase is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To decrypt.
+    Open,
+    /// To encrypt.
+    Seal,
+    /// To encrypt what another one decrypts.
+    Change,
+}
+
 impl SecretArgs {
     /// Those of a passphrase.
     pub fn of_passphrase(ask: bool, file: Option<PathBuf>, fd: Option<u32>) -> SecretArgs {
@@ -61,14 +74,24 @@ impl SecretArgs {
         file.or(descriptor.map(|number| format!("/dev/fd/{number}").into()))
     }
 
+    /// Whether a person is asked for the passphrase.
+    pub fn asks(&self) -> bool {
+        self.passphrase
+    }
+
     /// Reads the key or the passphrase; a new passphrase is asked for twice. `input` is the name of the data.
-    pub fn read(&self, new: bool, input: &OsStr) -> Result<Secret, Failure> {
-        let (path, (secret, warnings)) = match (&self.key, self.passphrase_path()) {
-            (Some(path), _) => (named(path), key_file(&named(path), input)?),
-            (None, Some(path)) => (path.clone(), passphrase_file(&path, input)?),
-            (None, None) => return ask(new),
-        };
-        let name = one_line(&path.to_string_lossy());
+    pub fn read(&self, purpose: Purpose, input: &OsStr) -> Result<Secret, Failure> {
+        let shown = |path: &Path| one_line(&path.to_string_lossy());
+        let (name, (secret, warnings)) =
+            match (&self.key, &self.passphrase_file, self.passphrase_fd) {
+                (Some(path), ..) => (shown(&named(path)), key_file(&named(path), input)?),
+                (_, Some(path), _) => (shown(&named(path)), passphrase_file(&named(path), input)?),
+                (.., Some(number)) => (
+                    format!("file descriptor {number}"),
+                    passphrase_fd(number, input)?,
+                ),
+                _ => return ask(purpose),
+            };
         warn(&name, &warnings);
         Ok(secret)
     }
@@ -123,20 +146,28 @@ pub fn check_distinct<'a>(
     Ok(())
 }
 
-fn ask(new: bool) -> Result<Secret, Failure> {
+fn ask(purpose: Purpose) -> Result<Secret, Failure> {
     let name = || "terminal".to_owned();
+    let (question, instead) = match purpose {
+        Purpose::Open => ("Passphrase: ", "use --passphrase-file"),
+        Purpose::Seal => (
+            "Passphrase (nothing for one that is made and shown): ",
+            "use --passphrase-file",
+        ),
+        Purpose::Change => (
+            "New passphrase (nothing for one that is made and shown): ",
+            "use --new-passphrase-file",
+        ),
+    };
     let failed = |reason| {
         let error = Error::NoPassphrase {
             name: name(),
             reason,
         };
-        Failure::from(error).and("use --passphrase-file or a key file")
+        Failure::from(error).and(instead)
     };
     let terminal = Terminal::open().map_err(failed)?;
-    let question = match new {
-        true => "Passphrase (nothing for one that is made and shown): ",
-        false => "Passphrase: ",
-    };
+    let new = purpose != Purpose::Open;
     let passphrase = terminal.ask(question).map_err(failed)?;
     if new && passphrase.is_empty() {
         let made = generated_passphrase().map_err(Error::from)?;

@@ -1,12 +1,13 @@
 //! The terminal while a passphrase is asked for: signals are signals, and it is left as it was.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -32,6 +33,8 @@ impl Seat {
             return None;
         }
         let master = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
+        let flags = OFlags::RDWR | OFlags::NONBLOCK;
+        fcntl_setfl(&master, flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
@@ -66,9 +69,17 @@ impl Seat {
     fn shows(&mut self, text: &str) {
         let from = self.seen.len();
         let mut chunk = [0; 1024];
+        let begin = Instant::now();
         while !self.seen[from..].contains(text) {
-            let got = self.master.read(&mut chunk).unwrap();
-            self.seen.push_str(&String::from_utf8_lossy(&chunk[..got]));
+            match self.master.read(&mut chunk) {
+                Ok(got) => self.seen.push_str(&String::from_utf8_lossy(&chunk[..got])),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let late = begin.elapsed() > Duration::from_secs(60);
+                    assert!(!late, "no '{text}' in {:?}", self.seen);
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => panic!("{error}"),
+            }
         }
     }
 
@@ -281,7 +292,7 @@ fn of_two_passphrases_the_old_one_is_asked_for_first() {
     };
     for (question, answer) in [
         ("Passphrase: ", "old words\n"),
-        (QUESTION, "new words\n"),
+        ("New passphrase (nothing", "new words\n"),
         ("again: ", "new words\n"),
     ] {
         seat.shows(question);
@@ -297,4 +308,115 @@ fn of_two_passphrases_the_old_one_is_asked_for_first() {
     folder.file("words", "new words");
     let back = folder.line("decrypt --passphrase-file words out");
     assert_eq!(back.succeeded().stdout, b"text");
+}
+
+#[test]
+fn what_cannot_be_is_told_before_anything_is_asked() {
+    let folder = folder();
+    folder.file(
+        "a.gpg",
+        b"\x8c\x0d\x04\x09\x03\x02\x23\x31\xd7\x94\x29\x22\x21\x17\xff\xd2",
+    );
+    folder.line("keygen --age -o identity").succeeded();
+    folder.line("keygen --age -o other").succeeded();
+    folder
+        .line("encrypt -i identity plain -o keys.age")
+        .succeeded();
+    let names = folder.names();
+    for (line, says) in [
+        ("encrypt -p plain", "standard output: is a terminal"),
+        ("encrypt -p none -o out", "none: cannot open"),
+        ("encrypt -p plain -o none/out", "make the directory first"),
+        ("encrypt -p none no -o dir/", "no: cannot open"),
+        ("encrypt -p --age plain -o .", "./plain.age: "),
+        ("decrypt -p plain -o out", "not encrypted with a passphrase"),
+        ("decrypt -p keys.age -o out", "use -i IDENTITY"),
+        ("decrypt -p a.gpg -o out", "gpg does"),
+        ("rewrap -p --new-passphrase plain -o out", "is no age file"),
+        ("rewrap -p --new-passphrase a.gpg -o out", "gpg does"),
+        (
+            "rewrap -p --new-passphrase keys.age -o out",
+            "use -i IDENTITY",
+        ),
+        (
+            "rewrap -i other --new-passphrase keys.age -o out",
+            "none of these identities",
+        ),
+        (
+            "rewrap -i identity --new-passphrase keys.age -o none/out",
+            "make the directory first",
+        ),
+    ] {
+        if line.contains("-o .") {
+            fs::create_dir(folder.path("plain.age")).unwrap();
+        }
+        let Some(mut seat) = Seat::evener(&folder, line) else {
+            return;
+        };
+        seat.shows(says);
+        assert_eq!(seat.ended().code(), Some(1), "{line}");
+        assert!(
+            !seat.seen.contains("assphrase:") && !seat.seen.contains("assphrase ("),
+            "{}",
+            seat.seen
+        );
+        let _ = fs::remove_dir(folder.path("plain.age"));
+    }
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
+fn a_terminal_is_shown_text_and_nothing_else() {
+    let folder = folder();
+    let text = "Grüße\n\tfrom a file\n";
+    folder.file("plain", text);
+    folder.file("binary", "text, and then \x1b[2J");
+    folder.line("keygen --age -o identity").succeeded();
+    for name in ["plain", "binary"] {
+        let line = format!("encrypt -k key {name} -o {name}.sealed");
+        folder.line(&line).succeeded();
+    }
+    let shown = |line: &str| {
+        let script = format!("\"$EVENER\" {line}; echo \"ended $? at last\"");
+        let mut seat = Seat::new(&folder, &["bash", "-c", &script])?;
+        seat.shows(" at last");
+        assert!(seat.ended().success());
+        Some(seat.seen.trim_end().replace("\r\n", "\n"))
+    };
+    let Some(seen) = shown("decrypt -k key plain.sealed") else {
+        return;
+    };
+    assert_eq!(seen, format!("{text}ended 0 at last"));
+    let part = shown("decrypt -k key --range 0-7 plain.sealed").unwrap();
+    assert_eq!(part, "Grüßeended 0 at last");
+    let seen = shown("decrypt -k key binary.sealed").unwrap();
+    assert!(
+        seen.contains("is a terminal, and this is no text") && seen.ends_with("ended 1 at last"),
+        "{seen}"
+    );
+    assert!(!seen.contains("and then"), "{seen}");
+    let seen = shown("encrypt -a -i identity plain").unwrap();
+    assert!(
+        seen.starts_with("-----BEGIN AGE") && seen.ends_with("-----\nended 0 at last"),
+        "{seen}"
+    );
+    let seen = shown("encrypt -i identity plain").unwrap();
+    assert!(seen.contains("standard output: is a terminal"), "{seen}");
+}
+
+#[test]
+fn a_large_file_with_a_new_header_shows_how_far_it_is() {
+    let folder = folder();
+    folder.file("plain", vec![0; 64 << 20]);
+    folder.line("keygen --age -o identity").succeeded();
+    folder
+        .line("encrypt -i identity plain -o file.age")
+        .succeeded();
+    let line = "TERM=xterm \"$EVENER\" rewrap -i identity -R <(\"$EVENER\" keygen -y identity) file.age -o new.age";
+    let Some(mut seat) = Seat::new(&folder, &["bash", "-c", line]) else {
+        return;
+    };
+    seat.shows("new.age: 64");
+    assert!(seat.ended().success());
+    assert!(seat.seen.contains(" of 64 MiB, "), "{}", seat.seen);
 }

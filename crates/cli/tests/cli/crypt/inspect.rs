@@ -57,9 +57,9 @@ fn the_kind_and_what_it_needs() {
         (
             "key.sealed",
             [
-                "such files have no mark",
-                "-k KEYFILE",
-                "text      97.6 KiB (100000 bytes)",
+                "not known: nothing tells it from random bytes",
+                "if it is that, the key file",
+                "text      97.6 KiB (100000 bytes), if it is that",
             ],
         ),
         (
@@ -68,7 +68,7 @@ fn the_kind_and_what_it_needs() {
         ),
         (
             "keys.age",
-            ["age, version 1", "X25519, X25519", "-i IDENTITY"],
+            ["age, version 1", "they are 2 x X25519\n", "-i IDENTITY"],
         ),
         ("armored.age", ["in lines of text", "X25519", "-i IDENTITY"]),
         (
@@ -93,6 +93,14 @@ fn of_pipes_less_is_known_and_of_other_things_nothing() {
     let folder = keyed();
     let done = piped(&folder, "inspect", &seal(&folder, b"text"));
     assert!(done.succeeded().text().starts_with("standard input\n"));
+    let small = folder.file("small.sealed", seal(&folder, b"text"));
+    let size = fs::metadata(small).unwrap().len();
+    let said = folder.line("inspect small.sealed").succeeded().text();
+    assert!(
+        said.contains(&format!("  file      {size} bytes\n")),
+        "{said}"
+    );
+    assert!(said.contains("  text      4 bytes, "), "{said}");
     folder.file("short", "text");
     folder.line("inspect short").failed(1, &["short: "]);
     piped(&folder, "inspect", b"").failed(1, &["standard input: "]);
@@ -103,4 +111,34 @@ fn of_pipes_less_is_known_and_of_other_things_nothing() {
     folder
         .line("inspect cut.age")
         .failed(1, &["cut.age: was cut"]);
+}
+
+#[test]
+fn files_of_other_programs_are_not_taken_for_its_own() {
+    let folder = keyed();
+    let gpg = b"\x85\x01\x0c\x03\x15\x1d\x73\xd8\x14\xa1\x6e\xd1\x01\x07\xfa\x02";
+    let noise = &text(100)[..];
+    for (name, bytes, says) in [
+        ("a.gpg", [&gpg[..], noise].concat(), "is an OpenPGP file, "),
+        (
+            "a.asc",
+            [&b"-----BEGIN PGP MESSAGE-----\n"[..], noise].concat(),
+            "is an OpenPGP file in lines of text",
+        ),
+        (
+            "a.enc",
+            [&b"Salted__"[..], noise].concat(),
+            "was encrypted by openssl enc",
+        ),
+        ("a.txt", vec![b'x'; 100], "is not encrypted"),
+        ("zeros", vec![0; 100], "is not encrypted"),
+    ] {
+        folder.file(name, bytes);
+        let done = folder.line(&format!("inspect {name}"));
+        done.failed(1, &[&format!("{name}: {says}")]);
+        if !says.starts_with("is not") {
+            let done = folder.line(&format!("decrypt -k key {name} -o out"));
+            done.failed(1, &[&format!("{name}: {says}")]);
+        }
+    }
 }

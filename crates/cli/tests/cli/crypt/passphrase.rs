@@ -167,14 +167,24 @@ fn in_session(folder: &Folder, terminal: bool, line: &str) -> Option<Command> {
 #[test]
 fn without_a_terminal_there_is_no_question() {
     let folder = sealed(b"text");
-    for line in ["encrypt -p plain -o out", "decrypt -p sealed -o out"] {
+    let age = "encrypt --age --passphrase-file words plain -o file.age";
+    folder.line(age).succeeded();
+    for (line, instead) in [
+        ("encrypt -p plain -o out", "; use --passphrase-file"),
+        ("decrypt -p sealed -o out", "; use --passphrase-file"),
+        (
+            "rewrap --passphrase-file words --new-passphrase file.age -o out",
+            "; use --new-passphrase-file",
+        ),
+    ] {
         let Some(mut command) = in_session(&folder, false, line) else {
             return;
         };
         let done = Done::of(command.stdin(Stdio::null()));
-        done.failed(1, &["cannot read the passphrase", "--passphrase-file"]);
+        done.failed(1, &["cannot read the passphrase", instead]);
     }
-    assert_eq!(folder.names(), ["key", "plain", "sealed", "words"]);
+    let names = ["file.age", "key", "plain", "sealed", "words"];
+    assert_eq!(folder.names(), names);
 }
 
 /// Runs a command line on a terminal where `typed` are answers to questions; gives what is seen there and the status.

@@ -13,8 +13,21 @@ fn command_lines_that_cannot_be() {
         ),
         ("decrypt -k key plain --rnge 0-1", &["--rnge", "--range"]),
         ("encrpt -k key plain", &["encrpt", "encrypt"]),
-        ("encrypt plain", &["--key"]),
-        ("decrypt plain", &["--key"]),
+        (
+            "encrypt plain",
+            &[
+                "not provided: one of -k <KEYFILE>, -p, -r <RECIPIENT>, -R <FILE>, -i <IDENTITY>; see",
+            ],
+        ),
+        ("encrypt --age plain", &["one of -k <KEYFILE>, -p, -r"]),
+        (
+            "decrypt plain",
+            &["one of -k <KEYFILE>, -p, -i <IDENTITY>; see"],
+        ),
+        (
+            "rewrap -p plain",
+            &["-r <RECIPIENT>, -R <FILE>, --new-passphrase; see"],
+        ),
         ("encrypt -k key -p plain", &["cannot be used with"]),
         (
             "encrypt -k key --passphrase-file key plain",
@@ -59,4 +72,23 @@ fn command_lines_that_cannot_be() {
         assert_eq!(folder.names(), ["key", "plain"], "{line}");
     }
     assert_eq!(super::content(&folder, "plain"), b"text");
+}
+
+#[test]
+fn one_dash_before_a_long_name_gets_a_hint() {
+    let folder = keyed();
+    folder.file("plain", "text");
+    let done = folder.line("encrypt -key key plain -o out");
+    done.failed(2, &["-key is short options; the long one is --key"]);
+    let key = "0123456789abcdef".repeat(4);
+    let done = folder.line(&format!("encrypt -key={key} plain -o out"));
+    done.failed(1, &["-key is short options; the long one is --key"]);
+    assert!(!done.stderr.contains("0123"), "{}", done.stderr);
+    let done = folder.line("encrypt -passphrase plain -o out");
+    done.failed(2, &["-passphrase", "the long one is --passphrase"]);
+    let done = folder.line("decrypt -k none plain -o out");
+    assert!(!done.stderr.contains("short options"), "{}", done.stderr);
+    // What works is not complained of.
+    folder.line("keygen -o ey").succeeded();
+    folder.line("encrypt -key plain -o out").succeeded();
 }

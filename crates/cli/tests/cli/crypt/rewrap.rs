@@ -83,8 +83,8 @@ fn in_place_the_old_file_stays_unless_the_new_one_is_whole() {
         (format!("-i identity -r {ours} cut.age"), 1, "was cut"),
         ("-i identity -r age1x file.age".to_owned(), 2, "-r: "),
         (format!("-i identity -r {ours}"), 1, "standard input: is no"),
-        ("-i identity file.age".to_owned(), 2, "--recipient"),
-        (format!("-r {ours} file.age"), 2, "--identity"),
+        ("-i identity file.age".to_owned(), 2, "-r <RECIPIENT>"),
+        (format!("-r {ours} file.age"), 2, "-i <IDENTITY>"),
         (
             format!("-i identity -r {ours} file.age -o x"),
             2,

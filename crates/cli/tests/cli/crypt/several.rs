@@ -8,7 +8,7 @@ use super::{content, keyed, piped, seal, text};
 fn each_file_gets_one_named_after_it() {
     let folder = keyed();
     folder.line("keygen --age -o identity").succeeded();
-    for name in ["sealed", "aged", "back"] {
+    for name in ["sealed", "back"] {
         fs::create_dir(folder.path(name)).unwrap();
     }
     let texts = [("a.txt", text(70_000)), ("b", text(0)), ("c.tar", text(3))];
@@ -147,8 +147,24 @@ fn names_that_cannot_be_are_refused_before_anything_is_written() {
     ] {
         folder.line(line).failed(2, parts);
     }
-    let line = "encrypt -k key x/a -o missing/";
-    folder.line(line).failed(1, &["make the directory first"]);
+    let line = "encrypt -k key x/a -o missing/below/";
+    folder.line(line).failed(
+        1,
+        &["missing/below/: ", "make the directory above it first"],
+    );
+    let line = "encrypt -k key x/a -o plain.txt/";
+    folder
+        .line(line)
+        .failed(1, &["plain.txt/: ", "is no directory"]);
     assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0);
     assert_eq!(folder.names(), ["key", "out", "plain.txt", "x", "y"]);
+}
+
+#[test]
+fn a_directory_that_was_made_does_not_stay_empty() {
+    let folder = keyed();
+    folder.file("bad.sealed", "text");
+    let done = folder.line("decrypt -k key bad.sealed -o back/");
+    done.failed(1, &["bad.sealed: "]);
+    assert_eq!(folder.names(), ["bad.sealed", "key"]);
 }

@@ -71,7 +71,7 @@ fn a_passphrase_comes_by_its_descriptor() {
     let back = shell("\"$EVENER\" decrypt --passphrase-fd 9 x 9< <(cat words)");
     assert_eq!(back.succeeded().stdout, b"text");
     let none = folder.line("decrypt --passphrase-fd 1000 x");
-    none.failed(1, &["/dev/fd/1000: cannot read the passphrase"]);
+    none.failed(1, &["file descriptor 1000: cannot read the passphrase"]);
     let wrong = folder.line("decrypt --passphrase-fd words x");
     wrong.failed(2, &["--passphrase-fd"]);
 }
