@@ -133,7 +133,7 @@ impl fmt::Display for Info {
         writeln!(f, "  format    {}", self.format)?;
         writeln!(f, "  size      {} ({} bytes)", Size(self.size), self.size)?;
         let packed = Size(self.packed_size);
-        writeln!(f, "  file      {packed}, {:.2} times smaller", self.ratio)?;
+        writeln!(f, "  file      {packed}{}", smaller(self.ratio))?;
         writeln!(f, "  block     {}", Size(self.block_size.into()))?;
         for (codec, used) in &self.codecs {
             let (bytes, packed) = (Size(used.bytes), Size(used.packed));
@@ -156,16 +156,42 @@ impl fmt::Display for Info {
     }
 }
 
+/// `, 3.12 times smaller`; nothing of what is not.
+fn smaller(ratio: f64) -> String {
+    match ratio {
+        1.01.. => format!(", {ratio:.2} times smaller"),
+        _ => String::new(),
+    }
+}
+
 impl fmt::Display for Packed {
     /// One line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (size, packed) = (Size(self.size), Size(self.packed_size));
         let ratio = self.size as f64 / self.packed_size.max(1) as f64;
-        write!(f, "{size} in {packed}, {ratio:.2} times smaller, ")?;
+        write!(f, "{size} in {packed}{}, ", smaller(ratio))?;
         write!(f, "{} of {} blocks zero", self.zero_blocks, self.blocks)?;
         if let Some(root) = self.root {
             write!(f, ", root {root}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_large_is_not_called_smaller() {
+        for (ratio, says) in [
+            (0.5, ""),
+            (1.0, ""),
+            (1.004, ""),
+            (1.01, ", 1.01 times smaller"),
+            (3.118, ", 3.12 times smaller"),
+        ] {
+            assert_eq!(smaller(ratio), says);
+        }
     }
 }
