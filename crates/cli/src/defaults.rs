@@ -46,7 +46,7 @@ impl Defaults {
     /// Reads the user's file, unless the command line leaves it out.
     ///
     /// # Errors
-    /// It cannot be read, is no TOML, names an option that no command has, or gives one a value that it does not take.
+    /// It cannot be read, is no TOML, names an option that no command has, or has a value that none of its commands takes.
     pub fn read(all: &Command) -> Result<Defaults, Failure> {
         // The command line cannot be parsed before its defaults are known.
         let mut words = env::args_os().take_while(|word| word != "--");
@@ -124,8 +124,8 @@ struct Fault {
     why: String,
 }
 
-/// Whether all keys are commands and options, and all values what these take. The table comes twice: its values, and where they
-/// stand.
+/// Whether all keys are commands and options, and each value is what one of these takes. The table comes twice: its values, and
+/// where they stand.
 fn check(
     (table, places): (&Table, &DeTable<'_>),
     command: &Command,
@@ -146,36 +146,28 @@ fn check(
             continue;
         }
         let mut options = Vec::new();
-        named(command, key, "evener", &mut options);
+        named(command, key, &mut options);
         if options.is_empty() {
             let hint = similar(command, key);
             let hint = hint.map(|similar| format!("; there is: {similar}"));
             let hint = hint.unwrap_or_default();
             return Err(fault(format!("{name}: no option is called so{hint}")));
         }
-        let refuses = |(of, arg): &(String, &Arg)| Some((of.clone(), takes(arg, value).err()?));
-        let refused: Vec<_> = options.iter().filter_map(refuses).collect();
-        match &refused[..] {
-            [] => {}
-            [(_, why), ..] if refused.len() == options.len() => {
-                return Err(fault(format!("{name}: {why}")));
-            }
-            [(of, why), ..] => {
-                return Err(fault(format!(
-                    "{name}: {of}: {why}; set it in the tables of other commands"
-                )));
-            }
+        // Options of one name may be of different kinds: those that take the value get it.
+        let refuses = |arg: &&Arg| takes(arg, value).err();
+        let refused: Vec<String> = options.iter().filter_map(refuses).collect();
+        if refused.len() == options.len() {
+            return Err(fault(format!("{name}: {}", refused[0])));
         }
     }
     Ok(())
 }
 
-/// The options of this name, of a command and of those below it, each with its command.
-fn named<'a>(command: &'a Command, key: &str, path: &str, found: &mut Vec<(String, &'a Arg)>) {
-    let own = command.get_arguments().find(|arg| is(arg, key));
-    found.extend(own.map(|arg| (path.to_owned(), arg)));
+/// The options of this name, of a command and of those below it.
+fn named<'a>(command: &'a Command, key: &str, found: &mut Vec<&'a Arg>) {
+    found.extend(command.get_arguments().find(|arg| is(arg, key)));
     for below in command.get_subcommands() {
-        named(below, key, &format!("{path} {}", below.get_name()), found);
+        named(below, key, found);
     }
 }
 
@@ -243,12 +235,12 @@ fn text(arg: &Arg, value: &Value) -> Result<Vec<String>, String> {
 /// The tables of a command and of those above it, from the top; `None` where one has none.
 type Tables<'a> = Vec<Option<&'a Table>>;
 
-/// What the tables say of an option; the innermost counts.
+/// What the tables say of an option, if that is something it takes; the innermost counts.
 fn said<'a>(tables: &Tables<'a>, arg: &Arg) -> Option<&'a Value> {
     let key = arg.get_long().filter(|long| is(arg, long))?;
     let tables = tables.iter().rev().flatten();
     let mut values = tables.filter_map(|table| table.get(key));
-    values.find(|value| !value.is_table())
+    values.find(|value| !value.is_table() && takes(arg, value).is_ok())
 }
 
 /// The tables of the command `name` below.

@@ -110,10 +110,6 @@ fn a_file_that_is_wrong_is_told_in_one_line() {
             "config.toml: line 3: image.pack.block: ",
         ),
         (
-            "json = \"report\"",
-            "give true or false; set it in the tables of other commands",
-        ),
-        (
             "no-config = true",
             "config.toml: line 1: no-config: no option is called so",
         ),
@@ -125,6 +121,21 @@ fn a_file_that_is_wrong_is_told_in_one_line() {
     let mut absent = folder.evener(["topology"]);
     let done = Done::of(absent.env("EVENER_CONFIG", folder.path("absent.toml")));
     done.failed(2, &["absent.toml: "]);
+}
+
+#[test]
+fn options_of_one_name_get_the_values_that_they_take() {
+    let folder = Folder::new();
+    let shown = with(&folder, "json = \"report\"", "config");
+    let shown = shown.succeeded().text();
+    assert!(shown.contains("evener filter --json report"), "{shown}");
+    assert!(!shown.contains("evener filters "), "{shown}");
+    let shown = with(&folder, "json = true", "config");
+    let shown = shown.succeeded().text();
+    assert!(shown.contains("evener filters --json\n"), "{shown}");
+    assert!(!shown.contains("evener filter "), "{shown}");
+    let done = with(&folder, "[filter]\njson = true", "config");
+    done.failed(2, &["line 2: filter.json: give a text or a number"]);
 }
 
 #[test]
