@@ -2,14 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use evener_files::{InputFile, one_line};
+use evener_files::{InputFile, error_text, is_full, one_line};
+use evener_runtime::quantity::Size;
 
 use super::SessionError;
 use crate::error::Error;
@@ -74,8 +75,12 @@ struct Contents {
 const BLOCK: u64 = 4096;
 /// Bytes that an entry takes beside its content.
 const ENTRY: u64 = 512;
-/// Bytes for the journal and tables.
-const TABLES: u64 = 48 << 20;
+/// Bytes for the journal and tables of a file system below a size. A larger one has a larger journal.
+const TABLES: [(u64, u64); 3] = [
+    (24 << 20, 4 << 20),
+    (400 << 20, 12 << 20),
+    (u64::MAX, 48 << 20),
+];
 
 impl Contents {
     fn of(folder: &Path) -> io::Result<Contents> {
@@ -98,8 +103,9 @@ impl Contents {
 
     /// Bytes of a file system with room for it.
     fn size(&self) -> u64 {
-        let size = self.bytes + self.bytes / 16 + self.entries * ENTRY + TABLES;
-        size.next_multiple_of(1 << 20)
+        let size = self.bytes + self.bytes / 16 + self.entries * ENTRY;
+        let tables = TABLES.iter().find(|(below, _)| size < *below);
+        (size + tables.map_or(0, |(_, bytes)| *bytes)).next_multiple_of(1 << 20)
     }
 }
 
@@ -118,72 +124,135 @@ pub fn image(
         name: name.clone(),
         what,
     };
-    let unread = |error: io::Error| failed(format!("cannot be read: {error}"));
-    let file = tempfile::tempfile()
-        .map_err(|error| failed(format!("no temporary file can be made: {error}")))?;
-    let (program, package) = file_system.program();
-    let mut command = Command::new(program);
-    // The programs of the administrator may not be in the path of users.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path: OsString = [&path, OsStr::new(":/usr/sbin:/sbin")]
-        .into_iter()
-        .collect();
-    command.env("PATH", path);
+    let unread = |error: io::Error| failed(format!("cannot be read: {}", error_text(&error)));
     // A path that begins with a dash is no option.
     let folder = fs::canonicalize(folder).map_err(unread)?;
-    match file_system {
-        FileSystem::Ext4 => {
-            let contents = Contents::of(&folder).map_err(unread)?;
-            let size = size.unwrap_or_else(|| contents.size());
-            let set = file.set_len(size);
-            set.map_err(|error| failed(format!("no room for a file system: {error}")))?;
-            let inodes = (contents.entries + contents.entries / 8 + 64).to_string();
-            command.args(["-q", "-F", "-t", "ext4", "-m", "0", "-N", &inodes, "-d"]);
-            command.arg(&folder).arg(TARGET);
+    let contents = Contents::of(&folder).map_err(unread)?;
+    let first = size.unwrap_or_else(|| contents.size());
+    let made = match file_system.make(&folder, &contents, first) {
+        // Entries with many extents or attributes take more.
+        Err(Failure::Small(_)) if size.is_none() => {
+            file_system.make(&folder, &contents, first + first / 4 + MORE)
         }
-        FileSystem::Squashfs => {
-            command.arg(&folder).arg(TARGET);
-            command.args([
-                "-noappend",
-                "-no-progress",
-                "-quiet",
-                "-noI",
-                "-noD",
-                "-noF",
-                "-noX",
-            ]);
-        }
-    }
-    let target = file.try_clone().map_err(unread)?;
-    let done = command
-        .stdin(Stdio::from(target))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output();
-    let done = match done {
-        Ok(done) => done,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let what =
-                format!("{program} makes the file system and is not installed: it is in {package}");
-            return Err(failed(what));
-        }
-        Err(error) => return Err(failed(format!("{program} cannot be run: {error}"))),
+        made => made,
     };
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr);
-        let words: Vec<_> = said.split_whitespace().collect();
-        let said: String = one_line(&words.join(" ")).chars().take(SAID).collect();
-        let hint = match file_system {
-            FileSystem::Ext4 => "; if it is too small, give it more with --size",
-            FileSystem::Squashfs => "",
-        };
-        let what = format!("{program} failed ({}): {said}{hint}", done.status);
-        return Err(failed(what));
-    }
+    let file = made.map_err(|failure| {
+        failed(match failure {
+            Failure::Small(said) => format!("{said}; if it is too small, give it more with --size"),
+            Failure::Full => format!(
+                "there is no room for its file system, {} or a little more, in {}; free some, or name another directory \
+                 with TMPDIR",
+                Size(contents.bytes),
+                temporary()
+            ),
+            Failure::Other(said) => said,
+        })
+    })?;
     let input = InputFile::from_file(file, name).map_err(Error::from)?;
     Ok(ImageFile::of(input)?)
 }
 
+/// Why there is no file system.
+enum Failure {
+    /// It may be too small for the directory.
+    Small(String),
+    /// The disk of temporary files is full.
+    Full,
+    /// What the program says, or why it cannot run.
+    Other(String),
+}
+
+impl Failure {
+    fn of_file(error: &io::Error) -> Failure {
+        match is_full(error) {
+            true => Failure::Full,
+            false => Failure::Other(format!(
+                "no temporary file can be made in {}: {}; name another directory with TMPDIR",
+                temporary(),
+                error_text(error)
+            )),
+        }
+    }
+}
+
+/// Where temporary files are, for a message.
+fn temporary() -> String {
+    one_line(&std::env::temp_dir().to_string_lossy())
+}
+
+impl FileSystem {
+    /// Has it made of a directory, of `size` bytes if it is ext4.
+    fn make(self, folder: &Path, contents: &Contents, size: u64) -> Result<File, Failure> {
+        let file = tempfile::tempfile().map_err(|error| Failure::of_file(&error))?;
+        let (program, package) = self.program();
+        let mut command = Command::new(program);
+        // The programs of the administrator may not be in the path of users.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path: OsString = [&path, OsStr::new(":/usr/sbin:/sbin")]
+            .into_iter()
+            .collect();
+        command.env("PATH", path).env("LC_ALL", "C");
+        match self {
+            FileSystem::Ext4 => {
+                file.set_len(size)
+                    .map_err(|error| Failure::of_file(&error))?;
+                let inodes = (contents.entries + contents.entries / 8 + 64).to_string();
+                command.args(["-q", "-F", "-t", "ext4", "-m", "0", "-N", &inodes, "-d"]);
+                command.arg(folder).arg(TARGET);
+            }
+            FileSystem::Squashfs => {
+                command.arg(folder).arg(TARGET);
+                command.args([
+                    "-noappend",
+                    "-no-progress",
+                    "-quiet",
+                    "-noI",
+                    "-noD",
+                    "-noF",
+                    "-noX",
+                ]);
+            }
+        }
+        let target = file.try_clone();
+        let target = target.map_err(|error| Failure::of_file(&error))?;
+        let done = command
+            .stdin(Stdio::from(target))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .output();
+        let done = match done {
+            Ok(done) => done,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Failure::Other(format!(
+                    "{program} makes the file system and is not installed: it is in {package}"
+                )));
+            }
+            Err(error) => {
+                let said = format!("{program} cannot be run: {}", error_text(&error));
+                return Err(Failure::Other(said));
+            }
+        };
+        if done.status.success() {
+            return Ok(file);
+        }
+        // Where the disk is full mksquashfs says so on its standard output.
+        let all = [&done.stderr[..], &done.stdout].concat();
+        if String::from_utf8_lossy(&all).contains("No space left on device") {
+            return Err(Failure::Full);
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        let words: Vec<_> = said.split_whitespace().collect();
+        let said: String = one_line(&words.join(" ")).chars().take(SAID).collect();
+        let said = format!("{program} failed ({}): {said}", done.status);
+        Err(match self {
+            FileSystem::Ext4 => Failure::Small(said),
+            FileSystem::Squashfs => Failure::Other(said),
+        })
+    }
+}
+
+/// Bytes that are added where the first size was too small.
+const MORE: u64 = 64 << 20;
 /// The most characters of what the program says.
 const SAID: usize = 300;
 /// The file that the program has as its standard input.

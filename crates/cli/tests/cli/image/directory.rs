@@ -57,6 +57,63 @@ fn a_directory_is_packed_as_ext4() {
 }
 
 #[test]
+fn a_file_system_is_little_larger_than_what_is_in_it() {
+    let folder = folder();
+    if !is_program("mke2fs", "-V") {
+        return;
+    }
+    fs::create_dir(folder.path("few")).unwrap();
+    folder.file("few/hello", "hello\n");
+    // Each takes a block.
+    fs::create_dir(folder.path("many")).unwrap();
+    for number in 0..4000 {
+        folder.file(&format!("many/{number}"), "a");
+    }
+    for (tree, most) in [("few", 6 << 20), ("many", 28 << 20)] {
+        let line = format!("image pack {tree} out --codec none");
+        folder.line(&line).succeeded();
+        let told = super::json(&folder.line("image info out --json").succeeded().stdout);
+        let size = told["size"].as_u64().unwrap();
+        assert!(size < most, "{tree}: {size}");
+    }
+}
+
+#[test]
+fn without_room_for_a_file_system_the_folder_of_temporary_files_is_named() {
+    let folder = tree();
+    fs::create_dir(folder.path("small")).unwrap();
+    let mount = "mount -t tmpfs -o size=256k none small";
+    let alone = |line: &str| {
+        let mut command = folder.command("unshare");
+        command.args(["-rm", "sh", "-c", line]).output()
+    };
+    if !alone(mount).is_ok_and(|done| done.status.success()) {
+        println!("skipped: no file system can be mounted here");
+        return;
+    }
+    let evener = env!("CARGO_BIN_EXE_evener");
+    for (program, file_system) in [("mke2fs", "ext4"), ("mksquashfs", "squashfs")] {
+        if !is_program(program, "-version") {
+            continue;
+        }
+        let pack = format!("{evener} image pack tree out --filesystem {file_system}");
+        let done = alone(&format!("{mount} && TMPDIR=small exec {pack}")).unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        for part in ["tree: there is no room", "4.", "MiB", "in small", "TMPDIR"] {
+            assert!(said.contains(part), "no '{part}' in {said}");
+        }
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let done = alone(&format!("TMPDIR=nowhere exec {pack}")).unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            said.contains("nowhere") && said.contains("TMPDIR"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_directory_is_packed_as_squashfs() {
     let folder = tree();
     if !is_program("mksquashfs", "-version") {
