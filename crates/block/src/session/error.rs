@@ -1,5 +1,8 @@
 //! Why a session could not be opened or did not run to its end.
 
+use std::io;
+
+use evener_files::error_text;
 use evener_runtime::stream::{BoxError, StreamError};
 use evener_runtime::tuner::SetupError;
 
@@ -20,12 +23,16 @@ pub enum SessionError {
     #[error("{0}")]
     Request(String),
     /// The server cannot listen.
-    #[error("{address}: cannot be listened at: {reason}")]
+    #[error(
+        "{address}: cannot be listened at: {}{}",
+        error_text(reason),
+        to_listen(address, reason)
+    )]
     Listen {
         /// Where.
         address: String,
         /// Why.
-        reason: std::io::Error,
+        reason: io::Error,
     },
     /// The certificates cannot be used.
     #[error(transparent)]
@@ -47,12 +54,25 @@ pub enum SessionError {
         what: String,
     },
     /// The file with the process id cannot be written.
-    #[error("{name}: the process id cannot be written there: {reason}")]
+    #[error(
+        "{name}: the process id cannot be written there: {}",
+        error_text(reason)
+    )]
     PidFile {
         /// The file.
         name: String,
         /// Why.
-        reason: std::io::Error,
+        reason: io::Error,
+    },
+    /// Another server has the file with its process id.
+    #[error(
+        "{name}: the server that wrote it still runs, with process id {id}; end it first, or name another file"
+    )]
+    Runs {
+        /// The file.
+        name: String,
+        /// What it has.
+        id: String,
     },
     /// The image cannot become a disk.
     #[error(transparent)]
@@ -76,6 +96,7 @@ impl SessionError {
             | SessionError::Directory { .. }
             | SessionError::Range { .. }
             | SessionError::PidFile { .. }
+            | SessionError::Runs { .. }
             | SessionError::Disk(_) => false,
             SessionError::Request(_) | SessionError::Plan(_) => true,
             SessionError::Stream(error) => error.is_request(),
@@ -94,11 +115,24 @@ impl SessionError {
             | SessionError::Directory { .. }
             | SessionError::Range { .. }
             | SessionError::PidFile { .. }
+            | SessionError::Runs { .. }
             | SessionError::Disk(_) => false,
             SessionError::Stream(error) => {
                 error.cause::<Error>().is_some_and(Error::is_closed_pipe)
             }
         }
+    }
+}
+
+/// Advice on an address that cannot be listened at, where the reason allows it.
+fn to_listen(address: &str, reason: &io::Error) -> &'static str {
+    let is_file = address.starts_with("unix:") && !address.starts_with("unix:@");
+    match reason.kind() {
+        io::ErrorKind::NotFound if is_file => "; make the directory first",
+        io::ErrorKind::PermissionDenied if is_file => "; name a directory where you may write",
+        io::ErrorKind::PermissionDenied => "; ports below 1024 are for root",
+        io::ErrorKind::AddrInUse if address.starts_with("tcp:") => "; choose another port",
+        _ => "",
     }
 }
 

@@ -308,7 +308,12 @@ pub fn serve(
     };
     let listener = listen(&options.address)?;
     let metrics = options.metrics.as_ref().map(listen).transpose()?;
-    // This comes late, since it may create the overlay.
+    let pid_file = options
+        .pid_file
+        .as_deref()
+        .map(PidFile::write)
+        .transpose()?;
+    // This comes last, since it may create the overlay.
     for export in &mut exports {
         let store = &mut export.context.store;
         let overlay = match &options.writes {
@@ -320,11 +325,6 @@ pub fn serve(
             .into_iter()
             .for_each(|overlay| store.set_overlay(overlay));
     }
-    let pid_file = options
-        .pid_file
-        .as_deref()
-        .map(PidFile::write)
-        .transpose()?;
     let exit_last = options.exit_last;
     Ok(ServeSession {
         exports,

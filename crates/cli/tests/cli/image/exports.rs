@@ -110,6 +110,27 @@ fn it_ends_with_its_last_client_and_its_pid_file_too() {
 }
 
 #[test]
+fn a_pid_file_is_of_one_server() {
+    let folder = folder();
+    let first = Server::start(&folder, "image serve disk.img --nbd unix:a --pid-file pid");
+    let pid = content(&folder, "pid");
+    let line = "image serve disk.img --nbd unix:b --pid-file pid --overlay changes";
+    let id = String::from_utf8_lossy(&pid).trim().to_owned();
+    folder.line(line).failed(1, &["pid: ", "still runs", &id]);
+    assert!(content(&folder, "pid") == pid);
+    assert!(!folder.path("b").exists() && !folder.path("changes").exists());
+    // It is killed, and what it has left is replaced.
+    drop(first);
+    assert!(content(&folder, "pid") == pid);
+    let second = Server::start(&folder, line);
+    assert!(content(&folder, "pid") != pid, "{}", second.line);
+    assert_eq!(second.end(Signal::TERM).0, Some(0));
+    assert!(!folder.path("pid").exists());
+    let line = "image serve disk.img --nbd unix:b --pid-file .";
+    folder.line(line).failed(1, &["is no file"]);
+}
+
+#[test]
 fn an_abstract_socket_has_no_file() {
     if !has(&["qemu-img"]) {
         return;

@@ -140,7 +140,7 @@ fn what_cannot_be_served_is_said_in_a_line() {
         ),
         (
             "disk.img --nbd unix:no/folder".to_owned(),
-            &["unix:no/folder"],
+            &["unix:no/folder", "make the directory first"],
         ),
         (
             "disk.img --nbd tcp:no.such.host.invalid:9".to_owned(),
