@@ -31,10 +31,12 @@
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
 //! | `remote/` | images on NBD and web servers |
+//! | `certificates.rs` | certificates in files, and what is wrong with TLS |
 //! | `units.rs` | what packing and decoding have in common |
 //! | `session/` | what the command line asks for |
 
 mod block;
+mod certificates;
 pub mod check;
 pub mod codec;
 mod compressed;

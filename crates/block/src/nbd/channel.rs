@@ -75,6 +75,16 @@ impl Channel {
             .map_err(|_| io::ErrorKind::AlreadyExists.into())
     }
 
+    /// Where the client is, for a message, if that is known.
+    pub fn place(&self) -> String {
+        match &self.stream {
+            Stream::Tcp(tcp) => tcp
+                .peer_addr()
+                .map_or_else(|_| String::new(), |address| format!(" at {}", address.ip())),
+            Stream::Unix(_) => String::new(),
+        }
+    }
+
     /// Whether TLS has begun.
     pub fn has_tls(&self) -> bool {
         self.tls.get().is_some()

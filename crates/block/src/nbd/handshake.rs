@@ -4,16 +4,21 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use evener_files::{error_text, one_line};
+
 use super::channel::Channel;
 use super::export::{Export, NamedExport, find};
 use super::input::{Fields, Input};
 use super::proto::*;
 use super::tls::Tls;
+use crate::certificates;
 
 /// An option with longer data is refused. Names have at most 4096 bytes.
 const MAX_OPTION: u32 = 64 << 10;
 /// If the data are longer than this, the connection ends.
 const MAX_SKIP: u32 = MAX_PAYLOAD;
+/// The most characters of a name that are logged.
+const SHOWN: usize = 100;
 /// The most options of a client.
 const MAX_OPTIONS: u32 = 1024;
 
@@ -54,7 +59,8 @@ pub struct Agreed<'a> {
     pub negotiated: Negotiated,
 }
 
-/// Greets a client and answers its options. `None`: it aborted, or broke the protocol.
+/// Greets a client and answers its options. `None`: it aborted, or broke the protocol. `refused` becomes the last thing
+/// that it was refused, if any.
 ///
 /// # Errors
 /// The connection ended in the middle.
@@ -62,6 +68,7 @@ pub fn negotiate<'a>(
     stream: &Channel,
     input: &mut Input,
     offer: Offer<'a>,
+    refused: &mut Option<String>,
 ) -> io::Result<Option<Agreed<'a>>> {
     let mut greeting = Vec::with_capacity(18);
     greeting.extend(NBDMAGIC.to_be_bytes());
@@ -76,6 +83,7 @@ pub fn negotiate<'a>(
     let mut negotiation = Negotiation {
         stream,
         offer,
+        refused,
         structured: false,
         allocation: None,
         no_zeroes: flags & u32::from(FLAG_NO_ZEROES) != 0,
@@ -110,6 +118,7 @@ pub fn negotiate<'a>(
 struct Negotiation<'a, 's> {
     stream: &'s Channel,
     offer: Offer<'a>,
+    refused: &'s mut Option<String>,
     structured: bool,
     /// The export for which `base:allocation` was set.
     allocation: Option<&'a NamedExport>,
@@ -154,6 +163,7 @@ impl<'a> Negotiation<'a, '_> {
     fn start_tls(&mut self, data: &[u8], input: &Input) -> io::Result<Next<'a>> {
         let go_on = Ok(Next::Continue(()));
         let Some(tls) = self.offer.tls else {
+            *self.refused = Some("it begins TLS, and there are no --tls-certs".to_owned());
             self.reply(OPT_STARTTLS, REP_ERR_UNSUP, b"not supported")?;
             return go_on;
         };
@@ -165,7 +175,9 @@ impl<'a> Negotiation<'a, '_> {
             return Ok(Next::Break(None));
         }
         self.reply(OPT_STARTTLS, REP_ACK, b"")?;
-        self.stream.start_tls(Arc::clone(&tls.config))?;
+        let begun = self.stream.start_tls(Arc::clone(&tls.config));
+        begun.inspect_err(|error| *self.refused = Some(broken(error)))?;
+        *self.refused = None;
         // What was agreed in clear text does not hold.
         self.structured = false;
         self.allocation = None;
@@ -175,6 +187,7 @@ impl<'a> Negotiation<'a, '_> {
     fn option(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
         let wants_tls = self.offer.tls.is_some_and(|tls| tls.is_required);
         if wants_tls && !self.stream.has_tls() && option != OPT_ABORT {
+            *self.refused = Some("it has not begun TLS, which is required".to_owned());
             // The protocol has no error reply to EXPORT_NAME.
             if option == OPT_EXPORT_NAME {
                 return Ok(Next::Break(None));
@@ -206,6 +219,7 @@ impl<'a> Negotiation<'a, '_> {
     /// The oldest way to begin. It cannot be refused but by ending the connection.
     fn export_name(&mut self, name: &[u8]) -> io::Result<Next<'a>> {
         let Some(export) = find(self.offer.exports, name) else {
+            *self.refused = Some(no_export(name));
             return Ok(Next::Break(None));
         };
         let mut reply = self.described(export).to_vec();
@@ -227,7 +241,7 @@ impl<'a> Negotiation<'a, '_> {
             return Ok(Next::Continue(()));
         };
         let Some(export) = find(self.offer.exports, name) else {
-            self.unknown(option)?;
+            self.unknown(option, name)?;
             return Ok(Next::Continue(()));
         };
         let mut described = INFO_EXPORT.to_be_bytes().to_vec();
@@ -271,7 +285,7 @@ impl<'a> Negotiation<'a, '_> {
             return self.reply(option, REP_ERR_INVALID, b"malformed");
         };
         let Some(export) = find(self.offer.exports, name) else {
-            return self.unknown(option);
+            return self.unknown(option, name);
         };
         if matched {
             if sets {
@@ -286,7 +300,8 @@ impl<'a> Negotiation<'a, '_> {
         self.reply(option, REP_ACK, b"")
     }
 
-    fn unknown(&self, option: u32) -> io::Result<()> {
+    fn unknown(&mut self, option: u32, name: &[u8]) -> io::Result<()> {
+        *self.refused = Some(no_export(name));
         self.reply(option, REP_ERR_UNKNOWN, b"no export has this name")
     }
 
@@ -299,4 +314,25 @@ impl<'a> Negotiation<'a, '_> {
         reply.extend(data);
         self.stream.write_all(&reply)
     }
+}
+
+/// Why TLS did not begin.
+fn broken(error: &io::Error) -> String {
+    match (certificates::said(error), error.kind()) {
+        (Some(said), _) => format!("it {said}"),
+        (None, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            "it ended the connection while TLS began; perhaps it does not trust the certificate"
+                .to_owned()
+        }
+        (None, io::ErrorKind::WouldBlock) => "it is silent while TLS begins".to_owned(),
+        (None, _) => format!("TLS did not begin: {}", error_text(error)),
+    }
+}
+
+/// What a client asked for that is not there.
+fn no_export(name: &[u8]) -> String {
+    let name = one_line(&String::from_utf8_lossy(name));
+    let shown: String = name.chars().take(SHOWN).collect();
+    let cut = if shown.len() < name.len() { "..." } else { "" };
+    format!("it asks for the export '{shown}{cut}', which there is not")
 }

@@ -168,7 +168,20 @@ impl<'a> Acceptor<'a> {
         client
             .stream()
             .set_read_timeout(Some(NEGOTIATION_TIMEOUT))?;
-        let agreed = negotiate(client.stream(), &mut input, self.offer)?;
+        let mut refused = None;
+        let agreed = negotiate(client.stream(), &mut input, self.offer, &mut refused);
+        if let (Ok(None) | Err(_), Some(reason)) = (&agreed, refused) {
+            let place = client.stream().place();
+            let line = format!("a client{place} was refused: {reason}");
+            // It bounds what clients can have logged.
+            let log = self
+                .offer
+                .exports
+                .first()
+                .map(|export| export.store().faults());
+            log.into_iter().for_each(|log| log.report(&line));
+        }
+        let agreed = agreed?;
         client.stream().set_read_timeout(None)?;
         if let Some(agreed) = agreed {
             client.set_negotiated();

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::CertificateDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
+
+pub use crate::certificates::TlsError;
+use crate::certificates::{certificates, identity, mismatch, name_of};
 
 /// The certificate of an authority, by which clients are known.
 const AUTHORITY: &str = "ca-cert.pem";
@@ -15,6 +17,8 @@ const AUTHORITY: &str = "ca-cert.pem";
 const SERVER: &str = "server-cert.pem";
 /// The key of the server.
 const KEY: &str = "server-key.pem";
+/// What clients need where they have to be signed.
+const CLIENT: [&str; 2] = ["client-cert.pem", "client-key.pem"];
 
 /// How clients are served with TLS.
 #[derive(Clone, Debug)]
@@ -23,16 +27,9 @@ pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
     /// Clients without TLS are refused.
     pub(super) is_required: bool,
-}
-
-/// A folder whose certificates cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {what}", file.display())]
-pub struct TlsError {
-    /// The file.
-    file: PathBuf,
-    /// Why.
-    what: String,
+    folder: PathBuf,
+    verifies_clients: bool,
+    certificate: CertificateDer<'static>,
 }
 
 impl Tls {
@@ -42,66 +39,68 @@ impl Tls {
     /// # Errors
     /// One of them is not there, or is not what it should be.
     pub fn read(folder: &Path, verifies_clients: bool, is_required: bool) -> Result<Tls, TlsError> {
-        let failed = |name: &str, what: String| TlsError {
-            file: folder.join(name),
-            what,
-        };
+        if !folder.is_dir() {
+            let what = format!("is no folder; name one with {SERVER} and {KEY}");
+            return Err(TlsError::new(folder, what));
+        }
+        let at = |name: &str| folder.join(name);
+        let unfit = |name: &str, what: String| TlsError::new(&at(name), what);
         let provider = Arc::new(default_provider());
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| failed(SERVER, error.to_string()))?;
+            .map_err(|error| unfit(SERVER, error.to_string()))?;
         let config = match verifies_clients {
             false => config.with_no_client_auth(),
             true => {
                 let mut roots = RootCertStore::empty();
-                for cert in certificates(folder, AUTHORITY)? {
+                for cert in certificates(&at(AUTHORITY))? {
                     let added = roots.add(cert);
-                    added.map_err(|error| failed(AUTHORITY, error.to_string()))?;
+                    added.map_err(|_| unfit(AUTHORITY, "has no valid certificate".to_owned()))?;
                 }
                 let verifier =
                     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-                let verifier = verifier.map_err(|error| failed(AUTHORITY, error.to_string()))?;
+                let verifier = verifier.map_err(|error| unfit(AUTHORITY, error.to_string()))?;
                 config.with_client_cert_verifier(verifier)
             }
         };
-        let chain = certificates(folder, SERVER)?;
-        let key = PrivateKeyDer::from_pem_file(folder.join(KEY));
-        let key =
-            key.map_err(|error| failed(KEY, said(error, "a private key without a passphrase")))?;
+        let (chain, key) = identity(&at(SERVER), &at(KEY))?;
+        let certificate = chain.first().cloned().unwrap_or_else(|| Vec::new().into());
         let config = config.with_single_cert(chain, key);
+        let config = config.map_err(|error| mismatch(&at(SERVER), &at(KEY), &error))?;
         Ok(Tls {
-            config: Arc::new(config.map_err(|error| failed(KEY, error.to_string()))?),
+            config: Arc::new(config),
             is_required,
+            folder: folder.to_owned(),
+            verifies_clients,
+            certificate,
         })
     }
-}
 
-impl Tls {
     /// Whether clients without TLS are refused.
     pub fn is_required(&self) -> bool {
         self.is_required
     }
-}
 
-fn certificates(folder: &Path, name: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let file = folder.join(name);
-    let read = CertificateDer::pem_file_iter(&file).and_then(Iterator::collect);
-    let failed = |what| TlsError {
-        file: file.clone(),
-        what,
-    };
-    let read: Vec<_> = read.map_err(|error| failed(said(error, "certificates")))?;
-    match read.is_empty() {
-        true => Err(failed("has no certificate in PEM".to_owned())),
-        false => Ok(read),
+    /// The files that a client needs.
+    pub fn client_files(&self) -> &'static str {
+        match self.verifies_clients {
+            true => "ca-cert.pem, client-cert.pem and client-key.pem",
+            false => "ca-cert.pem",
+        }
     }
-}
 
-/// What is wrong with a file that should have `what` in it.
-fn said(error: pem::Error, what: &str) -> String {
-    match error {
-        pem::Error::Io(error) => format!("cannot be read: {}", evener_files::error_text(&error)),
-        pem::Error::NoItemsFound => format!("has not {what} in PEM"),
-        error => format!("has not {what} in PEM: {error}"),
+    /// The folder, if it has what a client needs too.
+    pub fn client_folder(&self) -> Option<&Path> {
+        let mut needed = vec![AUTHORITY];
+        if self.verifies_clients {
+            needed.extend(CLIENT);
+        }
+        let has = |name: &&str| self.folder.join(name).is_file();
+        needed.iter().all(has).then_some(&*self.folder)
+    }
+
+    /// One of these names of this machine for which the certificate is, or another name that the certificate has.
+    pub(super) fn host(&self, names: &[&str]) -> Option<String> {
+        name_of(&self.certificate, names)
     }
 }

@@ -2,21 +2,27 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use evener_sockets::Address;
 
-/// A URI by which clients on this machine can connect to an export, from any current folder. `None`: there is no URI for
+use super::tls::Tls;
+
+/// A URI by which clients on this machine can connect to an export, from any current folder, with TLS if there is `tls`.
+/// Where the folder of the server has not what clients need, `DIR` stands for one that has. `None`: there is no URI for
 /// the address.
-pub fn uri(address: &Address, export: &str, with_tls: bool) -> Option<String> {
+pub fn uri(address: &Address, export: &str, tls: Option<&Tls>) -> Option<String> {
     let export = percent_encoded(export.as_bytes());
-    let scheme = if with_tls { "nbds" } else { "nbd" };
+    let scheme = if tls.is_some() { "nbds" } else { "nbd" };
+    let certificates = tls.map(|tls| match tls.client_folder() {
+        Some(folder) => format!("tls-certificates={}", absolute(folder)),
+        None => "tls-certificates=DIR".to_owned(),
+    });
     let uri = match address {
         _ if address.abstract_name().is_some() => return None,
         Address::Systemd => return None,
         Address::Unix(path) => {
-            // Without a current folder the path stays relative.
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let path = percent_encoded(path.as_os_str().as_bytes());
+            let path = absolute(path);
             format!("{scheme}+unix:///{export}?socket={path}")
         }
         Address::Vsock(cid, port) => {
@@ -25,12 +31,41 @@ pub fn uri(address: &Address, export: &str, with_tls: bool) -> Option<String> {
             format!("{scheme}+vsock://{cid}:{port}{end}{export}")
         }
         Address::Tcp(rest) => {
-            let end = if export.is_empty() { "" } else { "/" };
+            let end = if export.is_empty() && tls.is_none() {
+                ""
+            } else {
+                "/"
+            };
             let host = host(rest);
+            let host = tls.and_then(|tls| certified(tls, &host)).unwrap_or(host);
             format!("{scheme}://{host}{end}{export}")
         }
     };
-    Some(uri)
+    Some(match certificates {
+        Some(certificates) if uri.contains('?') => format!("{uri}&{certificates}"),
+        Some(certificates) => format!("{uri}?{certificates}"),
+        None => uri,
+    })
+}
+
+/// A path as it is written in a URI. Without a current folder it stays relative.
+fn absolute(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    percent_encoded(path.as_os_str().as_bytes())
+}
+
+/// A host and a port as the certificate has the host, which clients compare.
+fn certified(tls: &Tls, host: &str) -> Option<String> {
+    let (name, port) = host.rsplit_once(':')?;
+    let name = name.trim_matches(['[', ']']);
+    let is_here = name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let names: &[&str] = if is_here {
+        &[name, "localhost"]
+    } else {
+        &[name]
+    };
+    let found = tls.host(names)?;
+    (found != name).then(|| format!("{found}:{port}"))
 }
 
 /// A host and a port by which clients on this machine can connect.
@@ -85,17 +120,17 @@ mod tests {
             ("vsock:3:9", "nbd+vsock://3:9"),
         ] {
             let address: Address = address.parse().unwrap();
-            assert_eq!(uri(&address, "", false).unwrap(), expected);
+            assert_eq!(uri(&address, "", None).unwrap(), expected);
         }
         let relative: Address = "unix:socket".parse().unwrap();
         let expected = format!("nbd+unix:///?socket={here}/socket");
-        assert_eq!(uri(&relative, "", false).unwrap(), expected);
+        assert_eq!(uri(&relative, "", None).unwrap(), expected);
         let address: Address = "tcp:localhost:9".parse().unwrap();
         assert_eq!(
-            uri(&address, "a b", true).unwrap(),
-            "nbds://localhost:9/a%20b"
+            uri(&address, "a b", None).unwrap(),
+            "nbd://localhost:9/a%20b"
         );
         let address: Address = "unix:@name".parse().unwrap();
-        assert_eq!(uri(&address, "", false), None);
+        assert_eq!(uri(&address, "", None), None);
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `chunks.rs` | pieces of an image that were fetched, so that small reads do not ask the server each |
 //! | `nbd.rs` | a client of the NBD protocol |
+//! | `nbd_stream.rs` | the connection to a server of it |
 //! | `nbd_tls.rs` | TLS towards a server of it |
 //! | `nbd_uri.rs` | which server, and which export of it |
 //! | `http.rs` | a file of a web server, by ranges |
@@ -11,6 +12,7 @@
 mod chunks;
 mod http;
 mod nbd;
+mod nbd_stream;
 mod nbd_tls;
 mod nbd_uri;
 
@@ -36,6 +38,11 @@ pub trait Remote: Send + Sync + fmt::Debug {
     }
 }
 
+/// The schemes of NBD servers.
+const NBD: [&str; 4] = ["nbd", "nbd+unix", "nbds", "nbds+unix"];
+/// Those of web servers.
+const HTTP: [&str; 2] = ["http", "https"];
+
 /// What a URL leads to.
 pub enum Found {
     /// An image that is read at any place. Its bytes are a disk (NBD), or a file of any format.
@@ -56,8 +63,8 @@ pub enum Found {
 pub fn find(text: &str) -> Option<Result<(String, Found), Error>> {
     let (scheme, rest) = text.split_once("://")?;
     Some(match scheme {
-        "nbd" | "nbd+unix" | "nbds" | "nbds+unix" => nbd::open(text),
-        "http" | "https" => http::open(text),
+        _ if NBD.contains(&scheme) => nbd::open(text),
+        _ if HTTP.contains(&scheme) => http::open(text),
         _ if scheme.chars().all(|c| c.is_ascii_lowercase() || c == '+') && !rest.is_empty() => {
             let what = format!(
                 "{scheme}:// is not read; nbd://, nbds://, nbd+unix://, nbds+unix://, http:// and https:// are"
@@ -66,6 +73,18 @@ pub fn find(text: &str) -> Option<Result<(String, Found), Error>> {
         }
         _ => return None,
     })
+}
+
+/// Why nothing is written to the server that a text names. `None` if it is no URL that could be read.
+pub fn no_output(text: &str) -> Option<&'static str> {
+    let (scheme, _) = text.split_once("://")?;
+    if NBD.contains(&scheme) {
+        return Some(
+            "an output is a file or a pipe, and no server; through a pipe: evener image unpack IMAGE - | nbdcopy - URL",
+        );
+    }
+    let is_web = HTTP.contains(&scheme);
+    is_web.then_some("an output is a file or a pipe, and no server; write a file and upload that")
 }
 
 fn failed(name: &str, what: impl Into<String>) -> Error {

@@ -1,18 +1,15 @@
 //! A client of the NBD protocol: fixed newstyle, structured replies where the server has them, and where the image has no
 //! data (`base:allocation`).
 
-use std::io::{self, BufReader, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::ops::Range;
-use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
-use evener_files::{blocking_call, unpoisoned};
-use evener_sockets::{Address, Stream};
+use evener_files::{blocking_call, error_text, unpoisoned};
 
 use super::chunks::Chunks;
-use super::nbd_tls::{self, Sealed};
+use super::nbd_stream::{BEGIN_TIMEOUT, TIMEOUT, Waiting, after, connect};
+use super::nbd_tls;
 use super::nbd_uri::NbdUri;
 use super::{Found, Remote, failed};
 use crate::error::Error;
@@ -23,8 +20,6 @@ use crate::nbd::proto::*;
 const CHUNK: u64 = 256 << 10;
 /// The longest range whose allocation is asked for.
 const STATUS: u64 = 1 << 30;
-/// How long the server may take for an answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The most connections, if the server allows several.
 const MAX_CONNECTIONS: usize = 4;
 /// The most bytes of a reply that are not data of the image.
@@ -69,10 +64,10 @@ struct Allocation {
 
 /// Connects to a server.
 pub fn open(text: &str) -> Result<(String, Found), Error> {
-    let uri = NbdUri::parse(text)
-        .map_err(|what| failed(text, format!("is no URI of NBD: write it {what}")))?;
-    let (connection, told) =
-        Connection::open(&uri).map_err(|error| failed(text, format!("cannot be read: {error}")))?;
+    let uri =
+        NbdUri::parse(text).map_err(|what| failed(text, format!("is no URI of NBD: {what}")))?;
+    let (connection, told) = Connection::open(&uri)
+        .map_err(|error| failed(text, format!("cannot be read: {}", error_text(&error))))?;
     let export = Export {
         name: text.to_owned(),
         chunks: Chunks::new(told.size, CHUNK),
@@ -116,7 +111,7 @@ impl Export {
             connection = None;
         }
         self.put(connection);
-        done
+        done.map_err(|error| after(TIMEOUT, error))
     }
 
     /// An idle connection, or the right to open one. If the server allows no more, it waits until another thread returns one.
@@ -212,7 +207,12 @@ fn is_refused(error: &io::Error) -> bool {
 
 /// Whether the connection ended.
 fn is_broken(error: &io::Error) -> bool {
-    !is_refused(error) && ![ErrorKind::InvalidData, ErrorKind::TimedOut].contains(&error.kind())
+    let stays = [
+        ErrorKind::InvalidData,
+        ErrorKind::TimedOut,
+        ErrorKind::WouldBlock,
+    ];
+    !is_refused(error) && !stays.contains(&error.kind())
 }
 
 fn refused(what: impl Into<String>) -> io::Error {
@@ -234,72 +234,20 @@ struct Connection {
     cookie: u64,
 }
 
-/// A stream, whose reads wait for the server.
-#[derive(Debug)]
-enum Waiting {
-    Clear(Stream),
-    Sealed(Box<Sealed>),
-    /// While it changes from one to the other.
-    Nothing,
-}
-
-impl Waiting {
-    fn read_some(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Waiting::Clear(stream) => (&*stream).read(room),
-            Waiting::Sealed(sealed) => sealed.read(room),
-            Waiting::Nothing => Ok(0),
-        }
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Waiting::Clear(stream) => (&*stream).write_all(bytes),
-            Waiting::Sealed(sealed) => sealed.write_all(bytes).and_then(|()| sealed.flush()),
-            Waiting::Nothing => Ok(()),
-        }
-    }
-}
-
-impl Read for Waiting {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = blocking_call(|| self.read_some(room));
-        if let Ok(0) = read {
-            let what = "the server ended the connection";
-            return Err(io::Error::new(ErrorKind::ConnectionAborted, what));
-        }
-        read.map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => {
-                let seconds = TIMEOUT.as_secs();
-                io::Error::new(ErrorKind::TimedOut, format!("no answer for {seconds} s"))
-            }
-            _ => error,
-        })
-    }
-}
-
-fn connect(address: &Address) -> io::Result<Stream> {
-    let stream = match address {
-        Address::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
-        Address::Tcp(host) => Stream::Tcp(blocking_call(|| TcpStream::connect(host))?),
-        Address::Vsock(..) | Address::Systemd => return Err(ErrorKind::Unsupported.into()),
-    };
-    stream.configure();
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    Ok(stream)
-}
-
 impl Connection {
     fn open(uri: &NbdUri) -> io::Result<(Connection, Told)> {
+        let stream = connect(&uri.address).map_err(|error| after(BEGIN_TIMEOUT, error))?;
         let mut connection = Connection {
-            reader: BufReader::with_capacity(64 << 10, Waiting::Clear(connect(&uri.address)?)),
+            reader: BufReader::with_capacity(64 << 10, Waiting::Clear(stream)),
             structured: false,
             allocation: None,
             cookie: 0,
         };
         let told = connection.negotiate(uri);
-        Ok((connection, told?))
+        let folder = uri.tls.as_ref().and_then(|tls| tls.folder.as_deref());
+        let told = told.map_err(|error| after(BEGIN_TIMEOUT, nbd_tls::explained(error, folder)))?;
+        connection.reader.get_ref().set_read_timeout(TIMEOUT)?;
+        Ok((connection, told))
     }
 
     fn negotiate(&mut self, uri: &NbdUri) -> io::Result<Told> {
@@ -596,4 +544,35 @@ enum Kind {
 /// The error of a request, by its number.
 fn answered(error: u32) -> io::Error {
     refused(io::Error::from_raw_os_error(error as i32).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_says_nothing_is_given_up_soon() {
+        // Connected to, and perhaps greeted, but not answered.
+        for greeting in [&b""[..], b"NBDMAGICIHAVEOPT\0\x03"] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("nbd://{}", listener.local_addr().unwrap());
+            let silent = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(greeting).unwrap();
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+            let began = Instant::now();
+            let said = match open(&url) {
+                Err(error) => error.to_string(),
+                Ok(_) => panic!("{url}"),
+            };
+            assert_eq!(said, format!("{url}: cannot be read: no answer for 1 s"));
+            assert!(began.elapsed() < TIMEOUT / 2);
+            silent.join().unwrap();
+        }
+    }
 }

@@ -40,8 +40,8 @@ impl NbdUri {
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
         let (is_unix, with_tls) = (scheme.ends_with("+unix"), scheme.starts_with("nbds"));
         let wrong = || match is_unix {
-            true => format!("as {scheme}:///EXPORT?socket=PATH"),
-            false => format!("as {scheme}://HOST:PORT/EXPORT"),
+            true => format!("write it as {scheme}:///EXPORT?socket=PATH"),
+            false => format!("write it as {scheme}://HOST:PORT/EXPORT"),
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut parameters = Parameters(query.split('&').collect());
@@ -51,9 +51,17 @@ impl NbdUri {
         );
         let named = parameters.take("tls-hostname=");
         let (host, export) = rest.split_once('/').unwrap_or((rest, ""));
-        let is_known = parameters.0.iter().all(|other| other.is_empty());
-        let may_be = with_tls || folder.is_none() && named.is_none();
-        if is_unix != socket.is_some() || is_unix != host.is_empty() || !is_known || !may_be {
+        if let Some(other) = parameters.0.iter().find(|other| !other.is_empty()) {
+            let name = other.split('=').next().unwrap_or(other);
+            return Err(unknown(name, is_unix, with_tls));
+        }
+        if !with_tls && (folder.is_some() || named.is_some()) {
+            let sealed = scheme.replacen("nbd", "nbds", 1);
+            return Err(format!(
+                "with certificates write {sealed}:// instead of {scheme}://"
+            ));
+        }
+        if is_unix != socket.is_some() || is_unix != host.is_empty() {
             return Err(wrong());
         }
         // The colons of an IPv6 address stand in brackets.
@@ -78,6 +86,24 @@ impl NbdUri {
             export: decoded(export)?,
             tls: with_tls.then_some(TlsUri { host, folder }),
         })
+    }
+}
+
+/// What is said of a parameter that is not known, or has no value.
+fn unknown(name: &str, is_unix: bool, with_tls: bool) -> String {
+    let mut known = Vec::new();
+    if is_unix {
+        known.push("socket=PATH");
+    }
+    if with_tls {
+        known.extend(["tls-certificates=DIR", "tls-hostname=NAME"]);
+    }
+    match known.is_empty() {
+        true => format!("the parameter '{name}' is not known; without TLS there is none"),
+        false => {
+            let known = known.join(", ");
+            format!("the parameter '{name}' is not known; there are {known}")
+        }
     }
 }
 

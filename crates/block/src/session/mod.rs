@@ -37,6 +37,7 @@ use crate::format::{Format, RAW, foreign};
 use crate::image::Image;
 use crate::merged::Merged;
 use crate::overlay::{Base, Overlay, is_overlay};
+use crate::remote;
 use crate::units::FirstError;
 
 pub use directory::FileSystem;
@@ -131,5 +132,9 @@ fn is_no_layer(output: &OsStr, image: &Image) -> Result<(), SessionError> {
 
 /// Creates an output: `-` is the standard output. It must not be one of the files that are read.
 fn create(output: &OsStr, source: &SourceFile) -> Result<OutputFile, SessionError> {
+    if let Some(reason) = output.to_str().and_then(remote::no_output) {
+        let name = evener_files::one_line(&output.to_string_lossy());
+        return Err(Error::from(evener_files::Error::Unfit { name, reason }).into());
+    }
     Ok(OutputFile::named(output, source).map_err(Error::from)?)
 }

@@ -407,10 +407,14 @@ impl fmt::Display for ServeSession {
             write!(f, "metrics at {metrics}; ")?;
         }
         let first = self.exports.first().map_or("", |export| &export.name);
-        let with_tls = self.tls.as_ref().is_some_and(Tls::is_required);
-        match nbd::uri(&address, first, with_tls) {
-            Some(uri) => write!(f, "connect with: nbdcopy '{uri}' disk.img"),
-            None => f.write_str("there is no URI for that address"),
+        let tls = self.tls.as_ref().filter(|tls| tls.is_required());
+        let Some(uri) = nbd::uri(&address, first, tls) else {
+            return f.write_str("there is no URI for that address");
+        };
+        write!(f, "connect with: nbdcopy '{uri}' disk.img")?;
+        match tls.filter(|tls| tls.client_folder().is_none()) {
+            Some(tls) => write!(f, ", where DIR has {}", tls.client_files()),
+            None => Ok(()),
         }
     }
 }

@@ -87,8 +87,14 @@ fn clients_read_and_write_with_tls() {
         "{}",
         server.line
     );
-    let uri = uri(&folder, &port, "certs");
     let wanted = content(&folder, "disk.img");
+    // As the line says, from any folder.
+    let command = server.line.split("connect with: ").nth(1).unwrap();
+    let command = command.trim().replace("disk.img", "said");
+    let done = folder.command("sh").args(["-c", &command]).status();
+    assert!(done.unwrap().success(), "{command}");
+    assert!(content(&folder, "said") == wanted, "{command}");
+    let uri = uri(&folder, &port, "certs");
     run(&folder, &format!("nbdcopy {uri} copy"));
     assert!(content(&folder, "copy") == wanted, "nbdcopy");
     let creds = format!(
@@ -153,7 +159,15 @@ fn who_is_served_is_as_was_said() {
     assert!(works(&folder, &uri(&folder, &port, "nobody")));
     // Signed by somebody else.
     assert!(!works(&folder, &uri(&folder, &port, "strangers")));
-    server.end(Signal::INT);
+    let done = folder.line(&format!("image info nbds://localhost:{port}/"));
+    done.failed(1, &["no known authority", "?tls-certificates=DIR"]);
+    let url = uri(&folder, &port, "strangers");
+    let done = folder.line(&format!("image info {url}"));
+    done.failed(1, &["no known authority", "ca-cert.pem in "]);
+    let url = uri(&folder, &port, "certs") + "&tls-hostname=other";
+    let done = folder.line(&format!("image info {url}"));
+    done.failed(1, &["for localhost", "not for other", "?tls-hostname=NAME"]);
+    was_refused(server, "does not know the authority");
 
     let (server, port) = serve(&folder, "--tls require");
     assert!(!works(&folder, &plain(&port)));
@@ -161,7 +175,7 @@ fn who_is_served_is_as_was_said() {
     let url = plain(&port);
     let done = folder.line(&format!("image pack {url} out"));
     done.failed(1, &[&url, "TLS"]);
-    server.end(Signal::INT);
+    was_refused(server, "it has not begun TLS, which is required");
 
     let (server, port) = serve(&folder, "--tls require --tls-verify-peer");
     assert!(works(&folder, &uri(&folder, &port, "certs")));
@@ -171,9 +185,12 @@ fn who_is_served_is_as_was_said() {
         let done = folder.line(&format!("image pack {url} out"));
         done.failed(1, &["nbds://localhost", "cannot be read"]);
     }
+    let url = uri(&folder, &port, "nobody");
+    let done = folder.line(&format!("image info {url}"));
+    done.failed(1, &["wants a certificate", "client-key.pem into "]);
     let url = uri(&folder, &port, "certs");
     folder.line(&format!("image verify {url}")).succeeded();
-    server.end(Signal::INT);
+    was_refused(server, "it shows no certificate");
 
     let (server, port) = serve(&folder, "--tls off");
     assert!(works(&folder, &plain(&port)));
@@ -181,7 +198,21 @@ fn who_is_served_is_as_was_said() {
     assert!(!works(&folder, &url));
     let done = folder.line(&format!("image pack {url} out"));
     done.failed(1, &["nbds://", "no TLS"]);
-    server.end(Signal::INT);
+    let done = folder.line(&format!("image info nbd://localhost:{port}/other"));
+    done.failed(1, &["no export has this name"]);
+    let said = was_refused(server, "it begins TLS, and there are no --tls-certs");
+    assert!(said.contains("asks for the export 'other'"), "{said}");
+}
+
+/// Ends a server that has to have said once for each reason why it refused clients.
+#[track_caller]
+fn was_refused(server: Server, reason: &str) -> String {
+    let (_, said) = server.end(Signal::INT);
+    let lines = said.lines();
+    let lines = lines.filter(|line| line.contains("a client at 127.0.0.1 was refused: "));
+    assert!(lines.clone().any(|line| line.contains(reason)), "{said}");
+    assert!(lines.count() < 8, "{said}");
+    said
 }
 
 #[test]
@@ -217,20 +248,75 @@ fn certificates_that_cannot_be_are_said_in_a_line() {
     fs::create_dir(folder.path("bad")).unwrap();
     folder.file("bad/server-cert.pem", "no certificate");
     fs::create_dir(folder.path("mixed")).unwrap();
+    for at in ["old", "secret", "keyless", "cut"] {
+        fs::create_dir(folder.path(at)).unwrap();
+    }
     for (from, to) in [
         ("certs/server-cert.pem", "mixed/server-cert.pem"),
         ("strangers/server-key.pem", "mixed/server-key.pem"),
+        ("certs/server-key.pem", "old/server-key.pem"),
+        ("certs/server-cert.pem", "secret/server-cert.pem"),
+        ("certs/server-cert.pem", "keyless/server-cert.pem"),
+        ("certs/server-cert.pem", "cut/server-cert.pem"),
     ] {
         fs::copy(folder.path(from), folder.path(to)).unwrap();
     }
+    let key = content(&folder, "certs/server-key.pem");
+    folder.file("cut/server-key.pem", &key[..key.len() / 2]);
+    // Without extensions it has version 1.
+    run(
+        &folder,
+        "openssl x509 -req -days 2 -in certs/server.csr -out old/server-cert.pem -CA certs/ca-cert.pem \
+         -CAkey certs/ca-key.pem -CAcreateserial",
+    );
+    let text = run(&folder, "openssl x509 -in old/server-cert.pem -noout -text");
+    assert!(text.contains("Version: 1"), "{text}");
+    run(
+        &folder,
+        "openssl pkcs8 -topk8 -in certs/server-key.pem -out secret/server-key.pem -passout pass:secret",
+    );
     for (options, status, parts) in [
         (
             "--tls-certs none",
             1,
-            &["none/server-cert.pem", "No such file"][..],
+            &["none: is no folder", "server-cert.pem"][..],
+        ),
+        (
+            "--tls-certs strangers/ca-key.pem",
+            1,
+            &["strangers/ca-key.pem: is no folder"],
+        ),
+        (
+            "--tls-certs nobody",
+            1,
+            &["nobody/server-cert.pem", "No such file"],
+        ),
+        (
+            "--tls-certs old",
+            1,
+            &["old/server-cert.pem", "version 1", "version 3", "-extfile"],
+        ),
+        (
+            "--tls-certs secret",
+            1,
+            &["secret/server-key.pem", "has a passphrase", "openssl pkey"],
+        ),
+        (
+            "--tls-certs keyless",
+            1,
+            &["keyless/server-key.pem", "No such file"],
+        ),
+        (
+            "--tls-certs cut",
+            1,
+            &["cut/server-key.pem", "private key", "cut short"],
         ),
         ("--tls-certs bad", 1, &["bad/server-cert.pem", "PEM"]),
-        ("--tls-certs mixed", 1, &["mixed/server-key.pem"]),
+        (
+            "--tls-certs mixed",
+            1,
+            &["mixed/server-key.pem: is not the key of server-cert.pem"],
+        ),
         (
             "--tls-certs mixed --tls-verify-peer",
             1,
