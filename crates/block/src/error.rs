@@ -55,14 +55,18 @@ pub enum Error {
     },
     /// A pipe delivers an image that is not raw. Such images are read at any offset, which a pipe cannot do.
     #[error(
-        "{name}: looks like {format}, and only a raw image can come through a pipe; name its file, or say --format raw \
-         if these bytes are meant"
+        "{name}: looks like {format}, and only a raw image can come {how}; {to_do}, or say --format raw if these bytes \
+         are meant"
     )]
     Piped {
         /// The pipe.
         name: String,
         /// What it looks like.
         format: String,
+        /// How it comes.
+        how: &'static str,
+        /// What to do instead.
+        to_do: &'static str,
     },
     /// A server does not give the image.
     #[error("{name}: {what}")]

@@ -48,7 +48,11 @@ impl Overlay {
     /// # Errors
     /// The system refuses it.
     pub fn temporary(base: &Base) -> Result<Overlay, Error> {
-        let name = "a temporary file".to_owned();
+        let folder = std::env::temp_dir();
+        let name = format!(
+            "a temporary file in {}",
+            one_line(&folder.to_string_lossy())
+        );
         let layout = layout(&name, base)?;
         let file = tempfile::tempfile().map_err(|reason| failed(&name, "create it", reason))?;
         initialise(&file, &name, base, &layout)?;

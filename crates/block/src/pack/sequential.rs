@@ -19,9 +19,16 @@ pub struct Sequential {
     /// The file, if it is one.
     file: Option<Arc<ImageFile>>,
     reader: Reader,
+    /// How it comes, and what to do with an image that cannot come so.
+    way: Way,
     /// Bytes of the image that were read.
     at: u64,
 }
+
+type Way = (&'static str, &'static str);
+
+const PIPE: Way = ("through a pipe", "name its file");
+const SERVER: Way = ("from a server that gives no ranges", "download it first");
 
 enum Reader {
     /// Nothing was read of it. If `is_raw`, it is taken as it is, whatever it begins with.
@@ -41,7 +48,7 @@ enum Reader {
 }
 
 impl Sequential {
-    /// What `input` gives. If `is_raw`, its bytes are those of the image, whatever they look like; otherwise it is
+    /// What `input` gives, which a server sends in order. If `is_raw`, its bytes are those of the image, whatever they look like; otherwise it is
     /// decompressed, and refused if it begins like an image of another format. `name` is what messages call it.
     pub fn new(name: String, input: Box<dyn Read + Send>, is_raw: bool) -> Sequential {
         Sequential {
@@ -49,6 +56,7 @@ impl Sequential {
             source: SourceFile::default(),
             file: None,
             reader: Reader::Unread { input, is_raw },
+            way: SERVER,
             at: 0,
         }
     }
@@ -59,6 +67,7 @@ impl Sequential {
         let source = pipe.source_file();
         Sequential {
             source,
+            way: PIPE,
             ..Sequential::new(pipe.name, Box::new(pipe.file), is_raw)
         }
     }
@@ -131,7 +140,7 @@ impl Sequential {
         let front = self::front(&mut input).map_err(|reason| self.unreadable(0, reason))?;
         let compression = Compression::of(&front);
         if compression.is_none() {
-            looks_raw(&self.name, &front)?;
+            looks_raw(&self.name, &front, self.way)?;
         }
         let input = Cursor::new(front).chain(input);
         let Some(compression) = compression else {
@@ -163,8 +172,8 @@ impl Sequential {
 
     /// Refuses what is compressed if it is an image of another format.
     fn holds_raw(&self, compression: Compression, front: &[u8]) -> Result<(), Error> {
-        looks_raw(&self.name, front).map_err(|error| match error {
-            Error::Piped { name, format } => Error::Unsupported {
+        looks_raw(&self.name, front, self.way).map_err(|error| match error {
+            Error::Piped { name, format, .. } => Error::Unsupported {
                 name,
                 format: compression.name(),
                 what: format!(
@@ -261,10 +270,15 @@ impl<R: Read> Read for FailureNoted<R> {
 }
 
 /// Refuses what begins like an image of another format: its bytes would be packed instead of the bytes in it.
-fn looks_raw(name: &str, front: &[u8]) -> Result<(), Error> {
+fn looks_raw(name: &str, front: &[u8], (how, to_do): Way) -> Result<(), Error> {
     let refused = |format: String| {
         let name = name.to_owned();
-        Err(Error::Piped { name, format })
+        Err(Error::Piped {
+            name,
+            format,
+            how,
+            to_do,
+        })
     };
     if is_overlay(front) {
         return refused("an overlay".to_owned());

@@ -57,8 +57,8 @@ pub fn file(text: &OsStr) -> Result<(ImageFile, bool), SessionError> {
         Input::Remote(file) => Ok((file, false)),
         Input::Disk(file) => Ok((file, true)),
         Input::Stream { name, .. } => {
-            let what =
-                "the server gives no ranges, and an image is read at any place; download it first";
+            let what = "the server gives no ranges of a file (as python's http.server), and an image is read at any \
+                        place; download it first";
             let what = what.to_owned();
             Err(Error::Remote { name, what }.into())
         }

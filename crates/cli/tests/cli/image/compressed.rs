@@ -45,9 +45,11 @@ fn streams_of_gzip_xz_and_zstd_are_packed_as_what_is_in_them() {
         piped(&folder, "image pack - out", &bad).failed(1, &["standard input", "damaged"]);
         let more = [&whole[..], b"and more than that"].concat();
         piped(&folder, "image pack - out", &more).failed(1, &["standard input", "image"]);
-        folder.file("packed", cut);
-        let done = folder.line("image pack packed out");
-        done.failed(1, &["packed: this ", "cut short"]);
+        for len in [whole.len() - 20, whole.len() - 1, whole.len() / 2, 40, 10] {
+            folder.file("packed", &whole[..len]);
+            let done = folder.line("image pack packed out");
+            done.failed(1, &["packed: this ", "cut short"]);
+        }
         assert!(!folder.path("out").exists());
     }
 }

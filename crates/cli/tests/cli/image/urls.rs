@@ -161,8 +161,11 @@ fn a_web_server_without_ranges_gives_a_stream() {
     }
     for line in ["info", "verify"] {
         let done = folder.line(&format!("image {line} {url}/disk.img"));
-        done.failed(1, &["no ranges", "download it first"]);
+        done.failed(1, &["no ranges", "http.server", "download it first"]);
     }
+    folder.file("disk.qcow2", b"QFI\xfb\0\0\0\x03");
+    let done = folder.line(&format!("image pack {url}/disk.qcow2 out"));
+    done.failed(1, &["qcow2", "no ranges", "download it first"]);
 }
 
 /// A web server that begins an answer and dies.
@@ -207,11 +210,36 @@ fn a_server_that_dies_leaves_nothing() {
     for (url, parts) in [
         ("ftp://a/b", &["ftp://", "http://"][..]),
         ("nbd://", &["nbd://HOST:PORT/EXPORT"]),
+        (
+            "nbds://a/?tls-certificate=b",
+            &["'tls-certificate' is not known", "tls-certificates=DIR"],
+        ),
+        ("nbd://a/?socket=b", &["nbd://HOST:PORT/EXPORT"]),
+        (
+            "nbd+unix:///?sock=b",
+            &["'sock' is not known", "socket=PATH"],
+        ),
+        ("nbd://a/?tls-certificates=b", &["nbds://"]),
         ("nbd+unix:///x", &["socket=PATH"]),
         ("nbd+unix:///?socket=none", &["No such file"]),
     ] {
         let done = folder.line(&format!("image pack {url} out"));
         done.failed(1, &[&[url], parts].concat());
+    }
+}
+
+#[test]
+fn nothing_is_written_to_a_server() {
+    let folder = folder();
+    for (url, part) in [
+        ("nbd://localhost/", "nbdcopy - URL"),
+        ("nbds+unix:///x?socket=y", "nbdcopy - URL"),
+        ("https://example.org/disk.img", "upload"),
+    ] {
+        for verb in ["pack", "unpack"] {
+            let done = folder.line(&format!("image {verb} disk.img {url}"));
+            done.failed(1, &[url, "an output is a file", part]);
+        }
     }
 }
 
