@@ -151,6 +151,7 @@ fn image(data: &[u8]) -> (Vec<u8>, bool) {
     (bytes, number < fixed().ours)
 }
 
+// What an input names as its backing file is a file of this machine, so it is not opened.
 fuzz_target!(|data: &[u8]| {
     let (bytes, ours) = image(data);
     let file = &fixed().file;
@@ -158,7 +159,7 @@ fuzz_target!(|data: &[u8]| {
     file.write_all_at(&bytes, 0).expect("room");
     let file = file.try_clone().expect("a descriptor");
     let input = InputFile::from_file(file, "fuzz").expect("a file");
-    let image = match ImageFile::of(input).and_then(|file| Image::of(file, None)) {
+    let image = match ImageFile::of(input).and_then(|file| Image::of(file.alone(), None)) {
         Ok(image) => image,
         Err(error) => {
             let text = error.to_string();

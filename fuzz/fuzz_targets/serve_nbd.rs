@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use evener_block::codec::ZSTD;
 use evener_block::session::{
-    ByteRange, Options, PackOptions, ReadAhead, ServeOptions, Writes, pack, serve,
+    ByteRange, OpenOptions, Options, PackOptions, ReadAhead, ServeOptions, Writes, pack, serve,
 };
 use evener_runtime::{CancelToken, Choice, Runtime};
 use libfuzzer_sys::fuzz_target;
@@ -57,7 +57,7 @@ fn options(socket: &Path, writes: Writes) -> ServeOptions {
         pid_file: None,
         exit_last: false,
         metrics: None,
-        format: None,
+        open: OpenOptions::default(),
         cache: 20_000,
         read_ahead: ReadAhead::Auto,
         plan: Choice::Auto,

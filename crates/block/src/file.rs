@@ -26,6 +26,8 @@ pub struct ImageFile {
     folder: Option<PathBuf>,
     /// How many images are above it.
     above: u32,
+    /// Files that it names are not opened.
+    alone: bool,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl ImageFile {
             watch,
             folder: None,
             above: 0,
+            alone: false,
         })
     }
 
@@ -89,6 +92,7 @@ impl ImageFile {
             watch: None,
             folder: None,
             above: 0,
+            alone: false,
         }
     }
 
@@ -99,11 +103,23 @@ impl ImageFile {
         ImageFile { folder, ..self }
     }
 
+    /// Notes that files that it names are not opened: one that is not trusted may name any.
+    #[must_use]
+    pub fn alone(self) -> ImageFile {
+        ImageFile {
+            alone: true,
+            ..self
+        }
+    }
+
     /// Opens the file under this one that it names: by a path from its own folder on.
     ///
     /// # Errors
     /// It cannot be opened; the inner text: why not by this name.
     pub(crate) fn under(&self, name: &Path) -> Result<Result<ImageFile, Error>, &'static str> {
+        if self.alone {
+            return Err("is not opened, by --no-backing");
+        }
         if self.above >= MAX_ABOVE {
             return Err("lies under too many others, or under itself");
         }

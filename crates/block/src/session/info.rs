@@ -8,9 +8,8 @@ use evener_runtime::quantity::Size;
 use serde::Serialize;
 
 use super::overlay::{OverlayInfo, overlay_info};
-use super::{SessionError, open};
+use super::{OpenOptions, SessionError, open};
 use crate::block::Place;
-use crate::format::Format;
 use crate::hash::Hash;
 use crate::pack::Packed;
 
@@ -73,14 +72,14 @@ impl fmt::Display for Described {
 ///
 /// # Errors
 /// It cannot be read, is damaged or not supported.
-pub fn describe(input: &OsStr, format: Option<&'static Format>) -> Result<Described, SessionError> {
-    let overlay = match format {
+pub fn describe(input: &OsStr, options: OpenOptions) -> Result<Described, SessionError> {
+    let overlay = match options.format {
         None => overlay_info(input)?,
         Some(_) => None,
     };
     match overlay {
         Some(info) => Ok(Described::Overlay(info)),
-        None => info(input, format).map(Described::Image),
+        None => info(input, options).map(Described::Image),
     }
 }
 
@@ -88,8 +87,8 @@ pub fn describe(input: &OsStr, format: Option<&'static Format>) -> Result<Descri
 ///
 /// # Errors
 /// It cannot be read, is damaged or not supported.
-pub fn info(input: &OsStr, format: Option<&'static Format>) -> Result<Info, SessionError> {
-    let image = open(input, format)?;
+pub fn info(input: &OsStr, options: OpenOptions) -> Result<Info, SessionError> {
+    let image = open(input, options)?;
     let mut codecs = BTreeMap::<_, CodecUse>::new();
     let (mut at, mut zero_bytes) = (0, 0);
     while at < image.size() {

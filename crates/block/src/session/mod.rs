@@ -79,17 +79,31 @@ where
         })
 }
 
-/// Opens an image, of a format if one is given.
-fn open(input: &OsStr, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
-    let (file, is_disk) = input::file(input)?;
-    // A guest may have written what looks like another format into a disk.
-    let format = format.or_else(|| is_disk.then_some(&RAW));
-    image(file, format)
+/// How an image is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenOptions {
+    /// Its format; `None` to recognise it.
+    pub format: Option<&'static Format>,
+    /// An image that has a backing file is refused, as one that is not trusted may name any file.
+    pub no_backing: bool,
 }
 
-/// The image in a file, of a format if one is given. Otherwise an overlay is refused, and a warning is logged for a raw
-/// image that looks like something else.
-fn image(file: ImageFile, format: Option<&'static Format>) -> Result<Arc<Image>, SessionError> {
+/// Opens an image.
+fn open(input: &OsStr, options: OpenOptions) -> Result<Arc<Image>, SessionError> {
+    let (file, is_disk) = input::file(input)?;
+    // A guest may have written what looks like another format into a disk.
+    let format = options.format.or_else(|| is_disk.then_some(&RAW));
+    image(file, OpenOptions { format, ..options })
+}
+
+/// The image in a file. If no format is given, an overlay is refused, and a warning is logged for a raw image that looks
+/// like something else.
+fn image(file: ImageFile, options: OpenOptions) -> Result<Arc<Image>, SessionError> {
+    let format = options.format;
+    let file = match options.no_backing {
+        true => file.alone(),
+        false => file,
+    };
     if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
         let what = "holds what was written over another; name that one, and this with --overlay";
         return Err(Error::Unsupported {

@@ -11,13 +11,14 @@ use evener_runtime::{Runtime, Service};
 
 use super::input::{self, Input};
 use super::{
-    FileSystem, Options, SessionError, bytes, create, directory, image, is_no_layer, merged, stream,
+    FileSystem, OpenOptions, Options, SessionError, bytes, create, directory, image, is_no_layer,
+    merged, stream,
 };
 use crate::codec::{Codec, ZSTD};
 use crate::compressed::{Compression, FRONT};
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::format::{Format, RAW};
+use crate::format::RAW;
 use crate::pack::{Pack, PackSink, PackSource, Packed, Sequential};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
@@ -33,8 +34,8 @@ pub struct PackOptions {
     pub level: Option<i32>,
     /// Bytes of a block, a power of two.
     pub block: u32,
-    /// The format of the input; `None` to recognise it.
-    pub format: Option<&'static Format>,
+    /// How the input is opened.
+    pub open: OpenOptions,
     /// Overlays of the input, which lie over one another and are packed together with it.
     pub overlays: Vec<PathBuf>,
     /// The file system that a directory is packed as; ext4 unless given.
@@ -49,7 +50,7 @@ impl Default for PackOptions {
             codec: &ZSTD,
             level: None,
             block: DEFAULT_BLOCK,
-            format: None,
+            open: OpenOptions::default(),
             overlays: Vec::new(),
             file_system: None,
             size: None,
@@ -113,10 +114,11 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
     let sequential = |input| Ok(PackSource::sequential(input, block));
     if Path::new(input).is_dir() {
         let file = directory(input, options)?;
-        return Ok(PackSource::image(
-            merged(image(file, Some(&RAW))?, &[])?,
-            block,
-        ));
+        let raw = OpenOptions {
+            format: Some(&RAW),
+            ..options.open
+        };
+        return Ok(PackSource::image(merged(image(file, raw)?, &[])?, block));
     }
     if options.file_system.is_some() || options.size.is_some() {
         let text = "--filesystem and --size are for a directory, and this is none";
@@ -131,9 +133,9 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
             let is_raw = sequential_only("from a server that gives no ranges", options)?;
             return sequential(Sequential::new(name, input, is_raw));
         }
-        Input::File(file) => (input::named(input, file)?, options.format),
-        Input::Remote(file) => (file, options.format),
-        Input::Disk(file) => (file, options.format.or(Some(&RAW))),
+        Input::File(file) => (input::named(input, file)?, options.open.format),
+        Input::Remote(file) => (file, options.open.format),
+        Input::Disk(file) => (file, options.open.format.or(Some(&RAW))),
     };
     let compression = match format {
         None => Compression::of(&file.bytes(0, FRONT as u64)?),
@@ -146,7 +148,11 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
     if compression == Some(Compression::Gzip) {
         return in_order(file);
     }
-    match (image(file, format), compression) {
+    let open = OpenOptions {
+        format,
+        ..options.open
+    };
+    match (image(file, open), compression) {
         (Ok(image), _) => {
             let merged = merged(image, &options.overlays)?;
             Ok(PackSource::image(merged, block))
@@ -163,7 +169,7 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
 fn directory(input: &OsStr, options: &PackOptions) -> Result<ImageFile, SessionError> {
     let refuse = |text: &str| Err(SessionError::Request(text.to_owned()));
     let file_system = options.file_system.unwrap_or_default();
-    if options.format.is_some() || !options.overlays.is_empty() {
+    if options.open.format.is_some() || !options.overlays.is_empty() {
         return refuse("--format and --overlay are not for a directory");
     }
     if options.size.is_some() && file_system != FileSystem::Ext4 {
@@ -180,7 +186,7 @@ fn is_pipe(input: &OsStr, file: &InputFile) -> bool {
 /// Checks that the options fit an image that can only be read in order, because of `how` it comes. `true`: it is raw,
 /// whatever it looks like.
 fn sequential_only(how: &str, options: &PackOptions) -> Result<bool, SessionError> {
-    if let Some(format) = options.format.filter(|format| format.name != RAW.name) {
+    if let Some(format) = options.open.format.filter(|format| format.name != RAW.name) {
         let name = format.name;
         let text =
             format!("--format {name}: only a raw image can come {how}; unpack it into a file");
@@ -191,7 +197,7 @@ fn sequential_only(how: &str, options: &PackOptions) -> Result<bool, SessionErro
             format!("--overlay: the image under it cannot come {how}; unpack it into a file");
         return Err(SessionError::Request(text));
     }
-    Ok(options.format.is_some())
+    Ok(options.open.format.is_some())
 }
 
 /// The level to use.

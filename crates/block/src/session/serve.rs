@@ -12,8 +12,7 @@ use evener_runtime::stream::CancelToken;
 use evener_runtime::{Choice, Rounds, Runtime};
 
 use super::pid_file::PidFile;
-use super::{ByteRange, SessionError, open};
-use crate::format::Format;
+use super::{ByteRange, OpenOptions, SessionError, open};
 use crate::image::Image;
 use crate::nbd::{self, Address, End, Listener, NamedExport, OnStatus, Tls};
 use crate::overlay::{Base, Overlay};
@@ -46,8 +45,8 @@ pub struct ServeOptions {
     pub exit_last: bool,
     /// Where metrics are served over HTTP.
     pub metrics: Option<Address>,
-    /// The format of the image; `None` to recognise it.
-    pub format: Option<&'static Format>,
+    /// How images are opened.
+    pub open: OpenOptions,
     /// Bytes of decoded blocks that are cached, of all images; each has the same share.
     pub cache: u64,
     /// What is decoded before it is requested.
@@ -281,7 +280,7 @@ pub fn serve(
     let cache = options.cache / inputs.len() as u64;
     let mut exports = Vec::new();
     for (input, name) in inputs.iter().zip(names) {
-        let image = open(input, options.format)?;
+        let image = open(input, options.open)?;
         let bytes = options.range.of(&image)?;
         let store = store(image, cache, runtime, options.plan.clone())?;
         let context = ServeContext {

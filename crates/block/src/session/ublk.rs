@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +12,7 @@ use evener_runtime::stream::CancelToken;
 use evener_runtime::{Choice, Runtime};
 
 use super::serve::{ReadAhead, Served, store};
-use super::{SessionError, open};
-use crate::format::Format;
+use super::{OpenOptions, SessionError, open};
 use crate::image::Image;
 use crate::overlay::{Base, Overlay};
 use crate::serve::{ServeContext, Store};
@@ -34,8 +34,8 @@ pub struct DiskOptions {
     pub recover: Option<u32>,
     /// Overlays that lie over one another and over the image. The last is written; without one the disk is read only.
     pub overlays: Vec<PathBuf>,
-    /// The format of the image; `None` to recognise it.
-    pub format: Option<&'static Format>,
+    /// How images are opened.
+    pub open: OpenOptions,
     /// Bytes of decoded blocks that are cached.
     pub cache: u64,
     /// What is decoded before it is requested.
@@ -74,7 +74,7 @@ pub fn disk(
     cancel: CancelToken,
 ) -> Result<DiskSession, SessionError> {
     Ok(DiskSession {
-        image: open(input, options.format)?,
+        image: open(input, options.open)?,
         options,
         cancel,
     })
@@ -104,6 +104,7 @@ impl DiskSession {
         let name = self.image.file().name().to_owned();
         let size = self.image.size();
         let mut store = store(self.image, options.cache, runtime, options.plan.clone())?;
+        let is_new = options.overlays.last().is_some_and(|last| !last.exists());
         let written = overlay(&mut store, &options.overlays)?;
         let context = ServeContext {
             store,
@@ -111,7 +112,12 @@ impl DiskSession {
             cancel: self.cancel,
         };
         // This comes last, since a new device stays if a later step fails.
-        let device = Device::open(context.store.image(), written, spec)?;
+        let device = Device::open(context.store.image(), written, spec);
+        if let (Err(_), true, Some(last)) = (&device, is_new, options.overlays.last()) {
+            // There is nothing in it, and perhaps a link leads to it.
+            let _ = fs::canonicalize(last).and_then(fs::remove_file);
+        }
+        let device = device?;
         let served = ublk::serve(&context, runtime, device, |device| {
             started(&Disk {
                 name,
@@ -165,7 +171,7 @@ mod tests {
             // With a driver, no device is created.
             recover: Some(u32::MAX),
             overlays: Vec::new(),
-            format: None,
+            open: OpenOptions::default(),
             cache: 0,
             read_ahead: ReadAhead::Off,
             plan: "farm".parse().unwrap(),

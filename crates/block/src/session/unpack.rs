@@ -9,9 +9,8 @@ use evener_files::FileId;
 use evener_runtime::Runtime;
 use evener_runtime::stream::Report;
 
-use super::{Options, SessionError, create, is_no_layer, merged, open, stream};
+use super::{OpenOptions, Options, SessionError, create, is_no_layer, merged, open, stream};
 use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
-use crate::format::Format;
 use crate::merged::Merged;
 
 /// An image and an output, ready to run. If it is dropped before it has run, there is no output.
@@ -30,10 +29,10 @@ pub struct UnpackSession {
 pub fn unpack(
     input: &OsStr,
     output: &OsStr,
-    format: Option<&'static Format>,
+    options: OpenOptions,
     overlays: &[PathBuf],
 ) -> Result<UnpackSession, SessionError> {
-    let merged = merged(open(input, format)?, overlays)?;
+    let merged = merged(open(input, options)?, overlays)?;
     let image = merged.image();
     is_no_layer(output, image)?;
     let out = create(output, &merged.source_file())?;

@@ -9,11 +9,10 @@ use evener_runtime::Runtime;
 use evener_runtime::stream::Report;
 use serde::Serialize;
 
-use super::{Options, SessionError, open, stream};
+use super::{OpenOptions, Options, SessionError, open, stream};
 use crate::block::Check;
 use crate::check::{BadBlock, BlockSource, CountSink, Decode, Kind, Purpose};
 use crate::error::Error;
-use crate::format::Format;
 use crate::hash::{Hash, Root};
 use crate::image::Image;
 use crate::merged::Merged;
@@ -30,6 +29,8 @@ pub struct VerifySession {
 pub struct Verified {
     /// The image.
     pub name: String,
+    /// Its format.
+    pub format: &'static str,
     /// Every block was checked and is good, and so are the root and the rest of the file.
     pub good: bool,
     /// Not all of it was checked.
@@ -52,11 +53,8 @@ pub struct Verified {
 ///
 /// # Errors
 /// The input cannot be read, is damaged or not supported.
-pub fn verify(
-    input: &OsStr,
-    format: Option<&'static Format>,
-) -> Result<VerifySession, SessionError> {
-    let image = open(input, format)?;
+pub fn verify(input: &OsStr, options: OpenOptions) -> Result<VerifySession, SessionError> {
+    let image = open(input, options)?;
     let merged = Merged::new(Arc::clone(&image), None);
     let service = Decode::new(merged.clone(), Purpose::Verify);
     Ok(VerifySession {
@@ -101,6 +99,7 @@ impl VerifySession {
         let sound = bad_count == 0 && root_good != Some(false) && faults.is_empty();
         let verified = Verified {
             name: self.image.file().name().to_owned(),
+            format: self.image.format().name,
             good: sound && !report.cancelled,
             cancelled: report.cancelled,
             checked: findings.checked(),
@@ -144,6 +143,15 @@ fn root_of(image: &Image) -> Result<Option<Hash>, Error> {
     Ok(Some(root.finish(image.size())))
 }
 
+impl Verified {
+    /// Whether no block that was read has a checksum.
+    fn compares_nothing(&self) -> bool {
+        let (nothing, zero) = (Check::Nothing.name(), Check::Zero.name());
+        let mut checks = self.checked.keys();
+        self.checked.contains_key(nothing) && checks.all(|check| [nothing, zero].contains(check))
+    }
+}
+
 /// The most bad blocks that are listed for people.
 const LISTED: usize = 20;
 
@@ -178,6 +186,14 @@ impl fmt::Display for Verified {
         let all = |kind| self.bad_count > 0 && self.bad.iter().all(|bad| bad.kind == kind);
         let said = match (self.good, self.cancelled) {
             (_, true) => "not all was looked at",
+            (true, _) if self.compares_nothing() => {
+                let format = self.format;
+                return write!(
+                    f,
+                    "{}: all of it can be read; {format} has no checksums, so nothing was compared",
+                    self.name
+                );
+            }
             (true, _) => "good",
             (false, _) if readable => {
                 "all of the image can be read, but the file is faulty; convert it or repair it before it is written to"

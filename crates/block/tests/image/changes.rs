@@ -12,7 +12,7 @@ use evener_block::session::{Options, PackOptions, SessionError, pack, unpack, ve
 use evener_block::{Block, Error, Image, ImageFile};
 use evener_runtime::Rounds;
 
-use crate::common::{Folder, runtime};
+use crate::common::{Folder, known, runtime};
 
 const SIZE: u64 = 5 << 20;
 /// What becomes of the file when a block from here on is looked for.
@@ -87,14 +87,14 @@ fn ends(folder: &Folder, hole: bool, format: &'static Format) -> [SessionError; 
     let out = folder.path("out");
     let input = || image(folder, hole);
     let options = PackOptions {
-        format: Some(format),
+        open: known(format),
         ..PackOptions::default()
     };
     let session = pack(input().as_os_str(), out.as_os_str(), &options).unwrap();
     let packed = session.run(runtime(), Options::default()).map(|_| ());
-    let session = unpack(input().as_os_str(), out.as_os_str(), Some(format), &[]).unwrap();
+    let session = unpack(input().as_os_str(), out.as_os_str(), known(format), &[]).unwrap();
     let unpacked = session.run(runtime(), Options::default()).map(|_| ());
-    let session = verify(input().as_os_str(), Some(format)).unwrap();
+    let session = verify(input().as_os_str(), known(format)).unwrap();
     let verified = session.run(runtime(), Options::default()).map(|_| ());
     assert!(!out.exists(), "{}, {hole}", format.name);
     [packed, unpacked, verified].map(|ended| ended.expect_err("a mix of two states"))

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use evener_block::codec::Codec;
-use evener_block::session::{Options, PackOptions, SessionError, Verified};
+use evener_block::format::Format;
+use evener_block::session::{OpenOptions, Options, PackOptions, SessionError, Verified};
 use evener_block::session::{pack, unpack, verify};
 use evener_block::{Decoder, Error, Image};
 use evener_runtime::{Choice, Runtime};
@@ -58,7 +59,7 @@ pub fn packed(folder: &Folder, plain: &[u8], codec: &str, block: u32, how: &str)
     let options = PackOptions {
         codec: Codec::of_name(codec).unwrap(),
         block,
-        format: Some(&evener_block::format::RAW),
+        open: known(&evener_block::format::RAW),
         ..PackOptions::default()
     };
     let session = pack(input.as_os_str(), output.as_os_str(), &options).unwrap();
@@ -99,13 +100,18 @@ pub fn read_all(image: &Image) -> Result<Vec<u8>, Error> {
 }
 
 pub fn verified(path: &Path) -> Result<Verified, SessionError> {
-    let session = verify(path.as_os_str(), None)?;
+    let session = verify(path.as_os_str(), OpenOptions::default())?;
     Ok(session.run(runtime(), Options::default())?.0)
 }
 
 pub fn unpacked(folder: &Folder, path: &Path, how: &str) -> Result<Vec<u8>, SessionError> {
     let output = folder.path("unpacked");
-    let session = unpack(path.as_os_str(), output.as_os_str(), None, &[])?;
+    let session = unpack(
+        path.as_os_str(),
+        output.as_os_str(),
+        OpenOptions::default(),
+        &[],
+    )?;
     let run = Options {
         plan: plan(how),
         ..Options::default()
@@ -130,4 +136,12 @@ pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name)
+}
+
+/// An image is opened as one of this format.
+pub fn known(format: &'static Format) -> OpenOptions {
+    OpenOptions {
+        format: Some(format),
+        ..OpenOptions::default()
+    }
 }

@@ -1,7 +1,7 @@
 //! Files that other programs wrote.
 
 use evener_block::Image;
-use evener_block::session::info;
+use evener_block::session::{OpenOptions, info};
 
 use crate::common::{Folder, fixture, packed, read_all, same, sample, unpacked, verified};
 
@@ -33,7 +33,7 @@ fn what_other_programs_wrote_is_read() {
             found.good && found.checked.contains_key(checked),
             "{found:?}"
         );
-        let told = info(path.as_os_str(), None).unwrap();
+        let told = info(path.as_os_str(), OpenOptions::default()).unwrap();
         assert!(told.codecs[codec].blocks > 0, "{told}");
         assert_eq!(told.size, wanted.len() as u64);
     }

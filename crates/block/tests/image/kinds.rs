@@ -11,7 +11,7 @@ use evener_block::{Block, Error, Image, ImageFile};
 use libdeflater::crc32;
 
 use crate::bombs::seekable;
-use crate::common::{Folder, fixture, has, packed, runtime, sample, verified};
+use crate::common::{Folder, fixture, has, known, packed, runtime, sample, verified};
 
 fn frame(plain: &[u8]) -> Vec<u8> {
     let mut room = vec![0; plain.len() + 1000];
@@ -154,7 +154,7 @@ fn blocks_that_are_not_to_be_found_are_listed_and_the_others_looked_at() {
     };
     let folder = Folder::in_memory();
     let path = folder.file("image", vec![7; (8 << 16) - 100]);
-    let session = verify(path.as_os_str(), Some(&LOST)).unwrap();
+    let session = verify(path.as_os_str(), known(&LOST)).unwrap();
     let (found, _) = session.run(runtime(), Options::default()).unwrap();
     let places: Vec<_> = found.bad.iter().map(|bad| (bad.at, bad.len)).collect();
     assert_eq!(places, [(3 << 16, 1 << 16), (5 << 16, 1 << 16)]);

@@ -11,7 +11,7 @@ use evener_block::session::{Options, PackOptions, pack};
 use evener_block::{Block, Check, Error, Image, ImageFile, Place};
 use evener_runtime::Rounds;
 
-use crate::common::{Folder, runtime};
+use crate::common::{Folder, known, runtime};
 
 const BLOCK: u64 = 512;
 /// Looks at blocks since the image was opened.
@@ -65,7 +65,7 @@ fn packing_looks_at_each_block_of_data_a_few_times() {
     let plain = vec![7; 16 << 20];
     let options = PackOptions {
         codec: Codec::of_name("none").unwrap(),
-        format: Some(&COUNTED),
+        open: known(&COUNTED),
         ..PackOptions::default()
     };
     let (input, output) = (folder.file("plain", &plain), folder.path("packed"));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use evener_block::overlay;
 use evener_block::session::{
-    ByteRange, ReadAhead, ServeOptions, Served, SessionError, Writes, serve,
+    ByteRange, OpenOptions, ReadAhead, ServeOptions, Served, SessionError, Writes, serve,
 };
 use evener_runtime::{CancelToken, Choice};
 
@@ -54,7 +54,7 @@ impl Server {
             pid_file: None,
             exit_last: false,
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
-            format: None,
+            open: OpenOptions::default(),
             cache,
             read_ahead: ReadAhead::Auto,
             plan: Choice::Auto,

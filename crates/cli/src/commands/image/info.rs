@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use evener_block::format::Format;
 use evener_block::session::describe;
 
 use crate::failure::{DONE, Ended};
@@ -26,13 +25,12 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Its format, instead of recognising it
-    #[arg(long, value_parser = super::format())]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    opening: super::Opening,
 }
 
 pub fn run(args: &Args) -> Ended {
-    let info = describe(&args.image, args.format)?;
+    let info = describe(&args.image, args.opening.options())?;
     match args.json {
         true => print_json(&info)?,
         false => print(info)?,

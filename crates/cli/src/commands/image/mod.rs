@@ -9,6 +9,7 @@ mod verify;
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::format::{Format, TABLE};
+use evener_block::session::OpenOptions;
 
 use crate::failure::Ended;
 
@@ -41,6 +42,27 @@ pub fn run(args: &Args) -> Ended {
 
 /// What is complete even if no report can be written.
 const COMPLETE: &str = "the image itself is complete";
+
+/// How an image is opened.
+#[derive(clap::Args)]
+struct Opening {
+    /// The format of the image, instead of recognising it
+    #[arg(long, value_parser = format())]
+    format: Option<&'static Format>,
+
+    /// Refuse an image that has a backing file: one that is not trusted may name any file of this machine
+    #[arg(long)]
+    no_backing: bool,
+}
+
+impl Opening {
+    fn options(&self) -> OpenOptions {
+        OpenOptions {
+            format: self.format,
+            no_backing: self.no_backing,
+        }
+    }
+}
 
 /// The values of `--format`.
 fn format() -> impl TypedValueParser<Value = &'static Format> {

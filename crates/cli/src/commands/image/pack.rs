@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::codec::Codec;
-use evener_block::format::Format;
 use evener_block::session::{FileSystem, PackOptions, block_size, bytes, pack};
 
 use crate::failure::Ended;
@@ -59,9 +58,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = block_size)]
     block: u32,
 
-    /// The format of the input, instead of recognising it
-    #[arg(long, value_parser = super::format())]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    opening: super::Opening,
 
     /// Pack IN with what was written over it into this overlay, as a server of both gives it; given several times, each
     /// lies over the one before
@@ -97,7 +95,7 @@ pub fn run(args: &Args) -> Ended {
         codec: args.codec,
         level: args.level,
         block: args.block,
-        format: args.format,
+        open: args.opening.options(),
         overlays: args.overlay.clone(),
         file_system: args.filesystem,
         size: args.size,

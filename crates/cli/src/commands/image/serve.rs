@@ -5,7 +5,6 @@ mod disk;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use evener_block::format::Format;
 use evener_block::nbd::{Address, OnStatus};
 use evener_block::session::{
     ByteRange, ReadAhead, ServeOptions, Served, TlsOptions, Writes, bytes, serve,
@@ -151,9 +150,8 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
-    /// The format of the image, instead of recognising it
-    #[arg(long, value_parser = super::format())]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    opening: super::Opening,
 }
 
 /// The values of `--tls`.
@@ -227,7 +225,7 @@ pub fn run(args: &Args) -> Ended {
         pid_file: args.pid_file.clone(),
         exit_last: args.exit_last,
         metrics: args.metrics.clone(),
-        format: args.format,
+        open: args.opening.options(),
         cache: args.cache,
         read_ahead: args.readahead,
         plan: args.plan.clone(),

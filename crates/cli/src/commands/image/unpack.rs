@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use evener_block::format::Format;
 use evener_block::session::unpack;
 
 use crate::failure::Ended;
@@ -28,9 +27,8 @@ pub struct Args {
     #[arg(value_name = "OUT")]
     output: OsString,
 
-    /// The format of the image, instead of recognising it
-    #[arg(long, value_parser = super::format())]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    opening: super::Opening,
 
     /// Unpack it with what was written over it into this overlay, as a server of both gives it; given several times, each
     /// lies over the one before
@@ -46,7 +44,7 @@ pub fn run(args: &Args) -> Ended {
         Ok(unpack(
             &args.image,
             &args.output,
-            args.format,
+            args.opening.options(),
             &args.overlay,
         )?)
     };

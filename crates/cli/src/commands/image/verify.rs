@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use evener_block::format::Format;
 use evener_block::session::verify;
 use evener_runtime::dispatch::MAX_WORKERS;
 use evener_runtime::{Choice, Placement};
@@ -36,9 +35,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Its format, instead of recognising it
-    #[arg(long, value_parser = super::format())]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    opening: super::Opening,
 
     /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
     #[arg(long, default_value = "auto", value_parser = structures::plan)]
@@ -52,7 +50,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Ended {
     can_print()?;
     let signals = Signals::take()?;
-    let session = verify(&args.image, args.format)?;
+    let session = verify(&args.image, args.opening.options())?;
     let stream = StreamArgs {
         plan: args.plan.clone(),
         workers: args.workers,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::folder;
+use super::serve::Server;
 
 #[test]
 fn what_cannot_go_together() {
@@ -30,6 +31,18 @@ fn without_the_driver_it_says_how_to_load_it() {
     folder
         .line("image serve disk.img --ublk")
         .failed(1, &["/dev/ublk-control", "modprobe ublk_drv"]);
+    let done = folder.line("image serve disk.img --ublk --overlay changes");
+    done.failed(1, &["modprobe ublk_drv"]);
+    assert!(!folder.path("changes").exists());
+    // One that was there stays.
+    let server = Server::start(
+        &folder,
+        "image serve disk.img --nbd unix:s --overlay changes",
+    );
+    drop(server);
+    let done = folder.line("image serve disk.img --ublk --overlay changes");
+    done.failed(1, &["modprobe ublk_drv"]);
+    assert!(folder.path("changes").exists());
     // The image comes first: without one no driver helps.
     folder
         .line("image serve nothing.img --ublk")

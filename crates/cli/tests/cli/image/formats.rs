@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::json;
+use super::tools::{has, run};
 use crate::run::Folder;
 
 /// A qcow2 image with eight bytes changed.
@@ -49,4 +50,39 @@ fn what_only_a_writer_needs_of_a_qcow2_image_is_told_by_verify() {
         (&false.into(), &0.into())
     );
     assert_eq!(told["faults"].as_array().map(Vec::len), Some(1), "{told}");
+}
+
+#[test]
+fn an_image_that_is_not_trusted_opens_no_other_file() {
+    if !has(&["qemu-img"]) {
+        return;
+    }
+    let folder = super::folder();
+    let secret = folder.path("disk.img").display().to_string();
+    for line in [
+        format!("qemu-img create -q -f qcow2 -b {secret} -F raw top.qcow2"),
+        "qemu-img create -q -f qcow2 -b top.qcow2 -F qcow2 over.qcow2".to_owned(),
+        "qemu-img create -q -f qcow2 alone.qcow2 1M".to_owned(),
+    ] {
+        run(&folder, &line);
+    }
+    for verb in [
+        "info IMAGE",
+        "verify IMAGE",
+        "unpack IMAGE out",
+        "pack IMAGE out",
+    ] {
+        let line = |image: &str| format!("image {} --no-backing", verb.replace("IMAGE", image));
+        folder.line(&line("alone.qcow2")).succeeded();
+        let _ = fs::remove_file(folder.path("out"));
+        for image in ["top.qcow2", "over.qcow2"] {
+            let done = folder.line(&line(image));
+            done.failed(1, &[image, "backing file", "--no-backing"]);
+            assert!(!folder.path("out").exists());
+        }
+    }
+    for server in ["--nbd unix:socket", "--ublk"] {
+        let done = folder.line(&format!("image serve top.qcow2 {server} --no-backing"));
+        done.failed(1, &["top.qcow2", "backing file", "--no-backing"]);
+    }
 }

@@ -93,6 +93,13 @@ fn good_images_are_verified() {
     let done = folder.line("image verify packed --workers 2");
     let text = done.succeeded().text();
     assert!(text.starts_with("packed: good, 33 by BLAKE3"), "{text}");
+    // What has no checksum is read, and not called good.
+    let done = folder.line("image verify disk.img");
+    let text = done.succeeded().text();
+    assert!(
+        text.starts_with("disk.img: all of it can be read; raw has no checksums"),
+        "{text}"
+    );
     let told = json(
         &folder
             .line("image verify --json packed --plan farm")

@@ -37,7 +37,7 @@ pub fn run(args: &super::Args) -> Ended {
         depth: args.disk.depth,
         recover: args.disk.recover,
         overlays: args.overlay.clone(),
-        format: args.format,
+        open: args.opening.options(),
         cache: args.cache,
         read_ahead: args.readahead,
         plan: args.plan.clone(),
