@@ -73,6 +73,7 @@ struct Described {
 #[derive(Serialize)]
 struct Argument {
     name: &'static str,
+    aliases: &'static [&'static str],
     default: Option<&'static str>,
     about: &'static str,
     /// Whether it excludes the other arguments.
@@ -85,6 +86,7 @@ impl Described {
     fn of(entry: &'static Entry) -> Described {
         let argument = |arg: &Arg| Argument {
             name: arg.name,
+            aliases: arg.also,
             default: arg.default,
             about: arg.about,
             alone: arg.alone,
@@ -120,7 +122,7 @@ fn list(text: &mut String) {
         if at == TABLE.len() {
             line(
                 text,
-                format_args!("\nBy FFmpeg's names, with its arguments and defaults:"),
+                format_args!("\nBy FFmpeg's names, with its defaults and the arguments shown:"),
             );
         }
         line(
@@ -161,9 +163,13 @@ fn describe(text: &mut String, entry: &Entry) {
             Some(default) => format!("{default} unless given"),
             None => "must be given".to_owned(),
         };
+        let also = match arg.also {
+            [] => String::new(),
+            names => format!("; also {}", names.join(", ")),
+        };
         line(
             text,
-            format_args!("  {:<10} {} ({default})", arg.name, arg.about),
+            format_args!("  {:<10} {} ({default}{also})", arg.name, arg.about),
         );
     }
     let chroma = match entry.role {

@@ -20,17 +20,15 @@ pub const ENTRY: Entry = Entry {
     about: "keep a part of the frame: a centred fraction, or w:h:x:y in luma samples, centred without x:y",
     args: &[
         Arg::alone("fraction", "0.8", "the share of width and height to keep"),
-        Arg::length("w", Some("iw"), "the width to keep"),
-        Arg::length("h", Some("ih"), "the height to keep"),
+        Arg::length("w", Some("iw"), "the width to keep").also(&["out_w"]),
+        Arg::length("h", Some("ih"), "the height to keep").also(&["out_h"]),
         Arg::length("x", Some("(iw-ow)/2"), "the columns to drop on the left"),
         Arg::length("y", Some("(ih-oh)/2"), "the rows to drop at the top"),
     ],
     role: Role::EveryPlane,
     build: |args| {
         if !["w", "h", "x", "y"].iter().any(|name| args.given(name)) {
-            let share = |f| f > 0.0 && f <= 1.0;
-            let fraction = args.number_where("fraction", share, "more than 0 and at most 1")?;
-            return Ok(Box::new(Crop::Fraction(fraction)));
+            return Ok(Box::new(Crop::Fraction(args.share("fraction")?)));
         }
         let part = Part {
             w: args.length("w", INPUT, Range::Side)?,

@@ -2,7 +2,7 @@
 
 use super::{Entry, flip, gaussian, resize, undistort};
 
-/// Other names of filters: those of FFmpeg, with its arguments and defaults.
+/// Other names of filters: those of FFmpeg, with the defaults of its arguments as far as they are there.
 pub const NAMES: &[Entry] = &[
     flip::HFLIP,
     flip::VFLIP,
@@ -39,7 +39,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "lenscorrection",
-        "bilinear; FFmpeg takes the nearest sample unless asked",
+        "interpolates, as with FFmpeg's `i=bilinear`; without that FFmpeg takes the nearest sample",
     ),
     ("overlay", "a picture by its name; in FFmpeg a second input"),
     (
@@ -51,6 +51,9 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
         "radius 1 on every plane; FFmpeg's has others and planes",
     ),
 ];
+
+const ASPECT: &str =
+    "the aspect of the input is kept; where ffmpeg writes the output, end with `-- -aspect 16:9`";
 
 /// Filters of FFmpeg's that are something else here, each with what to do.
 pub const ELSEWHERE: &[(&str, &str)] = &[
@@ -64,6 +67,27 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("boxblur", "use `gaussian`"),
     ("avgblur", "use `gaussian`"),
     ("elbg", "use `posterize`"),
+    ("edgedetect", "use `sobel`"),
+    ("prewitt", "use `sobel`"),
+    ("zscale", "use `scale`"),
+    ("hue", "use `eq`"),
+    (
+        "negate",
+        "there is no such filter; `eq=contrast=-1` inverts luma",
+    ),
+    (
+        "invert",
+        "there is no such filter; `eq=contrast=-1` inverts luma",
+    ),
+    ("setsar", ASPECT),
+    ("setdar", ASPECT),
+    ("select", "use the options `--start` and `--frames`"),
+    ("movie", "use `overlay` with the name of a picture"),
+    (
+        "drawtext",
+        "make a picture of the text, and use `overlay` with its name",
+    ),
+    ("split", "a graph is one chain here"),
     (
         "perspective",
         "there is `undistort`, `rotate` and `transpose`",

@@ -17,8 +17,8 @@ pub const ENTRY: Entry = Entry {
     aliases: &[],
     about: "put the frame into a larger one",
     args: &[
-        Arg::length("w", Some("iw"), "the new width"),
-        Arg::length("h", Some("ih"), "the new height"),
+        Arg::length("w", Some("iw"), "the new width").also(&["width"]),
+        Arg::length("h", Some("ih"), "the new height").also(&["height"]),
         Arg::length(
             "x",
             Some("0"),

@@ -19,7 +19,10 @@ pub const ENTRY: Entry = Entry {
     name: "resize",
     aliases: &[],
     about: "change the size to w:h luma samples, bilinear, smoothed where it shrinks",
-    args: &[Arg::length("w", None, W), Arg::length("h", None, H)],
+    args: &[
+        Arg::length("w", None, W).also(&["width"]),
+        Arg::length("h", None, H).also(&["height"]),
+    ],
     role: Role::EveryPlane,
     build,
 };
@@ -28,8 +31,8 @@ pub const ENTRY: Entry = Entry {
 pub const SCALE: Entry = Entry {
     name: "scale",
     args: &[
-        Arg::length("w", Some("iw"), W),
-        Arg::length("h", Some("ih"), H),
+        Arg::length("w", Some("iw"), W).also(&["width"]),
+        Arg::length("h", Some("ih"), H).also(&["height"]),
         Arg::optional("flags", "bilinear", "the method; there is one"),
     ],
     build: |args| {

@@ -18,7 +18,8 @@ pub const ENTRY: Entry = Entry {
             "fill",
             "black",
             "the colour around: a name, #RRGGBB, or a grey from 0 to 1",
-        ),
+        )
+        .also(&["fillcolor", "c"]),
         Arg::optional(
             "grow",
             "0",
@@ -28,7 +29,7 @@ pub const ENTRY: Entry = Entry {
     role: Role::EveryPlane,
     build: |args| {
         Ok(Box::new(Rotate {
-            degrees: args.number("degrees")?,
+            degrees: args.degrees("degrees")?,
             fill: args.colour("fill")?,
             grow: args.choice("grow", &["0", "1"])? == 1,
         }))

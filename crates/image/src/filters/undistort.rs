@@ -39,8 +39,10 @@ pub const LENSCORRECTION: Entry = Entry {
         Arg::optional("cy", "0.5", "the centre, as a share of the height"),
         Arg::optional("k1", "0", "the weight of r²"),
         Arg::optional("k2", "0", "the weight of r⁴"),
+        Arg::optional("i", "bilinear", "the interpolation; there is one"),
     ],
     build: |args| {
+        args.choice("i", &["bilinear"])?;
         let share = |name| args.number_where(name, |v| (0.0..=1.0).contains(&v), "from 0 to 1");
         Ok(Box::new(Undistort {
             centre: (share("cx")?, share("cy")?),

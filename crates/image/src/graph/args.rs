@@ -1,5 +1,6 @@
 //! The arguments of a filter, with defaults, and checked.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 
@@ -8,13 +9,15 @@ use super::expression::{Expression, Names};
 use super::length::{Length, Range};
 use crate::io::ffmpeg::{Picture, Tools};
 
-use super::text::{Span, nearest, quoted};
+use super::text::{Span, nearest, quoted, requoted, unquoted};
 
 /// An argument of a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     /// Name in `name=value`.
     pub name: &'static str,
+    /// Other names, those of FFmpeg.
+    pub also: &'static [&'static str],
     /// Shown as the default, `None` where one must be given.
     pub default: Option<&'static str>,
     /// What it is, for a listing and for errors.
@@ -30,6 +33,7 @@ impl Arg {
     pub const fn required(name: &'static str, about: &'static str) -> Arg {
         Arg {
             name,
+            also: &[],
             default: None,
             about,
             alone: false,
@@ -41,6 +45,7 @@ impl Arg {
     pub const fn optional(name: &'static str, default: &'static str, about: &'static str) -> Arg {
         Arg {
             name,
+            also: &[],
             default: Some(default),
             about,
             alone: false,
@@ -56,6 +61,7 @@ impl Arg {
     ) -> Arg {
         Arg {
             name,
+            also: &[],
             default,
             about,
             alone: false,
@@ -63,10 +69,17 @@ impl Arg {
         }
     }
 
+    /// With other names.
+    #[must_use]
+    pub const fn also(self, also: &'static [&'static str]) -> Arg {
+        Arg { also, ..self }
+    }
+
     /// One with a default that excludes the others.
     pub const fn alone(name: &'static str, default: &'static str, about: &'static str) -> Arg {
         Arg {
             name,
+            also: &[],
             default: Some(default),
             about,
             alone: true,
@@ -127,6 +140,19 @@ pub enum Problem {
         value: String,
         reason: String,
     },
+    #[error(
+        "`{value}` looks like radians, which FFmpeg turns clockwise; \
+         `{name}` is in degrees counter-clockwise: write `{name}={degrees}`"
+    )]
+    Radians {
+        name: &'static str,
+        value: String,
+        degrees: String,
+    },
+    #[error(
+        "`{value}` is no share of both sides, more than 0 and at most 1; for a width write `w={value}`"
+    )]
+    NoShare { value: String },
     #[error(
         "`{value}` is no colour; `{name}` is black, white, red, …, #RRGGBB, or a grey from 0 to 1"
     )]
@@ -189,7 +215,7 @@ impl<'a> Args<'a> {
                     None => return refuse(Problem::TooMany { most }),
                 },
             };
-            if value.text().is_empty() {
+            if unquoted(value.text()).is_empty() {
                 return refuse(Problem::Empty);
             }
             if args.given[slot].replace(value).is_some() {
@@ -203,8 +229,10 @@ impl<'a> Args<'a> {
 
     fn slot(&self, name: Span<'_>) -> Result<usize, ArgError> {
         let known = || self.args.iter().map(|a| a.name);
-        known().position(|k| k == name.text()).ok_or_else(|| {
-            let hint = match nearest(name.text(), known()) {
+        let is = |arg: &Arg| arg.name == name.text() || arg.also.contains(&name.text());
+        self.args.iter().position(is).ok_or_else(|| {
+            let others = self.args.iter().flat_map(|a| a.also).copied();
+            let hint = match nearest(name.text(), known().chain(others)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if self.args.is_empty() => "this filter takes none".to_owned(),
                 None => format!("there are: {}", known().collect::<Vec<_>>().join(", ")),
@@ -265,7 +293,7 @@ impl<'a> Args<'a> {
     }
 
     /// An argument, the text of its value, and the column that errors name.
-    fn value(&self, name: &str) -> Result<(&'static Arg, &str, usize), ArgError> {
+    fn value(&self, name: &str) -> Result<(&'static Arg, Cow<'a, str>, usize), ArgError> {
         let unknown = || {
             let problem = Problem::Unknown {
                 name: quoted(name),
@@ -283,8 +311,8 @@ impl<'a> Args<'a> {
             .ok_or_else(unknown)?;
         let arg = &self.args[slot];
         match (self.given[slot], arg.default) {
-            (Some(span), _) => Ok((arg, span.text(), span.column())),
-            (None, Some(default)) => Ok((arg, default, self.column)),
+            (Some(span), _) => Ok((arg, unquoted(span.text()), span.column())),
+            (None, Some(default)) => Ok((arg, Cow::Borrowed(default), self.column)),
             (None, None) => Err(self.missing(arg)),
         }
     }
@@ -304,16 +332,16 @@ impl<'a> Args<'a> {
         let refuse = |problem| Err(ArgError { column, problem });
         let number = || match text.parse::<f64>() {
             Ok(v) => Ok(v),
-            Err(_) => Expression::parse(text, &[]).map(|e| e.value(&[])),
+            Err(_) => Expression::parse(&text, &[]).map(|e| e.value(&[])),
         };
         match number() {
             Ok(v) if (v as f32).is_finite() => Ok(v),
             Ok(_) => refuse(Problem::NotFinite {
                 name: arg.name,
-                value: quoted(text),
+                value: quoted(&text),
             }),
             Err(_) => {
-                let value = quoted(text);
+                let value = quoted(&text);
                 refuse(Problem::NotANumber {
                     name: arg.name,
                     value,
@@ -338,7 +366,7 @@ impl<'a> Args<'a> {
             return Ok(number);
         }
         let (arg, text, column) = self.value(name)?;
-        let (value, expected) = (quoted(text), expected.to_owned());
+        let (value, expected) = (quoted(&text), expected.to_owned());
         Err(ArgError {
             column,
             problem: Problem::OutOfRange {
@@ -346,6 +374,48 @@ impl<'a> Args<'a> {
                 value,
                 expected,
             },
+        })
+    }
+
+    /// An angle in degrees, counter-clockwise.
+    ///
+    /// # Errors
+    /// As [`Args::number`]; or it names `PI` and is at most two turns in radians, as FFmpeg has angles.
+    pub fn degrees(&self, name: &str) -> Result<f64, ArgError> {
+        let degrees = self.number(name)?;
+        let (arg, text, column) = self.value(name)?;
+        if !text.contains("PI") || degrees.abs() > 4.0 * std::f64::consts::PI {
+            return Ok(degrees);
+        }
+        // Zero has no sign.
+        let meant = (-degrees.to_degrees() * 1e6).round() / 1e6 + 0.0;
+        Err(ArgError {
+            column,
+            problem: Problem::Radians {
+                name: arg.name,
+                value: quoted(&text),
+                degrees: meant.to_string(),
+            },
+        })
+    }
+
+    /// A share of both sides, which a value without a name is where FFmpeg has a width.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn share(&self, name: &str) -> Result<f64, ArgError> {
+        let share = |f| f > 0.0 && f <= 1.0;
+        let number = self.number_where(name, share, "more than 0 and at most 1");
+        number.map_err(|error| match error.problem {
+            Problem::NotANumber { value, .. } => ArgError {
+                problem: Problem::NoShare { value },
+                ..error
+            },
+            Problem::OutOfRange { value, .. } if !value.starts_with(['-', '0']) => ArgError {
+                problem: Problem::NoShare { value },
+                ..error
+            },
+            problem => ArgError { problem, ..error },
         })
     }
 
@@ -367,12 +437,12 @@ impl<'a> Args<'a> {
     pub fn length(&self, name: &str, names: Names, range: Range) -> Result<Length, ArgError> {
         let (arg, text, column) = self.value(name)?;
         let refuse = |problem| Err(ArgError { column, problem });
-        let expression = match Expression::parse(text, names) {
+        let expression = match Expression::parse(&text, names) {
             Ok(expression) => expression,
             Err(wrong) => {
                 return refuse(Problem::NotAnExpression {
                     name: arg.name,
-                    value: quoted(text),
+                    value: quoted(&text),
                     reason: wrong.to_string(),
                 });
             }
@@ -382,13 +452,13 @@ impl<'a> Args<'a> {
         {
             return refuse(Problem::OutOfRange {
                 name: arg.name,
-                value: quoted(text),
+                value: quoted(&text),
                 expected: range.to_string(),
             });
         }
         Ok(Length {
             name: arg.name,
-            text: quoted(text),
+            text: quoted(&text),
             expression,
             range,
         })
@@ -400,7 +470,7 @@ impl<'a> Args<'a> {
     /// It cannot be read.
     pub(crate) fn picture(&self, name: &str) -> Result<Picture, ArgError> {
         let (arg, text, column) = self.value(name)?;
-        Picture::read(&Tools::default(), OsStr::new(text)).map_err(|error| ArgError {
+        Picture::read(&Tools::default(), OsStr::new(&*text)).map_err(|error| ArgError {
             column,
             problem: Problem::NoPicture {
                 name: arg.name,
@@ -415,11 +485,11 @@ impl<'a> Args<'a> {
     /// It is none.
     pub fn colour(&self, name: &str) -> Result<Colour, ArgError> {
         let (arg, text, column) = self.value(name)?;
-        Colour::parse(text).ok_or_else(|| ArgError {
+        Colour::parse(&text).ok_or_else(|| ArgError {
             column,
             problem: Problem::NotAColour {
                 name: arg.name,
-                value: quoted(text),
+                value: quoted(&text),
             },
         })
     }
@@ -431,11 +501,11 @@ impl<'a> Args<'a> {
     pub fn choice(&self, name: &str, choices: &[&str]) -> Result<usize, ArgError> {
         let (arg, text, column) = self.value(name)?;
         choices.iter().position(|c| *c == text).ok_or_else(|| {
-            let hint = match nearest(text, choices.iter().copied()) {
+            let hint = match nearest(&text, choices.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("give one of: {}", choices.join(", ")),
             };
-            let value = quoted(text);
+            let value = quoted(&text);
             ArgError {
                 column,
                 problem: Problem::NotAChoice {
@@ -451,12 +521,13 @@ impl<'a> Args<'a> {
     pub(super) fn canonical(&self) -> String {
         let mut parts = Vec::new();
         for (arg, given) in self.args.iter().zip(&self.given) {
-            let text = given.map(Span::text).or(arg.default);
+            let given = given.map(|span| unquoted(span.text()));
+            let text = given.or(arg.default.map(Cow::Borrowed));
             if let (Some(text), false) = (text, self.excluded(arg)) {
                 // Numbers in their shortest form, so that equal graphs have equal texts.
                 let shown = text
                     .parse::<f64>()
-                    .map_or_else(|_| text.to_owned(), |v| v.to_string());
+                    .map_or_else(|_| requoted(&text).into_owned(), |v| v.to_string());
                 parts.push(format!("{}={shown}", arg.name));
             }
         }

@@ -117,6 +117,7 @@ impl Graph {
                 graph.set_constant(GREY);
             }
             if !matches!(port, Port::Constant(_)) {
+                graph.filter = call.name;
                 port = call.filter.expand(&plane, size, port, &mut graph);
             }
             graph.size = size;
@@ -137,7 +138,7 @@ struct OnePlane {
 impl Call {
     fn output_size(&self, plane: &Plane) -> Result<Size, GraphError> {
         let refuse = |why| GraphError::Impossible {
-            filter: self.entry.name,
+            filter: self.name,
             column: self.column,
             why,
         };

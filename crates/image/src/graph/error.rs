@@ -15,6 +15,25 @@ pub enum GraphError {
         /// Where it is missing.
         column: usize,
     },
+    /// A quote that does not end.
+    #[error(
+        "column {column}: this quote `'` does not end; end it, or write `\\'` for one that is meant"
+    )]
+    OpenQuote {
+        /// Where it stands.
+        column: usize,
+    },
+    /// Labels or semicolons, which FFmpeg has for graphs that branch.
+    #[error(
+        "column {column}: `{found}` belongs to a graph with branches, and this is one chain of filters; \
+         leave labels and semicolons out, or branch by `ffmpeg -filter_complex` before or after"
+    )]
+    Branches {
+        /// Where it stands.
+        column: usize,
+        /// What stands there.
+        found: char,
+    },
     /// More filters than a graph may have.
     #[error("the graph has more than {limit} filters; divide it into several runs")]
     TooLong {
@@ -34,7 +53,7 @@ pub enum GraphError {
     /// An argument that its filter refuses.
     #[error("{filter}, {error}")]
     Argument {
-        /// Name of the filter.
+        /// The filter by the name that was given.
         filter: &'static str,
         /// What is wrong, and where.
         error: ArgError,
@@ -42,7 +61,7 @@ pub enum GraphError {
     /// A filter that does not fit the size of its input.
     #[error("{filter}, column {column}: {why}")]
     Impossible {
-        /// Name of the filter.
+        /// The filter by the name that was given.
         filter: &'static str,
         /// Where it stands.
         column: usize,

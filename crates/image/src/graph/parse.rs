@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::args::Args;
 use super::error::GraphError;
-use super::text::{Span, nearest, quoted};
+use super::text::{Span, find, nearest, open_quote, quoted};
 use crate::filters::{self, Entry, Filter, ffmpeg};
 use crate::format::{Ratio, Timing};
 
@@ -31,6 +31,8 @@ pub struct Graph {
 #[derive(Clone)]
 pub(super) struct Call {
     pub entry: &'static Entry,
+    /// The name of the filter that was given, which may be another one of its names.
+    pub name: &'static str,
     pub column: usize,
     pub filter: Arc<dyn Filter>,
     /// All arguments as text.
@@ -41,17 +43,25 @@ impl Graph {
     /// Reads a chain of filters: `blur,threshold=0.25:keep=below`.
     ///
     /// Commas separate filters. Arguments follow an equals sign and are separated by colons: first those without a name, in
-    /// the order of the table, then those as `name=value`. White space around each part is ignored.
+    /// the order of the table, then those as `name=value`. White space around each part is ignored. Text between quotes `'`
+    /// and a character behind a backslash stand for themselves.
     ///
     /// # Errors
-    /// Unknown names; arguments that are missing, too many or refused by their filter; no filter, or more than
-    /// [`MAX_FILTERS`].
+    /// Unknown names; labels, as FFmpeg has them for branches; arguments that are missing, too many or refused by their
+    /// filter; no filter, or more than [`MAX_FILTERS`].
     pub fn parse(text: &str) -> Result<Graph, GraphError> {
         if text.trim().is_empty() {
             return Err(GraphError::Empty);
         }
-        let mut filters = Vec::new();
-        for part in Span::new(text).split(',') {
+        let (mut filters, all) = (Vec::new(), Span::new(text));
+        if let Some(at) = open_quote(text) {
+            let column = all.behind(at).column();
+            return Err(GraphError::OpenQuote { column });
+        }
+        if let Some(at) = find(text, ';') {
+            return Err(branches(all.behind(at)));
+        }
+        for part in all.split(',') {
             if filters.len() == MAX_FILTERS {
                 return Err(GraphError::TooLong { limit: MAX_FILTERS });
             }
@@ -90,15 +100,19 @@ impl Call {
         if name.text().is_empty() {
             return Err(GraphError::NoFilter { column });
         }
-        let entry = find(name.text()).ok_or_else(|| unknown(name))?;
+        if let Some(at) = label(name, part) {
+            return Err(branches(at));
+        }
+        let (entry, name) = entry(name.text()).ok_or_else(|| unknown(name))?;
         let refuse = |error| GraphError::Argument {
-            filter: entry.name,
+            filter: name,
             error,
         };
         let args = Args::new(entry.args, column, list).map_err(refuse)?;
         let filter = (entry.build)(&args).map_err(refuse)?;
         Ok(Call {
             entry,
+            name,
             column,
             filter: filter.into(),
             args: args.canonical(),
@@ -106,8 +120,30 @@ impl Call {
     }
 }
 
-fn find(name: &str) -> Option<&'static Entry> {
-    filters::all().find(|entry| entry.name == name || entry.aliases.contains(&name))
+/// The entry of a name, and the name.
+fn entry(name: &str) -> Option<(&'static Entry, &'static str)> {
+    filters::all().find_map(|entry| {
+        let mut names = [entry.name]
+            .into_iter()
+            .chain(entry.aliases.iter().copied());
+        names.find(|n| *n == name).map(|name| (entry, name))
+    })
+}
+
+/// A label before or behind a filter, `part`, whose name is `name`.
+fn label<'a>(name: Span<'a>, part: Span<'a>) -> Option<Span<'a>> {
+    if let Some(at) = find(name.text(), '[') {
+        return Some(name.behind(at));
+    }
+    let behind = part.text().ends_with(']').then(|| part.text().rfind('['));
+    behind.flatten().map(|at| part.behind(at))
+}
+
+fn branches(at: Span<'_>) -> GraphError {
+    GraphError::Branches {
+        column: at.column(),
+        found: at.text().chars().next().unwrap_or(';'),
+    }
 }
 
 fn unknown(name: Span<'_>) -> GraphError {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::filters::ffmpeg;
 use crate::format::Size;
 use crate::stage::Stage;
 
@@ -19,6 +20,8 @@ pub enum Port {
 /// A stage and what it reads.
 #[derive(Clone, Debug)]
 pub struct Node {
+    /// The filter that it is a part of, by the name that was given; empty outside of a text.
+    pub filter: &'static str,
     /// The kernel.
     pub stage: Arc<dyn Stage>,
     /// One port for each input; earlier stages only, never a constant.
@@ -40,6 +43,19 @@ pub struct PlaneGraph {
     pub nodes: Vec<Node>,
     /// What is written: the last stage, the source itself, or a constant.
     pub result: Port,
+    /// The filter that stages are added of.
+    pub(super) filter: &'static str,
+}
+
+impl Node {
+    /// What it is called in messages: FFmpeg's name of the filter where that was given, otherwise the name of the stage.
+    pub fn name(&self) -> &'static str {
+        let mut names = ffmpeg::NAMES.iter().map(|entry| entry.name);
+        match names.any(|name| name == self.filter) {
+            true => self.filter,
+            false => self.stage.name(),
+        }
+    }
 }
 
 impl PlaneGraph {
@@ -50,6 +66,7 @@ impl PlaneGraph {
             size: source,
             nodes: Vec::new(),
             result: Port::Source,
+            filter: "",
         }
     }
 
@@ -66,6 +83,7 @@ impl PlaneGraph {
     pub fn push(&mut self, stage: Arc<dyn Stage>, inputs: &[Port], size: Size) -> Port {
         let input_size = self.size_of(inputs[0]);
         self.nodes.push(Node {
+            filter: self.filter,
             stage,
             inputs: inputs.to_vec(),
             input_size,

@@ -72,6 +72,25 @@ fn graphs_have_a_canonical_text() {
         ("scale=640:-2", "scale=w=640:h=-2:flags=bilinear"),
         ("gblur", "gblur=sigma=0.5"),
         ("transpose=1", "transpose=dir=1"),
+        (
+            "crop='iw/2':'ih'",
+            "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2",
+        ),
+        (r"crop=iw\/2:ih", "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2"),
+        (
+            "scale=width=640:height=-2",
+            "scale=w=640:h=-2:flags=bilinear",
+        ),
+        ("crop=out_w=9:out_h=8:x=0:y=0", "crop=w=9:h=8:x=0:y=0"),
+        ("pad=width=9:height=8", "pad=w=9:h=8:x=0:y=0:color=black"),
+        (
+            "unsharp=luma_msize_x=7:chroma_amount=1",
+            "unsharp=lx=7:ly=5:la=1:cx=5:cy=5:ca=1",
+        ),
+        (
+            "lenscorrection=k1=0.1:i=bilinear",
+            "lenscorrection=cx=0.5:cy=0.5:k1=0.1:k2=0:i=bilinear",
+        ),
     ] {
         assert_eq!(canonical(text), expected);
         assert_eq!(canonical(expected), expected);
@@ -81,13 +100,57 @@ fn graphs_have_a_canonical_text() {
 }
 
 #[test]
+fn quotes_that_do_not_end_and_branches_are_told() {
+    for (text, says) in [
+        (
+            "blur,crop='iw/2:ih",
+            "column 11: this quote `'` does not end",
+        ),
+        (
+            "[0:v]blur",
+            "column 1: `[` belongs to a graph with branches",
+        ),
+        ("blur[a]", "column 5: `[`"),
+        ("blur,rotate=6[out]", "column 14: `[`"),
+        ("blur;sobel", "column 5: `;`"),
+        ("split[a][b];[a]blur", "column 12: `;`"),
+    ] {
+        let line = refused(text).to_string();
+        assert!(line.starts_with(says), "{line}");
+    }
+    // A file of that name is not there.
+    let line = refused("overlay='a:b,c;[d].pam'").to_string();
+    assert!(line.contains("a:b,c;[d].pam: cannot open"), "{line}");
+}
+
+#[test]
+fn radians_are_no_degrees() {
+    assert_eq!(
+        refused("rotate=30*PI/180").to_string(),
+        "rotate, column 8: `30*PI/180` looks like radians, which FFmpeg turns clockwise; \
+         `degrees` is in degrees counter-clockwise: write `degrees=-30`"
+    );
+    for (text, degrees) in [("PI/4", "-45"), ("-PI", "180"), ("2*PI", "-360")] {
+        let line = refused(&format!("rotate={text}:black")).to_string();
+        assert!(
+            line.ends_with(&format!("write `degrees={degrees}`")),
+            "{line}"
+        );
+    }
+    assert_eq!(
+        canonical("rotate=0.5*180/PI"),
+        "rotate=degrees=0.5*180/PI:fill=black:grow=0"
+    );
+}
+
+#[test]
 fn every_filter_is_found_by_all_its_names() {
     for entry in filters::all() {
         for name in [entry.name].iter().chain(entry.aliases) {
             match Graph::parse(name) {
                 Ok(graph) => assert_eq!(graph.names().collect::<Vec<_>>(), [entry.name]),
                 Err(GraphError::Argument { filter, error }) => {
-                    assert_eq!(filter, entry.name);
+                    assert_eq!(filter, *name);
                     assert!(matches!(error.problem, Problem::Missing { .. }), "{error}");
                 }
                 Err(other) => panic!("{other}"),
@@ -130,6 +193,13 @@ fn unknown_filters_get_the_nearest_name() {
             .ends_with("did you mean `discrete`?")
     );
     assert!(refused("boxblur=2").to_string().ends_with("use `gaussian`"));
+    for (name, says) in [
+        ("negate", "`eq=contrast=-1` inverts luma"),
+        ("setsar=1", "`-- -aspect 16:9`"),
+        ("edgedetect", "use `sobel`"),
+    ] {
+        assert!(refused(name).to_string().contains(says), "{name}");
+    }
     let all = refused("sharpen").to_string();
     assert!(TABLE.iter().all(|entry| all.contains(entry.name)), "{all}");
     assert!(refused(&"é".repeat(1000)).to_string().contains('…'));
@@ -255,7 +325,7 @@ fn values_that_are_impossible() {
         let (.., what) = problem(text);
         let known = matches!(
             what,
-            Problem::OutOfRange { .. } | Problem::NotANumber { .. }
+            Problem::OutOfRange { .. } | Problem::NotANumber { .. } | Problem::NoShare { .. }
         );
         assert!(known, "{text}: {what}");
     }
@@ -278,6 +348,16 @@ fn values_that_are_impossible() {
     ] {
         assert!(Graph::parse(text).is_ok(), "{text}");
     }
+    for value in ["iw/2", "640"] {
+        assert_eq!(
+            refused(&format!("crop={value}")).to_string(),
+            format!(
+                "crop, column 6: `{value}` is no share of both sides, more than 0 and at most 1; \
+                 for a width write `w={value}`"
+            )
+        );
+    }
+    assert!(refused("discrete=1").to_string().starts_with("discrete, "));
     assert_eq!(
         refused("gaussian=-1").to_string(),
         "gaussian, column 10: `sigma` is -1; it must be more than 0 and at most 50"

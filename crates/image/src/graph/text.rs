@@ -1,4 +1,8 @@
-//! Parts of a graph's text with their positions, and names and values as errors quote them.
+//! Parts of a graph's text with their positions, quotes in it, and names and values as errors quote them.
+//!
+//! As for FFmpeg, text between quotes `'` and a character behind a backslash stand for themselves.
+
+use std::borrow::Cow;
 
 /// A part of a graph's text.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +38,15 @@ impl<'a> Span<'a> {
         Span { from, to, ..self }
     }
 
-    /// The parts before and after the first `separator`.
+    /// The part from `at` bytes on.
+    pub fn behind(self, at: usize) -> Self {
+        let from = self.from + at;
+        Span { from, ..self }
+    }
+
+    /// The parts before and after the first `separator` that is not quoted.
     pub fn cut(self, separator: char) -> Option<(Self, Self)> {
-        let at = self.from + self.text().find(separator)?;
+        let at = self.from + find(self.text(), separator)?;
         Some((
             Span { to: at, ..self },
             Span {
@@ -46,7 +56,7 @@ impl<'a> Span<'a> {
         ))
     }
 
-    /// The parts between separators, each without white space around it.
+    /// The parts between separators that are not quoted, each without white space around it.
     pub fn split(self, separator: char) -> impl Iterator<Item = Span<'a>> {
         let mut rest = Some(self);
         std::iter::from_fn(move || {
@@ -59,6 +69,63 @@ impl<'a> Span<'a> {
             Some(part.trim())
         })
     }
+}
+
+/// What a character is in a text with quotes and backslashes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// It stands for itself.
+    Quoted,
+    /// A quote or a backslash, which stands for nothing.
+    Mark,
+}
+
+fn characters(text: &str) -> impl Iterator<Item = (usize, char, Kind)> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.char_indices().map(move |(at, c)| {
+        let kind = match c {
+            _ if escaped => Kind::Quoted,
+            '\'' => Kind::Mark,
+            '\\' if !quoted => Kind::Mark,
+            _ if quoted => Kind::Quoted,
+            _ => Kind::Plain,
+        };
+        quoted ^= kind == Kind::Mark && c == '\'';
+        escaped = kind == Kind::Mark && c == '\\';
+        (at, c, kind)
+    })
+}
+
+/// Where a character stands first that is not quoted.
+pub(super) fn find(text: &str, wanted: char) -> Option<usize> {
+    let mut all = characters(text);
+    all.find(|&(_, c, kind)| kind == Kind::Plain && c == wanted)
+        .map(|(at, ..)| at)
+}
+
+/// Where a quote begins that does not end.
+pub(super) fn open_quote(text: &str) -> Option<usize> {
+    let quotes = characters(text).filter(|&(_, c, kind)| kind == Kind::Mark && c == '\'');
+    quotes.fold(None, |open: Option<usize>, (at, ..)| open.xor(Some(at)))
+}
+
+/// The text that is meant: without quotes and backslashes.
+pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\'', '\\']) {
+        return Cow::Borrowed(text);
+    }
+    let meant = characters(text).filter(|&(.., kind)| kind != Kind::Mark);
+    meant.map(|(_, c, _)| c).collect()
+}
+
+/// A text that stands for `meant` in a graph.
+pub(super) fn requoted(meant: &str) -> Cow<'_, str> {
+    let special = meant.contains([',', ':', ';', '=', '[', ']', '\'', '\\']);
+    if !special && meant.trim() == meant {
+        return Cow::Borrowed(meant);
+    }
+    Cow::Owned(format!("'{}'", meant.replace('\'', "'\\''")))
 }
 
 /// Text as an error quotes it: on one line and not too long.
@@ -112,6 +179,30 @@ mod tests {
         assert!(all.cut(':').is_none());
         let blank = Span::new("a,  ").split(',').nth(1).unwrap();
         assert_eq!((blank.text(), blank.column()), ("", 5));
+    }
+
+    #[test]
+    fn quoted_text_is_not_cut_and_stands_for_itself() {
+        let all = Span::new(r"a='b,c:d',e\,f=g,h");
+        let parts: Vec<_> = all.split(',').map(Span::text).collect();
+        assert_eq!(parts, ["a='b,c:d'", r"e\,f=g", "h"]);
+        for (text, meant) in [
+            ("plain", "plain"),
+            ("'b,c:d'", "b,c:d"),
+            (r"e\,f", "e,f"),
+            (r"a'b\c'd", r"ab\cd"),
+            (r"'it'\''s'", "it's"),
+            (r"\\", r"\"),
+            ("\\", ""),
+        ] {
+            assert_eq!(unquoted(text), meant, "{text}");
+            assert_eq!(unquoted(&requoted(meant)), meant, "{text}");
+            assert_eq!(find(&requoted(meant), ','), None, "{text}");
+            assert_eq!(open_quote(text), None, "{text}");
+        }
+        assert_eq!(open_quote("a='b"), Some(2));
+        assert_eq!(open_quote(r"a=\'b"), None);
+        assert_eq!(open_quote(r"'b\'"), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Stages<'_> {
         }
         write!(f, "{}", graph.source)?;
         for node in &graph.nodes {
-            write!(f, " > {} {}", node.stage.name(), node.size)?;
+            write!(f, " > {} {}", node.name(), node.size)?;
         }
         let values = self.bound.input.depth == Depth::F32;
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);

@@ -24,10 +24,10 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Reads the first picture of a file.
+    /// Reads the picture of a file.
     ///
     /// # Errors
-    /// There is no such file, it holds no picture, or `ffmpeg` is not installed.
+    /// There is no such file, it holds no picture or several, or `ffmpeg` is not installed.
     pub(crate) fn read(tools: &Tools, file: &OsStr) -> Result<Picture, Error> {
         let name = one_line(&file.to_string_lossy());
         let open = |reason| FileError::Open {
@@ -36,7 +36,7 @@ impl Picture {
         };
         // A PAM takes no program.
         if Path::new(file).extension() == Some(OsStr::new("pam"))
-            && let Some(picture) = Picture::of_pam(&fs::read(file).map_err(open)?)
+            && let Some((picture, _)) = Picture::of_pam(&fs::read(file).map_err(open)?)
         {
             return Ok(picture);
         }
@@ -45,7 +45,7 @@ impl Picture {
         arguments.push(file_argument(file));
         // PAM says its size, and has opacity.
         arguments.extend(split_args(
-            "-map 0:v:0 -frames:v 1 -f image2pipe -c:v pam -pix_fmt rgba pipe:1",
+            "-map 0:v:0 -frames:v 2 -f image2pipe -c:v pam -pix_fmt rgba pipe:1",
         ));
         let arguments: Vec<&OsStr> = arguments.iter().map(|a| a.as_os_str()).collect();
         let program = one_line(&tools.ffmpeg.to_string_lossy());
@@ -54,7 +54,12 @@ impl Picture {
             return Err(Error::NoProgram { name, program });
         };
         match Picture::of_pam(&ended.stdout) {
-            Some(picture) if ended.status.success() => Ok(picture),
+            Some((_, rest)) if !rest.is_empty() => {
+                let reason = "is a video, and one picture is needed; \
+                              make it by: ffmpeg -i VIDEO -frames:v 1 PICTURE.png";
+                Err(FileError::Unfit { name, reason }.into())
+            }
+            Some((picture, _)) if ended.status.success() => Ok(picture),
             _ => Err(Error::Ffmpeg {
                 name,
                 program,
@@ -64,8 +69,8 @@ impl Picture {
         }
     }
 
-    /// Reads a PAM of four samples of 8 bits; `None` if it is none, or cut.
-    fn of_pam(bytes: &[u8]) -> Option<Picture> {
+    /// Reads a PAM of four samples of 8 bits, and what is behind it; `None` if it is none, or cut.
+    fn of_pam(bytes: &[u8]) -> Option<(Picture, &[u8])> {
         const END: &[u8] = b"ENDHDR\n";
         let end = bytes.windows(END.len()).position(|window| window == END)?;
         let header = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -80,9 +85,10 @@ impl Picture {
             h: value("HEIGHT ").filter(|h| (1..=MOST).contains(h))?,
         };
         (value("DEPTH ")? == 4 && value("MAXVAL ")? == 255).then_some(())?;
-        let (samples, _) = bytes[end + END.len()..].as_chunks::<4>();
-        let samples = samples.get(..size.area())?.to_vec();
-        Some(Picture { size, samples })
+        let bytes = &bytes[end + END.len()..];
+        let (samples, rest) = bytes.split_at_checked(4 * size.area())?;
+        let samples = samples.as_chunks::<4>().0.to_vec();
+        Some((Picture { size, samples }, rest))
     }
 }
 
@@ -95,7 +101,10 @@ mod tests {
         let header = "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n";
         let samples = [1, 2, 3, 4, 5, 6, 7, 8];
         let all = [header.as_bytes(), &samples].concat();
-        let picture = Picture::of_pam(&all).unwrap();
+        let (picture, rest) = Picture::of_pam(&all).unwrap();
+        assert!(rest.is_empty());
+        let twice = [&all[..], &all].concat();
+        assert_eq!(Picture::of_pam(&twice).unwrap().1, all);
         assert_eq!(picture.size, Size { w: 2, h: 1 });
         assert_eq!(picture.samples, [[1, 2, 3, 4], [5, 6, 7, 8]]);
         for cut in 0..all.len() {
