@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::ffmpeg::has_ffmpeg;
-use crate::run::Folder;
+use crate::run::{Done, Folder};
 
 const SCENE: &str = "testsrc:64x48:10:mono";
 const FRAME: usize = 64 * 48;
@@ -67,12 +67,17 @@ fn frames_are_read_from_a_time_on_and_so_many() {
         }
     }
     let line = format!("filter null -i {SCENE} -o none.y4m");
-    let none = folder.line(&format!("{line} --start 60"));
-    assert!(none.succeeded().stderr.starts_with("none.y4m: 0 frames"));
-    let none = format!("filter null -i {SCENE} --start 60 -o none.mkv");
-    if has_ffmpeg() {
-        folder.line(&none).failed(1, &["none.mkv", "no frames"]);
+    let late = ["has no frame at 60 s or later, as it is 0.4 s long"];
+    folder
+        .line("filter null -i all.y4m --start 60 -o none.y4m --keep-partial")
+        .failed(1, &[&["evener: all.y4m: "], &late[..]].concat());
+    for output in ["none.y4m", "none.mkv", "null:"] {
+        if output != "none.mkv" || has_ffmpeg() {
+            let none = format!("filter null -i {SCENE} --start 60 -o {output}");
+            folder.line(&none).failed(1, &late);
+        }
     }
+    assert!(!folder.path("none.y4m").exists());
     folder
         .line(&format!("{line} --start 1:70"))
         .failed(2, &["'1:70' is no time"]);
@@ -150,8 +155,12 @@ fn arguments_after_two_hyphens_are_those_of_the_encoder() {
     folder
         .line(&line)
         .failed(1, &["out.y4m", "not written by ffmpeg"]);
+    folder
+        .line(&format!("filter null -i {SCENE} -o 45.mkv -- -f nonsense"))
+        .failed(1, &["45.mkv", "ffmpeg failed: ", "'nonsense'"]);
     let line = "filter null -i testsrc:320x240:10 -o out.mkv -- -crf lots";
-    folder.line(line).failed(1, &["out.mkv", "ffmpeg failed"]);
+    // Not "after 3 frames", which were passed on before it had begun.
+    folder.line(line).failed(1, &["out.mkv: ffmpeg failed: "]);
     assert_eq!(folder.names(), ["45.mkv", "5.mkv"]);
 }
 
@@ -218,6 +227,11 @@ fn deinterlaced_frames_are_whole_and_nothing_is_said() {
     folder.file("in.y4m", fields);
     for (graph, interlacing, note) in [
         ("null", " It ", false),
+        // The upper field becomes the lower one.
+        ("vflip", " Ib ", false),
+        ("hflip,flip=v,vflip", " It ", false),
+        ("crop=4:2:0:1", " Ib ", false),
+        ("crop=4:2:0:2", " It ", false),
         ("deinterlace,blur", " Ip ", false),
         ("blur,deinterlace", " Ip ", true),
     ] {
@@ -323,6 +337,45 @@ fn numbered_pictures_are_a_stream() {
     let done = folder.line("filter null -i q-%03d.png --pictures 12 -o no.y4m");
     done.failed(1, &["q-%03d.png", "there is no such picture"]);
     assert!(!folder.path("no.y4m").exists());
+
+    // Any number may be the first, and what lies behind a gap is told of.
+    fs::rename(folder.path("p-003.png"), folder.path("p-000.png")).unwrap();
+    let done = folder.line("filter null -i p-%03d.png --pictures 12 -o part.y4m");
+    let note = "it ends before the picture 3, which is missing; 2 further ones are not read";
+    assert!(done.succeeded().stderr.contains(note), "{}", done.stderr);
+    assert_eq!(frames(&folder.path("part.y4m")).len(), 3);
+    for n in 0..3 {
+        let [from, to] = [n, n + 70].map(|n| folder.path(&format!("p-{n:03}.png")));
+        fs::rename(from, to).unwrap();
+    }
+    for name in ["p-004.png", "p-005.png"] {
+        fs::remove_file(folder.path(name)).unwrap();
+    }
+    let done = folder.line("filter null -i p-%03d.png --pictures 12 -o late.y4m");
+    assert!(!done.succeeded().stderr.contains("note"), "{}", done.stderr);
+    assert!(frames(&folder.path("late.y4m")) == frames(&folder.path("part.y4m")));
+}
+
+#[test]
+fn pictures_of_another_size_are_an_error() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    for (n, size) in [(1, "64x48"), (2, "64x48"), (3, "32x48"), (4, "64x48")] {
+        let line = format!("filter null -i testsrc:{size}:1 -o p-{n}.png");
+        folder.line(&line).succeeded();
+    }
+    for output in ["out.y4m", "out.mkv"] {
+        let line = format!("filter null -i p-%d.png --pictures 25 -o {output}");
+        let done = folder.line(&line);
+        done.failed(
+            1,
+            &["evener: p-3.png: is 32x48, and the pictures before it are 64x48"],
+        );
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+        assert!(!folder.path(output).exists());
+    }
 }
 
 /// The codes of a picture or a video, as ffmpeg reads them.
@@ -483,8 +536,11 @@ fn a_start_in_a_file_is_found_and_not_read_up_to() {
             let end = all.len().min(start as usize + 4);
             assert!(part == all[start as usize..end], "{name}, {start}");
         }
-        filter(&format!("-i {name} -o none.y4m --start 60"));
-        assert!(frames(&folder.path("none.y4m")).is_empty());
+        let line = format!("filter null -i {name} -o null: --start 60");
+        let done = folder.line(&line);
+        let said = format!("evener: {name}: has no frame at 60 s or later, as it is 50");
+        assert!(done.stderr.contains(&said), "{}", done.stderr);
+        assert_eq!(done.status, Some(1));
     }
     // As ffmpeg has it.
     make("-ss 40 -i a.mp4 -frames:v 5 -pix_fmt yuv420p theirs.y4m");
@@ -563,4 +619,48 @@ fn frames_of_12_and_16_bits_stay_such() {
             "{pixels}"
         );
     }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_a_way_to_read_it() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let make = |args: &str| {
+        let mut ffmpeg = folder.command("ffmpeg");
+        let args = format!("-v error -y -nostdin -f lavfi -i {args}");
+        let made = ffmpeg.args(args.split(' ')).status();
+        assert!(made.unwrap().success(), "{args}");
+    };
+    // Larger than what FFmpeg reads ahead, with its index at the end.
+    make(
+        "testsrc2=s=320x240:r=25:d=4,noise=alls=50,format=yuv420p -c:v libx264 -qp 0 -preset ultrafast in.mp4",
+    );
+    assert!(fs::metadata(folder.path("in.mp4")).unwrap().len() > 1 << 20);
+    let evener = folder.evener(["--version"]);
+    let mut sh = folder.command("sh");
+    sh.env("EVENER", evener.get_program())
+        .args(["-c", "cat in.mp4 | $EVENER filter null -i - -o no.y4m"]);
+    let done = Done::of(&mut sh);
+    done.failed(1, &["standard input: ", "-movflags +faststart"]);
+    assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+
+    folder.file("in.yuv", [0; 64 * 48 * 3 / 2]);
+    folder
+        .line("filter null -i in.yuv -o no.y4m")
+        .failed(1, &["in.yuv: holds samples alone", "-f rawvideo -s"]);
+
+    // One picture is one, in whatever file, and a name may have any character.
+    make("testsrc2=s=16x16:r=5:d=0.2 file:a:b.mp4");
+    make("testsrc2=s=16x16:r=5 -frames:v 1 c,d.gif");
+    for name in ["'a:b.mp4'", "c\\,d.gif:x=3"] {
+        folder
+            .line(&format!("filter overlay={name} -i {SCENE} -o out.y4m"))
+            .succeeded();
+    }
+    folder
+        .line(&format!("filter overlay=in.mp4 -i {SCENE} -o no.y4m"))
+        .failed(2, &["in.mp4: is a video, and one picture is needed"]);
+    assert!(!folder.path("no.y4m").exists());
 }

@@ -11,6 +11,7 @@ mod errors;
 mod ffmpeg;
 mod files;
 mod filter_files;
+mod filter_outputs;
 mod gateway;
 mod help;
 mod image;

@@ -123,6 +123,30 @@ pub enum Error {
         /// The output.
         name: String,
     },
+    /// The input ends before the first frame that was asked for.
+    #[error("{name}: has no frame at {start} s or later{}; begin earlier", ends(*seconds))]
+    StartsLate {
+        /// The input.
+        name: String,
+        /// Seconds before the first frame that was asked for.
+        start: f64,
+        /// Its length in seconds, if that is known.
+        seconds: Option<f64>,
+    },
+    /// Numbered pictures of different sizes.
+    #[error(
+        "{name}: is {size}, and the pictures before it are {expected}; \
+         make all of one size, as by: ffmpeg -i PICTURE -vf scale={} OTHER",
+        expected.replace('x', ":")
+    )]
+    PictureSize {
+        /// The first picture of another size.
+        name: String,
+        /// Its size.
+        size: String,
+        /// The size of the first picture.
+        expected: String,
+    },
     /// A `testsrc:` description that cannot be read.
     #[error(
         "{given}: {reason}; write testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], as testsrc:640x480:100:420"
@@ -202,6 +226,13 @@ fn after(frames: u64) -> String {
         0 => String::new(),
         frames => format!(" after {frames} frames"),
     }
+}
+
+/// The length of an input, as a part of a sentence.
+fn ends(seconds: Option<f64>) -> String {
+    seconds.map_or(String::new(), |seconds| {
+        format!(", as it is {} s long", (seconds * 1000.0).round() / 1000.0)
+    })
 }
 
 fn of_damage(frames: u64, expected: Option<u64>, said: &str) -> String {

@@ -15,6 +15,21 @@ pub(crate) struct Numbered {
     digits: usize,
 }
 
+/// Numbered pictures without a gap.
+pub(crate) struct Sequence {
+    /// The number of the first.
+    pub(crate) first: u64,
+    pub(crate) files: Vec<PathBuf>,
+    /// Pictures behind the gap.
+    pub(crate) beyond: usize,
+}
+
+impl Sequence {
+    pub(crate) fn count(&self) -> u64 {
+        self.files.len() as u64
+    }
+}
+
 impl Numbered {
     /// Reads a pattern; `None` if the name of the file has no number, or several.
     pub(crate) fn of(path: &Path) -> Option<Numbered> {
@@ -55,6 +70,25 @@ impl Numbered {
 
     /// The pictures that are there, in the order of their numbers.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.found().into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// The pictures from the first on to the last before a number that is missing; `None` if there are none.
+    pub(crate) fn sequence(&self) -> Option<Sequence> {
+        let found = self.found();
+        let first = found.first()?.0;
+        let follows = |&(at, (number, _)): &(u64, &(u64, PathBuf))| *number == first + at;
+        let count = (0..).zip(&found).take_while(follows).count();
+        let beyond = found.len() - count;
+        let files = found.into_iter().take(count).map(|(_, path)| path);
+        Some(Sequence {
+            first,
+            files: files.collect(),
+            beyond,
+        })
+    }
+
+    fn found(&self) -> Vec<(u64, PathBuf)> {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return Vec::new();
         };
@@ -65,7 +99,7 @@ impl Numbered {
             })
             .collect();
         found.sort();
-        found.into_iter().map(|(_, path)| path).collect()
+        found
     }
 
     fn number(&self, name: &OsStr) -> Option<u64> {
@@ -152,6 +186,9 @@ mod tests {
             .map(|path| path.file_name().unwrap().to_owned())
             .collect();
         assert_eq!(names, ["p-02.png", "p-10.png", "p-100.png"]);
+        let sequence = pattern.sequence().unwrap();
+        let all = (sequence.first, sequence.files.len(), sequence.beyond);
+        assert_eq!(all, (2, 1, 2));
         assert!(pattern.is_same(&Numbered::of(&folder.path("./p-%2d.png")).unwrap()));
         assert!(!pattern.is_same(&Numbered::of(&folder.path("q-%2d.png")).unwrap()));
     }

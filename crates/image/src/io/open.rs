@@ -13,7 +13,7 @@ use evener_files::{
 use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Tools, is_address};
+use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Partial, Tools, is_address};
 use crate::io::null::Null;
 use crate::io::numbered::Numbered;
 use crate::io::testsrc::TestSource;
@@ -178,10 +178,21 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     }
 }
 
+/// Extensions of files that hold samples alone.
+const RAW: [&str; 7] = ["yuv", "rgb", "raw", "i420", "nv12", "cif", "qcif"];
+
 /// A file that is no y4m.
 fn open_file(text: &OsStr, input: InputFile) -> Result<Input, Error> {
     let (source, watch) = (input.source_file(), input.watch());
-    let decoder = Decoder::open(&Tools::default(), text)?;
+    let decoder = match Decoder::open(&Tools::default(), text) {
+        Err(Error::Ffmpeg { .. } | Error::File(FileError::Unfit { .. })) if is_raw(text) => {
+            let reason = "holds samples alone, whose size only you know; pipe it in by: \
+                          ffmpeg -f rawvideo -s WIDTHxHEIGHT -pix_fmt yuv420p -i FILE -f yuv4mpegpipe -strict -1 -";
+            let name = input.name;
+            return Err(FileError::Unfit { name, reason }.into());
+        }
+        opened => opened?,
+    };
     Ok(Input::Ffmpeg(Box::new(decoder), source, watch))
 }
 
@@ -191,16 +202,24 @@ fn open_pipe(input: InputFile) -> Result<Input, Error> {
     if MAGIC.starts_with(&first) {
         return y4m::Reader::from_input(input).map(Input::Y4m);
     }
-    let source = input.source_file();
-    let decoder = Decoder::of_pipe(&Tools::default(), input.name, input.file)?;
-    Ok(Input::Ffmpeg(Box::new(decoder), source, None))
+    let (source, name) = (input.source_file(), input.name.clone());
+    match Decoder::of_pipe(&Tools::default(), input.name, input.file) {
+        Ok(decoder) => Ok(Input::Ffmpeg(Box::new(decoder), source, None)),
+        Err(Error::Ffmpeg { .. }) if first.get(4..8) == Some(b"ftyp") => {
+            let reason = "ffmpeg cannot read this mp4 or mov from a pipe, as where its index is at the end; \
+                          name the file, or make it by: ffmpeg -i FILE -c copy -movflags +faststart OTHER";
+            Err(FileError::Unfit { name, reason }.into())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// How y4m begins.
 const MAGIC: &[u8] = b"YUV4MPEG2 ";
 
-/// Opens numbered pictures, `rate` a second, named by a pattern such as `frames-%05d.png`, from the first of the numbers 0
-/// to 4 on to the first that is missing.
+/// Opens numbered pictures, `rate` a second, named by a pattern such as `frames-%05d.png`, from the lowest number on to the
+/// first that is missing. [`Origin::lost`] tells of pictures beyond that one. All have one size; another one is an error
+/// where it is read.
 ///
 /// # Errors
 /// The name is no pattern, or there is no such picture.
@@ -218,15 +237,20 @@ pub fn open_pictures(pattern: impl AsRef<OsStr>, rate: Ratio) -> Result<Input, E
     if Path::new(pattern).exists() {
         return unfit("is the name of a file; a pattern of numbered pictures must not be");
     }
-    if numbered.files().is_empty() {
+    let Some(sequence) = numbered.sequence() else {
         return unfit("there is no such picture; check the name and the number of digits");
-    }
-    let decoder = Decoder::of_pictures(&Tools::default(), pattern, rate)?;
+    };
+    let decoder = Decoder::of_pictures(&Tools::default(), pattern, rate, sequence)?;
     Ok(Input::Ffmpeg(
         Box::new(decoder),
         SourceFile::default(),
         None,
     ))
+}
+
+fn is_raw(text: &OsStr) -> bool {
+    let extension = Path::new(text).extension().unwrap_or_default();
+    RAW.iter().any(|raw| extension.eq_ignore_ascii_case(raw))
 }
 
 fn has_y4m_name(path: &Path) -> bool {
@@ -288,6 +312,14 @@ impl Output {
         }
     }
 
+    /// What becomes of an output that FFmpeg writes and does not finish.
+    pub(crate) fn partial(&self) -> Option<Partial> {
+        match self {
+            Output::Ffmpeg(encoder) => Some(encoder.partial()),
+            Output::Y4m(_) | Output::Null(_) => None,
+        }
+    }
+
     /// Writes a frame.
     ///
     /// # Errors
@@ -342,14 +374,28 @@ enum OutputKind {
 /// # Errors
 /// No file of that name can be created.
 pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
+    plan_output_with(text, &[])
+}
+
+/// The same with arguments of `ffmpeg`, after those that it gets anyway. With `-f FORMAT` among them the name needs no
+/// extension.
+///
+/// # Errors
+/// As [`plan_output`]; or there are arguments, and `ffmpeg` does not write the output.
+pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result<Planned, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
     let planned = |kind| {
-        let text = text.to_owned();
+        if !encoder.is_empty() && !matches!(kind, OutputKind::Ffmpeg(_)) {
+            let name = one_line(&text.to_string_lossy());
+            let reason =
+                "is not written by ffmpeg; leave out its arguments, or write a .mkv or .mp4";
+            return Err(FileError::Unfit { name, reason }.into());
+        }
         Ok(Planned {
-            text,
+            text: text.to_owned(),
             kind,
-            encoder: Vec::new(),
+            encoder: encoder.to_vec(),
         })
     };
     match text.to_str() {
@@ -370,24 +416,14 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
     if has_y4m_name(path) || special {
         return planned(OutputKind::Y4m);
     }
-    planned(OutputKind::Ffmpeg(Kind::of(&Tools::default(), path)?))
+    planned(OutputKind::Ffmpeg(Kind::of(
+        &Tools::default(),
+        path,
+        encoder,
+    )?))
 }
 
 impl Planned {
-    /// With arguments of `ffmpeg`, after those that it gets anyway.
-    ///
-    /// # Errors
-    /// There are some, and `ffmpeg` does not write the output.
-    pub fn with_encoder(self, arguments: &[OsString]) -> Result<Planned, Error> {
-        if arguments.is_empty() || matches!(self.kind, OutputKind::Ffmpeg(_)) {
-            let encoder = arguments.to_vec();
-            return Ok(Planned { encoder, ..self });
-        }
-        let name = one_line(&self.text.to_string_lossy());
-        let reason = "is not written by ffmpeg; leave out its arguments, or write a .mkv or .mp4";
-        Err(FileError::Unfit { name, reason }.into())
-    }
-
     /// Refuses to replace a file, or any of numbered pictures.
     ///
     /// # Errors
@@ -468,6 +504,12 @@ impl Planned {
             }
             OutputKind::Y4m => {
                 let out = OutputFile::create(path, source)?;
+                if !has_y4m_name(path) && path.extension().is_some() {
+                    tracing::warn!(
+                        "{name}: is a pipe or a device, which gets y4m whatever its name; \
+                         pipe -o - into ffmpeg for another format"
+                    );
+                }
                 Ok(y4m(y4m::Writer::new(out, name)))
             }
         }

@@ -4,12 +4,14 @@ use crate::filters::deinterlace;
 use crate::format::Timing;
 use crate::geometry::Rect;
 use crate::graph::Bound;
-use crate::graph::plane::Node;
+use crate::graph::plane::{Node, Port};
 
 /// What becomes of the fields of interlaced frames.
 pub(super) enum Fields {
     /// There are none, or they stay apart.
     Kept,
+    /// They stay apart, and the first one becomes the second, as where rows are flipped.
+    Swapped,
     /// They are made whole frames, as the user asked for.
     Joined,
     /// They are mixed; a note about it, as a part of a sentence.
@@ -18,28 +20,41 @@ pub(super) enum Fields {
 
 /// What `bound` does with the fields of frames.
 pub(super) fn of(timing: &Timing, bound: &Bound) -> Fields {
-    match mixing(timing, bound) {
-        None => Fields::Kept,
-        Some(deinterlace::NAME) => Fields::Joined,
-        Some(stage) => Fields::Mixed(format!(
-            "it is interlaced, and {stage} mixes the fields of a frame; \
-             to have whole frames before, begin with deinterlace, or run ffmpeg -i FILE -vf bwdif first"
-        )),
-    }
-}
-
-/// The first stage that mixes fields.
-fn mixing(timing: &Timing, bound: &Bound) -> Option<&'static str> {
     if !['t', 'b', 'm'].contains(&timing.interlace) {
-        return None;
+        return Fields::Kept;
     }
-    let nodes = bound.planes.iter().flat_map(|plane| &plane.nodes);
-    let stage = nodes.into_iter().find(|node| !keeps_field(node))?;
-    Some(stage.stage.name())
+    let mut swapped = None;
+    let planes = bound.planes.iter();
+    for plane in planes.filter(|plane| !matches!(plane.result, Port::Constant(_))) {
+        let mut own = false;
+        for node in &plane.nodes {
+            match swaps(node) {
+                Some(swaps) => own ^= swaps,
+                None if node.stage.name() == deinterlace::NAME => return Fields::Joined,
+                None => return mixed(node.name()),
+            }
+        }
+        // Chroma of half the rows may swap fields where luma does not.
+        if *swapped.get_or_insert(own) != own {
+            let turned = plane.nodes.iter().find(|node| swaps(node) == Some(true));
+            return mixed(turned.or(plane.nodes.first()).map_or("it", Node::name));
+        }
+    }
+    match swapped {
+        Some(true) => Fields::Swapped,
+        _ => Fields::Kept,
+    }
 }
 
-/// Whether each row is made from one row of the same field alone.
-fn keeps_field(node: &Node) -> bool {
+fn mixed(filter: &str) -> Fields {
+    Fields::Mixed(format!(
+        "it is interlaced, and {filter} mixes the fields of a frame; \
+         to have whole frames before, begin with deinterlace, or run ffmpeg -i FILE -vf bwdif first"
+    ))
+}
+
+/// Whether each row is made from one row of the other field alone; `None` if from rows of both, or of either.
+fn swaps(node: &Node) -> Option<bool> {
     let middle = node.size.h as i32 / 2;
     let from = |y: i32| {
         let out = Rect {
@@ -49,8 +64,8 @@ fn keeps_field(node: &Node) -> bool {
             y1: y + 1,
         };
         let rows = node.stage.source(out);
-        (rows.height() == 1).then_some(rows.y0 - y)
+        (rows.height() == 1).then_some((rows.y0 - y) % 2 != 0)
     };
     let (one, next) = (from(middle), from(middle + 1));
-    one == next && one.is_some_and(|shift| shift % 2 == 0)
+    one.filter(|_| one == next)
 }

@@ -30,7 +30,7 @@ use crate::exec::service::FilterService;
 use crate::format::Ratio;
 use crate::frame::Frame;
 use crate::graph::{Bound, Graph, Planes};
-use crate::io::{Input, Output, open_input, open_pictures, plan_output};
+use crate::io::{Input, Output, open_input, open_pictures, plan_output_with};
 
 pub use error::Error;
 pub use explain::{Explanation, explain};
@@ -94,10 +94,21 @@ pub struct Options<'a> {
     pub panic_at: Option<u64>,
 }
 
+impl Options<'_> {
+    /// The frame on which a kernel panics.
+    fn panics_at(&self) -> Option<u64> {
+        #[cfg(debug_assertions)]
+        return self.panic_at;
+        #[cfg(not(debug_assertions))]
+        None
+    }
+}
+
 pub use evener_runtime::stream::OnProgress;
 
 impl Session {
-    /// Opens `input` and creates `output`, both named as [`open_input`] and [`plan_output`] take them.
+    /// Opens `input` and creates `output`, both named as [`open_input`] and
+    /// [`plan_output`](crate::io::plan_output) take them.
     /// An input that is a pipe is waited for.
     ///
     /// # Errors
@@ -129,7 +140,7 @@ impl Session {
         output: impl AsRef<OsStr>,
         files: &Files,
     ) -> Result<Session, Error> {
-        let planned = plan_output(output)?.with_encoder(&files.encoder)?;
+        let planned = plan_output_with(output, &files.encoder)?;
         if files.keep_old {
             planned.must_be_new()?;
         }
@@ -148,12 +159,16 @@ impl Session {
         });
         let mut timing = files.selection.timing(&graph.timing(&own));
         let fields = fields::of(&timing, &bound);
-        if !matches!(fields, Fields::Kept) {
-            timing.interlace = 'p';
-        }
+        timing.interlace = match (&fields, timing.interlace) {
+            (Fields::Kept, order) => order,
+            (Fields::Swapped, 't') => 'b',
+            (Fields::Swapped, 'b') => 't',
+            (Fields::Swapped, order) => order,
+            (Fields::Joined | Fields::Mixed(_), _) => 'p',
+        };
         let mixes = match fields {
             Fields::Mixed(note) => Some(note),
-            Fields::Kept | Fields::Joined => None,
+            Fields::Kept | Fields::Swapped | Fields::Joined => None,
         };
         let output = planned.create(&bound.output, &timing, &source, origin.as_ref())?;
         let mut notes = Vec::new();
@@ -221,12 +236,26 @@ impl Session {
             // Not a part of what is measured.
             source.draw()?;
         }
-        #[cfg(debug_assertions)]
-        if let Some(frame) = options.panic_at {
-            let (source, service) = panic_at::wrap(input.input, service, frame);
-            return Ok(run_stream(runtime, source, service, output, options)?);
+        let partial = output.partial();
+        if let (Some(partial), true) = (&partial, options.keep_partial) {
+            partial.keep();
         }
-        Ok(run_stream(runtime, input, service, output, options)?)
+        let result = match options.panics_at() {
+            #[cfg(debug_assertions)]
+            Some(frame) => {
+                let (source, service) = panic_at::wrap(input.input, service, frame);
+                run_stream(runtime, source, service, output, options)
+            }
+            _ => run_stream(runtime, input, service, output, options),
+        };
+        result.map_err(|mut error| {
+            // FFmpeg had taken more frames than are in its file.
+            let kept = partial.and_then(|partial| partial.kept());
+            if let (StreamError::Sink { written, .. }, Some(kept)) = (&mut error, kept) {
+                *written = kept;
+            }
+            Error::Stream(error)
+        })
     }
 }
 

@@ -101,6 +101,8 @@ pub(super) struct Selected {
     /// Planes that are read of those.
     planes: usize,
     written: u64,
+    /// Seconds of the whole input, if known.
+    seconds: Option<f64>,
     /// The last frame, if it is repeated.
     last: Option<Box<Frame>>,
 }
@@ -109,7 +111,10 @@ impl Selected {
     /// # Errors
     /// Those of the input.
     pub(super) fn new(mut input: Input, selection: Selection) -> Result<Selected, Error> {
-        let skip = input.skip(selection.skipped(input.timing().rate))?;
+        let rate = input.timing().rate;
+        let frames = input.frames().map(|frames| frames as f64);
+        let seconds = frames.map(|frames| frames * f64::from(rate.den) / f64::from(rate.num));
+        let skip = input.skip(selection.skipped(rate))?;
         Ok(Selected {
             skip,
             planes: input.format().planes(),
@@ -117,6 +122,7 @@ impl Selected {
             selection,
             read: 0,
             written: 0,
+            seconds,
             last: None,
         })
     }
@@ -164,7 +170,7 @@ impl Selected {
             self.input.want_planes(0);
             while self.skip > 0 {
                 if !self.input.read(frame)? {
-                    return Ok(false);
+                    return self.ended();
                 }
                 self.skip -= 1;
             }
@@ -179,7 +185,7 @@ impl Selected {
         }
         while self.read <= wanted {
             if !self.input.read(frame)? {
-                return Ok(false);
+                return self.ended();
             }
             self.read += 1;
         }
@@ -192,6 +198,18 @@ impl Selected {
         }
         self.written += 1;
         Ok(true)
+    }
+
+    /// The end of the stream; an error if it comes before the start that was asked for.
+    fn ended(&self) -> Result<bool, Error> {
+        if self.read > 0 || self.selection.skipped(self.input.timing().rate) == 0 {
+            return Ok(false);
+        }
+        Err(Error::StartsLate {
+            name: self.input.name().to_owned(),
+            start: self.selection.start,
+            seconds: self.seconds,
+        })
     }
 
     /// Whether this is the first output of a frame.

@@ -52,6 +52,14 @@ impl Expected {
         }
     }
 
+    /// The same of so many numbered pictures.
+    pub(super) fn of_pictures(count: u64, probed: &Probed, rate: f64) -> Expected {
+        Expected {
+            frames: Some(count),
+            ..Expected::of(probed, rate)
+        }
+    }
+
     /// Leaves out frames at the start.
     pub(super) fn skip(&mut self, frames: u64) {
         for all in [&mut self.frames, &mut self.guess].into_iter().flatten() {

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::{ChildStdout, Stdio};
 
 use evener_files::{Error as FileError, one_line};
@@ -15,6 +16,7 @@ use crate::io::ffmpeg::pixels::{ALL, closest, is_rgb, range};
 use crate::io::ffmpeg::probe::{self, Probed};
 use crate::io::ffmpeg::process::Process;
 use crate::io::ffmpeg::tools::{FileArgument, Tools, is_address, split_args};
+use crate::io::numbered::Sequence;
 use crate::io::y4m::{self, HeaderError};
 
 /// Reads any file that FFmpeg can decode. `ffmpeg` decodes in a process of its own, which is killed when this is dropped.
@@ -29,6 +31,8 @@ pub struct Decoder {
     origin: Origin,
     /// What another start needs, of files whose frames can be found by their times.
     seekable: Option<(Tools, Probed, String)>,
+    /// Numbered pictures, and what tells their sizes.
+    pictures: Option<(Tools, Sequence)>,
     /// The file's own rate is not constant, which a note says already.
     varies: bool,
     read: u64,
@@ -41,17 +45,35 @@ impl Decoder {
     /// # Errors
     /// `ffmpeg` is not installed, or cannot read the input, with its messages.
     pub fn open(tools: &Tools, input: impl AsRef<OsStr>) -> Result<Decoder, Error> {
-        let input = input.as_ref();
+        Decoder::open_with(tools, input.as_ref(), None)
+    }
+
+    fn open_with(
+        tools: &Tools,
+        input: &OsStr,
+        pictures: Option<Sequence>,
+    ) -> Result<Decoder, Error> {
         let name = one_line(&input.to_string_lossy());
-        let probed = probe::probe(tools, &name, input)?;
+        let options = match &pictures {
+            Some(pictures) => split_args(&format!("-start_number {}", pictures.first)),
+            None => Vec::new(),
+        };
+        let probed = probe::probe(tools, &name, input, &options)?;
         let mut origin = Origin::new(input, &name, &probed);
+        origin.options = options;
         let pixels = probed.video().and_then(|video| closest(&video.pix_fmt));
         let pixels = pixels.unwrap_or("yuv420p");
-        let start = |pixels| {
+        let start = |pixels, size| {
             let file = FileArgument::of(&origin.name, &origin.file)?;
-            start(tools, &origin, &probed, Pixels::Named(pixels), file, None)
+            let frames = pictures.as_ref().map(Sequence::count);
+            let part = Part {
+                from: None,
+                size,
+                frames,
+            };
+            start(tools, &origin, &probed, Pixels::Named(pixels), file, part)
         };
-        let (mut process, mut reader) = start(pixels)?;
+        let (mut process, mut reader) = start(pixels, None)?;
         let mut pixels = pixels.to_owned();
         let format = reader.format();
         if has_half_a_column(format) {
@@ -59,7 +81,19 @@ impl Decoder {
             // subsampling. The width is known only now, because FFmpeg turns pictures upright.
             let bits = format.depth.bits().unwrap_or_default();
             pixels = format!("yuv444p{bits}le");
-            (process, reader) = start(&pixels)?;
+            (process, reader) = start(&pixels, None)?;
+        }
+        if let Some(pictures) = &pictures {
+            // FFmpeg would scale others to the size of the first, which is known only now.
+            let size = (reader.format().width, reader.format().height);
+            (process, reader) = start(&pixels, Some(size))?;
+            if pictures.beyond > 0 {
+                origin.lost.push(format!(
+                    "it ends before the picture {}, which is missing; {} further ones are not read",
+                    pictures.first + pictures.count(),
+                    pictures.beyond
+                ));
+            }
         }
         let rate = reader.timing().rate;
         let rate = f64::from(rate.num) / f64::from(rate.den);
@@ -78,7 +112,10 @@ impl Decoder {
         if let Some(range) = tag {
             reader.assume_range(range);
         }
-        let expected = Expected::of(&probed, rate);
+        let expected = match &pictures {
+            Some(pictures) => Expected::of_pictures(pictures.count(), &probed, rate),
+            None => Expected::of(&probed, rate),
+        };
         let can_seek = probed.is_seekable() && !is_address(input);
         Ok(Decoder {
             process,
@@ -86,6 +123,7 @@ impl Decoder {
             expected,
             seekable: can_seek.then(|| (tools.clone(), probed, pixels)),
             origin,
+            pictures: pictures.map(|pictures| (tools.clone(), pictures)),
             varies: average.is_some(),
             read: 0,
             ended: false,
@@ -100,8 +138,9 @@ impl Decoder {
         tools: &Tools,
         pattern: &OsStr,
         rate: Ratio,
+        pictures: Sequence,
     ) -> Result<Decoder, Error> {
-        let mut decoder = Decoder::open(tools, pattern)?;
+        let mut decoder = Decoder::open_with(tools, pattern, Some(pictures))?;
         decoder.reader.set_rate(rate);
         Ok(decoder)
     }
@@ -122,7 +161,8 @@ impl Decoder {
             argument: "pipe:0".into(),
             stdin: pipe.into(),
         };
-        let (process, reader) = start(tools, &origin, &probed, Pixels::Nearest, file, None)?;
+        let part = Part::default();
+        let (process, reader) = start(tools, &origin, &probed, Pixels::Nearest, file, part)?;
         if has_half_a_column(reader.format()) {
             let reason = "has more than 8 bits and an odd width, which cannot be read from a pipe; give a file";
             return Err(FileError::Unfit { name, reason }.into());
@@ -133,6 +173,7 @@ impl Decoder {
             expected: Expected::default(),
             origin,
             seekable: None,
+            pictures: None,
             varies: false,
             read: 0,
             ended: false,
@@ -152,7 +193,11 @@ impl Decoder {
         };
         let file = FileArgument::of(&self.origin.name, &self.origin.file)?;
         let pixels = Pixels::Named(pixels);
-        match start(tools, &self.origin, probed, pixels, file, Some(from)) {
+        let part = Part {
+            from: Some(from),
+            ..Part::default()
+        };
+        match start(tools, &self.origin, probed, pixels, file, part) {
             Ok((process, mut reader)) => {
                 if self.reader.timing().range_named {
                     reader.assume_range(self.reader.format().range);
@@ -210,7 +255,13 @@ impl Decoder {
             }
             Ok(false) => {
                 self.ended = true;
-                let said = self.process.wait(self.read)?;
+                let said = self.process.wait(self.read);
+                let mut said = said.map_err(|error| self.of_sizes(error))?;
+                // The demuxer of pictures reads ahead, and misses those that are behind the last.
+                let whole = |(_, all): &(_, Sequence)| all.count() == self.read;
+                if self.pictures.as_ref().is_some_and(whole) {
+                    said.retain(|line| line.component != "image2");
+                }
                 if let Some((said, expected)) = self.expected.missing(self.read, &said) {
                     return Err(Error::Damaged {
                         name: self.reader.name().to_owned(),
@@ -234,13 +285,42 @@ impl Decoder {
             Err(error @ Error::FrameFormat { .. }) => Err(error),
             Err(Error::Truncated { .. }) => {
                 self.ended = true;
-                self.process.wait(self.read)?;
+                let waited = self.process.wait(self.read).map(drop);
+                waited.map_err(|error| self.of_sizes(error))?;
                 Err(self.process.failed(self.read, None))
             }
             Err(error) => {
                 self.ended = true;
                 Err(error)
             }
+        }
+    }
+}
+
+impl Decoder {
+    /// The error of numbered pictures, if that is their size.
+    fn of_sizes(&self, error: Error) -> Error {
+        let (Error::Ffmpeg { said, .. }, Some((tools, pictures))) = (&error, &self.pictures) else {
+            return error;
+        };
+        if !said.contains("Error reinitializing filters") && !said.contains("Invalid too big") {
+            return error;
+        }
+        let size = |file: &PathBuf| probe::size_of(tools, file);
+        let Some(expected) = pictures.files.first().and_then(size) else {
+            return error;
+        };
+        // Some that FFmpeg decoded may not have come through the pipe.
+        let mut rest = pictures.files.iter().skip(self.read as usize);
+        let other = rest.find_map(|file| Some((file, size(file)?)).filter(|s| s.1 != expected));
+        let shown = |(w, h): (u32, u32)| format!("{w}x{h}");
+        match other {
+            Some((file, size)) => Error::PictureSize {
+                name: one_line(&file.strip_prefix("./").unwrap_or(file).to_string_lossy()),
+                size: shown(size),
+                expected: shown(expected),
+            },
+            None => error,
         }
     }
 }
@@ -269,6 +349,16 @@ enum Pixels<'a> {
 /// decoder gives nothing before the first of those.
 const AHEAD: f64 = 20.0;
 
+/// What is read of a file; all of it by default.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    from: Option<Begin>,
+    /// The size that all frames must have.
+    size: Option<(u32, u32)>,
+    /// The most frames.
+    frames: Option<u64>,
+}
+
 /// A frame to begin with.
 #[derive(Clone, Copy)]
 struct Begin {
@@ -293,13 +383,19 @@ fn start(
     probed: &Probed,
     pixels: Pixels<'_>,
     file: FileArgument,
-    from: Option<Begin>,
+    Part { from, size, frames }: Part,
 ) -> Result<(Process, y4m::Reader<ChildStdout>), Error> {
     let name = &origin.name;
     let video = probed.video();
     // Level `info` shows where the output begins: messages before that are about the beginning of the file.
     let mut arguments = split_args("-v level+info -hide_banner -nostats -nostdin");
     let mut filters = Vec::new();
+    if let Some((w, h)) = size {
+        // A frame of no columns is an error.
+        filters.push(format!(
+            "crop=w='if(eq(iw,{w})*eq(ih,{h}),{w},0)':h={h}:x=0:y=0:exact=1"
+        ));
+    }
     if let Some(Begin { seconds, half }) = from {
         arguments.extend(split_args(&format!("-ss {:.6}", seconds - AHEAD)));
         filters.push(format!(
@@ -313,6 +409,7 @@ fn start(
             -origin.start_offset
         )));
     }
+    arguments.extend_from_slice(&origin.options);
     arguments.extend(["-i".into(), file.argument, "-map".into()]);
     let stream = video.filter(|video| !video.codec_name.is_empty());
     arguments.push(stream.map_or("0:V:0".into(), |video| format!("0:{}", video.index).into()));
@@ -333,6 +430,9 @@ fn start(
     }
     if let Pixels::Named(pixels) = pixels {
         arguments.extend(["-pix_fmt".into(), pixels.into()]);
+    }
+    if let Some(frames) = frames {
+        arguments.extend(split_args(&format!("-frames:v {frames}")));
     }
     arguments.extend(split_args("-f yuv4mpegpipe -strict -1 pipe:1"));
     let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();

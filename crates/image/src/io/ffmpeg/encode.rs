@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use evener_files::{Error as FileError, SourceFile, Staged, StagedFolder, one_line};
 
@@ -37,6 +39,27 @@ pub struct Encoder {
     lost: Vec<String>,
     frames: u64,
     finished: bool,
+    partial: Partial,
+}
+
+/// What becomes of a file that FFmpeg did not finish.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Partial {
+    keep: Arc<AtomicBool>,
+    /// Frames that were kept and one more; 0 before.
+    kept: Arc<AtomicU64>,
+}
+
+impl Partial {
+    /// Keeps the frames that are in it.
+    pub(crate) fn keep(&self) {
+        self.keep.store(true, Ordering::Relaxed);
+    }
+
+    /// Frames that were kept of a file that was not finished.
+    pub(crate) fn kept(&self) -> Option<u64> {
+        self.kept.load(Ordering::Relaxed).checked_sub(1)
+    }
 }
 
 /// Where FFmpeg writes.
@@ -61,7 +84,7 @@ impl Encoder {
         origin: Option<&Origin>,
     ) -> Result<Encoder, Error> {
         let path = path.as_ref();
-        let kind = Kind::of(tools, path)?;
+        let kind = Kind::of(tools, path, &[])?;
         Encoder::of_kind(kind, tools, path, format, timing, source, origin, &[])
     }
 
@@ -96,7 +119,7 @@ impl Encoder {
                 (Place::File(staged), target)
             }
         };
-        let (options, lost) = options(kind, path, format, timing, origin);
+        let (options, lost) = options(kind, &joint.extension(), format, timing, origin);
         let mut arguments = split_args(
             // Level `info` shows what the encoder takes.
             "-v level+info -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
@@ -126,7 +149,13 @@ impl Encoder {
             lost,
             frames: 0,
             finished: false,
+            partial: Partial::default(),
         })
+    }
+
+    /// Decides, and tells, what becomes of a file that FFmpeg does not finish.
+    pub(crate) fn partial(&self) -> Partial {
+        self.partial.clone()
     }
 
     /// What of the origin the file cannot hold, as far as known before it is finished, each as a part of a sentence.
@@ -190,7 +219,17 @@ impl Encoder {
             });
         }
         self.writer = None;
-        let said = self.process.wait(self.frames)?;
+        let said = match self.process.wait_written(self.frames) {
+            Ok(said) => said,
+            Err(error) => {
+                let frames = match &self.place {
+                    Place::File(staged) => self.joint.frames(staged),
+                    Place::Pictures(_) => None,
+                };
+                self.keep_partial(frames);
+                return Err(error);
+            }
+        };
         self.process.warn(&said);
         if let Some(bits) = fewer_bits(&said, self.depth) {
             tracing::warn!(
@@ -212,15 +251,46 @@ impl Encoder {
             }
             Place::File(staged) => {
                 let origin = self.joint.origin.as_ref();
-                if !self.kind.is_picture() && origin.is_some_and(Origin::has_others) {
+                if self.kind.holds_others() && origin.is_some_and(Origin::has_others) {
                     let (num, den) = (f64::from(self.rate.num), f64::from(self.rate.den));
-                    *staged = self.joint.join(staged, self.frames as f64 * den / num)?;
+                    match self.joint.join(staged, self.frames as f64 * den / num) {
+                        Ok(joined) => *staged = joined,
+                        Err(error) => {
+                            self.keep_partial(Some(self.frames));
+                            return Err(error);
+                        }
+                    }
                 }
                 self.joint.commit(staged)?;
             }
         }
         self.finished = true;
         Ok(())
+    }
+
+    /// Gives a file that was not finished its name if that is asked for and it holds `frames` frames.
+    fn keep_partial(&mut self, frames: Option<u64>) {
+        if !self.partial.keep.load(Ordering::Relaxed) || self.finished {
+            return;
+        }
+        self.finished = true;
+        let (name, extension) = (&self.joint.name, self.joint.extension());
+        match (&mut self.place, frames) {
+            (Place::File(staged), Some(frames)) => {
+                if self.joint.commit(staged).is_ok() {
+                    self.partial.kept.store(frames + 1, Ordering::Relaxed);
+                }
+            }
+            (Place::File(_), None) if ["mp4", "m4v", "mov"].contains(&extension.as_str()) => {
+                tracing::warn!(
+                    "{name}: nothing is kept, as a .{extension} that is not finished cannot be read; a .mkv can"
+                );
+            }
+            (Place::File(_), None) => {
+                tracing::warn!("{name}: nothing is kept, as no frame of it can be read")
+            }
+            (Place::Pictures(_), _) => tracing::warn!("{name}: no picture is kept"),
+        }
     }
 
     /// Stops FFmpeg and leaves no file behind. The same as dropping the encoder.
@@ -242,15 +312,14 @@ fn fewer_bits(said: &[LogLine], depth: Depth) -> Option<u32> {
 /// Options for what a y4m stream does not say, and what of it cannot be kept.
 fn options(
     kind: Kind,
-    path: &Path,
+    extension: &str,
     format: &Format,
     timing: &Timing,
     origin: Option<&Origin>,
 ) -> (Vec<OsString>, Vec<String>) {
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
     let mut options = OutputOptions {
         kind,
-        extension: &extension,
+        extension,
         arguments: Vec::new(),
         filters: Vec::new(),
         lost: Vec::new(),
@@ -346,11 +415,13 @@ impl OutputOptions<'_> {
 
     /// Titles, where no second pass copies them with the other streams.
     fn others(&mut self, origin: &Origin) {
-        if self.kind.is_picture() && !origin.streams.is_empty() {
-            self.lost.push(format!(
-                "{} left out, as a picture holds none",
-                origin.other_streams()
-            ));
+        if !self.kind.holds_others() && !origin.streams.is_empty() {
+            let holds = match self.kind.is_picture() {
+                true => "a picture holds none".to_owned(),
+                false => format!(".{} holds samples alone", self.extension),
+            };
+            self.lost
+                .push(format!("{} left out, as {holds}", origin.other_streams()));
         } else if !origin.has_others() {
             for (key, value) in &origin.tags {
                 self.arguments

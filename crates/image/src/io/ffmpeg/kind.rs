@@ -1,6 +1,6 @@
 //! The kind of an output by its extension.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -9,7 +9,9 @@ use evener_files::{Destination, Error as FileError, SourceFile, Staged, one_line
 use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::summary;
 use crate::io::ffmpeg::process::output;
-use crate::io::ffmpeg::tools::{Tools, file_argument, is_installed, split_args};
+use crate::io::ffmpeg::tools::{
+    Tools, extension_of, file_argument, format_of, is_installed, split_args,
+};
 use crate::io::numbered::Numbered;
 
 /// What a file of some extension can hold, as FFmpeg chooses the format and the encoder.
@@ -23,13 +25,15 @@ pub(crate) enum Kind {
     Tagged,
     /// The frames alone.
     Plain,
+    /// The samples of frames alone, of which not even the size is said.
+    Raw,
     /// One picture.
     Picture,
     /// Numbered pictures, a file for each frame.
     Pictures,
 }
 
-const KINDS: [(Kind, &[&str]); 4] = [
+const KINDS: [(Kind, &[&str]); 5] = [
     (Kind::H264, &["mkv", "mp4", "mov", "m4v"]),
     (Kind::Mpeg2, &["ts", "mts", "m2ts", "mxf", "vob"]),
     (Kind::Tagged, &["webm"]),
@@ -37,6 +41,7 @@ const KINDS: [(Kind, &[&str]); 4] = [
         Kind::Plain,
         &["avi", "mpg", "mpeg", "ogv", "flv", "wmv", "gif"],
     ),
+    (Kind::Raw, &["yuv", "rgb"]),
 ];
 
 /// Extensions of pictures.
@@ -49,23 +54,23 @@ const PICTURES: [&str; 25] = [
 const LISTS: [&str; 4] = ["f4m", "ism", "m3u8", "mpd"];
 
 impl Kind {
-    /// The kind of a file of that name.
+    /// The kind of a file of that name, which `ffmpeg` writes with these arguments.
     ///
     /// # Errors
-    /// The name has no extension, FFmpeg has no format or no encoder for it, it stands for a playlist, or FFmpeg is not
-    /// installed.
-    pub(crate) fn of(tools: &Tools, path: &Path) -> Result<Kind, Error> {
+    /// The name has no extension and the arguments no format, FFmpeg has no format or no encoder for it, it stands for a
+    /// playlist, or FFmpeg is not installed.
+    pub(crate) fn of(tools: &Tools, path: &Path, arguments: &[OsString]) -> Result<Kind, Error> {
         let name = one_line(&path.to_string_lossy());
         let unfit = |reason| {
             let name = name.clone();
             Err(FileError::Unfit { name, reason }.into())
         };
-        let Some(extension) = path.extension().and_then(OsStr::to_str) else {
+        let Some(extension) = extension_of(path, arguments) else {
             return unfit(
-                "has no extension to choose a format by; use .y4m, .mkv, .mp4 or another",
+                "has no extension to choose a format by; use .y4m, .mkv, .mp4 or another, \
+                 or end with -- -f FORMAT",
             );
         };
-        let extension = extension.to_ascii_lowercase();
         if LISTS.contains(&extension.as_str()) {
             return unfit(
                 "lists of several files are not written; \
@@ -90,13 +95,20 @@ impl Kind {
         if let Some((kind, _)) = known.next() {
             return Ok(*kind);
         }
-        try_out(tools, path, &name)?;
+        if format_of(arguments).is_none() {
+            try_out(tools, path, &name)?;
+        }
         Ok(Kind::Plain)
     }
 
     /// Whether a file is a picture.
     pub(super) fn is_picture(self) -> bool {
         matches!(self, Kind::Picture | Kind::Pictures)
+    }
+
+    /// Whether a file can hold other streams, chapters or titles beside the video.
+    pub(super) fn holds_others(self) -> bool {
+        !self.is_picture() && self != Kind::Raw
     }
 
     /// Whether colour tags are kept.
@@ -151,10 +163,16 @@ mod tests {
             ffmpeg: "/bin/sh".into(),
             ..Tools::default()
         };
-        let of = |name: &str| Kind::of(&tools, Path::new(name));
+        let of = |name: &str| Kind::of(&tools, Path::new(name), &[]);
         assert_eq!(of("a.MP4").unwrap(), Kind::H264);
         assert_eq!(of("100%d.jpg").unwrap(), Kind::Pictures);
         assert_eq!(of("100%.jpg").unwrap(), Kind::Picture);
+        let with = |name: &str, arguments: &str| {
+            Kind::of(&tools, Path::new(name), &split_args(arguments)).unwrap()
+        };
+        assert_eq!(with("film", "-crf 18 -f matroska"), Kind::H264);
+        assert_eq!(with("film.mkv", "-f rawvideo"), Kind::Raw);
+        assert_eq!(with("film", "-f nut"), Kind::Plain);
         for name in ["film", "film.m3u8"] {
             assert!(matches!(
                 of(name),

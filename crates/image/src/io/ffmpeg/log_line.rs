@@ -53,6 +53,18 @@ impl LogLine {
         })
     }
 
+    /// Whether FFmpeg could not write all of a file.
+    pub(super) fn tells_of_a_cut_output(&self) -> bool {
+        const BEGINNINGS: [&str; 4] = [
+            "Error writing trailer",
+            "Error closing file",
+            "av_interleaved_write_frame()",
+            "Error muxing a packet",
+        ];
+        let begins = |beginning: &&str| self.text.starts_with(*beginning);
+        self.level == Level::Error && BEGINNINGS.iter().any(begins)
+    }
+
     /// The text for a message.
     pub(super) fn shown(&self) -> String {
         match self.component.as_str() {

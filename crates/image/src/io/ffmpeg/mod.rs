@@ -19,6 +19,7 @@ mod tools;
 pub use child::kill_programs;
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub(crate) use encode::Partial;
 pub(crate) use kind::Kind;
 pub use origin::{Colour, Origin};
 pub(crate) use picture::Picture;

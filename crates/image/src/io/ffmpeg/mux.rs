@@ -8,7 +8,7 @@ use crate::io::error::Error;
 use crate::io::ffmpeg::log_line::{LogLine, summary};
 use crate::io::ffmpeg::origin::{Origin, OtherStream, StreamKind};
 use crate::io::ffmpeg::process::Process;
-use crate::io::ffmpeg::tools::{FileArgument, Tools, file_argument, split_args};
+use crate::io::ffmpeg::tools::{FileArgument, Tools, file_argument, format_of, split_args};
 
 /// Joins encoded video and other streams in one file, without encoding again.
 pub(super) struct Mux<'a> {
@@ -19,8 +19,10 @@ pub(super) struct Mux<'a> {
     pub(super) origin: Option<&'a Origin>,
     /// The encoded video.
     pub(super) video: &'a Path,
-    /// Where the result goes; its extension chooses the format.
+    /// Where the result goes; its extension chooses the format, unless arguments do.
     pub(super) target: &'a Path,
+    /// The extension of that format.
+    pub(super) extension: String,
     /// The length of the video, if it is shorter than its source: the other streams end there, too.
     pub(super) seconds: Option<f64>,
     /// Arguments that users gave for the output. What they say of coding video was done before.
@@ -98,14 +100,14 @@ impl Mux<'_> {
             "" => String::new(),
             codec => format!(" ({codec})"),
         };
-        let extension = self.extension();
+        let extension = &self.extension;
         let other = match stream.kind {
             StreamKind::Cover => "mp4",
             // Subtitles of mp4 itself.
             StreamKind::Subtitles if stream.codec == "mov_text" => "mp4",
             StreamKind::Audio | StreamKind::Subtitles | StreamKind::Attachment => "mkv",
         };
-        let advice = match extension == other {
+        let advice = match *extension == other {
             true => String::new(),
             false => format!("; write .{other} to keep it"),
         };
@@ -116,15 +118,10 @@ impl Mux<'_> {
         )
     }
 
-    fn extension(&self) -> String {
-        let extension = self.target.extension().unwrap_or_default();
-        extension.to_string_lossy().to_ascii_lowercase()
-    }
-
     /// Whether readers would recognise the stream. MPEG transport streams take everything but label little of it, and most
     /// readers would take a cover for another video.
     fn is_understood(&self, stream: &OtherStream) -> bool {
-        let extension = self.extension();
+        let extension = &self.extension;
         let transport = ["ts", "mts", "m2ts"].contains(&extension.as_str());
         let codec = stream.codec.as_str();
         match stream.kind {
@@ -145,6 +142,9 @@ impl Mux<'_> {
             let mut arguments = split_args("-v level+error -nostdin -y -i");
             arguments.push(file.argument);
             arguments.extend(split_args(&format!("-map 0:{} -c copy -t 0", stream.index)));
+            if let Some(format) = format_of(self.further) {
+                arguments.extend(["-f".into(), format.to_owned()]);
+            }
             self.start(arguments, file.stdin).map(drop)
         };
         started().map_err(|error| match error {
@@ -204,6 +204,6 @@ impl Mux<'_> {
         let pipes = (stdin, Stdio::null());
         let mut process = Process::start(self.name, &self.tools.ffmpeg, &arguments, pipes)?;
         process.hide(self.target);
-        process.wait(0)
+        process.wait_written(0)
     }
 }

@@ -20,6 +20,8 @@ pub struct Origin {
     pub(super) file: OsString,
     /// Its name in messages.
     pub(super) name: String,
+    /// Options of FFmpeg for reading it.
+    pub(super) options: Vec<OsString>,
     pub(super) colour: Colour,
     /// Parameters of x264 for how the picture was mastered.
     pub(super) mastering: Option<String>,
@@ -146,6 +148,7 @@ impl Origin {
         Origin {
             file: file.to_owned(),
             name: name.to_owned(),
+            options: Vec::new(),
             colour: Colour::of(video),
             mastering: mastering(&video.side_data_list),
             streams,

@@ -1,7 +1,8 @@
 //! What a file holds, according to FFmpeg.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use evener_files::{Error as FileError, one_line};
 use serde::Deserialize;
@@ -31,6 +32,7 @@ pub(super) struct Stream {
     pub(super) codec_type: String,
     pub(super) codec_name: String,
     pub(super) pix_fmt: String,
+    pub(super) width: u32,
     pub(super) height: u32,
     pub(super) color_range: String,
     pub(super) color_space: String,
@@ -41,6 +43,7 @@ pub(super) struct Stream {
     pub(super) start_time: String,
     pub(super) duration: String,
     pub(super) nb_frames: String,
+    nb_read_frames: String,
     pub(super) disposition: BTreeMap<String, u32>,
     pub(super) tags: BTreeMap<String, String>,
     pub(super) side_data_list: Vec<SideData>,
@@ -120,19 +123,25 @@ impl Probed {
     }
 }
 
-/// Asks `ffprobe`, or where it is not installed `ffmpeg`, about a file.
+/// Asks `ffprobe`, or where it is not installed `ffmpeg`, about a file. `options` are those of the input.
 ///
 /// # Errors
 /// Neither is installed, or the file cannot be read or holds no video.
-pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, Error> {
+pub(super) fn probe(
+    tools: &Tools,
+    name: &str,
+    input: &OsStr,
+    options: &[OsString],
+) -> Result<Probed, Error> {
     let Some(mut probed) = ask(
         tools,
         name,
         input,
+        options,
         &["-show_streams", "-show_format", "-show_chapters"],
     )?
     else {
-        return describe(tools, name, input);
+        return describe(tools, name, input, options);
     };
     let Some(video) = probed.video() else {
         let reason = "holds no video; give a file that ffprobe finds a video stream in";
@@ -149,7 +158,7 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
             "%+#1",
             "-show_frames",
         ];
-        if let Some(more) = ask(tools, name, input, &first)?
+        if let Some(more) = ask(tools, name, input, options, &first)?
             && let Some(frame) = more.frames.into_iter().next()
             && let Some(video) = probed
                 .streams
@@ -162,13 +171,38 @@ pub(super) fn probe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, 
     Ok(probed)
 }
 
+/// The frames of a file of video that may have no end, as far as they can be decoded; `None` if there are none.
+pub(super) fn count_frames(tools: &Tools, name: &str, file: &Path) -> Option<u64> {
+    let what = ["-count_frames", "-select_streams", "v:0", "-show_entries"];
+    let what = [&what[..], &["stream=nb_read_frames,index"]].concat();
+    let probed = ask(tools, name, file.as_os_str(), &[], &what).ok()??;
+    let count = probed.streams.first()?.nb_read_frames.parse().ok()?;
+    Some(count).filter(|&count| count > 0)
+}
+
+/// The width and height of a picture; `None` if it cannot be read.
+pub(super) fn size_of(tools: &Tools, file: &Path) -> Option<(u32, u32)> {
+    let what = ["-select_streams", "v:0", "-show_entries"];
+    let what = [&what[..], &["stream=width,height"]].concat();
+    let probed = ask(tools, "", file.as_os_str(), &[], &what).ok()??;
+    let first = probed.streams.first()?;
+    Some((first.width, first.height))
+}
+
 /// What `ffprobe` answers; `None` if it is not installed.
-fn ask(tools: &Tools, name: &str, input: &OsStr, what: &[&str]) -> Result<Option<Probed>, Error> {
+fn ask(
+    tools: &Tools,
+    name: &str,
+    input: &OsStr,
+    options: &[OsString],
+    what: &[&str],
+) -> Result<Option<Probed>, Error> {
     let file = FileArgument::of(name, input)?;
     let arguments: Vec<&OsStr> = ["-v", "level+error", "-of", "json"]
         .iter()
         .chain(what)
         .map(OsStr::new)
+        .chain(options.iter().map(OsString::as_os_str))
         .chain([OsStr::new("-i"), &file.argument])
         .collect();
     let Some((said, log)) = output(name, &tools.ffprobe, &arguments, file.stdin)? else {
@@ -196,13 +230,19 @@ fn ask(tools: &Tools, name: &str, input: &OsStr, what: &[&str]) -> Result<Option
 }
 
 /// Asks `ffmpeg`, whose answer is a text for people.
-fn describe(tools: &Tools, name: &str, input: &OsStr) -> Result<Probed, Error> {
+fn describe(
+    tools: &Tools,
+    name: &str,
+    input: &OsStr,
+    options: &[OsString],
+) -> Result<Probed, Error> {
     let file = FileArgument::of(name, input)?;
     // Without an output this fails by design, after it has described the input.
-    let arguments: Vec<&OsStr> = ["-hide_banner", "-nostdin", "-i"]
+    let arguments: Vec<&OsStr> = ["-hide_banner", "-nostdin"]
         .iter()
         .map(OsStr::new)
-        .chain([file.argument.as_os_str()])
+        .chain(options.iter().map(OsString::as_os_str))
+        .chain([OsStr::new("-i"), &file.argument])
         .collect();
     match output(name, &tools.ffmpeg, &arguments, file.stdin)? {
         Some((_, log)) => {

@@ -134,6 +134,16 @@ impl Process {
         }
     }
 
+    /// [`Process::wait`] for one that writes a file, which is an error too if that is not whole: on a full disk FFmpeg may say
+    /// so and succeed.
+    pub(super) fn wait_written(&mut self, frames: u64) -> Result<Vec<LogLine>, Error> {
+        let said = self.wait(frames)?;
+        match said.iter().any(LogLine::tells_of_a_cut_output) {
+            true => Err(self.failed(frames, None)),
+            false => Ok(said),
+        }
+    }
+
     /// Logs the errors of a program that succeeded as a warning.
     pub(super) fn warn(&self, said: &[LogLine]) {
         if said.iter().any(|line| line.level == Level::Error) {
@@ -148,6 +158,12 @@ impl Process {
         if said.is_empty() {
             said = status.map_or_else(|| "it closed its pipe".to_owned(), |s| s.to_string());
         }
+        // Frames for an output that never began have nothing to do with it.
+        let began = lines.iter().any(|l| l.text.starts_with("Output #0"));
+        let frames = match self.temporary {
+            Some(_) if !began => 0,
+            _ => frames,
+        };
         let (name, program) = (self.name.clone(), self.program.clone());
         Error::Ffmpeg {
             name,

@@ -9,7 +9,8 @@ use evener_files::{Destination, Error as FileError, SourceFile, Staged, one_line
 use crate::io::error::Error;
 use crate::io::ffmpeg::mux::Mux;
 use crate::io::ffmpeg::origin::Origin;
-use crate::io::ffmpeg::tools::{Tools, is_installed};
+use crate::io::ffmpeg::probe::count_frames;
+use crate::io::ffmpeg::tools::{Tools, extension_of, is_installed};
 
 /// A file that FFmpeg makes of coded video: the container is chosen by the extension, and all of the [`Origin`] that it
 /// can hold is copied beside the video.
@@ -110,9 +111,19 @@ impl Joint {
         })
     }
 
+    /// The extension that its format has.
+    pub(super) fn extension(&self) -> String {
+        extension_of(&self.path, &self.further).unwrap_or_default()
+    }
+
     /// A file that may become the one, with a temporary name.
     pub(super) fn stage(&self) -> Result<Staged, Error> {
         Ok(Staged::named(&self.path, self.mode, self.old.as_ref())?)
+    }
+
+    /// The frames in a file that was not finished, as far as they can be read.
+    pub(super) fn frames(&self, file: &Staged) -> Option<u64> {
+        count_frames(&self.tools, &self.name, &file.path_for_others())
     }
 
     /// Copies `video`, which is `seconds` long, and what the origin holds besides into another file.
@@ -125,6 +136,7 @@ impl Joint {
             origin,
             video: &video.path_for_others(),
             target: joined.temporary().unwrap_or(&self.path),
+            extension: self.extension(),
             seconds: origin
                 .is_some_and(|origin| !origin.is_read_to_end())
                 .then_some(seconds),

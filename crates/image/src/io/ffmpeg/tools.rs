@@ -71,6 +71,34 @@ pub(super) fn split_args(text: &str) -> Vec<OsString> {
     text.split_whitespace().map(OsString::from).collect()
 }
 
+/// The format of the output that arguments of `ffmpeg` ask for: the value of the last `-f`.
+pub(super) fn format_of(arguments: &[OsString]) -> Option<&OsStr> {
+    let pairs = arguments.windows(2).rev();
+    let mut formats = pairs.filter(|pair| pair[0] == "-f");
+    formats.next().map(|pair| pair[1].as_os_str())
+}
+
+/// The extension of an output: of a format that arguments ask for the usual one, otherwise that of its name, in small
+/// letters.
+pub(super) fn extension_of(path: &Path, arguments: &[OsString]) -> Option<String> {
+    const FORMATS: [(&str, &str); 8] = [
+        ("matroska", "mkv"),
+        ("mpegts", "ts"),
+        ("ipod", "m4v"),
+        ("rawvideo", "yuv"),
+        ("asf", "wmv"),
+        ("ogg", "ogv"),
+        ("image2", "png"),
+        ("hls", "m3u8"),
+    ];
+    let Some(format) = format_of(arguments) else {
+        return Some(path.extension()?.to_str()?.to_ascii_lowercase());
+    };
+    let format = format.to_str()?;
+    let known = FORMATS.iter().find(|(name, _)| *name == format);
+    Some(known.map_or(format, |(_, extension)| extension).to_owned())
+}
+
 /// Whether a name is an address such as `https://…`.
 pub(crate) fn is_address(name: &OsStr) -> bool {
     let text = name.to_string_lossy();
