@@ -2,16 +2,19 @@
 //! option, and one in the table of a command is for that command and those below it. `[image.serve]` is the table of
 //! `evener image serve`.
 
+mod given;
+
 use std::env;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, Id};
 use evener_files::{error_text, one_line};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
+use self::given::{Given, conflict, words};
 use crate::failure::Failure;
 use crate::usage::{is_close, message};
 
@@ -73,7 +76,7 @@ impl Defaults {
         };
         let table = text.parse::<Table>().map_err(malformed)?;
         let places = DeTable::parse(&text).map_err(malformed)?;
-        check((&table, places.get_ref()), all, "").map_err(|fault| {
+        check((&table, places.get_ref()), all, &globals(all), "").map_err(|fault| {
             let line = line(fault.at);
             wrong(&path, format!("line {line}: {}", fault.why))
         })?;
@@ -90,15 +93,53 @@ impl Defaults {
             .map(|path| one_line(&path.display().to_string()))
     }
 
-    /// The command line with these defaults.
+    /// The command line with these defaults, but those that exclude what is given on it.
     pub fn apply(&self, all: Command) -> Command {
-        applied(all, &vec![Some(&self.table)])
+        let given = Given::on_command_line(&all);
+        let mut path = vec![Some(&self.table)];
+        let mut command = &all;
+        for name in &given.command {
+            path = below(&path, name);
+            command = command.find_subcommand(name).expect("it was parsed");
+        }
+        let mut candidates: Vec<_> = command
+            .get_arguments()
+            .filter_map(|arg| {
+                let (depth, value) = said(&path, arg)?;
+                Some((depth, arg, words(arg, &text(arg, value).ok()?)))
+            })
+            .collect();
+        // What the table of the command says comes before what one above says.
+        candidates.sort_by_key(|&(depth, ..)| std::cmp::Reverse(depth));
+        let (mut line, mut left_out) = (given.words, Vec::new());
+        for (_, arg, words) in candidates {
+            let both = [&line[..], &words].concat();
+            if given.options.contains(arg.get_id()) {
+                continue;
+            }
+            match conflict(command, &both) {
+                Some(_) => left_out.push(arg.get_id().clone()),
+                None => line = both,
+            }
+        }
+        let of_run = OfRun {
+            command: given.command,
+            tables: path,
+            left_out,
+        };
+        applied(all, &vec![Some(&self.table)], &mut Vec::new(), &of_run)
     }
 
     /// What is in force, in the order of the commands.
     pub fn list(&self, all: &Command) -> Vec<Default> {
         let mut list = Vec::new();
-        listed(all, "evener", &vec![Some(&self.table)], &mut list);
+        listed(
+            all,
+            &globals(all),
+            "evener",
+            &vec![Some(&self.table)],
+            &mut list,
+        );
         list
     }
 }
@@ -115,7 +156,7 @@ fn usual_path() -> Option<PathBuf> {
 
 fn wrong(path: &std::path::Path, why: impl std::fmt::Display) -> Failure {
     let path = one_line(&path.display().to_string());
-    Failure::request(format!("{path}: {why}"))
+    Failure::request(format!("{path}: {why}")).and(format!("--{NO_CONFIG} leaves the file out"))
 }
 
 /// What is wrong with the file, and at which byte.
@@ -129,8 +170,10 @@ struct Fault {
 fn check(
     (table, places): (&Table, &DeTable<'_>),
     command: &Command,
+    globals: &[&Arg],
     above: &str,
 ) -> Result<(), Fault> {
+    let mut line = Vec::new();
     for (key, place) in places {
         let (at, key) = (key.span().start, key.get_ref().as_ref());
         let name = format!("{above}{key}");
@@ -142,11 +185,14 @@ fn check(
             let found = command.find_subcommand(key);
             let none = || fault(format!("[{name}]: there is no such command"));
             let found = found.ok_or_else(none)?;
-            check((inner, places), found, &format!("{name}."))?;
+            check((inner, places), found, globals, &format!("{name}."))?;
             continue;
         }
         let mut options = Vec::new();
         named(command, key, &mut options);
+        if options.is_empty() {
+            options.extend(globals.iter().filter(|arg| is(arg, key)));
+        }
         if options.is_empty() {
             let hint = similar(command, key);
             let hint = hint.map(|similar| format!("; there is: {similar}"));
@@ -159,8 +205,21 @@ fn check(
         if refused.len() == options.len() {
             return Err(fault(format!("{name}: {}", refused[0])));
         }
+        let own = command.get_arguments().find(|arg| is(arg, key));
+        if let Some(values) = own.and_then(|arg| Some((arg, text(arg, value).ok()?))) {
+            line.extend(words(values.0, &values.1));
+            if let Some(why) = conflict(command, &line) {
+                return Err(fault(format!("{name}: {why}")));
+            }
+        }
     }
     Ok(())
+}
+
+/// The options that go with every command. None of them excludes another one.
+fn globals(all: &Command) -> Vec<&Arg> {
+    let arguments = all.get_arguments();
+    arguments.filter(|arg| arg.is_global_set()).collect()
 }
 
 /// The options of this name, of a command and of those below it.
@@ -235,12 +294,13 @@ fn text(arg: &Arg, value: &Value) -> Result<Vec<String>, String> {
 /// The tables of a command and of those above it, from the top; `None` where one has none.
 type Tables<'a> = Vec<Option<&'a Table>>;
 
-/// What the tables say of an option, if that is something it takes; the innermost counts.
-fn said<'a>(tables: &Tables<'a>, arg: &Arg) -> Option<&'a Value> {
+/// What the tables say of an option, if that is something it takes, and of how many above it the table is that says so; the
+/// innermost counts.
+fn said<'a>(tables: &Tables<'a>, arg: &Arg) -> Option<(usize, &'a Value)> {
     let key = arg.get_long().filter(|long| is(arg, long))?;
-    let tables = tables.iter().rev().flatten();
-    let mut values = tables.filter_map(|table| table.get(key));
-    values.find(|value| !value.is_table() && takes(arg, value).is_ok())
+    let tables = tables.iter().enumerate().rev();
+    let mut values = tables.filter_map(|(depth, table)| Some((depth, table.as_ref()?.get(key)?)));
+    values.find(|(_, value)| !value.is_table() && takes(arg, value).is_ok())
 }
 
 /// The tables of the command `name` below.
@@ -250,23 +310,71 @@ fn below<'a>(tables: &Tables<'a>, name: &str) -> Tables<'a> {
     tables.iter().copied().chain([inner]).collect()
 }
 
-fn applied(command: Command, tables: &Tables<'_>) -> Command {
-    let command = command.mut_args(|arg| match said(tables, &arg) {
-        Some(value) => {
-            let values = text(&arg, value).expect("it was checked");
-            arg.required(false).default_values(values)
+/// The command that is run.
+struct OfRun<'a> {
+    /// Its name, as words.
+    command: Vec<String>,
+    /// Its tables.
+    tables: Tables<'a>,
+    /// Its options whose defaults exclude what is given.
+    left_out: Vec<Id>,
+}
+
+/// `path` is the name of the command.
+fn applied(
+    command: Command,
+    tables: &Tables<'_>,
+    path: &mut Vec<String>,
+    run: &OfRun<'_>,
+) -> Command {
+    let is_run = *path == run.command;
+    let mut set = Vec::new();
+    let mut command = command.mut_args(|arg| {
+        // Options that go with every command stand in the outermost.
+        let (tables, is_run) = match arg.is_global_set() {
+            true => (&run.tables, true),
+            false => (tables, is_run),
+        };
+        match said(tables, &arg) {
+            Some(_) if is_run && run.left_out.contains(arg.get_id()) => arg,
+            Some((_, value)) => {
+                set.push(arg.get_id().clone());
+                let values = text(&arg, value).expect("it was checked");
+                arg.required(false).default_values(values)
+            }
+            None => arg,
         }
-        None => arg,
     });
+    // Of several options one may be needed.
+    let groups = command.get_groups();
+    let given = groups.filter(|group| group.get_args().any(|id| set.contains(id)));
+    let given: Vec<Id> = given.map(|group| group.get_id().clone()).collect();
+    for group in given {
+        command = command.mut_group(group.as_str(), |group| group.required(false));
+    }
     command.mut_subcommands(|inner| {
         let tables = below(tables, inner.get_name());
-        applied(inner, &tables)
+        path.push(inner.get_name().to_owned());
+        let inner = applied(inner, &tables, path, run);
+        path.pop();
+        inner
     })
 }
 
-fn listed(command: &Command, name: &str, tables: &Tables<'_>, list: &mut Vec<Default>) {
-    for arg in command.get_arguments() {
-        let Some(value) = said(tables, arg) else {
+fn listed(
+    command: &Command,
+    globals: &[&Arg],
+    name: &str,
+    tables: &Tables<'_>,
+    list: &mut Vec<Default>,
+) {
+    let everywhere = globals.iter().copied();
+    // Those of the file's top are listed there.
+    let everywhere = everywhere.filter(|arg| {
+        tables.len() > 1 && said(tables, arg).is_some_and(|it| it.0 + 1 == tables.len())
+    });
+    for arg in command.get_arguments().chain(everywhere) {
+        let Some((_, value)) = said(tables, arg) else {
             continue;
         };
         let set = matches!(arg.get_action(), ArgAction::SetTrue);
@@ -284,6 +392,6 @@ fn listed(command: &Command, name: &str, tables: &Tables<'_>, list: &mut Vec<Def
     for inner in command.get_subcommands() {
         let tables = below(tables, inner.get_name());
         let name = format!("{name} {}", inner.get_name());
-        listed(inner, &name, &tables, list);
+        listed(inner, globals, &name, &tables, list);
     }
 }

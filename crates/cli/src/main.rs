@@ -135,7 +135,17 @@ fn main() {
 
 fn run() -> Ended {
     let all = Cli::command_for_all();
-    let defaults = Defaults::read(&all)?;
+    let defaults = match Defaults::read(&all) {
+        Ok(defaults) => defaults,
+        Err(failure) => match all.try_get_matches() {
+            // Help is there for a file that is wrong, too.
+            Err(shown) if !shown.use_stderr() => {
+                output::printed(|_| shown.print())?;
+                return Ok(DONE);
+            }
+            _ => return Err(failure),
+        },
+    };
     let cli = match Cli::parse(defaults.apply(all)) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {

@@ -210,3 +210,79 @@ fn pages_are_written_to_folders_alone() {
     let done = folder.line("man file");
     done.failed(1, &["cannot write to file: "]);
 }
+
+#[test]
+fn what_is_given_leaves_out_the_defaults_that_it_excludes() {
+    let folder = Folder::new();
+    folder.file("plain", "text");
+    folder.file("pw", "passphrase of a file");
+    folder.line("keygen -o k").succeeded();
+    folder.line("keygen --age -o id").succeeded();
+    let is = |file: &str, kind: &str| {
+        let shown = folder.line(&format!("inspect {file}"));
+        assert!(shown.succeeded().text().contains(kind), "{shown:?}");
+        fs::remove_file(folder.path(file)).unwrap();
+    };
+    let sealed = "encrypt --passphrase-file pw plain -o sealed";
+    for text in ["[encrypt]\nkey = \"k\"", "key = \"k\""] {
+        with(&folder, text, sealed).succeeded();
+        is("sealed", "passphrase");
+    }
+    let line = "encrypt --age --passphrase-file pw plain -o sealed";
+    with(&folder, "[encrypt]\nkey = \"k\"", line).succeeded();
+    is("sealed", "age");
+    for text in [
+        "identity = \"id\"",
+        "[encrypt]\nage = true",
+        "[encrypt]\nidentity = [\"id\"]\narmor = true",
+    ] {
+        with(&folder, text, "encrypt -k k plain -o sealed").succeeded();
+        is("sealed", "key file");
+    }
+    // The inner table comes first.
+    let text = "identity = \"id\"\n[encrypt]\nkey = \"k\"";
+    with(&folder, text, "encrypt plain -o sealed").succeeded();
+    is("sealed", "key file");
+    folder.line("encrypt -k k plain -o sealed").succeeded();
+    let line = "decrypt -k k sealed -o out";
+    with(&folder, "[decrypt]\nverify = true\nidentity = \"id\"", line).succeeded();
+    assert_eq!(fs::read(folder.path("out")).unwrap(), b"text");
+    let line = "queens 6 --checkpoint cc";
+    let shown = with(&folder, "[queens]\nshow = 1", line);
+    assert!(
+        shown.succeeded().text().starts_with("N = 6: 4 solutions"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_table_whose_options_exclude_one_another_is_told() {
+    let folder = Folder::new();
+    let text = "[encrypt]\nage = true\nkey = \"k\"";
+    let done = with(&folder, text, "config");
+    done.failed(
+        2,
+        &["config.toml: line 3: encrypt.key: ", "cannot be used with"],
+    );
+}
+
+#[test]
+fn options_of_all_commands_stand_in_the_table_of_one() {
+    let folder = Folder::new();
+    let text = "[filter]\nquiet = true";
+    let line = "filter blur -i testsrc:64x48:3 -o null:";
+    assert_eq!(with(&folder, text, line).succeeded().stderr, "");
+    let done = with(&folder, text, "encode -i testsrc:64x48:3 -o null:");
+    assert!(!done.succeeded().stderr.is_empty());
+    let shown = with(&folder, text, "config").succeeded().text();
+    assert!(shown.ends_with("\n  evener filter --quiet\n"), "{shown}");
+}
+
+#[test]
+fn help_is_there_for_a_file_that_is_wrong() {
+    let folder = Folder::new();
+    let done = with(&folder, "wrokers = 1", "filter --help");
+    assert!(done.succeeded().text().contains("Usage: evener filter"));
+    let done = with(&folder, "wrokers = 1", "queens 6");
+    done.failed(2, &["wrokers", "--no-config leaves the file out"]);
+}
