@@ -17,9 +17,11 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a line. If that fails there is no place left to report it.
+/// Prints a line, in one write, so that lines of several processes do not mix. If that fails there is no place left to
+/// report it.
 pub fn print_err(line: &str) {
-    let _ = blocking_call(|| writeln!(io::stderr().lock(), "{line}"));
+    let line = format!("{line}\n");
+    let _ = blocking_call(|| io::stderr().lock().write_all(line.as_bytes()));
 }
 
 /// Prints a line unless `--quiet` is set.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -446,4 +447,35 @@ fn no_hint_is_one_that_cannot_work() {
     folder.line("queens 4 --svg=-b.svg").succeeded();
     folder.line("queens 4 --svg ./-c.svg").succeeded();
     assert!(folder.names().contains(&"-b.svg".to_owned()));
+}
+
+#[test]
+fn a_line_is_written_at_once() {
+    let folder = folder();
+    for (line, lines) in [
+        ("image pack disk.img out", 1),
+        ("image pack nothing out", 1),
+        ("image pack disk.img out2 --explain", 4),
+    ] {
+        // Each write is a message of its own.
+        let (here, there) = UnixDatagram::pair().unwrap();
+        here.set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let mut command = folder.evener(line.split(' '));
+        let mut child = command.stderr(OwnedFd::from(there)).spawn().unwrap();
+        let mut room = [0; 4096];
+        let mut said = Vec::new();
+        loop {
+            let has_ended = child.try_wait().unwrap().is_some();
+            match here.recv(&mut room) {
+                Ok(len) => said.push(String::from_utf8_lossy(&room[..len]).into_owned()),
+                Err(_) if has_ended => break,
+                Err(_) => {}
+            }
+        }
+        assert!(said.len() >= lines, "{line}: {said:?}");
+        for text in &said {
+            assert!(text.len() > 1 && text.ends_with('\n'), "{line}: {said:?}");
+        }
+    }
 }
