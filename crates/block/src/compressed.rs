@@ -1,6 +1,9 @@
 //! Files that other programs compressed as one stream, which can only be read from front to back.
 
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+
+use flate2::bufread::GzDecoder;
 
 use crate::format::{GZIP, RAW, SEEKABLE, XZ, recognise_pipe};
 
@@ -50,7 +53,7 @@ impl Compression {
     pub fn decoder(self, input: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         let input = BufReader::with_capacity(128 << 10, input);
         Ok(match self {
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
+            Compression::Gzip => Box::new(Members(Some(GzDecoder::new(input)))),
             Compression::Xz => {
                 let kib = 1 << (MEMORY_LOG - 10);
                 Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, kib))
@@ -64,6 +67,54 @@ impl Compression {
     }
 }
 
+/// The members of a gzip file, one after the other. Zeros behind the last are left out, as gzip does: tapes and block
+/// devices have them.
+struct Members<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(room)?;
+            if read > 0 || room.is_empty() {
+                return Ok(read);
+            }
+            let next = member.get_mut();
+            let mut zeros = false;
+            let first = loop {
+                let some = next.fill_buf()?;
+                let zero = some.iter().take_while(|&&byte| byte == 0).count();
+                let (first, is_end) = (some.get(zero).copied(), some.is_empty());
+                zeros |= zero > 0;
+                next.consume(zero);
+                if first.is_some() || is_end {
+                    break first;
+                }
+            };
+            match first {
+                None => self.0 = None,
+                // The first byte of a member.
+                Some(0x1f) if !zeros => {
+                    self.0 = self.0.take().map(|m| GzDecoder::new(m.into_inner()))
+                }
+                Some(_) => return Err(io::Error::new(ErrorKind::InvalidData, Trailing)),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Something lies behind the end of a stream.
+#[derive(Debug)]
+struct Trailing;
+
+impl fmt::Display for Trailing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("something lies behind its end")
+    }
+}
+
+impl std::error::Error for Trailing {}
+
 /// Why a stream cannot be decompressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
@@ -71,6 +122,8 @@ pub enum Broken {
     Cut,
     /// It needs more memory than is given.
     Memory,
+    /// It is whole, and something else lies behind its end.
+    Trailing,
     /// It is invalid.
     Damaged(String),
 }
@@ -84,6 +137,7 @@ impl Broken {
             ErrorKind::OutOfMemory => Broken::Memory,
             // The text of ZSTD_error_frameParameter_windowTooLarge.
             _ if text.contains("too much memory") => Broken::Memory,
+            _ if error.get_ref().is_some_and(|inner| inner.is::<Trailing>()) => Broken::Trailing,
             _ => Broken::Damaged(text),
         }
     }

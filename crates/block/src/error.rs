@@ -68,6 +68,18 @@ pub enum Error {
         /// What to do instead.
         to_do: &'static str,
     },
+    /// It is compressed in a way in which no part of it can be read by itself, or which is not decompressed.
+    #[error(
+        "{name}: looks like {format}, which {what}, or say --format raw if these bytes are meant"
+    )]
+    Compressed {
+        /// The file.
+        name: String,
+        /// What it looks like.
+        format: &'static str,
+        /// Why it is not read, and what to do instead.
+        what: &'static str,
+    },
     /// A server does not give the image.
     #[error("{name}: {what}")]
     Remote {

@@ -5,6 +5,7 @@
 use tracing::warn;
 
 use super::Ends;
+use crate::error::Error;
 
 /// A format that is not supported.
 #[derive(Debug)]
@@ -118,21 +119,32 @@ impl Foreign {
         there.is_some_and(|there| there.starts_with(self.magic))
     }
 
-    /// Logs that `name`, which is taken for a raw image, looks like this.
-    pub fn warn(&self, name: &str) {
-        let (looks, to_do) = (self.name, self.to_do());
+    /// Refuses `name`, which would be taken for a raw image, if it looks compressed, and logs what else it looks like.
+    ///
+    /// # Errors
+    /// It looks compressed.
+    pub fn refuse_or_warn(&self, name: &str) -> Result<(), Error> {
+        let looks = self.name;
+        let to_do = match self.kind {
+            Disk => "convert it to raw first, as qemu-img convert does",
+            Encrypted => "open it first",
+            Packed => {
+                return Err(Error::Compressed {
+                    name: name.to_owned(),
+                    format: looks,
+                    what: match looks == GZIP {
+                        true => {
+                            "can only be unpacked from front to back; evener image pack makes an image of it"
+                        }
+                        false => "is not unpacked here; unpack it with its own program first",
+                    },
+                });
+            }
+        };
         warn!(
             "{name}: looks like {looks}; its bytes are taken as they are: {to_do}, or say --format raw if they are meant"
         );
-    }
-
-    fn to_do(&self) -> &'static str {
-        match self.kind {
-            Disk => "convert it to raw first, as qemu-img convert does",
-            Packed if self.name == GZIP => "unpack it first, or pack it with evener image pack",
-            Packed => "unpack it first",
-            Encrypted => "open it first",
-        }
+        Ok(())
     }
 }
 

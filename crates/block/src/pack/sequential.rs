@@ -180,6 +180,13 @@ impl Sequential {
                     "holds {format}, and only a raw image is read so; unpack it into a file"
                 ),
             },
+            Error::Compressed {
+                name, format: held, ..
+            } => Error::Unsupported {
+                name,
+                format: compression.name(),
+                what: format!("holds what looks like {held}; unpack it with its own programs"),
+            },
             error => error,
         })
     }
@@ -219,6 +226,14 @@ impl Sequential {
                 what:
                     "needs more than 1 GiB of memory to be unpacked; unpack it with its own program"
                         .to_owned(),
+            },
+            Broken::Trailing => Error::Unsupported {
+                name,
+                format,
+                what: format!(
+                    "is whole, and something that is no {format} lies behind its end; if that is not meant, unpack it \
+                     with its own program, which leaves that out"
+                ),
             },
             Broken::Damaged(what) => Error::Damaged {
                 name,
@@ -285,10 +300,7 @@ fn looks_raw(name: &str, front: &[u8], (how, to_do): Way) -> Result<(), Error> {
     }
     match recognise_pipe(front) {
         (format, _) if format.name != RAW.name => refused(format!("an image in {}", format.name)),
-        (_, Some(foreign)) => {
-            foreign.warn(name);
-            Ok(())
-        }
+        (_, Some(foreign)) => foreign.refuse_or_warn(name),
         _ => Ok(()),
     }
 }

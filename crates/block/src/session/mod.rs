@@ -96,8 +96,8 @@ fn open(input: &OsStr, options: OpenOptions) -> Result<Arc<Image>, SessionError>
     image(file, OpenOptions { format, ..options })
 }
 
-/// The image in a file. If no format is given, an overlay is refused, and a warning is logged for a raw image that looks
-/// like something else.
+/// The image in a file. If no format is given, an overlay is refused, and so is a raw image that looks compressed; a
+/// warning is logged for one that looks like something else.
 fn image(file: ImageFile, options: OpenOptions) -> Result<Arc<Image>, SessionError> {
     let format = options.format;
     let file = match options.no_backing {
@@ -116,7 +116,7 @@ fn image(file: ImageFile, options: OpenOptions) -> Result<Arc<Image>, SessionErr
     let image = Image::of(file, format)?;
     if format.is_none() && image.format().name == RAW.name {
         let file = image.file();
-        foreign(file)?.inspect(|foreign| foreign.warn(file.name()));
+        foreign(file)?.map_or(Ok(()), |foreign| foreign.refuse_or_warn(file.name()))?;
     }
     Ok(Arc::new(image))
 }

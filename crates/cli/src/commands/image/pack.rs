@@ -34,8 +34,9 @@ meanwhile, leaves none.
 
 A raw image that gzip, xz or zstd compressed as one stream is decompressed. A file in no known image
 format is taken as a raw image. If it looks like another format, such as VMDK, a warning says so
-unless --format raw is given. A pipe with an image of another format is refused. What an NBD server
-gives is a raw image unless --format says another.")]
+unless --format raw is given; if it looks compressed, as bzip2 does, it is refused. A pipe with an
+image of another format is refused. What an NBD server gives is a raw image unless --format says
+another.")]
 pub struct Args {
     /// What to pack: an image of any format that is read, a URL of one, a directory, or - for a raw one through a pipe; a
     /// file as standard input is read as if it were named

@@ -88,11 +88,35 @@ fn what_a_stream_cannot_be_is_said() {
         .line("image pack disk.img.gz out --format raw")
         .succeeded();
     assert!(folder.line("image unpack out -").succeeded().stdout == raw);
-    // What cannot unpack it says what can.
-    let done = folder.line("image info disk.img.gz");
-    assert!(
-        done.succeeded().stderr.contains("evener image pack"),
-        "{}",
-        done.stderr
-    );
+    // What is compressed twice.
+    run(&folder, "gzip -fk disk.img.gz");
+    folder
+        .line("image pack disk.img.gz.gz out")
+        .failed(1, &["disk.img.gz.gz", "holds what looks like gzip"]);
+}
+
+#[test]
+fn what_lies_behind_the_end_of_gzip_is_said() {
+    if !has(&["gzip"]) {
+        return;
+    }
+    let folder = folder();
+    run(&folder, "gzip -k disk.img");
+    let whole = content(&folder, "disk.img.gz");
+    for more in [&b"junk\n"[..], b"j", &[0, 0, 7], &[9; 100_000]] {
+        folder.file("more.gz", [&whole[..], more].concat());
+        folder
+            .line("image pack more.gz out")
+            .failed(1, &["more.gz: ", "whole", "behind its end"]);
+        assert!(!folder.path("out").exists());
+    }
+    // A tape has zeros there.
+    folder.file("tape.gz", [&whole[..], &[0; 200_000]].concat());
+    folder.line("image pack tape.gz out").succeeded();
+    assert!(folder.line("image unpack out -").stdout == content(&folder, "disk.img"));
+    // The beginning of another member, which is cut.
+    folder.file("cut.gz", [&whole[..], &whole[..7]].concat());
+    folder
+        .line("image pack cut.gz out2")
+        .failed(1, &["cut.gz", "cut short"]);
 }

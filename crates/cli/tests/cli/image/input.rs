@@ -118,18 +118,51 @@ fn no_image_comes_through_a_pipe_but_a_raw_one() {
 }
 
 #[test]
+fn what_is_compressed_is_never_taken_for_a_disk() {
+    let folder = folder();
+    let all = [
+        "pack NAME out",
+        "unpack NAME out",
+        "info NAME",
+        "verify NAME",
+        "serve NAME --nbd unix:s",
+    ];
+    let own = "unpack it with its own program first";
+    for (name, looks, to_do, bytes) in [
+        ("disk.bz2", "bzip2", own, &b"BZh91AY&SY"[..]),
+        ("disk.lz", "lzip", own, b"LZIP\x01\x0c"),
+        ("disk.7z", "7z", own, b"7z\xbc\xaf\x27\x1c\0\x04"),
+        ("disk.gz", "gzip", "evener image pack", b"\x1f\x8b\x08\0"),
+    ] {
+        folder.file(name, bytes);
+        let said = format!("{name}: looks like {looks}, which ");
+        for line in all {
+            if line.starts_with("pack") && looks == "gzip" {
+                continue;
+            }
+            let line = format!("image {line}").replace("NAME", name);
+            folder
+                .line(&line)
+                .failed(1, &[&said, to_do, "--format raw"]);
+            assert!(!folder.path("out").exists(), "{line}");
+            if !line.contains("serve") {
+                let done = folder.line(&format!("{line} --format raw"));
+                assert!(!done.succeeded().stderr.contains("looks like"), "{line}");
+                let _ = fs::remove_file(folder.path("out"));
+            }
+        }
+        if looks != "gzip" {
+            piped(&folder, "image pack - out", bytes).failed(1, &["standard input: looks", to_do]);
+        }
+    }
+}
+
+#[test]
 fn what_is_probably_not_meant_for_a_disk_is_named() {
     let folder = folder();
     let mut names = vec![];
-    let made = [
-        ("disk.bz2", "bzip2", b"BZh91AY&SY".to_vec()),
-        ("disk.7z", "7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec()),
-        ("luks", "a LUKS volume", b"LUKS\xba\xbe\0\x02".to_vec()),
-    ];
-    for (name, looks, bytes) in made {
-        folder.file(name, bytes);
-        names.push((name, looks));
-    }
+    folder.file("luks", b"LUKS\xba\xbe\0\x02");
+    names.push(("luks", "a LUKS volume"));
     for (format, name, looks) in [
         ("vmdk", "disk.vmdk", "a VMDK image"),
         ("vdi", "disk.vdi", "a VDI image"),
