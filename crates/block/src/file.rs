@@ -59,8 +59,12 @@ impl ImageFile {
         };
         let kind = file.metadata().map_err(|e| unreadable(&name, e))?;
         if !kind.is_file() && !kind.file_type().is_block_device() {
-            let reason =
-                "is no file: an image is read at any place; unpack the pipe into a file first";
+            let reason = match kind.file_type().is_char_device() {
+                true => "is no file and no disk; name an image",
+                false => {
+                    "is no file: an image is read at any place; unpack the pipe into a file first"
+                }
+            };
             return Err(evener_files::Error::Unfit { name, reason }.into());
         }
         // The metadata of a block device have no size.

@@ -2,8 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +16,7 @@ use evener_runtime::quantity::Size;
 use super::SessionError;
 use crate::error::Error;
 use crate::file::ImageFile;
+use crate::hash::Hash;
 
 /// A file system that a directory is packed as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,8 +71,14 @@ struct Contents {
     bytes: u64,
     /// Files, directories and whatever else.
     entries: u64,
+    /// When one of them changed last, in seconds.
+    newest: i64,
+    /// A hash of their names, sizes and times.
+    id: [u8; 16],
 }
 
+/// The least bytes that may be asked for; there is no ext4 of fewer.
+pub const LEAST: u64 = 64 << 10;
 /// Bytes of a block of ext4.
 const BLOCK: u64 = 4096;
 /// Bytes that an entry takes beside its content.
@@ -85,20 +93,49 @@ const TABLES: [(u64, u64); 3] = [
 impl Contents {
     fn of(folder: &Path) -> io::Result<Contents> {
         let mut all = Contents::default();
+        all.add(Path::new(""), &fs::metadata(folder)?);
         let mut folders = vec![folder.to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder)? {
+        while let Some(inner) = folders.pop() {
+            for entry in fs::read_dir(inner)? {
                 let entry = entry?;
                 let found = entry.metadata()?;
+                let path = entry.path();
+                all.add(path.strip_prefix(folder).unwrap_or(&path), &found);
                 all.entries += 1;
                 let there = found.len().min(found.blocks() * 512).max(BLOCK);
                 all.bytes += there.next_multiple_of(BLOCK);
                 if found.is_dir() {
-                    folders.push(entry.path());
+                    folders.push(path);
                 }
             }
         }
         Ok(all)
+    }
+
+    /// Adds to the newest time and to the hash, in any order.
+    fn add(&mut self, path: &Path, found: &Metadata) {
+        self.newest = self.newest.max(found.mtime());
+        let numbers = [found.size(), u64::from(found.mode())].map(u64::to_le_bytes);
+        let time = found.mtime().to_le_bytes();
+        let path = path.as_os_str().as_bytes();
+        let hash = Hash::of(&[path, &[0], numbers.as_flattened(), &time].concat());
+        for (all, one) in self.id.iter_mut().zip(hash.0) {
+            *all ^= one;
+        }
+    }
+
+    /// The hash as a UUID of version 8, which anyone may define.
+    fn uuid(&self) -> String {
+        let mut id = self.id;
+        id[6] = id[6] & 0x0f | 0x80;
+        id[8] = id[8] & 0x3f | 0x80;
+        let hex = |from: usize, to: usize| -> String {
+            id[from..to]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect()
+        };
+        [hex(0, 4), hex(4, 6), hex(6, 8), hex(8, 10), hex(10, 16)].join("-")
     }
 
     /// Bytes of a file system with room for it.
@@ -192,15 +229,23 @@ impl FileSystem {
             .into_iter()
             .collect();
         command.env("PATH", path).env("LC_ALL", "C");
+        // The time at which it is made is in the file system.
+        let time =
+            std::env::var_os(TIME).unwrap_or_else(|| contents.newest.max(1).to_string().into());
         match self {
             FileSystem::Ext4 => {
                 file.set_len(size)
                     .map_err(|error| Failure::of_file(&error))?;
                 let inodes = (contents.entries + contents.entries / 8 + 64).to_string();
-                command.args(["-q", "-F", "-t", "ext4", "-m", "0", "-N", &inodes, "-d"]);
+                let id = contents.uuid();
+                let seed = format!("hash_seed={id}");
+                command.env("E2FSPROGS_FAKE_TIME", time);
+                command.args(["-q", "-F", "-t", "ext4", "-m", "0", "-N", &inodes]);
+                command.args(["-U", &id, "-E", &seed, "-d"]);
                 command.arg(folder).arg(TARGET);
             }
             FileSystem::Squashfs => {
+                command.env(TIME, time);
                 command.arg(folder).arg(TARGET);
                 command.args([
                     "-noappend",
@@ -255,5 +300,7 @@ impl FileSystem {
 const MORE: u64 = 64 << 20;
 /// The most characters of what the program says.
 const SAID: usize = 300;
+/// The variable with the time that programs write into what they make, by <https://reproducible-builds.org>.
+const TIME: &str = "SOURCE_DATE_EPOCH";
 /// The file that the program has as its standard input.
 const TARGET: &str = "/proc/self/fd/0";

@@ -175,6 +175,10 @@ fn directory(input: &OsStr, options: &PackOptions) -> Result<ImageFile, SessionE
     if options.size.is_some() && file_system != FileSystem::Ext4 {
         return refuse("--size is for ext4; squashfs has the size of what is in it");
     }
+    if let Some(size) = options.size.filter(|&size| size < directory::LEAST) {
+        let least = directory::LEAST >> 10;
+        return refuse(&format!("--size {size}: an ext4 has {least}K at least"));
+    }
     directory::image(input, file_system, options.size)
 }
 

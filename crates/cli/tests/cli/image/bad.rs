@@ -63,7 +63,14 @@ fn files_that_cannot_be() {
         ("image unpack packed no/out", &["no/out", "cannot create"]),
         ("image info cut", &["cut", "no seek table", "cut off"]),
         ("image unpack cut out", &["cut", "no seek table"]),
-        ("image verify /dev/null", &["/dev/null", "no file"]),
+        (
+            "image verify /dev/null",
+            &["/dev/null: is no file and no disk"],
+        ),
+        (
+            "image pack /dev/null out",
+            &["/dev/null: is no file and no disk"],
+        ),
     ] {
         folder.line(line).failed(1, parts);
         assert_eq!(folder.names(), ["cut", "disk.img", "packed"], "{line}");

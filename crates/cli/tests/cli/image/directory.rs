@@ -128,6 +128,29 @@ fn a_directory_is_packed_as_squashfs() {
 }
 
 #[test]
+fn a_directory_that_stays_as_it_is_gives_the_same_file() {
+    let folder = tree();
+    let pack = |out: &str, file_system: &str| {
+        let line = format!("image pack tree {out} --filesystem {file_system}");
+        folder.line(&line).succeeded();
+        content(&folder, out)
+    };
+    for (program, file_system) in [("mke2fs", "ext4"), ("mksquashfs", "squashfs")] {
+        if !is_program(program, "-version") {
+            continue;
+        }
+        // Times of reading are set by the first.
+        pack("out", file_system);
+        let first = pack("first", file_system);
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        assert!(pack("second", file_system) == first, "{file_system}");
+        folder.file("tree/another", "another");
+        assert!(pack("third", file_system) != first, "{file_system}");
+        fs::remove_file(folder.path("tree/another")).unwrap();
+    }
+}
+
+#[test]
 fn what_a_directory_cannot_be_is_said() {
     let folder = tree();
     for (line, status, parts) in [
@@ -138,6 +161,7 @@ fn what_a_directory_cannot_be_is_said() {
         ),
         ("disk.img out --size 1G", 2, &["--size", "directory"]),
         ("tree out --filesystem xfs", 2, &["xfs", "squashfs"]),
+        ("tree out --size 0", 2, &["--size 0", "64K"]),
         ("tree out --format raw", 2, &["--format", "directory"]),
         (
             "tree out --filesystem squashfs --size 1G",
