@@ -6,6 +6,7 @@
 
 mod destination;
 mod error;
+mod exposed;
 mod folder;
 mod input;
 mod lock;
@@ -22,6 +23,7 @@ mod watch;
 
 pub use destination::Destination;
 pub use error::{Error, error_text, is_full, one_line};
+pub use exposed::Exposed;
 pub use folder::OutputFolder;
 pub use input::InputFile;
 pub use lock::{is_at_path, try_lock, try_lock_shared};

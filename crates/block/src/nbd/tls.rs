@@ -1,12 +1,15 @@
 //! The certificates of a server, as qemu and nbdkit keep them in a folder.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
+use evener_files::{Exposed, one_line};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
+use tracing::warn;
 
 pub use crate::certificates::TlsError;
 use crate::certificates::{certificates, identity, mismatch, name_of};
@@ -17,8 +20,6 @@ const AUTHORITY: &str = "ca-cert.pem";
 const SERVER: &str = "server-cert.pem";
 /// The key of the server.
 const KEY: &str = "server-key.pem";
-/// What clients need where they have to be signed.
-const CLIENT: [&str; 2] = ["client-cert.pem", "client-key.pem"];
 
 /// How clients are served with TLS.
 #[derive(Clone, Debug)]
@@ -27,7 +28,6 @@ pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
     /// Clients without TLS are refused.
     pub(super) is_required: bool,
-    folder: PathBuf,
     verifies_clients: bool,
     certificate: CertificateDer<'static>,
 }
@@ -37,7 +37,7 @@ impl Tls {
     /// clients have to be signed.
     ///
     /// # Errors
-    /// One of them is not there, or is not what it should be.
+    /// One of them is not there, or is not what it should be. That others may read the key is a warning.
     pub fn read(folder: &Path, verifies_clients: bool, is_required: bool) -> Result<Tls, TlsError> {
         if !folder.is_dir() {
             let what = format!("is no folder; name one with {SERVER} and {KEY}");
@@ -64,13 +64,16 @@ impl Tls {
             }
         };
         let (chain, key) = identity(&at(SERVER), &at(KEY))?;
+        let exposed = fs::metadata(at(KEY)).ok();
+        if let Some(exposed) = exposed.as_ref().and_then(Exposed::of) {
+            warn!("{}: {exposed}", one_line(&at(KEY).to_string_lossy()));
+        }
         let certificate = chain.first().cloned().unwrap_or_else(|| Vec::new().into());
         let config = config.with_single_cert(chain, key);
         let config = config.map_err(|error| mismatch(&at(SERVER), &at(KEY), &error))?;
         Ok(Tls {
             config: Arc::new(config),
             is_required,
-            folder: folder.to_owned(),
             verifies_clients,
             certificate,
         })
@@ -87,16 +90,6 @@ impl Tls {
             true => "ca-cert.pem, client-cert.pem and client-key.pem",
             false => "ca-cert.pem",
         }
-    }
-
-    /// The folder, if it has what a client needs too.
-    pub fn client_folder(&self) -> Option<&Path> {
-        let mut needed = vec![AUTHORITY];
-        if self.verifies_clients {
-            needed.extend(CLIENT);
-        }
-        let has = |name: &&str| self.folder.join(name).is_file();
-        needed.iter().all(has).then_some(&*self.folder)
     }
 
     /// One of these names of this machine for which the certificate is, or another name that the certificate has.

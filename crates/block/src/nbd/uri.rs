@@ -9,15 +9,11 @@ use evener_sockets::Address;
 use super::tls::Tls;
 
 /// A URI by which clients on this machine can connect to an export, from any current folder, with TLS if there is `tls`.
-/// Where the folder of the server has not what clients need, `DIR` stands for one that has. `None`: there is no URI for
-/// the address.
+/// `DIR` then stands for a folder with what clients need: that of the server has its key too. `None`: there is no URI
+/// for the address.
 pub fn uri(address: &Address, export: &str, tls: Option<&Tls>) -> Option<String> {
     let export = percent_encoded(export.as_bytes());
     let scheme = if tls.is_some() { "nbds" } else { "nbd" };
-    let certificates = tls.map(|tls| match tls.client_folder() {
-        Some(folder) => format!("tls-certificates={}", absolute(folder)),
-        None => "tls-certificates=DIR".to_owned(),
-    });
     let uri = match address {
         _ if address.abstract_name().is_some() => return None,
         Address::Systemd => return None,
@@ -41,9 +37,9 @@ pub fn uri(address: &Address, export: &str, tls: Option<&Tls>) -> Option<String>
             format!("{scheme}://{host}{end}{export}")
         }
     };
-    Some(match certificates {
-        Some(certificates) if uri.contains('?') => format!("{uri}&{certificates}"),
-        Some(certificates) => format!("{uri}?{certificates}"),
+    Some(match tls {
+        Some(_) if uri.contains('?') => format!("{uri}&tls-certificates=DIR"),
+        Some(_) => format!("{uri}?tls-certificates=DIR"),
         None => uri,
     })
 }

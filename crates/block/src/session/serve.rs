@@ -406,13 +406,17 @@ impl fmt::Display for ServeSession {
             write!(f, "metrics at {metrics}; ")?;
         }
         let first = self.exports.first().map_or("", |export| &export.name);
-        let tls = self.tls.as_ref().filter(|tls| tls.is_required());
+        let tls = self.tls.as_ref();
         let Some(uri) = nbd::uri(&address, first, tls) else {
             return f.write_str("there is no URI for that address");
         };
         write!(f, "connect with: nbdcopy '{uri}' disk.img")?;
-        match tls.filter(|tls| tls.client_folder().is_none()) {
-            Some(tls) => write!(f, ", where DIR has {}", tls.client_files()),
+        if let Some(tls) = tls {
+            write!(f, ", where DIR has {}", tls.client_files())?;
+        }
+        let open = tls.filter(|tls| !tls.is_required());
+        match open.and_then(|_| nbd::uri(&address, first, None)) {
+            Some(uri) => write!(f, "; without TLS: '{uri}'"),
             None => Ok(()),
         }
     }

@@ -1,9 +1,7 @@
 //! Key files: one line of 64 hexadecimal digits.
 
-use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use evener_files::{Staged, error_text};
@@ -54,31 +52,6 @@ pub enum KeyFileError {
     /// It cannot be written.
     #[error("cannot write the key: {}", error_text(.0))]
     Write(io::Error),
-}
-
-/// Users other than the owner may read or change a file with a key or a passphrase. This is a reason for a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exposed {
-    /// The permission bits, as `chmod` takes them.
-    pub mode: u32,
-}
-
-impl Exposed {
-    /// Checks the permissions of a regular file.
-    pub fn of(metadata: &fs::Metadata) -> Option<Exposed> {
-        let mode = metadata.mode() & 0o777;
-        (metadata.is_file() && mode & 0o077 != 0).then_some(Exposed { mode })
-    }
-}
-
-impl fmt::Display for Exposed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mode = self.mode;
-        write!(
-            f,
-            "others than its owner may read or change it (mode {mode:03o}); chmod 600 closes it to them"
-        )
-    }
 }
 
 impl Key {

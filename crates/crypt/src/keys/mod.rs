@@ -11,7 +11,8 @@ mod passphrase;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-pub use file::{Exposed, KeyFileError, ParseError, read_all, read_line, write_new};
+pub use evener_files::Exposed;
+pub use file::{KeyFileError, ParseError, read_all, read_line, write_new};
 pub(crate) use file::{NO_DATA, write_secret};
 pub use generated::generated_passphrase;
 pub use hex::{Hex, HexError};

@@ -1,6 +1,7 @@
 //! `evener image serve --tls-certs`, by the clients people use.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 
@@ -88,9 +89,17 @@ fn clients_read_and_write_with_tls() {
         server.line
     );
     let wanted = content(&folder, "disk.img");
-    // As the line says, from any folder.
-    let command = server.line.split("connect with: ").nth(1).unwrap();
-    let command = command.trim().replace("disk.img", "said");
+    // As the line says. It does not name the folder of the server, which has its key.
+    let said = &server.line;
+    assert!(said.contains("where DIR has ca-cert.pem"), "{said}");
+    assert!(
+        !said.contains("certs\n") && !said.contains("/certs"),
+        "{said}"
+    );
+    let command = said.split("connect with: ").nth(1).unwrap();
+    let command = command.split(", where").next().unwrap();
+    let certs = folder.path("nobody").display().to_string();
+    let command = command.replace("disk.img", "said").replace("DIR", &certs);
     let done = folder.command("sh").args(["-c", &command]).status();
     assert!(done.unwrap().success(), "{command}");
     assert!(content(&folder, "said") == wanted, "{command}");
@@ -202,6 +211,34 @@ fn who_is_served_is_as_was_said() {
     done.failed(1, &["no export has this name"]);
     let said = was_refused(server, "it begins TLS, and there are no --tls-certs");
     assert!(said.contains("asks for the export 'other'"), "{said}");
+}
+
+#[test]
+fn a_server_says_how_to_connect_with_tls_and_without_and_who_may_read_its_key() {
+    let Some(folder) = certified() else {
+        return;
+    };
+    let key = folder.path("certs/server-key.pem");
+    let mode = |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o600);
+    let line = "image serve disk.img --nbd unix:socket --tls-certs certs";
+    let server = Server::start(&folder, line);
+    let said = &server.line;
+    let plain = said.split("; without TLS: '").nth(1);
+    let plain = plain.and_then(|rest| rest.split('\'').next());
+    let plain = plain.unwrap_or_else(|| panic!("{said}"));
+    let sealed = "nbdcopy 'nbds+unix:///?socket=";
+    assert!(
+        said.contains(sealed) && said.contains("&tls-certificates=DIR'"),
+        "{said}"
+    );
+    assert!(works(&folder, plain), "{plain}");
+    server.end(Signal::INT);
+    mode(0o644);
+    let server = Server::start(&folder, line);
+    let said = "certs/server-key.pem: others than its owner may read or change it (mode 644)";
+    assert!(server.line.contains(said), "{}", server.line);
+    server.end(Signal::INT);
 }
 
 /// Ends a server that has to have said once for each reason why it refused clients.
