@@ -83,8 +83,8 @@ impl Findings {
         unpoisoned(self.0.lock())
     }
 
-    pub(super) fn good(&self, check: &'static str) {
-        *self.lock().checked.entry(check).or_default() += 1;
+    pub(super) fn good(&self, check: &'static str, blocks: u64) {
+        *self.lock().checked.entry(check).or_default() += blocks;
     }
 
     pub(super) fn bad(&self, bad: BadBlock) {

@@ -65,9 +65,14 @@ impl Decode {
 
     fn verify(&self, block: &Block, scratch: &mut Scratch) -> Result<(), Error> {
         let mut block = block.clone();
+        // A run of zeros counts as the blocks that it would be otherwise.
+        let blocks = match block.place {
+            Place::Zero { .. } => block.len.div_ceil(self.merged.image().block_size().into()),
+            _ => 1,
+        };
         if let Place::Zero { packed } = block.place {
             let Some((offset, packed)) = packed else {
-                self.findings.good(block.check.name());
+                self.findings.good(block.check.name(), blocks);
                 return Ok(());
             };
             // The frame is checked too, since other programs decode it.
@@ -86,7 +91,7 @@ impl Decode {
         }
         match self.decode(&mut scratch.decoder, &block, &mut scratch.plain[..len]) {
             Ok(()) if len == 0 => {}
-            Ok(()) => self.findings.good(block.check.name()),
+            Ok(()) => self.findings.good(block.check.name(), blocks),
             Err(error) => self
                 .findings
                 .bad(BadBlock::of(error, block.start, block.len)?),

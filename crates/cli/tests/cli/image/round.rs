@@ -137,3 +137,28 @@ fn programs_get_json_and_a_trace() {
     let done = folder.line("image unpack packed back --json -");
     assert_eq!(json(&done.succeeded().stdout)["cancelled"], false);
 }
+
+#[test]
+fn info_and_verify_count_the_same_blocks() {
+    let folder = folder();
+    for codec in ["zstd", "lz4"] {
+        let line = format!("image pack disk.img packed --codec {codec} --block 4K");
+        folder.line(&line).succeeded();
+        let info = json(&folder.line("image info packed --json").succeeded().stdout);
+        let found = json(&folder.line("image verify packed --json").succeeded().stdout);
+        let checked = &found["checked"];
+        assert_eq!(info["zero_blocks"], 256);
+        let zero = &checked[if codec == "zstd" { "zero" } else { "nothing" }];
+        assert_eq!(*zero, info["zero_blocks"], "{codec}: {found}");
+        assert_eq!(
+            checked["BLAKE3"],
+            info["codecs"]
+                .as_object()
+                .unwrap()
+                .values()
+                .map(|used| used["blocks"].as_u64().unwrap())
+                .sum::<u64>(),
+            "{codec}: {found}"
+        );
+    }
+}
