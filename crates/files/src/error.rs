@@ -201,6 +201,10 @@ pub fn is_full(reason: &io::Error) -> bool {
 /// The system's reason without the error number that std appends.
 pub fn error_text(reason: &io::Error) -> String {
     let text = reason.to_string();
+    // What std says of `sockaddr_un` names a constant of C.
+    if text.ends_with("must be shorter than SUN_LEN") {
+        return "the path of a socket has 107 bytes at most".to_owned();
+    }
     match text.rfind(" (os error ") {
         Some(end) => one_line(&text[..end]),
         None => one_line(&text),
@@ -234,6 +238,17 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "a\\nb\\u{1b}[31m.y4m: cannot open for reading: No such file or directory; check the name"
+        );
+    }
+
+    #[test]
+    fn the_longest_path_of_a_socket_is_said() {
+        use std::os::unix::net::UnixStream;
+        let long = format!("/nowhere/{}", "a".repeat(200));
+        let error = UnixStream::connect(long).unwrap_err();
+        assert_eq!(
+            error_text(&error),
+            "the path of a socket has 107 bytes at most"
         );
     }
 

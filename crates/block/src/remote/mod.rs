@@ -18,6 +18,7 @@ mod nbd_uri;
 
 use std::fmt;
 use std::io::Read;
+use std::path::Path;
 
 use crate::error::Error;
 
@@ -61,11 +62,17 @@ pub enum Found {
 /// # Errors
 /// The server cannot be reached, or has no such thing.
 pub fn find(text: &str) -> Option<Result<(String, Found), Error>> {
+    if let Some(uri) = of_qemu(text)
+        && !Path::new(text).exists()
+    {
+        let what = format!("is as QEMU names a server; write it as {uri}");
+        return Some(Err(failed(text, what)));
+    }
     let (scheme, rest) = text.split_once("://")?;
     Some(match scheme {
         _ if NBD.contains(&scheme) => nbd::open(text),
         _ if HTTP.contains(&scheme) => http::open(text),
-        _ if scheme.chars().all(|c| c.is_ascii_lowercase() || c == '+') && !rest.is_empty() => {
+        _ if is_scheme(scheme) && !rest.is_empty() => {
             let what = format!(
                 "{scheme}:// is not read; nbd://, nbds://, nbd+unix://, nbds+unix://, http:// and https:// are"
             );
@@ -75,10 +82,28 @@ pub fn find(text: &str) -> Option<Result<(String, Found), Error>> {
     })
 }
 
+fn is_scheme(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
+    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_part)
+}
+
+/// The URI of what QEMU also writes as `nbd:unix:PATH` or `nbd:HOST:PORT`, with `:exportname=NAME` behind it.
+fn of_qemu(text: &str) -> Option<String> {
+    let rest = text
+        .strip_prefix("nbd:")
+        .filter(|rest| !rest.starts_with("//"))?;
+    let (address, export) = rest.split_once(":exportname=").unwrap_or((rest, ""));
+    let address = match address.starts_with("unix:") {
+        true => address.parse(),
+        false => format!("tcp:{address}").parse(),
+    };
+    crate::nbd::uri(&address.ok()?, export, None)
+}
+
 /// Why nothing is written to the server that a text names. `None` if it is no URL that could be read.
 pub fn no_output(text: &str) -> Option<&'static str> {
-    let (scheme, _) = text.split_once("://")?;
-    if NBD.contains(&scheme) {
+    let (scheme, _) = text.split_once("://").unwrap_or_default();
+    if NBD.contains(&scheme) || of_qemu(text).is_some() {
         return Some(
             "an output is a file or a pipe, and no server; through a pipe: evener image unpack IMAGE - | nbdcopy - URL",
         );
@@ -91,5 +116,28 @@ fn failed(name: &str, what: impl Into<String>) -> Error {
     Error::Remote {
         name: name.to_owned(),
         what: what.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_qemu_writes_is_told_as_a_uri() {
+        for (text, uri) in [
+            ("nbd:unix:/run/s", Some("nbd+unix:///?socket=/run/s")),
+            (
+                "nbd:unix:/run/s:exportname=a b",
+                Some("nbd+unix:///a%20b?socket=/run/s"),
+            ),
+            ("nbd:host:10809", Some("nbd://host:10809")),
+            ("nbd:host:9:exportname=x", Some("nbd://host:9/x")),
+            ("nbd:disk", None),
+            ("nbd://host:9", None),
+            ("disk", None),
+        ] {
+            assert_eq!(of_qemu(text).as_deref(), uri, "{text}");
+        }
     }
 }

@@ -236,9 +236,13 @@ fn names(inputs: &[OsString], given: &[String]) -> Result<Vec<String>, SessionEr
         (_, []) => inputs.iter().map(|input| file_name(input)).collect(),
         _ if given.len() == inputs.len() => given.to_vec(),
         _ => {
-            let (names, images) = (given.len(), inputs.len());
+            let counted = |number: usize, what| match number {
+                1 => format!("1 {what}"),
+                number => format!("{number} {what}s"),
+            };
+            let (names, images) = (counted(given.len(), "name"), counted(inputs.len(), "image"));
             return refuse(format!(
-                "--export: {names} names for {images} images; give each a name, or none"
+                "--export: {names} for {images}; give each a name, or none"
             ));
         }
     };

@@ -70,7 +70,7 @@ fn several_images_are_chosen_by_name() {
     }
     drop(server);
     for (line, part) in [
-        ("disk.zst other --export a", "1 names for 2 images"),
+        ("disk.zst other --export a", "1 name for 2 images"),
         ("disk.zst other --export a --export a", "two exports"),
         ("disk.zst ./disk.zst", "two exports"),
         ("disk.zst other --overlay o", "--overlay is of one image"),

@@ -207,6 +207,7 @@ fn a_server_that_dies_leaves_nothing() {
         done.failed(1, &[&[&url[..]], parts].concat());
         assert_eq!(folder.names(), ["disk.img"]);
     }
+    let long = format!("nbd+unix:///?socket=/{}", "a".repeat(107));
     for (url, parts) in [
         ("ftp://a/b", &["ftp://", "http://"][..]),
         ("nbd://", &["nbd://HOST:PORT/EXPORT"]),
@@ -222,6 +223,13 @@ fn a_server_that_dies_leaves_nothing() {
         ("nbd://a/?tls-certificates=b", &["nbds://"]),
         ("nbd+unix:///x", &["socket=PATH"]),
         ("nbd+unix:///?socket=none", &["No such file"]),
+        (&long[..], &["107 bytes"]),
+        ("s3://x/y", &["s3:// is not read", "http://"]),
+        ("nbd:unix:/run/s", &["QEMU", "nbd+unix:///?socket=/run/s"]),
+        (
+            "nbd:host:9:exportname=x",
+            &["QEMU", "write it as nbd://host:9/x"],
+        ),
     ] {
         let done = folder.line(&format!("image pack {url} out"));
         done.failed(1, &[&[url], parts].concat());
@@ -234,6 +242,7 @@ fn nothing_is_written_to_a_server() {
     for (url, part) in [
         ("nbd://localhost/", "nbdcopy - URL"),
         ("nbds+unix:///x?socket=y", "nbdcopy - URL"),
+        ("nbd:unix:socket", "nbdcopy - URL"),
         ("https://example.org/disk.img", "upload"),
     ] {
         for verb in ["pack", "unpack"] {
