@@ -181,8 +181,8 @@ fn arguments_after_two_hyphens_are_for_sound_and_titles_as_well() {
         let probe = folder.command("ffprobe").args(probe.split(' ')).output();
         String::from_utf8(probe.unwrap().stdout).unwrap()
     };
-    // Nothing is filtered twice, and video is coded once.
-    let said = shown("-c:a flac -c:v ffv1 -vf hflip -metadata title=new");
+    // Video is coded once.
+    let said = shown("-c:a flac -c:v ffv1 -metadata title=new");
     assert_eq!(
         said.split_whitespace().collect::<Vec<_>>(),
         ["ffv1", "flac", "new"]

@@ -140,3 +140,23 @@ fn a_file_without_its_end_is_not_put_in_place() {
     done.failed(1, &["out.mkv: ffmpeg failed", "No space left on device"]);
     assert!(!folder.path("out.mkv").exists());
 }
+
+/// A word that ffmpeg would take for another output loses no file.
+#[test]
+fn arguments_of_ffmpeg_name_no_other_file() {
+    let folder = Folder::new();
+    let input = folder.scene("in.y4m", "64x48:5");
+    let before = fs::read(&input).unwrap();
+    for (arguments, said) in [
+        ("-crf 30 in.y4m", "`in.y4m` is no option"),
+        ("other.mp4", "`other.mp4` is no option"),
+        ("-y other.mp4", "`other.mp4` is no option"),
+        ("-vf negate", "`-vf` is not for the output"),
+        ("-crf", "`-crf` is an option without its value"),
+    ] {
+        let line = format!("filter hflip -i in.y4m -o out.mkv -- {arguments}");
+        folder.line(&line).failed(2, &["arguments of ffmpeg", said]);
+    }
+    assert_eq!(folder.names(), ["in.y4m"]);
+    assert_eq!(fs::read(&input).unwrap(), before);
+}

@@ -208,6 +208,14 @@ pub enum Error {
         /// FFmpeg's messages.
         said: String,
     },
+    /// An argument for `ffmpeg` that it may not get.
+    #[error("arguments of ffmpeg: `{argument}` {reason}")]
+    Argument {
+        /// The argument.
+        argument: String,
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
     /// FFmpeg cannot write files with that extension.
     #[error(
         "{name}: ffmpeg has no format or encoder for it: {said}; use .mkv, .mp4, .y4m or another"

@@ -13,7 +13,7 @@ use evener_files::{
 use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Partial, Tools, is_address};
+use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Partial, Tools, check_arguments, is_address};
 use crate::io::null::Null;
 use crate::io::numbered::Numbered;
 use crate::io::testsrc::TestSource;
@@ -381,7 +381,8 @@ pub fn plan_output(text: impl AsRef<OsStr>) -> Result<Planned, Error> {
 /// extension.
 ///
 /// # Errors
-/// As [`plan_output`]; or there are arguments, and `ffmpeg` does not write the output.
+/// As [`plan_output`]; or there are arguments, and `ffmpeg` does not write the output, or one of them would be another output
+/// or contradicts the graph.
 pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result<Planned, Error> {
     let text = text.as_ref();
     let path = Path::new(text);
@@ -416,6 +417,7 @@ pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result
     if has_y4m_name(path) || special {
         return planned(OutputKind::Y4m);
     }
+    check_arguments(encoder)?;
     planned(OutputKind::Ffmpeg(Kind::of(
         &Tools::default(),
         path,

@@ -35,7 +35,12 @@ impl Error {
     /// Whether the request can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            Error::Io(error) => matches!(error, io::Error::TestSource { .. }),
+            Error::Io(error) => {
+                matches!(
+                    error,
+                    io::Error::TestSource { .. } | io::Error::Argument { .. }
+                )
+            }
             Error::Graph(_) => true,
             Error::Memory { .. } => false,
             Error::Stream(error) => error.is_request(),

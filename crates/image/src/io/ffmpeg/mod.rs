@@ -1,5 +1,6 @@
 //! All other formats, through the program `ffmpeg`: y4m over pipes, with a process for each input and output.
 
+mod arguments;
 mod child;
 mod damage;
 mod decode;
@@ -16,6 +17,7 @@ mod process;
 mod remux;
 mod tools;
 
+pub(crate) use arguments::check as check_arguments;
 pub use child::kill_programs;
 pub use decode::Decoder;
 pub use encode::Encoder;

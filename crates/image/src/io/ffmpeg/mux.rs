@@ -170,14 +170,7 @@ impl Mux<'_> {
         for stream in streams {
             arguments.extend(split_args(&format!("-map 1:{}", stream.index)));
         }
-        let mut further = self.further.iter();
-        while let Some(argument) = further.next() {
-            match argument.to_str() {
-                // What is copied cannot be filtered again.
-                Some("-vf" | "-filter:v") => drop(further.next()),
-                _ => arguments.push(argument.clone()),
-            }
-        }
+        arguments.extend_from_slice(self.further);
         arguments.extend(split_args("-c:v copy"));
         if let Some(seconds) = self.seconds {
             arguments.extend(split_args(&format!(
