@@ -7,7 +7,7 @@ use evener_files::one_line;
 use crate::io::error::Error;
 
 /// Options that take no value. Each may have `no` before it. All others take the word behind them.
-const FLAGS: [&str; 37] = [
+const FLAGS: [&str; 41] = [
     "accurate_seek",
     "an",
     "auto_conversion_filters",
@@ -32,6 +32,7 @@ const FLAGS: [&str; 37] = [
     "hex",
     "hide_banner",
     "ignore_unknown",
+    "n",
     "print_graphs",
     "psnr",
     "qphist",
@@ -44,11 +45,11 @@ const FLAGS: [&str; 37] = [
     "start_at_zero",
     "stats",
     "stdin",
+    "vn",
     "vstats",
+    "xerror",
+    "y",
 ];
-
-/// More of them, without a `no`.
-const PLAIN_FLAGS: [&str; 3] = ["vn", "xerror", "y"];
 
 const GRAPH: &str = "is not for the output; filters of video go into the graph";
 const LENGTH: &str = "is not for the output; use the option `--frames N`";
@@ -124,7 +125,6 @@ pub(crate) fn check(arguments: &[OsString]) -> Result<(), Error> {
             return refuse(*reason);
         }
         let is_flag = FLAGS.contains(&name)
-            || PLAIN_FLAGS.contains(&name)
             || (name.strip_prefix("no")).is_some_and(|name| FLAGS.contains(&name));
         if !is_flag && words.next().is_none() {
             return refuse("is an option without its value; write the value behind it");
@@ -165,6 +165,7 @@ mod tests {
             ("-crf 30 h1.mkv", "h1.mkv"),
             ("-y h1.mkv", "h1.mkv"),
             ("-shortest -nostats a b", "a"),
+            ("-noxerror -non -noy a", "a"),
             ("-crf 30 20 -an", "20"),
             ("-map_metadata -1 a.mkv", "a.mkv"),
             ("-", "-"),
