@@ -23,13 +23,24 @@ const HOW: f64 = 0.1;
 pub struct Output<'a> {
     name: &'a OsStr,
     before: Option<FileId>,
+    /// It stands for numbered pictures.
+    pictures: bool,
 }
 
 impl<'a> Output<'a> {
     /// Remembers the file that is there now.
     pub fn named(name: &'a OsStr) -> Output<'a> {
         let before = file_id(name);
-        Output { name, before }
+        Output {
+            name,
+            before,
+            pictures: false,
+        }
+    }
+
+    /// Sets whether it stands for numbered pictures.
+    pub fn of_pictures(self, pictures: bool) -> Output<'a> {
+        Output { pictures, ..self }
     }
 
     /// Its name in messages; the standard output and what keeps nothing have none.
@@ -99,6 +110,9 @@ pub fn interrupted(output: &Output<'_>, done: Amount, all: Option<Amount>) -> St
         (None, _) => format!("interrupted: {far} done"),
         (Some(name), Amount::Frames(_)) if output.is_new() => {
             format!("interrupted: {name} has the first {far}")
+        }
+        (Some(name), Amount::Frames(1..)) if output.pictures => {
+            format!("interrupted: the first {far} are kept as pictures {name}")
         }
         (Some(name), Amount::Bytes(_)) if output.is_new() => {
             format!("interrupted at the very end: {name} is complete")

@@ -15,7 +15,7 @@ use crate::failure::{Ended, Failure};
 use crate::progress::{Bar, BarKind};
 use crate::run::StreamArgs;
 use crate::signals::Signals;
-use crate::stderr::print_err;
+use crate::stderr::{self, print_err};
 use crate::summary::{self, Output};
 
 /// Encode a video as H.264
@@ -192,7 +192,7 @@ pub fn run(args: Args) -> Ended {
     let all = session.input().frames();
 
     for note in session.notes() {
-        print_err(&format!("evener: note: {}: {note}", session.input().name()));
+        stderr::note(&format!("evener: note: {}: {note}", session.input().name()));
     }
     if args.stream.explain {
         print_err(&session.explain().to_string());
@@ -212,7 +212,7 @@ pub fn run(args: Args) -> Ended {
         signals.failed(output.kept(Failure::from(error), written, args.keep_partial))
     })?;
     for note in &outcome.notes {
-        print_err(&format!("evener: note: {note}"));
+        stderr::note(&format!("evener: note: {note}"));
     }
     let report = &outcome.report;
     let frames = Amount::Frames(report.units);

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_image::Ratio;
 use evener_image::graph::{Graph, Planes};
+use evener_image::io::without_prefix;
 use evener_image::session::{self, Audio, Files, Options, Selection, Session};
 use evener_runtime::Topology;
 
@@ -14,7 +15,7 @@ use crate::failure::{Ended, Failure};
 use crate::progress::{Bar, BarKind};
 use crate::run::StreamArgs;
 use crate::signals::Signals;
-use crate::stderr::print_err;
+use crate::stderr::{self, print_err};
 use crate::summary::{self, Output};
 
 /// Run the frames of a video through filters
@@ -116,7 +117,10 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
     })
 }
 
-pub fn run(args: Args) -> Ended {
+pub fn run(mut args: Args) -> Ended {
+    for name in [&mut args.input, &mut args.output] {
+        *name = without_prefix(name);
+    }
     let graph =
         Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
     args.stream.check_distinct(None, &args.output)?;
@@ -141,11 +145,11 @@ pub fn run(args: Args) -> Ended {
     args.stream
         .check_distinct(session.input().id(), &args.output)?;
     let started = args.stream.start_with(Some(&args.device), &signals)?;
-    let output = Output::named(&args.output);
+    let output = Output::named(&args.output).of_pictures(session.writes_pictures());
     let all = session.frames();
 
     for note in session.notes() {
-        print_err(&format!("evener: note: {}: {note}", session.input().name()));
+        stderr::note(&format!("evener: note: {}: {note}", session.input().name()));
     }
     if args.stream.explain {
         let private_cache = Topology::detect().private_cache();

@@ -117,7 +117,8 @@ fn a_full_disk_leaves_the_frames_that_are_on_it() {
     assert!(done.stderr.contains(said), "{}", done.stderr);
     assert_eq!((done.status, done.stderr.lines().count()), (Some(1), 2));
     let done = limited("filter null -i testsrc:320x240:100 -o no.mkv");
-    done.failed(1, &["no.mkv: ffmpeg failed"]);
+    let said = ["no.mkv: ffmpeg failed", "ile too large; free some space"];
+    done.failed(1, &said);
     assert_eq!(folder.names(), ["out.mkv"]);
 }
 
@@ -159,4 +160,72 @@ fn arguments_of_ffmpeg_name_no_other_file() {
     }
     assert_eq!(folder.names(), ["in.y4m"]);
     assert_eq!(fs::read(&input).unwrap(), before);
+}
+
+#[test]
+fn quiet_has_no_notes_and_keeps_warnings() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    film(&folder);
+    let done = folder.line("-q filter null -i in.mkv -o out.y4m");
+    assert_eq!(done.succeeded().stderr, "");
+    let done = folder.line("-q filter null -i in.mkv -o out.h264");
+    let said = &done.succeeded().stderr;
+    assert!(said.starts_with("evener: warning: out.h264: "), "{said}");
+}
+
+#[test]
+fn names_may_have_the_prefixes_of_ffmpeg() {
+    let folder = Folder::new();
+    folder.scene("in.y4m", "64x48:2");
+    folder
+        .line("filter null -i file:in.y4m -o file:out.y4m")
+        .succeeded();
+    assert_eq!(folder.names(), ["in.y4m", "out.y4m"]);
+    let line = "$EVENER filter null -i pipe:0 -o pipe:1 < in.y4m";
+    let done = shell(&folder, line);
+    done.succeeded();
+    assert_eq!(done.stdout, fs::read(folder.path("out.y4m")).unwrap());
+}
+
+#[test]
+fn two_percent_signs_are_one() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    folder
+        .line("filter null -i testsrc:64x48:9 -o x%%d.png --frames 1")
+        .succeeded();
+    assert_eq!(folder.names(), ["x%d.png"]);
+}
+
+#[test]
+fn odd_sides_are_made_even_or_told_of() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    folder
+        .line("filter null -i testsrc:65x49:2 -o odd.mkv")
+        .failed(1, &["odd.mkv", "divisible by 2", "`scale=-2:-2`"]);
+    folder
+        .line("filter scale=-2:-2 -i testsrc:65x49:2 -o even.mkv")
+        .succeeded();
+    folder
+        .line("filter null -i even.mkv -o even.y4m")
+        .succeeded();
+    let header = fs::read(folder.path("even.y4m")).unwrap();
+    assert!(header.starts_with(b"YUV4MPEG2 W64 H48 "));
+}
+
+#[test]
+fn an_example_of_a_number_makes_sense() {
+    let folder = Folder::new();
+    let line = "filter eq=brightness=5% -i testsrc:64x48:1 -o null:";
+    folder.line(line).failed(2, &["e.g. `brightness=0.05`"]);
+    let line = "filter eq=brightness=lots -i testsrc:64x48:1 -o null:";
+    folder.line(line).failed(2, &["e.g. `brightness=0.1`"]);
 }

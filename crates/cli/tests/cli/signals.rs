@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::ffmpeg::has_ffmpeg;
 use crate::run::{Done, Folder, frames_of};
 
 pub fn send(child: &Child, signal: Signal) {
@@ -107,6 +108,34 @@ fn the_first_signal_ends_the_stream_with_what_it_has() {
             fs::remove_file(folder.path(&name)).unwrap();
         }
     }
+}
+
+#[test]
+fn pictures_of_a_stream_that_is_ended_are_kept_and_told_of() {
+    if is_ignored(Signal::INT) || !has_ffmpeg() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "filter null -i testsrc:64x48:10000000 -o p-%03d.png";
+    let child = folder
+        .evener(line.split(' '))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while unfinished(&folder).is_none() && begin.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(2));
+    }
+    thread::sleep(Duration::from_millis(500));
+    send(&child, Signal::INT);
+    let done = ended(child);
+    assert_eq!(done.status, Some(130), "{}", done.stderr);
+    let kept = folder.names().len();
+    let said = format!(
+        "interrupted: the first {kept} of 10000000 frames are kept as pictures p-%03d.png\n"
+    );
+    assert_eq!(done.stderr, said);
+    assert!(kept > 0);
 }
 
 /// One that reads y4m from a pipe and writes `out.y4m`.

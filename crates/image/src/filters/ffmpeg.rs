@@ -79,6 +79,10 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "invert",
         "there is no such filter; `eq=contrast=-1` inverts luma",
     ),
+    (
+        "fade",
+        "no filter changes with time here; ffmpeg can fade before or after",
+    ),
     ("setsar", ASPECT),
     ("setdar", ASPECT),
     ("select", "use the options `--start` and `--frames`"),

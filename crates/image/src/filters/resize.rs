@@ -65,7 +65,10 @@ impl Resize {
             ((other * i64::from(from) + by / 2) / by).max(1) * multiple
         };
         let (w, h) = match (w, h) {
-            (..0, ..0) => (i64::from(luma.w), i64::from(luma.h)),
+            (..0, ..0) => {
+                let down = |side: u32, to: i64| (i64::from(side) / to).max(1) * to;
+                (down(luma.w, -w), down(luma.h, -h))
+            }
             (..0, _) => (follow(-w, luma.w, luma.h, h), h),
             (_, ..0) => (w, follow(-h, luma.h, luma.w, w)),
             (w, h) => (w, h),

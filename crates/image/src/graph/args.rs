@@ -120,11 +120,12 @@ pub enum Problem {
     Unnamed,
     #[error("argument `{name}` cannot be combined with others; give it alone or not at all")]
     NotAlone { name: &'static str },
-    #[error("`{value}` is not a number; `{name}` is {about}, e.g. `{name}=1`")]
+    #[error("`{value}` is not a number; `{name}` is {about}, e.g. `{name}={example}`")]
     NotANumber {
         name: &'static str,
         value: String,
         about: &'static str,
+        example: String,
     },
     #[error("`{value}` is not a finite number; give `{name}` a value that is one")]
     NotFinite { name: &'static str, value: String },
@@ -346,6 +347,7 @@ impl<'a> Args<'a> {
                     name: arg.name,
                     value,
                     about: arg.about,
+                    example: example(arg, &text),
                 })
             }
         }
@@ -532,6 +534,17 @@ impl<'a> Args<'a> {
             }
         }
         parts.join(":")
+    }
+}
+
+/// A value for an argument that was given `text`: what a percentage means, or one that differs from the default of 0.
+fn example(arg: &Arg, text: &str) -> String {
+    let percent = text.strip_suffix('%').and_then(|t| t.parse::<f64>().ok());
+    match (percent, arg.default) {
+        (Some(percent), _) if percent.is_finite() => (percent / 100.0).to_string(),
+        (_, Some("0")) => "0.1".to_owned(),
+        (_, Some(default)) => default.to_owned(),
+        (_, None) => "1".to_owned(),
     }
 }
 

@@ -193,6 +193,8 @@ fn unknown_filters_get_the_nearest_name() {
             .ends_with("did you mean `discrete`?")
     );
     assert!(refused("boxblur=2").to_string().ends_with("use `gaussian`"));
+    assert!(!refused("fade=in").to_string().contains("pad"));
+    assert!(!refused("pdf").to_string().contains("did you mean"));
     for (name, says) in [
         ("negate", "`eq=contrast=-1` inverts luma"),
         ("setsar=1", "`-- -aspect 16:9`"),

@@ -159,7 +159,8 @@ pub(super) fn nearest<'a>(
     names
         .into_iter()
         .map(|name| (strsim::osa_distance(&given, name), name))
-        .filter(|&(slips, name)| slips <= 2 && slips < name.len())
+        // Two slips in a short name make another one.
+        .filter(|&(slips, name)| slips <= 2 && slips < name.len().div_ceil(2))
         .min_by_key(|&(slips, _)| slips)
         .map(|(_, name)| name)
 }

@@ -17,6 +17,7 @@ pub mod y4m;
 pub use error::Error;
 pub use null::Null;
 pub use open::{
-    Input, Output, Planned, create_output, open_input, open_pictures, plan_output, plan_output_with,
+    Input, Output, Planned, create_output, open_input, open_pictures, plan_output,
+    plan_output_with, without_prefix,
 };
 pub use testsrc::TestSource;

@@ -129,6 +129,22 @@ impl Numbered {
     }
 }
 
+/// The name of one picture, where `%%` is a percent sign as in a pattern.
+pub(crate) fn with_single_percents(path: &Path) -> PathBuf {
+    let Some(name) = path.file_name() else {
+        return path.to_owned();
+    };
+    let mut bytes = name.as_bytes().iter().peekable();
+    let mut single = Vec::new();
+    while let Some(&byte) = bytes.next() {
+        single.push(byte);
+        if byte == b'%' {
+            bytes.next_if(|&&next| next == b'%');
+        }
+    }
+    path.with_file_name(OsString::from_vec(single))
+}
+
 /// With percent signs that FFmpeg takes for such.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let twice = |&byte: &u8| std::iter::repeat_n(byte, 1 + usize::from(byte == b'%'));
@@ -162,6 +178,18 @@ mod tests {
             "a%%d.png",
         ] {
             assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_percent_signs_are_one_in_the_name_of_a_picture() {
+        for (text, single) in [
+            ("x%%d.png", "x%d.png"),
+            ("d%%/50%.png", "d%%/50%.png"),
+            ("/a/%%%%%.png", "/a/%%%.png"),
+            ("a.png", "a.png"),
+        ] {
+            assert_eq!(with_single_percents(Path::new(text)), Path::new(single));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,11 @@ use evener_files::{
 use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
 use crate::io::error::Error;
-use crate::io::ffmpeg::{Decoder, Encoder, Kind, Origin, Partial, Tools, check_arguments, is_address};
+use crate::io::ffmpeg::{
+    Decoder, Encoder, Kind, Origin, Partial, Tools, check_arguments, is_address,
+};
 use crate::io::null::Null;
-use crate::io::numbered::Numbered;
+use crate::io::numbered::{Numbered, with_single_percents};
 use crate::io::testsrc::TestSource;
 use crate::io::y4m;
 
@@ -178,6 +181,23 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
     }
 }
 
+/// A name without FFmpeg's prefix `file:`, unless there is a file of the whole name; `pipe:`, `pipe:0` and `pipe:1` are `-`.
+pub fn without_prefix(text: &OsStr) -> OsString {
+    let whole = || text.to_owned();
+    if matches!(text.to_str(), Some("pipe:" | "pipe:0" | "pipe:1")) {
+        return "-".into();
+    }
+    match text.as_bytes().strip_prefix(b"file:") {
+        None | Some(b"") => whole(),
+        Some(_) if Path::new(text).exists() => whole(),
+        // What would be another thing than a file.
+        Some(name) if name.starts_with(b"-") || !name.starts_with(b"/") && name.contains(&b':') => {
+            OsString::from_vec([b"./", name].concat())
+        }
+        Some(name) => OsStr::from_bytes(name).to_owned(),
+    }
+}
+
 /// Extensions of files that hold samples alone.
 const RAW: [&str; 7] = ["yuv", "rgb", "raw", "i420", "nv12", "cif", "qcif"];
 
@@ -206,8 +226,8 @@ fn open_pipe(input: InputFile) -> Result<Input, Error> {
     match Decoder::of_pipe(&Tools::default(), input.name, input.file) {
         Ok(decoder) => Ok(Input::Ffmpeg(Box::new(decoder), source, None)),
         Err(Error::Ffmpeg { .. }) if first.get(4..8) == Some(b"ftyp") => {
-            let reason = "ffmpeg cannot read this mp4 or mov from a pipe, as where its index is at the end; \
-                          name the file, or make it by: ffmpeg -i FILE -c copy -movflags +faststart OTHER";
+            let reason = "ffmpeg cannot read this mp4 or mov from a pipe, probably because its index is at the end; \
+                          name the file, or put the index first by: ffmpeg -i FILE -c copy -movflags +faststart OTHER";
             Err(FileError::Unfit { name, reason }.into())
         }
         Err(error) => Err(error),
@@ -418,11 +438,12 @@ pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result
         return planned(OutputKind::Y4m);
     }
     check_arguments(encoder)?;
-    planned(OutputKind::Ffmpeg(Kind::of(
-        &Tools::default(),
-        path,
-        encoder,
-    )?))
+    let kind = Kind::of(&Tools::default(), path, encoder)?;
+    let mut planned = planned(OutputKind::Ffmpeg(kind))?;
+    if kind == Kind::Picture {
+        planned.text = with_single_percents(path).into();
+    }
+    Ok(planned)
 }
 
 impl Planned {
@@ -529,4 +550,26 @@ pub fn create_output(
     source: &SourceFile,
 ) -> Result<Output, Error> {
     plan_output(text)?.create(format, timing, source, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_of_ffmpeg_are_taken_off() {
+        for (text, name) in [
+            ("file:a.mkv", "a.mkv"),
+            ("file:/x/a:b.mkv", "/x/a:b.mkv"),
+            ("file:null:", "./null:"),
+            ("file:-", "./-"),
+            ("pipe:0", "-"),
+            ("pipe:1", "-"),
+            ("a.mkv", "a.mkv"),
+            ("file:", "file:"),
+            ("https://host/a.mkv", "https://host/a.mkv"),
+        ] {
+            assert_eq!(without_prefix(OsStr::new(text)), name);
+        }
+    }
 }

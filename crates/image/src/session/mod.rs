@@ -201,6 +201,11 @@ impl Session {
         &self.input.input
     }
 
+    /// Whether the output is numbered pictures, a file for each frame.
+    pub fn writes_pictures(&self) -> bool {
+        matches!(&self.output, Output::Ffmpeg(encoder) if encoder.writes_pictures())
+    }
+
     /// Frames that are read, if known; an estimate for FFmpeg.
     pub fn frames(&self) -> Option<u64> {
         self.input.frames()

@@ -260,7 +260,11 @@ impl Decoder {
                 // The demuxer of pictures reads ahead, and misses those that are behind the last.
                 let whole = |(_, all): &(_, Sequence)| all.count() == self.read;
                 if self.pictures.as_ref().is_some_and(whole) {
-                    said.retain(|line| line.component != "image2");
+                    said.retain(|line| {
+                        line.component != "image2"
+                            && !(line.component.is_empty()
+                                && line.text.ends_with(": Input/output error"))
+                    });
                 }
                 if let Some((said, expected)) = self.expected.missing(self.read, &said) {
                     return Err(Error::Damaged {

@@ -158,6 +158,11 @@ impl Encoder {
         self.partial.clone()
     }
 
+    /// Whether it writes a file for each frame.
+    pub(crate) fn writes_pictures(&self) -> bool {
+        matches!(self.place, Place::Pictures(_))
+    }
+
     /// What of the origin the file cannot hold, as far as known before it is finished, each as a part of a sentence.
     pub fn lost(&self) -> &[String] {
         &self.lost

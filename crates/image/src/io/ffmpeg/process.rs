@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{ChildStdout, Command, ExitStatus, Output, Stdio};
 
-use evener_files::one_line;
+use evener_files::{error_text, one_line};
+use rustix::process::Signal;
 
 use super::child::ManagedChild;
 use super::log::Log;
@@ -155,9 +156,13 @@ impl Process {
     pub(super) fn failed(&mut self, frames: u64, status: Option<ExitStatus>) -> Error {
         let lines = self.lines();
         let mut said = summary(lines.iter().filter(|line| line.level > Level::Info));
+        if status.and_then(|s| s.signal()) == Some(Signal::XFSZ.as_raw()) {
+            said = error_text(&io::Error::from(io::ErrorKind::FileTooLarge));
+        }
         if said.is_empty() {
             said = status.map_or_else(|| "it closed its pipe".to_owned(), |s| s.to_string());
         }
+        said.push_str(advice(&said));
         // Frames for an output that never began have nothing to do with it.
         let began = lines.iter().any(|l| l.text.starts_with("Output #0"));
         let frames = match self.temporary {
@@ -191,4 +196,25 @@ impl Process {
     pub(super) fn trim_log(&mut self) {
         self.log.trim();
     }
+}
+
+/// What to do about some failures, to be added to FFmpeg's words.
+fn advice(said: &str) -> &'static str {
+    const ADVICE: [(&[&str], &str); 2] = [
+        (
+            &[
+                "not divisible by 2",
+                "must be multiple of 2",
+                "integer multiple of the specified chroma subsampling",
+            ],
+            "; make the sides even, as by `scale=-2:-2`, `crop` or `pad` at the end of the graph",
+        ),
+        (
+            &["No space left on device", "ile too large", "quota exceeded"],
+            "; free some space or write elsewhere",
+        ),
+    ];
+    let fits = |words: &&[&str]| words.iter().any(|word| said.contains(word));
+    let mut found = ADVICE.iter().filter(|(words, _)| fits(words));
+    found.next().map_or("", |(_, advice)| advice)
 }
