@@ -43,7 +43,7 @@ pub struct Rewrap<'a> {
 /// Opens the age file `input`, the name of a file or `-`, to write it with another header. The key of the file and its payload
 /// stay the same, and the payload is neither decrypted nor verified.
 ///
-/// Whoever could read the file before still can: they may have kept it, or its key.
+/// Those who could read the file before still can: they may have kept it, or its key.
 ///
 /// # Errors
 /// The input cannot be read, is no age file, or `opener` does not open it.

@@ -35,7 +35,7 @@ Examples:
 
 The header is written anew for these recipients and no others, and the rest is copied as it is, without verifying it. With
 --in-place the new file takes the place of the old one when it is complete and on the disk.
-Whoever could decrypt the file before may have kept it, or its key. To shut somebody out of what comes later,
+Those who could decrypt the file before may have kept it, or its key. To keep them out of what comes later,
 encrypt that anew. Files with a key file or in evener's own format have no such header.")]
 pub struct Args {
     /// The age file; - or nothing is the standard input
