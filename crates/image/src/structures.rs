@@ -6,12 +6,15 @@ use evener_runtime::{Dispatch, Flow, Structure};
 pub use evener_runtime::structure::{FARM, SEQUENTIAL};
 
 /// Only the last stage is divided; every element pulls what it needs, recursively.
+///
+/// This and the two that follow are those of the study that graphs A to G come from. No machine preferred them, so they
+/// run only where they are named.
 pub static BACKWARD: Structure = Structure {
     name: "backward",
     about: "the last stage is divided; each output pulls its inputs; nothing is stored",
     flow: Flow::Divided,
     dispatch: Dispatch::Fifo,
-    automatic: true,
+    automatic: false,
 };
 
 /// `BACKWARD` with a valid bit per intermediate element, so that nothing is computed twice.
@@ -25,7 +28,6 @@ pub static BACKWARD_CACHED: Structure = Structure {
 pub static BACKWARD_STORE: Structure = Structure {
     name: "backward-store",
     about: "backward, intermediates also written to memory (an experiment)",
-    automatic: false,
     ..BACKWARD
 };
 

@@ -133,7 +133,12 @@ fn a_driver_that_panics_is_no_device() {
 fn a_lost_device_is_left_alone_by_the_tuner() {
     let report = run("sim:unit=30us,lost=40", 1000, 3000, Choice::Auto);
     assert!(report.devices[0].lost.is_some());
-    assert_eq!(report.plan.map(|plan| plan.devices), Some(0));
+    assert_eq!(
+        report.plan.map(|plan| plan.devices),
+        Some(0),
+        "{:#?}",
+        report.decisions
+    );
 }
 
 const CORE: Duration = Duration::from_millis(2);

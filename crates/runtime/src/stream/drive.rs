@@ -21,9 +21,7 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
     let mut costs = Vec::new();
     let (mut last, mut next) = (None, None);
     loop {
-        if engine.devices.poll(engine.tally.began().elapsed()) {
-            schedule.devices(engine.devices.count());
-        }
+        poll(engine, schedule);
         let epoch = next.take().unwrap_or_else(|| schedule.next());
         if let Err(stop) = begin(engine, &epoch, last, schedule) {
             return stop;
@@ -41,6 +39,8 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
             schedule.drained(end.drained);
         }
         if let Some(stop) = end.stop {
+            // The plan that the report names has no device that is lost.
+            poll(engine, schedule);
             return stop;
         }
         next = end.next;
@@ -50,6 +50,16 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
         if !engine.live && many && are_short(&costs) {
             engine.grow();
         }
+    }
+}
+
+/// Tells the schedule how many devices there are, if that has changed.
+fn poll<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    schedule: &mut dyn Schedule,
+) {
+    if engine.devices.poll(engine.tally.began().elapsed()) {
+        schedule.devices(engine.devices.count());
     }
 }
 

@@ -93,8 +93,10 @@ where
         tally.finished(written.units, dropped);
     }
     let summary = schedule.summary();
+    // A plan that was compared with no other has not won.
     if let Some((memory, key)) = remember
-        && let Some((plan, cost)) = summary.and_then(|s| Some((s.plan, s.cost?)))
+        && let Some(summary) = summary.filter(|summary| summary.plans_tried > 1)
+        && let (plan, Some(cost)) = (summary.plan, summary.cost)
     {
         memory.put(&key, plan, cost);
     }

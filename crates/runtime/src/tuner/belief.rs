@@ -10,6 +10,12 @@ pub(super) struct Belief {
 }
 
 impl Belief {
+    /// That of the incumbent, which costs itself.
+    pub(super) const CERTAIN: Belief = Belief {
+        mu: 0.0,
+        sigma: 0.01,
+    };
+
     pub(super) fn new(mu: f64, sigma: f64) -> Belief {
         Belief { mu, sigma }
     }

@@ -13,11 +13,12 @@ mod decision;
 mod drift;
 mod level;
 mod model;
+mod plans;
 mod search;
 
 pub use crate::remembered::Memory;
 pub use api::{Epoch, Gain, Measured, Purpose, SetupError, Summary, TunerSetup};
-pub use decision::{Decision, Reason};
+pub use decision::Decision;
 
 use std::time::Duration;
 
@@ -86,7 +87,7 @@ impl Tuner {
     /// # Errors
     /// [`SetupError`] when the service offers no structure, or not the one the user asked for.
     pub fn new(setup: TunerSetup) -> Result<Tuner, SetupError> {
-        let mut log = Log::new();
+        let mut log = Log::default();
         let choice = setup.choice.clone();
         let model = Model::new(&setup)?;
         let mode = match choice {
@@ -97,7 +98,7 @@ impl Tuner {
                 grain,
             } => {
                 let plan = model.fixed(&structure, dispatch, grain)?;
-                log.push(0, Reason::Fixed { plan });
+                log.push(0, format!("{plan}, as asked for"));
                 Mode::Fixed(Fixed {
                     plan,
                     units: 1,

@@ -20,7 +20,7 @@ fn poison(world: &mut World, bad: &'static Structure, unit_s: f64, predicted: f6
     let Some(t) = world.truths.iter_mut().find(|t| t.structure == bad) else {
         return;
     };
-    t.work_s = 100.0 * unit_s * f64::from(world.workers);
+    t.work_s = 10.0 * unit_s * f64::from(world.workers);
     t.predicted = predicted * least / t.work_s;
 }
 

@@ -12,6 +12,7 @@ mod host;
 mod machines;
 mod rng;
 mod shared_host;
+mod short;
 mod sim;
 #[path = "../common/structures.rs"]
 mod structures;

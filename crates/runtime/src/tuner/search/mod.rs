@@ -5,55 +5,39 @@ mod price;
 
 use std::time::Duration;
 
-use self::price::{Ledger, MemoryCost};
+use self::price::Ledger;
 use super::Totals;
 use super::api::{Epoch, Gain, Purpose, SetupError, Summary, TunerSetup};
 use super::arm::Arm;
 use super::belief::Belief;
-use super::candidates::{STRUCTURE_SIGMA, add_devices, add_neighbours, add_structures, probe_plan};
-use super::decision::{Log, Reason};
+use super::candidates::{STRUCTURE_SIGMA, add_devices, add_neighbours, add_structures};
+use super::decision::{Log, Time};
 use super::drift::Drift;
 use super::level::Level;
 use super::model::Model;
 use crate::plan::Plan;
+use crate::structure::SEQUENTIAL;
 
 /// Seconds a block takes at least, and the most units for that.
 const BLOCK_S: f64 = 0.2e-3;
 const BLOCK_UNITS: f64 = 16.0;
-/// Seconds that blocks grow to, and that the last epochs of a stream may take.
+/// Seconds that blocks grow to.
 const LONG_BLOCK_S: f64 = 4e-3;
-/// A cutoff is so many times the incumbent's cost, and so much (seconds) beyond it at least: below, a timer interrupt
-/// or fresh memory would look like a hopeless plan.
+/// A plan that takes so many times the incumbent's cost, and so much (seconds) beyond it, is given up in the middle of a
+/// unit: less could be a timer interrupt or fresh memory.
 const CUTOFF: f64 = 2.2;
 const CUTOFF_LEAST_S: f64 = 100e-6;
-/// The very first unit may take this many times the predicted cost, and so much (seconds) at least.
-const FIRST_CUTOFF: f64 = 5.0;
-const FIRST_CUTOFF_LEAST_S: f64 = 0.5e-3;
-
-/// Which block of an experiment runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Side {
-    Before,
-    /// Few units of a structure that was never run, in small jobs, so that a hopeless one is soon given up.
-    Probe,
-    Other,
-    After,
-}
 
 /// The incumbent, another plan, the incumbent again.
 #[derive(Clone, Copy, Debug)]
 struct Experiment {
     arm: usize,
-    side: Side,
     /// Units of each block that count.
     units: u32,
-    /// Logarithms of what the blocks cost.
+    /// The logarithm of what the incumbent cost before.
     before: f64,
-    other: f64,
-    /// Measurements that the other's cost is the mean of.
-    counted: usize,
-    /// The other plan may still become faster.
-    warming: bool,
+    /// That of what the other plan cost, and the measurements that it is the mean of, once it ran.
+    other: Option<(f64, usize)>,
 }
 
 /// The search and what it knows.
@@ -75,21 +59,26 @@ pub(super) struct Search {
     /// Another structure ran since the incumbent.
     away: bool,
     ledger: Ledger,
-    memory: MemoryCost,
+    /// Seconds to make the buffers of one more unit, and units that can be in work with those there are.
+    pair_s: f64,
+    buffers: u32,
     /// Seconds that leaving a plan with devices took last.
     drain_s: f64,
-    fallback: Plan,
     /// Units of the incumbent's next epoch.
     units: u32,
+    /// Seconds of the first unit, and, once others were run, by how much it took longer.
+    first: f64,
+    cold_s: f64,
     started: bool,
     /// The machine has become slower than it was.
     slowed: bool,
-    /// Seconds of the stream when the machine changed, and for how long it stays as it is, once it has.
+    /// Seconds of the stream when the machine changed.
     changed: f64,
-    stays: Option<f64>,
     tried: u32,
     switches: u32,
     drifts: u32,
+    /// That nothing else is worth its price is in the log.
+    settled: bool,
 }
 
 impl Search {
@@ -99,71 +88,54 @@ impl Search {
         log: &mut Log,
     ) -> Result<Search, SetupError> {
         let best = model.safest().ok_or(SetupError::NoShape)?;
-        // Devices are not there yet.
+        // Devices are not open yet.
         let remembered = setup.remembered.map(|plan| Plan { devices: 0, ..plan });
-        let remembered = remembered.filter(|plan| model.allows(plan));
-        let predicted = model.seconds(&best);
-        match (setup.remembered, remembered) {
-            (_, Some(plan)) => log.push(0, Reason::Remembered { plan, model: best }),
-            (Some(plan), None) => log.push(0, Reason::Forgotten { plan }),
-            (None, None) => {}
-        }
-        if remembered.is_none() {
-            log.push(
-                0,
-                Reason::Start {
-                    plan: best,
-                    predicted,
-                },
-            );
-        }
-        let start = remembered.unwrap_or(best);
-        let mut arms = vec![Arm::new(start, false, true, Belief::new(0.0, 0.01))];
+        let start = remembered.filter(|plan| model.allows(plan));
+        let text = match (remembered, start) {
+            (Some(plan), Some(_)) => format!("{plan}, which won before; {best} by prediction"),
+            (Some(plan), None) => format!("{best}; {plan}, which won before, does not fit"),
+            (None, _) => format!("{best}, predicted {}", Time(model.seconds(&best))),
+        };
+        log.push(0, text);
+        let start = start.unwrap_or(best);
+        let mut arms = vec![Arm::new(start, false, true, Belief::CERTAIN)];
         add_structures(&mut arms, &model);
-        let others = arms
-            .iter()
-            .filter(|arm| arm.plan.structure != start.structure && !arm.plan.structure.overlaps());
-        let fallback = others.min_by(|a, b| a.belief.mu.total_cmp(&b.belief.mu));
         Ok(Search {
-            fallback: fallback.map_or(start, |arm| arm.plan),
             model,
             length: setup.units,
             arms,
             incumbent: 0,
-            level: Level::new(),
-            drift: Drift::new(),
+            level: Level::default(),
+            drift: Drift::default(),
             watched: Vec::new(),
             experiment: None,
             latest: None,
             away: false,
             ledger: Ledger::default(),
-            memory: MemoryCost::new(),
+            pair_s: 0.0,
+            buffers: 1,
             drain_s: 0.0,
             units: 1,
+            first: 0.0,
+            cold_s: 0.0,
             started: false,
             slowed: false,
             changed: 0.0,
-            stays: None,
             tried: 0,
             switches: 0,
             drifts: 0,
+            settled: false,
         })
     }
 
     /// Takes how many devices there are from now on.
     pub(super) fn devices(&mut self, devices: u32) {
-        self.model.set_devices(devices);
+        self.model.devices = devices;
         let incumbent = &mut self.arms[self.incumbent].plan;
         incumbent.devices = incumbent.devices.min(devices);
         self.experiment = None;
-        let gone = |arm: &mut Arm| arm.plan.devices > devices;
-        for arm in self
-            .arms
-            .iter_mut()
-            .filter_map(|arm| gone(arm).then_some(arm))
-        {
-            arm.retire();
-        }
+        let gone = |arm: &&mut Arm| arm.plan.devices > devices;
+        self.arms.iter_mut().filter(gone).for_each(Arm::retire);
         add_devices(&mut self.arms, &self.model);
     }
 
@@ -175,6 +147,16 @@ impl Search {
         }
     }
 
+    /// Takes what a pair of buffers costs to make, and how many units can be in work with those there are.
+    pub(super) fn buffers(&mut self, pair_s: f64, units: u32) {
+        (self.pair_s, self.buffers) = (pair_s, units.max(1));
+    }
+
+    /// Takes what making memory took for the epoch that runs.
+    pub(super) fn prepared(&mut self, seconds: f64) {
+        self.ledger.total += seconds;
+    }
+
     pub(super) fn incumbent(&self) -> Plan {
         self.arms[self.incumbent].plan
     }
@@ -182,38 +164,39 @@ impl Search {
     /// What the next epoch does: a block of the experiment that runs, else the first block of the one that is most
     /// worth its price, else the incumbent for as long as twice before.
     pub(super) fn next(&mut self, number: u64, totals: &Totals, log: &mut Log) -> Epoch {
-        if totals.units == 0 {
-            return self.first(number);
-        }
         let Some(cost) = self.cost() else {
+            // The first unit warms caches and touches memory. What it takes decides nothing.
             return self.stay(number, 1);
         };
-        if !self.started && self.level.len() > 1 {
-            self.started = true;
-            self.neighbours(self.incumbent);
-            self.calibrate();
-        }
         let block = block_units(cost);
-        if self.experiment.is_none() && self.level.len() < 2.max(block as usize / 2) {
+        if let Some(experiment) = self.experiment {
+            // The incumbent's turn, after the other plan.
+            return self.stay(number, experiment.units + self.warmup(self.incumbent));
+        }
+        if !self.started || self.level.len() < 2.max(block as usize / 2) {
             return self.stay(number, block);
         }
-        if self.experiment.is_none() && !self.drift.suspects() {
-            self.begin(number, totals, log);
-        }
-        match self.experiment {
-            Some(experiment) if matches!(experiment.side, Side::Before | Side::After) => {
-                self.stay(number, experiment.units + self.warmup(self.incumbent))
-            }
-            Some(experiment) => self.measure(number, &experiment, cost),
-            None => {
+        let Some(arm) = self.pick(totals) else {
+            if !std::mem::replace(&mut self.settled, true) {
                 let (plan, tried) = (self.incumbent(), self.tried);
-                log.settled(number - 1, Reason::Settled { plan, cost, tried });
-                // The end of a stream is never far for a plan that went wrong in the middle of an epoch.
-                let most = (self.remaining(totals) / 8.0)
-                    .max(LONG_BLOCK_S / cost)
-                    .max(1.0);
-                self.stay(number, self.units.min(most as u32).max(block))
+                let text = format!("settled on {plan} at {}, {tried} plans tried", Time(cost));
+                log.push(number - 1, text);
             }
+            return self.stay(number, self.units.max(block));
+        };
+        let units = self.block(arm);
+        match self.latest {
+            Some((before, counted)) if counted >= units => {
+                self.experiment = Some(Experiment {
+                    arm,
+                    units,
+                    before,
+                    other: None,
+                });
+                self.measure(number, arm, units, cost)
+            }
+            // The incumbent's turn, before the other plan.
+            _ => self.stay(number, units + self.warmup(self.incumbent)),
         }
     }
 
@@ -231,82 +214,23 @@ impl Search {
         }
     }
 
-    /// The first unit of all is cold and nothing is known. It is run in small jobs, and given up if it takes far longer
-    /// than predicted.
-    fn first(&self, number: u64) -> Epoch {
-        let plan = self.incumbent();
-        let mut epoch = self.stay(number, 1);
-        epoch.plan = probe_plan(&self.model, plan);
-        epoch.purpose = Purpose::Trial;
-        if self.fallback != plan {
-            let limit = FIRST_CUTOFF * self.model.seconds(&plan) * self.in_work(&plan);
-            epoch.cutoff = Some(Duration::from_secs_f64(
-                limit.clamp(FIRST_CUTOFF_LEAST_S, 1e6),
-            ));
-            epoch.fallback = self.fallback;
-        }
-        epoch
-    }
-
-    /// Begins the experiment that is most worth its price, if one is.
-    fn begin(&mut self, number: u64, totals: &Totals, log: &mut Log) {
-        let Some((index, worth)) = self.pick(totals) else {
-            return;
-        };
-        let units = self.block(index, totals);
-        let side = self.other_side(index);
-        let arm = &mut self.arms[index];
-        if !std::mem::replace(&mut arm.announced, true) {
-            let reason = Reason::Try {
-                plan: arm.plan,
-                pinned: arm.pinned,
-                expected: arm.belief.mu.exp(),
-                known: arm.tried,
-                gain_units: worth.gain,
-            };
-            log.push(number - 1, reason);
-        }
-        let before = self.latest.filter(|&(_, counted)| counted >= units);
-        self.experiment = Some(Experiment {
-            arm: index,
-            side: if before.is_some() { side } else { Side::Before },
-            units,
-            before: before.map_or(0.0, |(cost, _)| cost),
-            other: 0.0,
-            counted: 0,
-            warming: false,
-        });
-    }
-
-    /// The first block of another plan.
-    fn other_side(&self, index: usize) -> Side {
-        match self.is_new(index) {
-            true => Side::Probe,
-            false => Side::Other,
-        }
-    }
-
     /// An epoch of the other plan of an experiment. Only a structure that was never run to the end of a unit has a
-    /// limit: what another plan of a known one costs is known well enough, and a spike is no reason to give up.
-    fn measure(&self, number: u64, experiment: &Experiment, cost: f64) -> Epoch {
-        let arm = &self.arms[experiment.arm];
-        let mut epoch = self.stay(number, 1);
+    /// limit: what another plan of a known one costs is known well enough, and a spike is no reason to give up. A device
+    /// cannot be told to give up.
+    fn measure(&self, number: u64, index: usize, units: u32, cost: f64) -> Epoch {
+        let arm = &self.arms[index];
+        let usual = cost * self.in_work(&arm.plan);
+        let limit = (CUTOFF * usual).max(usual + CUTOFF_LEAST_S);
+        let limited = self.is_new(index) && arm.plan.devices == 0;
         let footprint = self.model.footprint(&arm.plan);
-        epoch.purpose = Purpose::Trial;
-        epoch.plan = arm.plan;
-        epoch.pin_workers = arm.pinned;
-        epoch.units = footprint.round(experiment.units + self.warmup(experiment.arm));
-        if experiment.side == Side::Probe {
-            epoch.plan = probe_plan(&self.model, arm.plan);
-            epoch.units = footprint.round(1);
+        Epoch {
+            plan: arm.plan,
+            units: footprint.round(units + self.warmup(index)),
+            cutoff: limited.then(|| Duration::from_secs_f64(limit)),
+            pin_workers: arm.pinned,
+            purpose: Purpose::Trial,
+            ..self.stay(number, 1)
         }
-        // A device cannot be told to give up.
-        if self.is_new(experiment.arm) && arm.plan.devices == 0 {
-            let usual = cost * self.in_work(&arm.plan);
-            let limit = (CUTOFF * usual).max(usual + CUTOFF_LEAST_S);
-            epoch.cutoff = Some(Duration::from_secs_f64(limit));
-        }
-        epoch
     }
 
     /// No plan of this arm's structure, with devices or without as it is, was ever run to the end of a unit.
@@ -314,8 +238,7 @@ impl Search {
         let plan = self.arms[index].plan;
         let same =
             |of: Plan| of.structure == plan.structure && (of.devices > 0) == (plan.devices > 0);
-        let ran = |arm: &Arm| same(arm.plan) && arm.ran;
-        !self.arms.iter().any(ran)
+        !self.arms.iter().any(|arm| arm.ran && same(arm.plan))
     }
 
     /// An arm's structure is not the incumbent's.
@@ -330,9 +253,10 @@ impl Search {
             true => self.away,
             false => self.is_away(index) || !arm.ran,
         };
-        match is_cold {
-            true => self.model.footprint(&arm.plan).warmup,
-            false => 0,
+        if is_cold {
+            self.model.footprint(&arm.plan).warmup
+        } else {
+            0
         }
     }
 
@@ -351,35 +275,24 @@ impl Search {
         add_neighbours(&mut self.arms, &self.model, index, self.slowed);
     }
 
-    /// Corrects the predictions for structures that were never measured by how wrong those for the others were: by
-    /// their mean error, to which one prediction that is right counts as well, because the search starts where the
-    /// model erred low.
+    /// Corrects the model by what structures took, and with it what is believed of those that were never run.
     fn calibrate(&mut self) {
         let Some(level) = self.cost().map(f64::ln) else {
             return;
         };
-        let predicted = |arm: &Arm| self.model.seconds(&arm.plan).ln() - level;
-        let measured =
-            |&(index, arm): &(usize, &Arm)| arm.leads && (index == self.incumbent || arm.measured);
-        let known = self.arms.iter().enumerate().filter(measured);
-        let errors: Vec<f64> = known
-            .map(|(_, arm)| arm.belief.mu - predicted(arm))
-            .collect();
-        let count = errors.len() as f64;
-        let sum: f64 = errors.iter().sum();
-        let squares: f64 = errors
-            .iter()
-            .map(|error| (error - sum / count).powi(2))
-            .sum();
-        let variance = (2.0 * STRUCTURE_SIGMA.powi(2) + squares) / (1.0 + count);
-        let sigma = variance.sqrt().min(STRUCTURE_SIGMA);
         let incumbent = self.incumbent;
-        let unknown = |&(index, ref arm): &(usize, &mut Arm)| {
-            arm.leads && !arm.measured && index != incumbent
-        };
-        for (_, arm) in self.arms.iter_mut().enumerate().filter(unknown) {
-            let mu = self.model.seconds(&arm.plan).ln() - level + sum / (count + 1.0);
-            arm.predict(Belief::new(mu, sigma));
+        let known = |index: usize, arm: &Arm| index == incumbent || arm.measured;
+        let leads = self.arms.iter().enumerate().filter(|(_, arm)| arm.leads);
+        let measured: Vec<(Plan, f64)> = leads
+            .filter(|&(index, arm)| known(index, arm))
+            .map(|(_, arm)| (arm.plan, (level + arm.belief.mu).exp()))
+            .collect();
+        self.model.fit(&measured);
+        for (index, arm) in self.arms.iter_mut().enumerate() {
+            if arm.leads && !arm.tried && !known(index, arm) {
+                let mu = self.model.seconds(&arm.plan).ln() - level;
+                arm.belief = Belief::new(mu, STRUCTURE_SIGMA);
+            }
         }
     }
 
@@ -394,21 +307,23 @@ impl Search {
         summary.gain = cost.and_then(|_| self.gain());
     }
 
+    /// How much faster the incumbent is than `sequential`.
     fn gain(&self) -> Option<Gain> {
-        let plain = self.model.plainest()?;
+        let plain = self.model.shape(&SEQUENTIAL)?.structure;
         let gain = |factor, measured| Some(Gain { factor, measured });
         if self.incumbent().structure == plain {
             return gain(1.0, true);
         }
         let of_plain = self.arms.iter().filter(|arm| arm.plan.structure == plain);
-        let measured = of_plain.filter(|arm| arm.measured).map(|arm| arm.belief.mu);
-        if let Some(mu) = measured.min_by(f64::total_cmp) {
+        let least = |arms: &mut dyn Iterator<Item = &Arm>| {
+            arms.map(|arm| arm.belief.mu).min_by(f64::total_cmp)
+        };
+        if let Some(mu) = least(&mut of_plain.clone().filter(|arm| arm.measured)) {
             return gain(mu.exp(), true);
         }
-        let predicted = self.model.seconds(&self.model.best_plan(plain));
-        let factor = predicted / self.model.seconds(&self.incumbent());
-        // A speed-up of more than there are cpus would have to be seen to be believed.
-        gain(factor.min(self.model.cpus()), false)
+        // Less than 1, or more than there are cpus, would have to be seen to be believed.
+        let factor = least(&mut of_plain.into_iter())?.exp();
+        (factor >= 1.0).then(|| gain(factor.min(self.model.cpus), false))?
     }
 }
 

@@ -2,22 +2,16 @@
 
 use std::time::Duration;
 
-use super::price::{CHANGED_SIGMA, CHANGED_WORKERS_SIGMA, STAYS_S};
-use super::{Experiment, LONG_BLOCK_S, Ledger, Search, Side, block_units};
+use super::price::{CHANGED_SIGMA, CHANGED_WORKERS_SIGMA};
+use super::{CUTOFF, Experiment, LONG_BLOCK_S, Ledger, Search, block_units};
 use crate::tuner::api::Epoch;
 use crate::tuner::belief::{Belief, median, trimmed};
-use crate::tuner::candidates::{STRUCTURE_SIGMA, add_workers};
-use crate::tuner::decision::{Log, Reason};
-use crate::tuner::drift::Change;
+use crate::tuner::decision::{Change, Log, Time};
+use crate::tuner::drift::{Drift, Drifted};
 use crate::tuner::{Cut, Totals, grown};
 
 /// A plan takes over when it is faster by so much (log) and one deviation, and saves a unit.
 const LEAST_SWITCH: f64 = 0.01;
-/// Deviation (log) of a measurement of a plan that is still cold.
-const COLD_DOUBT: f64 = 0.2;
-/// Units of a plan that was begun in time count for no more than that many times the incumbent's: a spike would have
-/// hit the incumbent as well.
-const SPIKE: f64 = 2.5;
 /// When the machine has changed, plans on other numbers of workers have by this share of it the other way.
 const OTHER_WORKERS: f64 = 0.65;
 
@@ -30,42 +24,32 @@ impl Search {
         totals: &Totals,
         log: &mut Log,
     ) {
-        if costs.is_empty() && cut.is_none() {
-            return;
-        }
         let seconds: Vec<f64> = costs
             .iter()
             .map(|cost| cost.as_secs_f64().max(1e-9))
             .collect();
         let other = self
             .experiment
-            .filter(|experiment| matches!(experiment.side, Side::Probe | Side::Other));
+            .filter(|experiment| experiment.other.is_none());
         let index = other.map_or(self.incumbent, |experiment| experiment.arm);
-        let predicted = if other.is_some() {
-            self.memory_seconds(index)
-        } else {
-            0.0
-        };
-        self.ledger.total += self.memory.settle(predicted);
         let warmup = self.warmup(index) as usize;
         let arm = &mut self.arms[index];
-        self.tried += u32::from(!arm.tried);
-        arm.tried = true;
+        if !std::mem::replace(&mut arm.tried, true) {
+            self.tried += 1;
+            self.settled = false;
+        }
         arm.ran |= !costs.is_empty();
         match (other, cut) {
-            (Some(experiment), None) => self.record_other(experiment, &seconds, warmup),
             (Some(experiment), Some(cut)) => {
                 self.record_cut(&experiment, &seconds, cut, (epoch, totals), log);
             }
-            (None, Some(&Cut { after, redo })) => {
-                self.give_up_first(epoch, after, redo.unwrap_or(after), log);
+            (Some(experiment), None) if !seconds.is_empty() => {
+                self.record_other(experiment, &seconds, warmup, (epoch, totals), log);
             }
-            (None, None) if totals.epochs == 1 => {
-                // Cold, and in jobs of another size: good for nothing but a first idea of the cost.
-                let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-                self.level.restart(Some(least.ln()));
+            (None, _) if !seconds.is_empty() => {
+                self.record_incumbent(&seconds, warmup, (epoch, totals), log);
             }
-            (None, None) => self.record_incumbent(&seconds, warmup, (epoch, totals), log),
+            _ => {}
         }
     }
 
@@ -84,46 +68,45 @@ impl Search {
         (epoch, totals): (&Epoch, &Totals),
         log: &mut Log,
     ) {
-        if self.level.len() == 1 && epoch.number <= 3 {
+        if totals.epochs == 1 {
+            // Cold, so good for nothing but a first idea of the cost.
+            self.first = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            return self.level.restart(Some(self.first.ln()));
+        }
+        if !self.started {
             self.level.restart(None);
         }
         let index = self.incumbent;
         let mut measured = self.measured(index, seconds, warmup);
-        self.level.take(&measured, 32);
+        self.level.take(&measured);
         let Some(cost) = self.cost() else { return };
-        let block = block_units(cost);
-        if self.away {
-            let cold = &seconds[..warmup.min(seconds.len())];
-            self.ledger
-                .lose(cold.iter().sum::<f64>() - cold.len() as f64 * cost);
+        if !std::mem::replace(&mut self.started, true) {
+            self.cold_s = (self.first - cost).max(0.0) * self.in_work(&epoch.plan);
+            self.neighbours(index);
+            self.calibrate();
         }
+        let block = block_units(cost);
         // What comes back is cold, which is no change of the machine.
-        let cold = if self.away { block as usize } else { 0 };
-        self.away = false;
-        let change = self.watch(&measured[cold.min(measured.len())..], totals);
+        let mut cold = 0;
+        if std::mem::take(&mut self.away) {
+            let skipped = &seconds[..warmup.min(seconds.len())];
+            self.ledger.lose(beyond(skipped, cost));
+            cold = measured.len().min(block as usize);
+        }
+        let change = self.watch(&measured[cold..], totals);
         let group = self.model.footprint(&epoch.plan).group as usize;
-        let units = self.experiment.map_or(block, |experiment| experiment.units) as usize;
-        let counted = units.div_ceil(group).min(measured.len());
+        let asked = self
+            .experiment
+            .map_or(u32::MAX, |experiment| experiment.units) as usize;
+        let counted = asked.div_ceil(group).min(measured.len());
         let first = trimmed(&mut measured[..counted].to_vec());
         let from = measured.len() - counted;
         let last = trimmed(&mut measured[from..]);
-        match self.experiment.map(|experiment| experiment.side) {
-            Some(Side::After) => {
-                if let (Some(experiment), Some(after)) = (self.experiment.take(), first) {
-                    self.judge(&experiment, after, (epoch, totals), log);
-                }
+        match (self.experiment, first) {
+            (Some(experiment), Some(after)) => {
+                self.judge(&experiment, after, (epoch, totals), log);
             }
-            Some(_) => {
-                let other = self
-                    .experiment
-                    .map(|experiment| self.other_side(experiment.arm));
-                if let (Some(experiment), Some(side), Some(before)) =
-                    (&mut self.experiment, other, last)
-                {
-                    (experiment.before, experiment.side) = (before, side);
-                }
-            }
-            None => self.units = grown(epoch.units.max(self.units), cost),
+            _ => self.units = grown(epoch.units.max(self.units), cost),
         }
         // Unless these units brought another plan to its place.
         if self.incumbent == index {
@@ -134,46 +117,35 @@ impl Search {
         }
     }
 
-    fn record_other(&mut self, mut experiment: Experiment, seconds: &[f64], warmup: usize) {
+    fn record_other(
+        &mut self,
+        mut experiment: Experiment,
+        seconds: &[f64],
+        warmup: usize,
+        (epoch, totals): (&Epoch, &Totals),
+        log: &mut Log,
+    ) {
         let Some(cost) = self.cost() else { return };
         let index = experiment.arm;
         self.left_incumbent(index);
-        let probe = experiment.side == Side::Probe;
-        let most = if probe { f64::INFINITY } else { SPIKE * cost };
-        let spent: f64 = seconds.iter().map(|seconds| seconds.min(most)).sum();
-        self.ledger.lose(spent - seconds.len() as f64 * cost);
-        experiment.side = Side::Other;
-        if !probe {
-            let mut measured = self.measured(index, seconds, warmup);
-            experiment.warming = self.is_warming(index, &mut measured);
-            experiment.counted = measured.len();
-            experiment.side = Side::After;
-            experiment.other = trimmed(&mut measured).unwrap_or_default();
-        }
+        self.ledger.lose(beyond(seconds, cost));
+        let mut measured = self.measured(index, seconds, warmup);
+        let counted = measured.len();
+        let Some(other) = trimmed(&mut measured) else {
+            return;
+        };
+        experiment.other = Some((other, counted));
         self.experiment = Some(experiment);
+        // So much faster that going back to compare would be a waste.
+        if other < experiment.before - CUTOFF.ln() {
+            self.judge(&experiment, experiment.before, (epoch, totals), log);
+        }
     }
 
     /// Another plan ran.
     fn left_incumbent(&mut self, index: usize) {
         self.latest = None;
         self.away |= self.is_away(index);
-    }
-
-    /// Whether a plan became faster within its block, and may do so still. Then only the second half counts.
-    fn is_warming(&self, index: usize, measured: &mut Vec<f64>) -> bool {
-        let half = measured.len() / 2;
-        let middle = |half: &[f64]| trimmed(&mut half.to_vec());
-        let (Some(first), Some(second)) = (middle(&measured[..half]), middle(&measured[half..]))
-        else {
-            // A single measurement cannot tell.
-            return self.is_away(index);
-        };
-        let noise = self.level.noise() / (half as f64).sqrt();
-        let warming = first - second > 0.03 + 2.0 * noise;
-        if warming {
-            measured.drain(..half);
-        }
-        warming
     }
 
     /// A unit of another plan was given up.
@@ -189,53 +161,22 @@ impl Search {
         let index = experiment.arm;
         self.left_incumbent(index);
         let in_work = self.in_work(&epoch.plan);
-        let spent = seconds.iter().sum::<f64>() - seconds.len() as f64 * cost;
-        self.ledger.lose(match cut.redo {
-            Some(_) => spent + cut.after,
-            None => spent + (cut.after - in_work * cost).max(0.0),
-        });
-        let ratio = cut.after / (cost * in_work);
+        let wasted = match cut.redo {
+            Some(_) => cut.after,
+            None => (cut.after - in_work * cost).max(0.0),
+        };
+        self.ledger.lose(beyond(seconds, cost) + wasted);
         let arm = &mut self.arms[index];
-        arm.give_up(ratio);
+        arm.give_up(cut.after / (cost * in_work));
         arm.seen = totals.seconds;
-        let reason = Reason::CutOff {
-            plan: arm.plan,
-            after: cut.after / in_work,
-            incumbent: cost,
-        };
-        log.push(epoch.number, reason);
+        let (plan, after) = (arm.plan, cut.after / in_work);
+        let (times, after, cost) = (after / cost, Time(after), Time(cost));
+        let text = format!("{plan} cut off after {after}, {times:.1}x the incumbent's {cost}");
+        log.push(epoch.number, text);
         self.experiment = None;
-        self.calibrate();
     }
 
-    /// The first plan of all was given up: the plan that did the unit instead takes its place.
-    fn give_up_first(&mut self, epoch: &Epoch, after: f64, redo: f64, log: &mut Log) {
-        let fallback = |plan| plan == epoch.fallback;
-        let Some(index) = self.arms.iter().position(|arm| fallback(arm.plan)) else {
-            return;
-        };
-        let after = after / self.in_work(&epoch.plan);
-        let old = std::mem::replace(&mut self.incumbent, index);
-        let reason = Reason::FirstCutOff {
-            plan: self.arms[old].plan,
-            after,
-            fallback: epoch.fallback,
-            redo,
-        };
-        log.push(epoch.number, reason);
-        self.ledger.total += after;
-        self.tried += 1;
-        self.switches += 1;
-        let arm = &mut self.arms[index];
-        (arm.ran, arm.tried, arm.belief) = (true, true, Belief::new(0.0, 0.01));
-        // Most of its time may have gone into what no later unit pays for.
-        self.arms[old].belief = Belief::new(0.0, STRUCTURE_SIGMA);
-        self.arms[old].give_up((after / redo).clamp(1.0, 4.0));
-        self.level.restart(Some(redo.ln()));
-        self.neighbours(index);
-    }
-
-    /// Takes the third block of an experiment: switches, or says that the other plan lost.
+    /// The experiment is over: what it says of its plan, and whether that takes over.
     fn judge(
         &mut self,
         experiment: &Experiment,
@@ -243,42 +184,45 @@ impl Search {
         (epoch, totals): (&Epoch, &Totals),
         log: &mut Log,
     ) {
-        let (index, counted) = (experiment.arm, experiment.counted.max(1) as f64);
-        if experiment.warming && self.block(index, totals) < self.longest_block(index) {
-            self.arms[index].grown += 1;
-        }
-        let value = experiment.other - 0.5 * (experiment.before + after);
-        let since = self.shift(index) * self.stale(&self.arms[index], totals).sqrt();
-        let noise = 1.5 * self.level.noise() / counted.sqrt();
-        let arm = &mut self.arms[index];
-        let cold = if experiment.warming { COLD_DOUBT } else { 0.0 };
+        self.experiment = None;
+        let Some((other, counted)) = experiment.other else {
+            return;
+        };
+        let index = experiment.arm;
+        let value = other - 0.5 * (experiment.before + after);
+        let noise = 1.5 * self.level.noise() / (counted as f64).sqrt();
         let apart = 0.5 * (after - experiment.before);
-        arm.observe(value, noise.hypot(cold).hypot(apart), since);
+        let since = self.shift(index) * self.stale(&self.arms[index], totals).sqrt();
+        let arm = &mut self.arms[index];
+        arm.observe(value, noise.hypot(apart), since);
         arm.seen = totals.seconds;
-        let (plan, belief, experiments) = (arm.plan, arm.belief, arm.samples);
+        let (plan, pinned, Belief { mu, sigma }) = (arm.plan, arm.pinned, arm.belief);
+        arm.undecided = if mu.abs() < 2.0 * sigma {
+            arm.undecided + 1
+        } else {
+            0
+        };
         let incumbent = self.cost().unwrap_or(1e-3);
-        let cost = incumbent * belief.mu.exp();
-        let saved = (1.0 - belief.mu.exp()) * self.horizon(totals);
-        let switch = belief.mu + belief.sigma < -LEAST_SWITCH && saved > 1.0;
-        let lost = !switch && !self.arms[index].rejected && self.worth(index, totals).is_none();
-        if switch || lost {
-            let reason = Reason::Compared {
-                plan,
-                cost,
-                incumbent,
-                experiments,
-                switch,
-            };
-            log.push(epoch.number, reason);
-        }
+        let saved = (1.0 - mu.exp()) * self.remaining(totals);
+        let switch = mu + sigma < -LEAST_SWITCH && saved > 1.0;
+        let pinned = if pinned {
+            " on processors of their own"
+        } else {
+            ""
+        };
+        let (cost, change) = (Time(incumbent * mu.exp()), Change(mu.exp()));
+        let decided = if switch {
+            "switch"
+        } else {
+            "keep the incumbent"
+        };
+        let text = format!(
+            "{plan}{pinned} measured {cost}, incumbent {}: {change}, {decided}",
+            Time(incumbent)
+        );
+        log.push(epoch.number, text);
         if switch {
             self.switch(index, incumbent);
-        } else if lost {
-            self.arms[index].rejected = true;
-            // Of a structure not far behind, a better grain or dispatch may be the best of all.
-            if self.arms[index].leads && belief.mu < CHANGED_SIGMA {
-                self.neighbours(index);
-            }
         }
         self.calibrate();
     }
@@ -292,21 +236,22 @@ impl Search {
             arm.rebase(mu);
         }
         let old = &mut self.arms[self.incumbent];
-        (old.belief, old.seen, old.rejected) = (Belief::new(-mu, sigma), seen, true);
-        self.arms[index].belief = Belief::new(0.0, 0.01);
+        (old.belief, old.seen, old.measured) = (Belief::new(-mu, sigma), seen, true);
+        self.arms[index].belief = Belief::CERTAIN;
         self.incumbent = index;
         self.switches += 1;
+        self.settled = false;
         self.level.restart(Some(cost.ln() + mu));
         self.latest = None;
         self.watched.clear();
-        self.drift.rebase(mu);
+        self.drift = Drift::default();
         self.units = 1;
         self.neighbours(index);
     }
 
     /// Puts units of the incumbent into windows for the drift test: of three at least, or they could be a spike, and
     /// longer in a long stream, since what is over by then is not worth a search.
-    fn watch(&mut self, costs: &[f64], totals: &Totals) -> Option<Change> {
+    fn watch(&mut self, costs: &[f64], totals: &Totals) -> Option<Drifted> {
         let cost = self.cost()?;
         let length = (totals.seconds / 256.0).min(LONG_BLOCK_S);
         let window = (block_units(cost) as usize)
@@ -327,16 +272,15 @@ impl Search {
 
     /// The machine has changed: what is believed of others is in doubt, more so of those on other numbers of workers,
     /// which another process may leave alone.
-    fn reopen(&mut self, change: Change, (epoch, totals): (&Epoch, &Totals), log: &mut Log) {
+    fn reopen(&mut self, change: Drifted, (epoch, totals): (&Epoch, &Totals), log: &mut Log) {
         let plan = self.incumbent();
-        let (from, to) = (change.from.exp(), change.to.exp());
-        log.push(epoch.number, Reason::Drift { plan, from, to });
+        let (from, to) = (Time(change.from.exp()), Time(change.to.exp()));
+        log.push(
+            epoch.number,
+            format!("{plan} went from {from} to {to}: search again"),
+        );
         self.drifts += 1;
-        let stayed = (totals.seconds - self.changed).max(1e-3);
-        self.stays = Some(match self.stays {
-            Some(stays) => (stays * stayed).sqrt(),
-            None => stayed.max(STAYS_S),
-        });
+        self.settled = false;
         self.changed = totals.seconds;
         self.slowed = change.to > change.from;
         self.level.restart(Some(change.to));
@@ -349,12 +293,6 @@ impl Search {
         };
         self.units = 1;
         self.neighbours(self.incumbent);
-        // A structure that lost may have lost because its workers wait for one another.
-        for index in 0..self.arms.len() {
-            if self.arms[index].leads && self.arms[index].measured {
-                add_workers(&mut self.arms, &self.model, index);
-            }
-        }
         let size = (change.to - change.from).clamp(-1.5, 1.5);
         for (index, arm) in self.arms.iter_mut().enumerate() {
             match arm.plan.workers == plan.workers {
@@ -364,4 +302,9 @@ impl Search {
             }
         }
     }
+}
+
+/// How much longer units took than if each had cost so much, in seconds.
+fn beyond(seconds: &[f64], cost: f64) -> f64 {
+    seconds.iter().sum::<f64>() - seconds.len() as f64 * cost
 }

@@ -1,19 +1,17 @@
-//! The service's shapes on this machine: which plans there are, and (`cost.rs`) what each should cost before anybody
-//! measured it.
-
-mod cost;
-
-use crate::plan::{Dispatch, Plan};
-use crate::rates::Rates;
-use crate::service::Shape;
+//! Which plans a service's shapes allow on this machine, and which a structure begins with.
 
 use super::api::{SetupError, TunerSetup};
-use crate::structure::{Flow, SEQUENTIAL, Structure};
+use super::model::{Model, Slower};
+use crate::plan::{Dispatch, Plan};
+use crate::service::Shape;
+use crate::structure::{Flow, Structure};
 
 /// Units that an experiment with devices needs for each worker and device at least: a device has several in work.
 const DEVICE_UNITS: u32 = 6;
 /// Groups until the outer cache holds what lies side by side.
 const WARM_GROUPS: u32 = 3;
+/// A plan with more jobs, or on more workers, must be so much faster by prediction.
+const BETTER: f64 = 0.97;
 
 /// What running a plan takes beside its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,21 +32,6 @@ impl Footprint {
     }
 }
 
-/// Shapes and rates, and which plans they allow.
-#[derive(Debug)]
-pub(super) struct Model {
-    shapes: Vec<Shape>,
-    rates: Rates,
-    dispatches: Vec<Dispatch>,
-    workers: u32,
-    cpus: f64,
-    outer_cache: f64,
-    devices: u32,
-    pinned_workers: bool,
-    live: bool,
-    crowded: bool,
-}
-
 impl Model {
     pub(super) fn new(setup: &TunerSetup) -> Result<Model, SetupError> {
         if setup.shapes.is_empty() {
@@ -61,12 +44,13 @@ impl Model {
         Ok(Model {
             shapes: setup.shapes.clone(),
             rates: setup.rates,
+            slower: Slower::NOT,
             dispatches,
             workers: setup
                 .fixed_workers
                 .unwrap_or(setup.workers)
                 .clamp(1, setup.workers.max(1)),
-            cpus: if setup.cpus >= 1.0 { setup.cpus } else { 1.0 },
+            cpus: setup.cpus.max(1.0),
             outer_cache: setup.outer_cache.unwrap_or(0) as f64,
             devices: setup.devices,
             pinned_workers: setup.fixed_workers.is_some(),
@@ -121,30 +105,11 @@ impl Model {
         })
     }
 
-    pub(super) fn dispatches(&self) -> &[Dispatch] {
-        &self.dispatches
-    }
-
     /// The flavour that plans of a structure begin with.
     pub(super) fn dispatch(&self, structure: &'static Structure) -> Dispatch {
         let usual = structure.dispatch;
         let allowed = self.dispatches.contains(&usual);
         if allowed { usual } else { self.dispatches[0] }
-    }
-
-    /// Workers there are.
-    pub(super) fn workers(&self) -> u32 {
-        self.workers
-    }
-
-    /// Cpus that workers can run on at once, at least 1.
-    pub(super) fn cpus(&self) -> f64 {
-        self.cpus
-    }
-
-    /// So many devices can take part.
-    pub(super) fn set_devices(&mut self, devices: u32) {
-        self.devices = devices;
     }
 
     fn takes_devices(&self, structure: &'static Structure) -> bool {
@@ -161,22 +126,10 @@ impl Model {
         })
     }
 
-    /// The number of workers is not the tuner's to choose.
-    pub(super) fn pinned_workers(&self) -> bool {
-        self.pinned_workers
-    }
-
-    /// What further workers bring is uncertain.
-    pub(super) fn crowded(&self) -> bool {
-        self.crowded
-    }
-
     /// Items of the longest pass, at least 1.
-    pub(super) fn items(&self, structure: &'static Structure) -> u32 {
-        self.shape(structure)
-            .and_then(|s| s.passes.iter().copied().max())
-            .unwrap_or(1)
-            .max(1)
+    fn items(&self, structure: &'static Structure) -> u32 {
+        let longest = |shape: &Shape| shape.passes.iter().copied().max();
+        self.shape(structure).and_then(longest).unwrap_or(1).max(1)
     }
 
     /// The smallest and the largest grain worth trying: from the service's limit to one job for each worker.
@@ -218,7 +171,7 @@ impl Model {
                 grain: plan.grain.saturating_mul(2).min(most),
                 ..plan
             };
-            if self.seconds(&larger) > 0.97 * self.seconds(&plan) {
+            if self.seconds(&larger) > BETTER * self.seconds(&plan) {
                 return plan;
             }
             plan = larger;
@@ -237,7 +190,7 @@ impl Model {
             workers /= 2;
             let plan = self.default_plan(structure, workers);
             // A tie goes to more workers: they are the ones that help when the model is wrong.
-            if self.seconds(&plan) < 0.98 * self.seconds(&best) {
+            if self.seconds(&plan) < BETTER * self.seconds(&best) {
                 best = plan;
             }
         }
@@ -264,31 +217,25 @@ impl Model {
 
     /// What running a plan takes beside its cost.
     pub(super) fn footprint(&self, plan: &Plan) -> Footprint {
-        if plan.structure.flows() {
-            let workers = plan.workers;
-            let in_work = match plan.structure.flow {
-                Flow::Wavefront => self.shape(plan.structure).map_or(1, |s| s.units.max(1)),
-                _ => workers,
-            };
-            return Footprint {
-                in_work,
-                group: 1,
-                least: match plan.devices {
-                    0 => in_work,
-                    devices => DEVICE_UNITS * (workers + devices),
-                },
-                warmup: 0,
-            };
-        }
-        let group = match plan.structure.flow {
-            Flow::Grouped => self.shape(plan.structure).map_or(1, |s| s.units.max(1)),
-            _ => 1,
+        let together = self.shape(plan.structure).map_or(1, |s| s.units.max(1));
+        let (in_work, group) = match plan.structure.flow {
+            Flow::Divided => (1, 1),
+            Flow::Grouped => (together, together),
+            Flow::Wavefront => (together, 1),
+            Flow::Farm | Flow::Pipeline => (plan.workers, 1),
         };
         Footprint {
-            in_work: group,
+            in_work,
             group,
-            least: group,
-            warmup: if group == 1 { 1 } else { WARM_GROUPS * group },
+            least: match plan.devices {
+                0 => in_work,
+                devices => DEVICE_UNITS * (plan.workers + devices),
+            },
+            warmup: match plan.structure.flow {
+                Flow::Divided => 1,
+                Flow::Grouped => WARM_GROUPS * group,
+                _ => 0,
+            },
         }
     }
 
@@ -300,11 +247,6 @@ impl Model {
             .filter(|plan| !plan.structure.overlaps())
             .min_by(least)
             .or_else(|| plans().min_by(least))
-    }
-
-    /// What gains are told of: `sequential`, where the service has it.
-    pub(super) fn plainest(&self) -> Option<&'static Structure> {
-        self.shape(&SEQUENTIAL).map(|s| s.structure)
     }
 }
 
@@ -320,7 +262,7 @@ fn steps_of_line(shape: &Shape) -> u32 {
 pub(super) fn setup(workers: u32, shapes: Vec<Shape>) -> TunerSetup {
     TunerSetup {
         shapes,
-        rates: Rates {
+        rates: crate::rates::Rates {
             ops_per_s: 1e9,
             bytes_per_s: 1e10,
             bytes_per_s_together: 1e10,
@@ -343,12 +285,17 @@ pub(super) fn setup(workers: u32, shapes: Vec<Shape>) -> TunerSetup {
 }
 
 #[cfg(test)]
-fn model(workers: u32, shapes: Vec<Shape>) -> Model {
+pub(super) fn model(workers: u32, shapes: Vec<Shape>) -> Model {
     Model::new(&setup(workers, shapes)).unwrap()
 }
 
 #[cfg(test)]
-fn shape(structure: &'static Structure, passes: Vec<u32>, ops: f64, bytes: f64) -> Shape {
+pub(super) fn shape(
+    structure: &'static Structure,
+    passes: Vec<u32>,
+    ops: f64,
+    bytes: f64,
+) -> Shape {
     Shape {
         structure,
         passes,
