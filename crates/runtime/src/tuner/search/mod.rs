@@ -15,12 +15,14 @@ use super::decision::{Log, Time};
 use super::drift::Drift;
 use super::level::Level;
 use super::model::Model;
-use crate::plan::Plan;
+use crate::plan::{Choice, Plan};
 use crate::structure::SEQUENTIAL;
 
 /// Seconds a block takes at least, and the most units for that.
 const BLOCK_S: f64 = 0.2e-3;
 const BLOCK_UNITS: f64 = 16.0;
+/// Seconds that an epoch of a settled plan grows to.
+const LONG_EPOCH_S: f64 = 0.05;
 /// Seconds that blocks grow to.
 const LONG_BLOCK_S: f64 = 4e-3;
 /// A plan that takes so many times the incumbent's cost, and so much (seconds) beyond it, is given up in the middle of a
@@ -44,6 +46,8 @@ struct Experiment {
 #[derive(Debug)]
 pub(super) struct Search {
     model: Model,
+    /// There is but one plan, which the user named.
+    fixed: bool,
     /// Units of the stream, if known.
     length: Option<u64>,
     /// Every plan that is considered. Their beliefs are about costs as multiples of the incumbent's.
@@ -82,26 +86,46 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn new(
-        model: Model,
-        setup: &TunerSetup,
-        log: &mut Log,
-    ) -> Result<Search, SetupError> {
-        let best = model.safest().ok_or(SetupError::NoShape)?;
-        // Devices are not open yet.
-        let remembered = setup.remembered.map(|plan| Plan { devices: 0, ..plan });
-        let start = remembered.filter(|plan| model.allows(plan));
-        let text = match (remembered, start) {
-            (Some(plan), Some(_)) => format!("{plan}, which won before; {best} by prediction"),
-            (Some(plan), None) => format!("{best}; {plan}, which won before, does not fit"),
-            (None, _) => format!("{best}, predicted {}", Time(model.seconds(&best))),
+    pub(super) fn new(setup: &TunerSetup, log: &mut Log) -> Result<Search, SetupError> {
+        let model = Model::new(setup)?;
+        let (start, text) = match &setup.choice {
+            Choice::Fixed {
+                structure,
+                dispatch,
+                grain,
+            } => {
+                let plan = model.fixed(structure, *dispatch, *grain)?;
+                (plan, format!("{plan}, as asked for"))
+            }
+            Choice::Auto => {
+                let best = model.safest().ok_or(SetupError::NoShape)?;
+                // Devices are not open yet.
+                let remembered = setup.remembered.map(|plan| Plan { devices: 0, ..plan });
+                match remembered {
+                    Some(plan) if model.allows(&plan) => (
+                        plan,
+                        format!("{plan}, which won before; {best} by prediction"),
+                    ),
+                    Some(plan) => (
+                        best,
+                        format!("{best}; {plan}, which won before, does not fit"),
+                    ),
+                    None => {
+                        let predicted = Time(model.seconds(&best));
+                        (best, format!("{best}, predicted {predicted}"))
+                    }
+                }
+            }
         };
         log.push(0, text);
-        let start = start.unwrap_or(best);
         let mut arms = vec![Arm::new(start, false, true, Belief::CERTAIN)];
-        add_structures(&mut arms, &model);
+        let fixed = setup.choice != Choice::Auto;
+        if !fixed {
+            add_structures(&mut arms, &model);
+        }
         Ok(Search {
             model,
+            fixed,
             length: setup.units,
             arms,
             incumbent: 0,
@@ -130,6 +154,9 @@ impl Search {
 
     /// Takes how many devices there are from now on.
     pub(super) fn devices(&mut self, devices: u32) {
+        if self.fixed {
+            return;
+        }
         self.model.devices = devices;
         let incumbent = &mut self.arms[self.incumbent].plan;
         incumbent.devices = incumbent.devices.min(devices);
@@ -154,7 +181,9 @@ impl Search {
 
     /// Takes what making memory took for the epoch that runs.
     pub(super) fn prepared(&mut self, seconds: f64) {
-        self.ledger.total += seconds;
+        if !self.fixed {
+            self.ledger.total += seconds;
+        }
     }
 
     pub(super) fn incumbent(&self) -> Plan {
@@ -177,7 +206,7 @@ impl Search {
             return self.stay(number, block);
         }
         let Some(arm) = self.pick(totals) else {
-            if !std::mem::replace(&mut self.settled, true) {
+            if !self.fixed && !std::mem::replace(&mut self.settled, true) {
                 let (plan, tried) = (self.incumbent(), self.tried);
                 let text = format!("settled on {plan} at {}, {tried} plans tried", Time(cost));
                 log.push(number - 1, text);
@@ -210,7 +239,11 @@ impl Search {
             cutoff: None,
             fallback: arm.plan,
             pin_workers: arm.pinned,
-            purpose: Purpose::Incumbent,
+            purpose: if self.fixed {
+                Purpose::Fixed
+            } else {
+                Purpose::Incumbent
+            },
         }
     }
 
@@ -272,6 +305,9 @@ impl Search {
     }
 
     fn neighbours(&mut self, index: usize) {
+        if self.fixed {
+            return;
+        }
         add_neighbours(&mut self.arms, &self.model, index, self.slowed);
     }
 
@@ -296,15 +332,21 @@ impl Search {
         }
     }
 
-    /// Fills in what `Tuner::summary` cannot know.
-    pub(super) fn summarise(&self, summary: &mut Summary) {
-        let cost = self.cost();
-        summary.cost = cost.map(Duration::from_secs_f64);
-        summary.exploring = Duration::from_secs_f64(self.ledger.total);
-        summary.plans_tried = self.tried;
-        summary.switches = self.switches;
-        summary.drifts = self.drifts;
-        summary.gain = cost.and_then(|_| self.gain());
+    /// The result so far.
+    pub(super) fn summary(&self, totals: &Totals) -> Summary {
+        let cost = self.cost().map(Duration::from_secs_f64);
+        Summary {
+            plan: self.incumbent(),
+            cost,
+            gain: cost.filter(|_| !self.fixed).and_then(|_| self.gain()),
+            epochs: totals.epochs,
+            units: totals.units,
+            elapsed: Duration::from_secs_f64(totals.seconds),
+            exploring: Duration::from_secs_f64(self.ledger.total),
+            plans_tried: self.tried,
+            switches: self.switches,
+            drifts: self.drifts,
+        }
     }
 
     /// How much faster the incumbent is than `sequential`.
@@ -330,4 +372,10 @@ impl Search {
 /// Units of the shortest block of a plan that costs so much.
 fn block_units(cost: f64) -> u32 {
     (BLOCK_S / cost.max(1e-9)).clamp(1.0, BLOCK_UNITS) as u32
+}
+
+/// The length of the next epoch of a plan that stays: twice the last, up to [`LONG_EPOCH_S`].
+fn grown(units: u32, cost: f64) -> u32 {
+    let most = (LONG_EPOCH_S / cost.max(1e-9)).clamp(1.0, 65_536.0) as u32;
+    units.saturating_mul(2).clamp(1, most)
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::price::{CHANGED_SIGMA, CHANGED_WORKERS_SIGMA};
-use super::{CUTOFF, Experiment, LONG_BLOCK_S, Ledger, Search, block_units};
+use super::{CUTOFF, Experiment, LONG_BLOCK_S, Ledger, Search, block_units, grown};
 use crate::tuner::api::Epoch;
 use crate::tuner::belief::{Belief, median, trimmed};
 use crate::tuner::decision::{Change, Log, Time};
 use crate::tuner::drift::{Drift, Drifted};
-use crate::tuner::{Cut, Totals, grown};
+use crate::tuner::{Cut, Totals};
 
 /// A plan takes over when it is faster by so much (log) and one deviation, and saves a unit.
 const LEAST_SWITCH: f64 = 0.01;
@@ -20,7 +20,7 @@ impl Search {
         &mut self,
         epoch: &Epoch,
         costs: &[Duration],
-        cut: Option<&Cut>,
+        cut: Option<Cut>,
         totals: &Totals,
         log: &mut Log,
     ) {
@@ -153,7 +153,7 @@ impl Search {
         &mut self,
         experiment: &Experiment,
         seconds: &[f64],
-        cut: &Cut,
+        cut: Cut,
         (epoch, totals): (&Epoch, &Totals),
         log: &mut Log,
     ) {
@@ -161,10 +161,9 @@ impl Search {
         let index = experiment.arm;
         self.left_incumbent(index);
         let in_work = self.in_work(&epoch.plan);
-        let wasted = match cut.redo {
-            Some(_) => cut.after,
-            None => (cut.after - in_work * cost).max(0.0),
-        };
+        let done_again = cut.redo > 0.0;
+        let share = if done_again { 0.0 } else { in_work * cost };
+        let wasted = (cut.after - share).max(0.0);
         self.ledger.lose(beyond(seconds, cost) + wasted);
         let arm = &mut self.arms[index];
         arm.give_up(cut.after / (cost * in_work));
@@ -252,7 +251,7 @@ impl Search {
     /// Puts units of the incumbent into windows for the drift test: of three at least, or they could be a spike, and
     /// longer in a long stream, since what is over by then is not worth a search.
     fn watch(&mut self, costs: &[f64], totals: &Totals) -> Option<Drifted> {
-        let cost = self.cost()?;
+        let cost = self.cost().filter(|_| !self.fixed)?;
         let length = (totals.seconds / 256.0).min(LONG_BLOCK_S);
         let window = (block_units(cost) as usize)
             .max(3)
