@@ -12,6 +12,7 @@
 //! The rates were measured in milliseconds and on other data. So they are wrong more often than the shapes are, and then
 //! they are wrong for all plans: [`Model::fit`] corrects them by what plans took.
 
+use super::candidates::STRUCTURE_SIGMA;
 use crate::plan::{Dispatch, Plan};
 use crate::rates::Rates;
 use crate::service::Shape;
@@ -101,9 +102,9 @@ impl Model {
         fresh.max(0.0) / positive(self.rates.fresh_bytes_per_s)
     }
 
-    /// Corrects the rates by the seconds that units took under plans. A rate is off by the median of the errors of the
-    /// plans that rest on it, and of one that is right: a single plan moves it halfway (log), and of several no one that
-    /// is an exception counts.
+    /// Corrects the rates by the seconds that units took under plans. A rate is off by the median of the errors (log) of
+    /// the plans that rest on it, and of one more: a plan predicted right, or as nearly so as those allow. So a single
+    /// plan takes up to [`STRUCTURE_SIGMA`] of its error itself, and of several no one that is an exception counts.
     pub(super) fn fit(&mut self, measured: &[(Plan, f64)]) {
         let terms = measured.iter();
         let terms = terms.filter_map(|(plan, seconds)| Some((self.terms(plan)?, *seconds)));
@@ -113,7 +114,13 @@ impl Model {
                 .iter()
                 .filter(|(t, _)| t.rests_on_memory(slower) == memory);
             let error = |(t, seconds): &(Terms, f64)| (now * seconds / t.seconds(slower)).ln();
-            let mut errors: Vec<f64> = resting.map(error).chain([0.0]).collect();
+            let mut errors: Vec<f64> = resting.map(error).collect();
+            errors.sort_unstable_by(f64::total_cmp);
+            let (Some(least), Some(most)) = (errors.first(), errors.last()) else {
+                return 1.0;
+            };
+            let far = 2.0 * STRUCTURE_SIGMA;
+            errors.push(0_f64.clamp(least - far, most + far));
             errors.sort_unstable_by(f64::total_cmp);
             let middle = (errors.len() - 1) / 2..=errors.len() / 2;
             let count = middle.clone().count() as f64;
@@ -265,13 +272,25 @@ mod tests {
         assert!((times[0] - 3_f64.sqrt()).abs() < 0.01, "{times:?}");
         assert!((times[1] / times[0] - 1.0).abs() < 0.01, "{times:?}");
         assert!((times[2] - 1.0).abs() < 1e-9, "{times:?}");
-        m.fit(&[(plans[2], 4.0 * before[2])]);
+        m.fit(&[(plans[2], 3.0 * before[2])]);
         let times: Vec<f64> = (0..3)
             .map(|i| m.work_seconds(&plans[i]) / before[i])
             .collect();
         assert!(
-            (times[2] - 2.0).abs() < 0.01 && (times[0] - 1.0).abs() < 1e-9,
+            (times[2] - 3_f64.sqrt()).abs() < 0.01 && (times[0] - 1.0).abs() < 1e-9,
             "{times:?}"
+        );
+    }
+
+    #[test]
+    fn a_rate_that_is_wrong_by_far_makes_no_plan_look_like_the_better_one() {
+        let (mut m, plans) = three();
+        let before = plans.map(|plan| m.work_seconds(&plan));
+        m.fit(&[(plans[0], 1000.0 * before[0])]);
+        let after = m.work_seconds(&plans[1]) / before[1];
+        assert!(
+            (after.ln() - 1000_f64.ln() + STRUCTURE_SIGMA).abs() < 0.01,
+            "{after}"
         );
     }
 

@@ -336,3 +336,23 @@ fn long_units_overlap_under_a_fixed_plan() {
         });
     }
 }
+
+/// As on a machine where memory is touched for the first time, or another process has the processor.
+#[test]
+fn a_first_unit_that_takes_long_is_no_reason_to_leave_its_plan() {
+    let report = within(|| {
+        let toy = Toy {
+            delay: Some(|unit, structure| match (unit, structure.name) {
+                (0, _) => Duration::from_millis(100),
+                (_, "backward") => Duration::from_millis(1),
+                _ => Duration::from_millis(20),
+            }),
+            ..Toy::default()
+        };
+        let runtime = runtime();
+        let stream = runtime.stream(numbers(12)).through(toy);
+        stream.into(Keep::default()).unwrap()
+    });
+    assert_eq!(report.plans.len(), 1, "{:#?}", report.decisions);
+    assert_eq!(report.search.map(|search| search.switches), Some(0));
+}

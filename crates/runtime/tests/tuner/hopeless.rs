@@ -58,6 +58,18 @@ fn a_hopeless_structure_costs_little() {
     }
 }
 
+/// Whatever it really costs: there are better uses of a stream's time.
+#[test]
+fn what_is_predicted_at_ten_times_the_best_is_not_tried() {
+    for seed in 0..SEEDS {
+        let mut world = frames(2, 3000, 1e-3, 1080, 0.2, &mut Rng::new(seed));
+        let far = world.truths.iter_mut().find(|t| t.structure == &BACKWARD);
+        far.expect("backward is on offer").predicted = 12.0;
+        let log = run(&world, seed + 1000).log();
+        assert!(!log.contains("backward ·"), "{log}");
+    }
+}
+
 /// A farm's units are one job each and cannot be cut off: in a short stream a farm that promises too much, or much
 /// less than others, is left alone.
 #[test]
