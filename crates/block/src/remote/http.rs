@@ -10,6 +10,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body};
 
 use super::chunks::Chunks;
+use super::content_range::ContentRange;
 use super::{Found, Remote, failed};
 use crate::error::Error;
 
@@ -17,8 +18,10 @@ use crate::error::Error;
 const CHUNK: u64 = 1 << 20;
 /// How long the server may take to be connected to, and to send something.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a piece is asked for when the connection breaks, as an idle one may have.
+/// How often the same byte is asked for when the connection breaks, as an idle one may have.
 const TRIES: u32 = 3;
+/// The most bytes that are passed over where a server gives more than was asked for.
+const PASSED: u64 = 16 << 20;
 
 /// A file that is read by ranges.
 #[derive(Debug)]
@@ -60,11 +63,12 @@ pub fn open(url: &str) -> Result<(String, Found), Error> {
             let body = answer.into_body().into_reader();
             Ok((name, Found::Stream(Box::new(BodyReader(body)))))
         }
-        StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
-            let Some(size) = size(answer.headers()) else {
+        status @ (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) => {
+            let range = range(status, answer.headers()).map_err(|what| failed(&name, what))?;
+            let Some(size) = range.size else {
                 return Err(failed(
                     &name,
-                    "the server does not say how long the file is",
+                    "the server does not say how long the file is; download it first",
                 ));
             };
             // A connection is used again when all of the answer was read.
@@ -88,15 +92,30 @@ fn refused(status: StatusCode) -> String {
     format!("the server answered {status}")
 }
 
-/// The whole length in `Content-Range: bytes FROM-TO/LENGTH`.
-fn size(headers: &HeaderMap) -> Option<u64> {
-    let range = headers.get("content-range")?.to_str().ok()?;
+/// Which bytes an answer has.
+///
+/// # Errors
+/// It does not say so.
+fn range(status: StatusCode, headers: &HeaderMap) -> Result<ContentRange, String> {
+    let is_part = status == StatusCode::PARTIAL_CONTENT;
+    let kind = headers.get("content-type").and_then(|it| it.to_str().ok());
+    let is_multipart = kind.is_some_and(|kind| {
+        let kind = kind.trim_start().get(..20);
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case("multipart/byteranges"))
+    });
+    if is_part && is_multipart {
+        return Err(does_not_keep(
+            "it answers with several ranges where one was asked for",
+        ));
+    }
+    let range = ContentRange::of(headers);
     range
-        .strip_prefix("bytes ")?
-        .rsplit_once('/')?
-        .1
-        .parse()
-        .ok()
+        .filter(|range| range.bytes.is_some() == is_part)
+        .ok_or_else(|| does_not_keep("it does not say which bytes of the file it gives"))
+}
+
+fn does_not_keep(what: &str) -> String {
+    format!("the server does not keep to HTTP: {what}; download the file first")
 }
 
 fn without_password(url: &str) -> String {
@@ -152,50 +171,89 @@ fn get(agent: &Agent, url: &str, bytes: std::ops::Range<u64>) -> Result<Response
 }
 
 impl File {
+    /// Fills `room` from byte `at` on. A server may give fewer bytes than it is asked for, and others around them.
     fn fetch(&self, at: u64, room: &mut [u8]) -> Result<(), Error> {
-        let mut tries = 1;
-        loop {
-            match self.try_fetch(at, room) {
+        let (mut filled, mut tries) = (0, 1);
+        while filled < room.len() {
+            let from = at + filled as u64;
+            match self.try_fetch(from, &mut room[filled..]) {
+                Ok(more) => (filled, tries) = (filled + more, 1),
                 Err(Failure::Connection(_)) if tries < TRIES => tries += 1,
                 Err(Failure::Connection(what)) => {
-                    let what = format!("cannot be read at byte {at}: {what}; try again");
+                    let what = format!("cannot be read at byte {from}: {what}; try again");
                     return Err(failed(&self.name, what));
                 }
+                Err(Failure::Server(what)) => return Err(failed(&self.name, what)),
                 Err(Failure::Changed) => {
                     let (name, change) = (self.name.clone(), Change::Written);
                     return Err(Error::Changed { name, change });
                 }
-                Ok(()) => return Ok(()),
             }
         }
+        Ok(())
     }
 
-    fn try_fetch(&self, at: u64, room: &mut [u8]) -> Result<(), Failure> {
-        let bytes = at..at + room.len() as u64;
-        let answer = get(&self.agent, &self.url, bytes).map_err(Failure::Connection)?;
+    /// Fills the beginning of `room` from byte `at` on, and returns how many bytes the server gave of it, at least one.
+    fn try_fetch(&self, at: u64, room: &mut [u8]) -> Result<usize, Failure> {
+        let wanted = at..at + room.len() as u64;
+        let answer = get(&self.agent, &self.url, wanted.clone()).map_err(Failure::Connection)?;
         let (status, headers) = (answer.status(), answer.headers());
-        let changed = match status {
-            StatusCode::PARTIAL_CONTENT => {
-                let size = size(headers).unwrap_or_default();
-                Version::of(headers, size) != self.version
+        match status {
+            StatusCode::PARTIAL_CONTENT | StatusCode::OK => {}
+            // The file is shorter, or gone.
+            StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::NOT_FOUND => {
+                return Err(Failure::Changed);
             }
-            // It does not give ranges any more, or the file is shorter.
-            StatusCode::OK | StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::NOT_FOUND => true,
             _ => return Err(Failure::Connection(refused(status))),
-        };
-        if changed {
+        }
+        let is_part = status == StatusCode::PARTIAL_CONTENT;
+        let range = is_part.then(|| range(status, headers)).transpose();
+        let range = range.map_err(Failure::Server)?;
+        // Where the whole file follows, its length is known by another header.
+        let size = range.as_ref().and_then(|range| range.size);
+        if Version::of(headers, size.unwrap_or(self.version.size)) != self.version {
             return Err(Failure::Changed);
         }
+        let Some(given) = range.and_then(|range| range.bytes) else {
+            let what = "the server gives ranges of the file no more; download it first";
+            return Err(Failure::Server(what.to_owned()));
+        };
+        let passed = at
+            .checked_sub(given.start)
+            .filter(|&passed| passed <= PASSED);
+        let Some(passed) = passed.filter(|_| given.contains(&at)) else {
+            let (from, to) = (given.start, given.end);
+            return Err(Failure::Server(does_not_keep(&format!(
+                "it gives bytes {from} to {to} where {} to {} were asked for",
+                wanted.start, wanted.end
+            ))));
+        };
+        let there = given.end.min(wanted.end) - at;
+        let room = &mut room[..there as usize];
         let mut body = answer.into_body().into_reader();
+        let broken = |error: io::Error| Failure::Connection(error.to_string());
+        let read = blocking_call(|| {
+            let before = io::copy(&mut (&mut body).take(passed), &mut io::sink())?;
+            match before == passed {
+                true => body.read_exact(room),
+                false => Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        });
+        read.map_err(broken)?;
         // Where its end was seen the connection is used again.
-        let read = blocking_call(|| body.read_exact(room).and_then(|()| body.read(&mut [0])));
-        read.map(drop)
-            .map_err(|error| Failure::Connection(error.to_string()))
+        if given.end <= wanted.end && blocking_call(|| body.read(&mut [0])).map_err(broken)? > 0 {
+            let what = "it gives more bytes than it says";
+            return Err(Failure::Server(does_not_keep(what)));
+        }
+        Ok(room.len())
     }
 }
 
 enum Failure {
+    /// It may be well the next time.
     Connection(String),
+    /// It stays so.
+    Server(String),
     Changed,
 }
 

@@ -2,16 +2,22 @@
 //!
 //! | file | what it is for |
 //! | --- | --- |
+//! | `content_range.rs` | which bytes of a file a web server gives |
 //! | `chunks.rs` | pieces of an image that were fetched, so that small reads do not ask the server each |
 //! | `nbd.rs` | a client of the NBD protocol |
+//! | `nbd_parts.rs` | which bytes of a request came |
+//! | `nbd_sizes.rs` | how long its requests may be |
 //! | `nbd_stream.rs` | the connection to a server of it |
 //! | `nbd_tls.rs` | TLS towards a server of it |
 //! | `nbd_uri.rs` | which server, and which export of it |
 //! | `http.rs` | a file of a web server, by ranges |
 
 mod chunks;
+mod content_range;
 mod http;
 mod nbd;
+mod nbd_parts;
+mod nbd_sizes;
 mod nbd_stream;
 mod nbd_tls;
 mod nbd_uri;

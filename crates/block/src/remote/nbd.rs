@@ -2,12 +2,13 @@
 //! data (`base:allocation`).
 
 use std::io::{self, BufReader, ErrorKind, Read};
-use std::ops::Range;
 use std::sync::{Condvar, Mutex};
 
 use evener_files::{blocking_call, error_text, unpoisoned};
 
 use super::chunks::Chunks;
+use super::nbd_parts::Parts;
+use super::nbd_sizes::Sizes;
 use super::nbd_stream::{BEGIN_TIMEOUT, TIMEOUT, Waiting, after, connect};
 use super::nbd_tls;
 use super::nbd_uri::NbdUri;
@@ -16,8 +17,6 @@ use crate::error::Error;
 use crate::nbd::input::Fields;
 use crate::nbd::proto::*;
 
-/// Bytes that are asked for at once. All servers give as many.
-const CHUNK: u64 = 256 << 10;
 /// The longest range whose allocation is asked for.
 const STATUS: u64 = 1 << 30;
 /// The most connections, if the server allows several.
@@ -52,6 +51,7 @@ struct Pool {
 struct Told {
     size: u64,
     flags: u16,
+    sizes: Sizes,
 }
 
 /// Ranges one after the other, from a byte on, and whether they read as zero.
@@ -70,7 +70,7 @@ pub fn open(text: &str) -> Result<(String, Found), Error> {
         .map_err(|error| failed(text, format!("cannot be read: {}", error_text(&error))))?;
     let export = Export {
         name: text.to_owned(),
-        chunks: Chunks::new(told.size, CHUNK),
+        chunks: Chunks::new(told.size, told.sizes.piece()),
         uri,
         told,
         pool: Mutex::new(Pool {
@@ -144,16 +144,19 @@ impl Export {
         }
     }
 
-    /// Whether byte `at` reads as zero, and where the run of such bytes ends, as far as it is known.
-    fn status(&self, at: u64) -> io::Result<(bool, u64)> {
+    /// Whether byte `wanted` reads as zero, and where the run of such bytes ends, as far as it is known.
+    fn status(&self, wanted: u64) -> io::Result<(bool, u64)> {
         let mut allocation = unpoisoned(self.allocation.lock());
-        if let Some(known) = allocation.at(at) {
+        if let Some(known) = allocation.at(wanted) {
             return Ok(known);
         }
+        let at = wanted - wanted % u64::from(self.told.sizes.least);
         let len = STATUS.min(self.told.size - at) as u32;
         allocation.start = at;
         allocation.ranges = self.with(|connection| connection.status(at, len))?;
-        allocation.at(at).ok_or_else(|| invalid("an empty reply"))
+        allocation
+            .at(wanted)
+            .ok_or_else(|| invalid("it does not tell the allocation that was asked for"))
     }
 }
 
@@ -231,6 +234,7 @@ struct Connection {
     structured: bool,
     /// The number of `base:allocation`.
     allocation: Option<u32>,
+    sizes: Sizes,
     cookie: u64,
 }
 
@@ -241,6 +245,7 @@ impl Connection {
             reader: BufReader::with_capacity(64 << 10, Waiting::Clear(stream)),
             structured: false,
             allocation: None,
+            sizes: Sizes::default(),
             cookie: 0,
         };
         let told = connection.negotiate(uri);
@@ -283,32 +288,51 @@ impl Connection {
             let mut allocation = None;
             // An export that is not there is told of below.
             let _ = self.option(OPT_SET_META_CONTEXT, &data, |kind, data| {
-                if kind == REP_META_CONTEXT {
-                    allocation = Fields(data).u32();
+                let mut fields = Fields(data);
+                if let (REP_META_CONTEXT, Some(number)) = (kind, fields.u32())
+                    && fields.0 == context
+                {
+                    allocation = Some(number);
                 }
             })?;
             self.allocation = allocation;
         }
-        let mut told = None;
-        let data = [&name, &0u16.to_be_bytes()[..]].concat();
+        let (mut export, mut sizes) = (None, None);
+        let data = [name, [1, INFO_BLOCK_SIZE].map(u16::to_be_bytes).concat()].concat();
         let answered = self.option(OPT_GO, &data, |kind, data| {
-            if let (REP_INFO, Some((&[0, 0], data))) = (kind, data.split_first_chunk::<2>())
-                && let Some((size, flags)) = data.split_first_chunk::<8>()
-                && let Some(flags) = flags.first_chunk::<2>()
+            if kind != REP_INFO {
+                return;
+            }
+            match data
+                .split_first_chunk()
+                .map(|(kind, data)| (u16::from_be_bytes(*kind), data))
             {
-                told = Some(Told {
-                    size: u64::from_be_bytes(*size),
-                    flags: u16::from_be_bytes(*flags),
-                });
+                Some((INFO_EXPORT, data)) => {
+                    if let Some((size, flags)) = data.split_first_chunk()
+                        && let Some(flags) = flags.first_chunk()
+                    {
+                        export = Some((u64::from_be_bytes(*size), u16::from_be_bytes(*flags)));
+                    }
+                }
+                Some((INFO_BLOCK_SIZE, data)) => sizes = Some(Sizes::parse(data)),
+                _ => {}
             }
         })?;
         answered?;
-        let told = told.ok_or_else(|| invalid("it does not tell the size"))?;
+        let (size, flags) = export.ok_or_else(|| invalid("it does not tell the size"))?;
         // Offsets in files have 63 bits.
-        match i64::try_from(told.size) {
-            Ok(_) => Ok(told),
-            Err(_) => Err(invalid("no image is as large")),
+        if i64::try_from(size).is_err() {
+            return Err(invalid("no image is as large"));
         }
+        let sizes = sizes.unwrap_or(Ok(Sizes::default()));
+        self.sizes = sizes
+            .and_then(|sizes| sizes.of(size))
+            .map_err(|what| invalid(&what))?;
+        Ok(Told {
+            size,
+            flags,
+            sizes: self.sizes,
+        })
     }
 
     /// Sends an option, and calls `on_reply` with each reply before the last. The inner error: the server refuses it.
@@ -357,17 +381,21 @@ impl Connection {
         self.send(&request)
     }
 
-    /// Fills `room` from byte `at` on.
+    /// Fills `room` from byte `at` on, in requests that are as long as the server takes.
     fn read(&mut self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        let mut at = at;
+        for part in room.chunks_mut(self.sizes.most as usize) {
+            self.read_once(at, part)?;
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The same in one request.
+    fn read_once(&mut self, at: u64, room: &mut [u8]) -> io::Result<()> {
         self.request(CMD_READ, at, room.len() as u32)?;
-        let end = at + room.len() as u64;
-        let inside = |from: u64, len: u64| -> io::Result<Range<usize>> {
-            match from.checked_add(len) {
-                Some(to) if from >= at && to <= end => Ok((from - at) as usize..(to - at) as usize),
-                _ => Err(invalid("it sends bytes that were not asked for")),
-            }
-        };
-        let (mut filled, mut error) = (0, None);
+        let mut parts = Parts::of(at, room.len());
+        let mut error = None;
         loop {
             let chunk = self.chunk()?;
             match chunk.kind {
@@ -377,14 +405,12 @@ impl Connection {
                 }
                 Kind::Structured(REPLY_TYPE_OFFSET_DATA) if chunk.len >= 8 => {
                     let from = self.u64()?;
-                    let part = inside(from, u64::from(chunk.len) - 8)?;
-                    filled += part.len();
+                    let part = parts.add(from, u64::from(chunk.len) - 8).map_err(invalid)?;
                     self.reader.read_exact(&mut room[part])?;
                 }
                 Kind::Structured(REPLY_TYPE_OFFSET_HOLE) if chunk.len == 12 => {
                     let (from, len) = (self.u64()?, self.u32()?);
-                    let part = inside(from, len.into())?;
-                    filled += part.len();
+                    let part = parts.add(from, len.into()).map_err(invalid)?;
                     room[part].fill(0);
                 }
                 kind => error = self.other(kind, chunk.len)?.or(error),
@@ -395,9 +421,7 @@ impl Connection {
         }
         match error {
             Some(error) => Err(error),
-            // Parts do not meet, by the protocol.
-            None if filled == room.len() => Ok(()),
-            None => Err(invalid("it sends fewer bytes than were asked for")),
+            None => parts.finish().map_err(invalid),
         }
     }
 
@@ -415,11 +439,13 @@ impl Connection {
                 Kind::Structured(REPLY_TYPE_BLOCK_STATUS) => {
                     let data = self.bytes(chunk.len)?;
                     let mut fields = Fields(&data);
-                    let told = fields.u32();
+                    if fields.u32() != Some(context) || !ranges.is_empty() {
+                        return Err(invalid("it tells an allocation that was not asked for"));
+                    }
                     let mut to = at;
                     while let (Some(len), Some(flags)) = (fields.u32(), fields.u32())
-                        && told == Some(context)
                         && len > 0
+                        && to < end
                     {
                         to += u64::from(len);
                         ranges.push((to.min(end), flags & STATE_ZERO != 0));

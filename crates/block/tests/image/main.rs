@@ -12,6 +12,8 @@ mod interop;
 mod kinds;
 mod looks;
 mod qcow2;
+mod ranges;
 mod round;
 mod serving;
+mod upstream;
 mod xz;
