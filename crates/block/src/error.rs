@@ -80,6 +80,14 @@ pub enum Error {
         /// Why it is not read, and what to do instead.
         what: &'static str,
     },
+    /// It is a tar that stands for no disk image.
+    #[error("{name}: is a tar, which {what}, or say --format raw if these bytes are meant")]
+    Archive {
+        /// The file.
+        name: String,
+        /// What is in it, and what to do.
+        what: String,
+    },
     /// A server does not give the image.
     #[error("{name}: {what}")]
     Remote {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use evener_files::{Change, InputFile, SourceFile, Watch};
 
+use crate::archive::{Entry, Member};
 use crate::error::Error;
 use crate::remote::Remote;
 
@@ -28,6 +29,10 @@ pub struct ImageFile {
     above: u32,
     /// Files that it names are not opened.
     alone: bool,
+    /// The file under it that was chosen by hand, whatever it names.
+    chosen: Option<PathBuf>,
+    /// Why it chooses no file of this machine, if it came from elsewhere.
+    elsewhere: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -35,6 +40,8 @@ enum Bytes {
     /// It is read without a lock.
     File(File),
     Remote(Box<dyn Remote>),
+    /// A file in a tar.
+    Member(Member),
 }
 
 impl ImageFile {
@@ -73,30 +80,48 @@ impl ImageFile {
             .map_err(|e| unreadable(&name, e))?;
         let allocated = kind.is_file().then(|| kind.blocks().saturating_mul(512));
         Ok(ImageFile {
-            bytes: Bytes::File(file),
-            name,
-            size,
             allocated,
             source,
             watch,
-            folder: None,
-            above: 0,
-            alone: false,
+            ..ImageFile::new(name, size, Bytes::File(file))
         })
     }
 
     /// Something on a server; `name` is what messages call it.
     pub(crate) fn remote(name: String, remote: Box<dyn Remote>) -> ImageFile {
+        let elsewhere = "an image on a server does not choose files of this machine";
         ImageFile {
-            size: remote.size(),
-            bytes: Bytes::Remote(remote),
+            elsewhere: Some(elsewhere),
+            ..ImageFile::new(name, remote.size(), Bytes::Remote(remote))
+        }
+    }
+
+    /// A file in a tar.
+    pub(crate) fn member(tar: ImageFile, entry: Entry) -> ImageFile {
+        let elsewhere = "an image in a tar does not choose files beside it";
+        let (name, size) = (format!("{}:{}", tar.name, entry.name()), entry.size());
+        ImageFile {
+            source: tar.source,
+            alone: tar.alone,
+            chosen: tar.chosen.clone(),
+            elsewhere: tar.elsewhere.or(Some(elsewhere)),
+            ..ImageFile::new(name, size, Bytes::Member(Member::new(tar, entry)))
+        }
+    }
+
+    fn new(name: String, size: u64, bytes: Bytes) -> ImageFile {
+        ImageFile {
+            bytes,
             name,
+            size,
             allocated: None,
             source: SourceFile::default(),
             watch: None,
             folder: None,
             above: 0,
             alone: false,
+            chosen: None,
+            elsewhere: None,
         }
     }
 
@@ -116,22 +141,44 @@ impl ImageFile {
         }
     }
 
-    /// Opens the file under this one that it names: by a path from its own folder on.
+    /// Notes which file is under it, whatever it names.
+    #[must_use]
+    pub fn over(self, path: &Path) -> ImageFile {
+        let chosen = Some(path.to_owned());
+        ImageFile { chosen, ..self }
+    }
+
+    /// Whether it was chosen by hand which file is under it.
+    pub(crate) fn is_over_chosen(&self) -> bool {
+        self.chosen.is_some()
+    }
+
+    /// Opens the file under this one: that which was chosen by hand, or that which it names, by a path from its own folder
+    /// on. What came from a server or in a tar chooses none.
     ///
     /// # Errors
     /// It cannot be opened; the inner text: why not by this name.
-    pub(crate) fn under(&self, name: &Path) -> Result<Result<ImageFile, Error>, &'static str> {
+    pub(crate) fn under(&self, name: &Path) -> Result<Result<ImageFile, Error>, String> {
+        let refused = |why: &str| Err(why.to_owned());
         if self.alone {
-            return Err("is not opened, by --no-backing");
+            return refused("is not opened, by --no-backing");
         }
         if self.above >= MAX_ABOVE {
-            return Err("lies under too many others, or under itself");
+            return refused("lies under too many others, or under itself");
         }
-        let path = match &self.folder {
-            Some(folder) => folder.join(name),
-            None if name.is_absolute() => name.to_owned(),
-            None => {
-                return Err("is named from its folder on, and that is not known; name the file");
+        let path = match (&self.chosen, self.elsewhere, &self.folder) {
+            (Some(chosen), _, _) => chosen.clone(),
+            (None, Some(why), _) => {
+                return Err(format!(
+                    "is not opened: {why}; get that file and name it with --backing FILE"
+                ));
+            }
+            (None, None, Some(folder)) => folder.join(name),
+            (None, None, None) if name.is_absolute() => name.to_owned(),
+            (None, None, None) => {
+                return refused(
+                    "is named from its folder on, and that is not known; name the file",
+                );
             }
         };
         // A pipe would be waited for.
@@ -139,7 +186,7 @@ impl ImageFile {
             && !found.is_file()
             && !found.file_type().is_block_device()
         {
-            return Err("is no file");
+            return refused("is no file");
         }
         let above = self.above + 1;
         Ok(ImageFile::open(&path).map(|file| ImageFile { above, ..file }))
@@ -171,12 +218,14 @@ impl ImageFile {
     /// # Errors
     /// The system or the server cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
     pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
+        let there = self.size.saturating_sub(at).min(room.len() as u64) as usize;
         let file = match &self.bytes {
             Bytes::File(file) => file,
             Bytes::Remote(remote) => {
-                let there = self.size.saturating_sub(at).min(room.len() as u64) as usize;
-                remote.read(at, &mut room[..there])?;
-                return Ok(there);
+                return remote.read(at, &mut room[..there]).map(|()| there);
+            }
+            Bytes::Member(member) => {
+                return member.read(at, &mut room[..there]).map(|()| there);
             }
         };
         let mut got = 0;
@@ -191,8 +240,7 @@ impl ImageFile {
                 }
             }
         }
-        let there = self.size.saturating_sub(at).min(room.len() as u64);
-        match (got as u64) < there {
+        match got < there {
             true => {
                 let (from, to) = (self.size, self.length().unwrap_or(at + got as u64));
                 Err(self.changed(Change::Shrank { from, to }))
@@ -221,6 +269,9 @@ impl ImageFile {
     /// # Errors
     /// It changed.
     pub fn unchanged(&self) -> Result<(), Error> {
+        if let Bytes::Member(member) = &self.bytes {
+            return member.tar().unchanged();
+        }
         match self.watch.as_ref().and_then(Watch::change) {
             Some(change) => Err(self.changed(change)),
             None => Ok(()),
@@ -246,6 +297,7 @@ impl ImageFile {
         let file = match &self.bytes {
             Bytes::File(file) => file,
             Bytes::Remote(remote) => return remote.data_from(at),
+            Bytes::Member(member) => return member.data_from(at),
         };
         #[cfg(target_os = "linux")]
         {
@@ -268,6 +320,9 @@ impl ImageFile {
 
     /// Tells the system that these bytes will be read soon.
     pub fn will_need(&self, at: u64, len: u64) {
+        if let Bytes::Member(member) = &self.bytes {
+            return member.will_need(at, len);
+        }
         #[cfg(target_os = "linux")]
         if let (Some(len), Bytes::File(file)) = (std::num::NonZeroU64::new(len), &self.bytes) {
             let advice = rustix::fs::Advice::WillNeed;

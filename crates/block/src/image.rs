@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use evener_files::SourceFile;
 
+use crate::archive;
 use crate::block::{Block, Extent, Place};
+use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::file::ImageFile;
-use crate::format::{self, Format, Opened};
+use crate::format::{self, Format, Opened, RAW, SEEKABLE, XZ};
 use crate::hash::Hash;
 
 /// An open image. Any number of threads can use it at once without a lock. Each thread needs a
@@ -19,6 +21,9 @@ pub struct Image {
     opened: Opened,
     format: &'static Format,
 }
+
+/// Bytes by which is told what a compressed image holds.
+const FRONT: u64 = 4096;
 
 impl Image {
     /// Opens an image of any format that this crate reads. A file of no other format is a raw image.
@@ -34,17 +39,61 @@ impl Image {
     /// # Errors
     /// As for [`Image::open`].
     pub fn of(file: ImageFile, known: Option<&'static Format>) -> Result<Image, Error> {
+        let file = match known {
+            Some(_) => file,
+            None => archive::unwrapped(file)?,
+        };
         let file = Arc::new(file);
         let format = match known {
             Some(format) => format,
             None => format::recognise(&file)?,
         };
         let opened = (format.open)(&file)?;
-        Ok(Image {
+        let image = Image {
             file,
             opened,
             format,
-        })
+        };
+        if known.is_none() {
+            image.holds_a_disk()?;
+        }
+        Ok(image)
+    }
+
+    /// Refuses what another program compressed in blocks if that is no disk, but an image of a format or an archive: its
+    /// bytes would be taken for those of the disk in it.
+    fn holds_a_disk(&self) -> Result<(), Error> {
+        let is_compressed = [SEEKABLE.name, XZ.name].contains(&self.format.name);
+        if !is_compressed || self.root().is_some() {
+            return Ok(());
+        }
+        let mut front = vec![0; self.size().min(FRONT) as usize];
+        // Reading it says what is wrong with it.
+        if self.read_at(&mut Decoder::new(), 0, &mut front).is_err() {
+            return Ok(());
+        }
+        let what = if archive::is_tar(&front) {
+            "holds a tar, of which no part is read so; evener image pack makes an image of the disk in it".to_owned()
+        } else {
+            match format::recognise_pipe(&front) {
+                (format, _) if format.name != RAW.name => {
+                    let format = format.name;
+                    format!(
+                        "holds an image in {format}, and only a raw image is read so; unpack it into a file"
+                    )
+                }
+                (_, Some(foreign)) if foreign.is_packed() => {
+                    let looks = foreign.name;
+                    format!("holds what looks like {looks}; unpack it with its own programs")
+                }
+                _ => return Ok(()),
+            }
+        };
+        let what = format!(
+            "{what}, or say --format {} if these bytes are meant",
+            self.format.name
+        );
+        Err(self.format.unsupported(&self.file, what))
     }
 
     /// Bytes of the image.

@@ -30,11 +30,13 @@
 //! | `serve/` | what servers share: decoded blocks, read-ahead, counters |
 //! | `nbd/` | a server of the NBD protocol |
 //! | `ublk/` | a server of the Linux driver `ublk` |
+//! | `archive/` | images in tars |
 //! | `remote/` | images on NBD and web servers |
 //! | `certificates.rs` | certificates in files, and what is wrong with TLS |
 //! | `units.rs` | what packing and decoding have in common |
 //! | `session/` | what the command line asks for |
 
+mod archive;
 mod block;
 mod certificates;
 pub mod check;

@@ -1,6 +1,6 @@
 //! Formats that are not supported, recognised by their magic numbers.
 //!
-//! File systems, ISO images and archives such as tar are not among them, since their bytes are what a raw image holds.
+//! File systems and ISO images are not among them, since their bytes are what a raw image holds. Tars are in `archive/`.
 
 use tracing::warn;
 
@@ -51,7 +51,7 @@ const fn row(name: &'static str, kind: Kind, at: At, magic: &'static [u8]) -> Fo
 }
 
 /// All that are recognised, by the offset and the bytes of their magic numbers.
-static TABLE: [Foreign; 33] = [
+static TABLE: [Foreign; 37] = [
     row("a VMDK image", Disk, Front(0), b"KDMV"),
     row("a VMDK image", Disk, Front(0), b"COWD"),
     row(
@@ -100,12 +100,26 @@ static TABLE: [Foreign; 33] = [
     row("RAR", Packed, Front(0), b"Rar!\x1a\x07"),
     row("a cabinet", Packed, Front(0), b"MSCF\0\0\0\0"),
     row("xar", Packed, Front(0), b"xar!"),
+    row("cpio", Packed, Front(0), b"070701"),
+    row("cpio", Packed, Front(0), b"070707"),
+    row("ar, as packages of Debian", Packed, Front(0), b"!<arch>\n"),
+    row("a package of RPM", Packed, Front(0), b"\xed\xab\xee\xdb"),
 ];
 
 impl Foreign {
     /// The format that the ends of a file look like.
     pub fn of(ends: &Ends) -> Option<&'static Foreign> {
         TABLE.iter().find(|foreign| foreign.fits(ends))
+    }
+
+    /// Whether it is a disk in a container of its own.
+    pub fn is_disk(&self) -> bool {
+        matches!(self.kind, Disk)
+    }
+
+    /// Whether it has to be unpacked first.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.kind, Packed)
     }
 
     fn fits(&self, ends: &Ends) -> bool {

@@ -89,6 +89,15 @@ pub fn foreign(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
     Ok(Foreign::of(&Ends::of(file)?))
 }
 
+/// What a file in an archive looks like, if it is of no format that is read.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn inside(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
+    let ends = Ends::of(file)?;
+    Ok(Foreign::of(&ends).filter(|_| ends.format().name == RAW.name))
+}
+
 /// Recognises what a pipe delivers by its first bytes: the format, and if it is raw, what it looks like.
 pub fn recognise_pipe(front: &[u8]) -> (&'static Format, Option<&'static Foreign>) {
     let ends = Ends::of_pipe(front);

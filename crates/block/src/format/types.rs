@@ -105,7 +105,7 @@ impl Format {
         }
     }
 
-    pub(super) fn unsupported(&self, file: &ImageFile, what: impl Into<String>) -> Error {
+    pub(crate) fn unsupported(&self, file: &ImageFile, what: impl Into<String>) -> Error {
         Error::Unsupported {
             name: file.name().to_owned(),
             format: self.name,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evener_files::{InputFile, SourceFile};
 
+use crate::archive::{TarStream, is_tar};
 use crate::compressed::{Broken, Compression, FRONT};
 use crate::error::Error;
 use crate::file::ImageFile;
@@ -139,13 +140,17 @@ impl Sequential {
         }
         let front = self::front(&mut input).map_err(|reason| self.unreadable(0, reason))?;
         let compression = Compression::of(&front);
-        if compression.is_none() {
+        let is_plain_tar = is_tar(&front);
+        if compression.is_none() && !is_plain_tar {
             looks_raw(&self.name, &front, self.way)?;
         }
         let input = Cursor::new(front).chain(input);
         let Some(compression) = compression else {
             self.reader = Reader::Raw(Box::new(input));
-            return Ok(());
+            return match is_plain_tar {
+                true => self.unwrap_tar(),
+                false => Ok(()),
+            };
         };
         let failed = Arc::<AtomicBool>::default();
         let input = FailureNoted {
@@ -162,10 +167,33 @@ impl Sequential {
             failed,
         };
         let front = front.map_err(|error| self.failure(0, error))?;
-        self.holds_raw(compression, &front)?;
+        let holds_tar = is_tar(&front);
+        if !holds_tar {
+            self.holds_raw(compression, &front)?;
+        }
         if let Reader::Compressed { decoder, .. } = &mut self.reader {
             let rest = std::mem::replace(decoder, Box::new(std::io::empty()));
             *decoder = Box::new(Cursor::new(front).chain(rest));
+        }
+        match holds_tar {
+            true => self.unwrap_tar(),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes on with the disk image in what is a tar.
+    fn unwrap_tar(&mut self) -> Result<(), Error> {
+        let (Reader::Raw(reader)
+        | Reader::Compressed {
+            decoder: reader, ..
+        }) = &mut self.reader
+        else {
+            return Ok(());
+        };
+        let input = std::mem::replace(reader, Box::new(std::io::empty()));
+        match TarStream::open(self.name.clone(), input) {
+            Ok(tar) => *reader = Box::new(tar),
+            Err(error) => return Err(self.failure(0, error)),
         }
         Ok(())
     }
@@ -201,6 +229,10 @@ impl Sequential {
     }
 
     fn failure(&self, got: usize, error: std::io::Error) -> Error {
+        let error = match error.downcast::<Error>() {
+            Ok(error) => return error,
+            Err(error) => error,
+        };
         let Reader::Compressed {
             compression,
             failed,

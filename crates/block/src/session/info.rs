@@ -88,7 +88,7 @@ pub fn describe(input: &OsStr, options: OpenOptions) -> Result<Described, Sessio
 /// # Errors
 /// It cannot be read, is damaged or not supported.
 pub fn info(input: &OsStr, options: OpenOptions) -> Result<Info, SessionError> {
-    let image = open(input, options)?;
+    let image = open(input, &options)?;
     let mut codecs = BTreeMap::<_, CodecUse>::new();
     let (mut at, mut zero_bytes) = (0, 0);
     while at < image.size() {

@@ -80,29 +80,35 @@ where
 }
 
 /// How an image is opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Its format; `None` to recognise it.
     pub format: Option<&'static Format>,
     /// An image that has a backing file is refused, as one that is not trusted may name any file.
     pub no_backing: bool,
+    /// The backing file of the image, instead of that which it names. An image from a server or in a tar chooses none.
+    pub backing: Option<PathBuf>,
 }
 
 /// Opens an image.
-fn open(input: &OsStr, options: OpenOptions) -> Result<Arc<Image>, SessionError> {
+fn open(input: &OsStr, options: &OpenOptions) -> Result<Arc<Image>, SessionError> {
     let (file, is_disk) = input::file(input)?;
     // A guest may have written what looks like another format into a disk.
     let format = options.format.or_else(|| is_disk.then_some(&RAW));
-    image(file, OpenOptions { format, ..options })
+    image(file, format, options)
 }
 
-/// The image in a file. If no format is given, an overlay is refused, and so is a raw image that looks compressed; a
+/// The image in a file, of this format if one is given. Otherwise an overlay is refused, and so is a raw image that looks compressed; a
 /// warning is logged for one that looks like something else.
-fn image(file: ImageFile, options: OpenOptions) -> Result<Arc<Image>, SessionError> {
-    let format = options.format;
-    let file = match options.no_backing {
-        true => file.alone(),
-        false => file,
+fn image(
+    file: ImageFile,
+    format: Option<&'static Format>,
+    options: &OpenOptions,
+) -> Result<Arc<Image>, SessionError> {
+    let file = match (options.no_backing, &options.backing) {
+        (true, _) => file.alone(),
+        (false, Some(path)) => file.over(path),
+        (false, None) => file,
     };
     if format.is_none() && is_overlay(&file.bytes(0, 512)?) {
         let what = "holds what was written over another; name that one, and this with --overlay";
@@ -117,6 +123,11 @@ fn image(file: ImageFile, options: OpenOptions) -> Result<Arc<Image>, SessionErr
     if format.is_none() && image.format().name == RAW.name {
         let file = image.file();
         foreign(file)?.map_or(Ok(()), |foreign| foreign.refuse_or_warn(file.name()))?;
+    }
+    if options.backing.is_some() && image.backing().is_none() {
+        let name = image.file().name();
+        let text = format!("--backing: {name} has no backing file; leave it out");
+        return Err(SessionError::Request(text));
     }
     Ok(Arc::new(image))
 }

@@ -114,11 +114,8 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
     let sequential = |input| Ok(PackSource::sequential(input, block));
     if Path::new(input).is_dir() {
         let file = directory(input, options)?;
-        let raw = OpenOptions {
-            format: Some(&RAW),
-            ..options.open
-        };
-        return Ok(PackSource::image(merged(image(file, raw)?, &[])?, block));
+        let image = image(file, Some(&RAW), &options.open)?;
+        return Ok(PackSource::image(merged(image, &[])?, block));
     }
     if options.file_system.is_some() || options.size.is_some() {
         let text = "--filesystem and --size are for a directory, and this is none";
@@ -148,11 +145,7 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
     if compression == Some(Compression::Gzip) {
         return in_order(file);
     }
-    let open = OpenOptions {
-        format,
-        ..options.open
-    };
-    match (image(file, open), compression) {
+    match (image(file, format, &options.open), compression) {
         (Ok(image), _) => {
             let merged = merged(image, &options.overlays)?;
             Ok(PackSource::image(merged, block))
@@ -169,8 +162,9 @@ fn source(input: &OsStr, options: &PackOptions) -> Result<PackSource, SessionErr
 fn directory(input: &OsStr, options: &PackOptions) -> Result<ImageFile, SessionError> {
     let refuse = |text: &str| Err(SessionError::Request(text.to_owned()));
     let file_system = options.file_system.unwrap_or_default();
-    if options.open.format.is_some() || !options.overlays.is_empty() {
-        return refuse("--format and --overlay are not for a directory");
+    let open = &options.open;
+    if open.format.is_some() || open.backing.is_some() || !options.overlays.is_empty() {
+        return refuse("--format, --backing and --overlay are not for a directory");
     }
     if options.size.is_some() && file_system != FileSystem::Ext4 {
         return refuse("--size is for ext4; squashfs has the size of what is in it");
@@ -199,6 +193,11 @@ fn sequential_only(how: &str, options: &PackOptions) -> Result<bool, SessionErro
     if !options.overlays.is_empty() {
         let text =
             format!("--overlay: the image under it cannot come {how}; unpack it into a file");
+        return Err(SessionError::Request(text));
+    }
+    if options.open.backing.is_some() {
+        let text =
+            format!("--backing: an image over another cannot come {how}; unpack it into a file");
         return Err(SessionError::Request(text));
     }
     Ok(options.open.format.is_some())

@@ -281,10 +281,14 @@ pub fn serve(
         let text = "--overlay is of one image; serve each from its own server, or use --snapshot";
         return Err(SessionError::Request(text.to_owned()));
     }
+    if options.open.backing.is_some() && inputs.len() > 1 {
+        let text = "--backing is of one image; serve each from its own server";
+        return Err(SessionError::Request(text.to_owned()));
+    }
     let cache = options.cache / inputs.len() as u64;
     let mut exports = Vec::new();
     for (input, name) in inputs.iter().zip(names) {
-        let image = open(input, options.open)?;
+        let image = open(input, &options.open)?;
         let bytes = options.range.of(&image)?;
         let store = store(image, cache, runtime, options.plan.clone())?;
         let context = ServeContext {

@@ -74,7 +74,7 @@ pub fn disk(
     cancel: CancelToken,
 ) -> Result<DiskSession, SessionError> {
     Ok(DiskSession {
-        image: open(input, options.open)?,
+        image: open(input, &options.open)?,
         options,
         cancel,
     })

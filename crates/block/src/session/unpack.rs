@@ -32,7 +32,7 @@ pub fn unpack(
     options: OpenOptions,
     overlays: &[PathBuf],
 ) -> Result<UnpackSession, SessionError> {
-    let merged = merged(open(input, options)?, overlays)?;
+    let merged = merged(open(input, &options)?, overlays)?;
     let image = merged.image();
     is_no_layer(output, image)?;
     let out = create(output, &merged.source_file())?;

@@ -54,7 +54,7 @@ pub struct Verified {
 /// # Errors
 /// The input cannot be read, is damaged or not supported.
 pub fn verify(input: &OsStr, options: OpenOptions) -> Result<VerifySession, SessionError> {
-    let image = open(input, options)?;
+    let image = open(input, &options)?;
     let merged = Merged::new(Arc::clone(&image), None);
     let service = Decode::new(merged.clone(), Purpose::Verify);
     Ok(VerifySession {

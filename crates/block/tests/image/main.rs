@@ -1,5 +1,6 @@
 //! Images of every format, good and bad.
 
+mod backing;
 mod bombs;
 mod changes;
 mod cloop;
@@ -15,5 +16,6 @@ mod qcow2;
 mod ranges;
 mod round;
 mod serving;
+mod tars;
 mod upstream;
 mod xz;

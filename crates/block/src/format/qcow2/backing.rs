@@ -30,11 +30,13 @@ pub(super) fn open(
     };
     let unsupported = |what: String| format.unsupported(file, what);
     let name = file.bytes(at, len.into())?;
+    let is_chosen = file.is_over_chosen();
     let shown = evener_files::one_line(&String::from_utf8_lossy(&name));
     let path = name.strip_prefix(b"file:").unwrap_or(&name);
     // A colon before the first slash makes it a protocol of QEMU.
     let before = path.split(|&byte| byte == b'/').next().unwrap_or(path);
-    if name.len() != len as usize || before.contains(&b':') || path.contains(&0) {
+    let is_path = !before.contains(&b':') && !path.contains(&0);
+    if name.len() != len as usize || !(is_path || is_chosen) {
         let what =
             format!("has the backing file '{shown}', which is no path; use qemu-img convert");
         return Err(unsupported(what));

@@ -6,6 +6,8 @@ mod serve;
 mod unpack;
 mod verify;
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evener_block::format::{Format, TABLE};
@@ -53,6 +55,10 @@ struct Opening {
     /// Refuse an image that has a backing file: one that is not trusted may name any file of this machine
     #[arg(long)]
     no_backing: bool,
+
+    /// The backing file of the image, instead of that which it names; an image from a server or in a tar opens no other
+    #[arg(long, value_name = "FILE", conflicts_with = "no_backing")]
+    backing: Option<PathBuf>,
 }
 
 impl Opening {
@@ -60,6 +66,7 @@ impl Opening {
         OpenOptions {
             format: self.format,
             no_backing: self.no_backing,
+            backing: self.backing.clone(),
         }
     }
 }

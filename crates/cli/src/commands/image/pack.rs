@@ -34,7 +34,8 @@ meanwhile, leaves none.
 
 A raw image that gzip, xz or zstd compressed as one stream is decompressed. A file in no known image
 format is taken as a raw image. If it looks like another format, such as VMDK, a warning says so
-unless --format raw is given; if it looks compressed, as bzip2 does, it is refused. A pipe with an
+unless --format raw is given; if it looks compressed, as bzip2 does, it is refused. A tar stands for
+the one disk image in it, and is refused if it has none or several. A pipe with an
 image of another format is refused. What an NBD server gives is a raw image unless --format says
 another.")]
 pub struct Args {
