@@ -85,6 +85,18 @@ pub enum Error {
         /// What the system said.
         reason: io::Error,
     },
+    /// The output is a disk, and smaller than what is to be written.
+    #[error(
+        "{name}: is too small: {needs} bytes are to be written, and it has room for {has}; name a larger disk"
+    )]
+    Small {
+        /// The output.
+        name: String,
+        /// Bytes that are to be written.
+        needs: u64,
+        /// Bytes that it takes.
+        has: u64,
+    },
     /// The reader of the output closed it (`EPIPE`), as `head` does. The process should end without a message, by
     /// `SIGPIPE`.
     #[error("{name}: the reader closed the pipe after {bytes} bytes")]

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IoSlice, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crate::destination::Destination;
@@ -233,6 +234,39 @@ impl OutputFile {
         &self.name
     }
 
+    /// Checks that `bytes` bytes have room, before the first is written. Only of a disk is known how many it takes; a file
+    /// grows.
+    ///
+    /// # Errors
+    /// It is a disk with fewer.
+    pub fn fits(&self, bytes: u64) -> Result<(), Error> {
+        let room = self.room().map_err(|reason| Error::Create {
+            name: self.name.clone(),
+            reason,
+        })?;
+        match room {
+            Some(has) if has < bytes => Err(Error::Small {
+                name: self.name.clone(),
+                needs: bytes,
+                has,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many bytes a disk takes from here on; `None` if it is none.
+    fn room(&self) -> io::Result<Option<u64>> {
+        if !self.file.metadata()?.file_type().is_block_device() {
+            return Ok(None);
+        }
+        let mut file = &self.file;
+        let at = file.stream_position()?;
+        // The metadata of a disk have no size.
+        let end = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(at))?;
+        Ok(Some(end.saturating_sub(at)))
+    }
+
     /// The identity of the file that is written, not of an older file that it will replace.
     pub fn id(&self) -> Option<FileId> {
         self.file.metadata().ok().as_ref().and_then(FileId::of)
@@ -340,6 +374,33 @@ mod tests {
             assert!(error.contains(says), "{error}");
         }
         assert_eq!(folder.names(), ["in"]);
+    }
+
+    #[test]
+    fn only_a_disk_can_be_too_small() {
+        let folder = Folder::new();
+        let path = folder.path("out");
+        let output = OutputFile::create(&path, &SourceFile::default()).unwrap();
+        output.fits(u64::MAX).unwrap();
+        let null = OutputFile::create("/dev/null".as_ref(), &SourceFile::default()).unwrap();
+        null.fits(u64::MAX).unwrap();
+        let Some(disk) = evener_testing::Disk::new(1 << 20) else {
+            return;
+        };
+        let mut output = OutputFile::create(disk.path(), &SourceFile::default()).unwrap();
+        output.fits(1 << 20).unwrap();
+        let error = output.fits((1 << 20) + 1).unwrap_err().to_string();
+        assert!(
+            error.contains("1048577 bytes") && error.contains("has room for 1048576"),
+            "{error}"
+        );
+        // What is written already counts, and the place stays.
+        output.write_all(&[1; 4096]).unwrap();
+        output.fits((1 << 20) - 4096).unwrap();
+        output.fits(1 << 20).unwrap_err();
+        output.write_all(&[2; 4096]).unwrap();
+        let written = fs::read(disk.path()).unwrap();
+        assert_eq!((written[4095], written[4096], written[8192]), (1, 2, 0));
     }
 
     #[test]

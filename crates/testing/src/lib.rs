@@ -1,6 +1,7 @@
 //! What the tests of several crates share.
 #![forbid(unsafe_code)]
 
+mod disk;
 pub mod namespace;
 pub mod pcapng;
 pub mod veth;
@@ -9,6 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+
+pub use disk::Disk;
 
 /// A folder for one test. Dropping it removes it with all its files.
 #[derive(Debug)]

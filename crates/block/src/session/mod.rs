@@ -14,6 +14,7 @@ mod directory;
 mod error;
 mod info;
 mod input;
+mod naming;
 mod overlay;
 mod pack;
 mod pid_file;

@@ -10,6 +10,7 @@ use evener_runtime::stream::Report;
 use evener_runtime::{Runtime, Service};
 
 use super::input::{self, Input};
+use super::naming::{self, named_as};
 use super::{
     FileSystem, OpenOptions, Options, SessionError, bytes, create, directory, image, is_no_layer,
     merged, stream,
@@ -95,6 +96,7 @@ pub fn pack(
     if !block.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&block) {
         return Err(SessionError::Request(format!("no block has {block} bytes")));
     }
+    named_as(output, naming::packed(codec))?;
     let source = source(input, options)?;
     let merged = source.as_image().cloned();
     let under = merged.as_ref().map(|merged| Arc::clone(merged.image()));

@@ -9,8 +9,10 @@ use evener_files::FileId;
 use evener_runtime::Runtime;
 use evener_runtime::stream::Report;
 
+use super::naming::{RAW_OUTPUT, named_as};
 use super::{OpenOptions, Options, SessionError, create, is_no_layer, merged, open, stream};
 use crate::check::{BlockSource, Decode, Purpose, UnpackSink};
+use crate::error::Error;
 use crate::merged::Merged;
 
 /// An image and an output, ready to run. If it is dropped before it has run, there is no output.
@@ -35,7 +37,9 @@ pub fn unpack(
     let merged = merged(open(input, &options)?, overlays)?;
     let image = merged.image();
     is_no_layer(output, image)?;
+    named_as(output, &RAW_OUTPUT)?;
     let out = create(output, &merged.source_file())?;
+    out.fits(image.size()).map_err(Error::from)?;
     Ok(UnpackSession {
         source: BlockSource::new(merged.clone()),
         service: Decode::new(merged.clone(), Purpose::Unpack),

@@ -12,6 +12,7 @@ mod geometry;
 mod interop;
 mod kinds;
 mod looks;
+mod outputs;
 mod qcow2;
 mod ranges;
 mod round;

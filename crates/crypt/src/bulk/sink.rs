@@ -87,6 +87,14 @@ impl BulkSink {
         }
     }
 
+    /// Checks that `bytes` bytes have room in the output.
+    ///
+    /// # Errors
+    /// It is a disk with fewer.
+    pub fn fits(&self, bytes: u64) -> Result<(), Error> {
+        self.output.fits(bytes)
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match &mut self.armor {
             Some(armor) => {

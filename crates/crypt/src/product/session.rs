@@ -100,6 +100,9 @@ fn open(
         LengthError::check(&file.name, bytes)?;
     }
     let out = OutputFile::named(output, &file.source_file()).map_err(session::Error::from)?;
+    if let Some(bytes) = file.remaining() {
+        out.fits(bytes).map_err(session::Error::from)?;
+    }
     let sink = BulkSink::new(out, Vec::new());
     let codebook = Codebook::new(key, direction, chosen::PRODUCT.level());
     let service = ProductService::new(codebook, chain);

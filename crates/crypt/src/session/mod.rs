@@ -77,6 +77,9 @@ impl<O: Operation> Session<O> {
     where
         O: 'static,
     {
+        if let Some(bytes) = self.bytes() {
+            self.sink.fits(bytes)?;
+        }
         let Session {
             source,
             service,

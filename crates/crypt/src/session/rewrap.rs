@@ -100,6 +100,10 @@ impl Rewrap<'_> {
             Rewrapped::Output(output) => OutputFile::named(output, &self.source)?,
             Rewrapped::InPlace => OutputFile::named(self.input, &SourceFile::default())?,
         };
+        let header = header.to_bytes();
+        if let Some(payload) = self.bytes() {
+            out.fits(header.len() as u64 + payload)?;
+        }
         let mut armor = self.armored.then(Encoder::default);
         let mut written = 0;
         let mut put = |bytes: &[u8]| {
@@ -112,7 +116,7 @@ impl Rewrap<'_> {
             Some(armor) => put(&armor.update(bytes)),
             None => put(bytes),
         };
-        text(&header.to_bytes())?;
+        text(&header)?;
         let (mut copied, mut room) = (0, vec![0; BLOCK]);
         loop {
             let got = self.payload.fill(&mut room, self.at + copied)?;

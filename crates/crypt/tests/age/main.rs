@@ -1,5 +1,6 @@
 //! Age files against the published vectors, and against who would change them.
 
+mod disks;
 mod ranges;
 mod vectors;
 

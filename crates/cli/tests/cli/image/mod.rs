@@ -13,6 +13,7 @@ mod model;
 mod overlay;
 mod round;
 pub mod serve;
+mod tars;
 mod tls;
 mod tools;
 mod urls;

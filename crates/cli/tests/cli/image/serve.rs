@@ -191,9 +191,9 @@ fn a_bad_block_is_named_and_the_others_are_served() {
     let folder = folder();
     let plain = super::content(&folder, "disk.img");
     for codec in ["zstd", "lz4"] {
-        let line = format!("image pack disk.img disk.{codec} --codec {codec} --block 16K");
+        let line = format!("image pack disk.img disk-{codec} --codec {codec} --block 16K");
         folder.line(&line).succeeded();
-        let name = format!("disk.{codec}");
+        let name = format!("disk-{codec}");
         let mut bytes = fs::read(folder.path(&name)).unwrap();
         // In the first block.
         bytes[60] ^= 0x55;
