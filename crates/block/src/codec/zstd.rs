@@ -23,7 +23,7 @@ pub static ZSTD: Codec = Codec {
     prefix: false,
     weight: 120.0,
     encoder: Some(|level| Box::new(Encoder::new(level))),
-    decoder: || Box::new(Frame(DCtx::create())),
+    decoder: || Box::new(Frame(Some(DCtx::create()))),
 };
 
 /// The same frames. The checksum is not compared.
@@ -51,7 +51,7 @@ pub static FIRST: Codec = Codec {
     prefix: false,
     weight: 120.0,
     encoder: None,
-    decoder: || Box::new(First(Frame(DCtx::create()))),
+    decoder: || Box::new(First(Frame(Some(DCtx::create())))),
 };
 
 /// About how many packed bytes a zstd block has, so that a prefix of a frame can be decoded without the rest.
@@ -86,36 +86,46 @@ impl Encode for Encoder {
     }
 }
 
-struct Frame(DCtx<'static>);
+/// A context, if it could be set up.
+struct Frame(Option<DCtx<'static>>);
 
-/// A context that compares no checksum, and allocates no more for a prefix than for a block.
-fn bare() -> DCtx<'static> {
+impl Frame {
+    fn context(&mut self) -> Result<&mut DCtx<'static>, CodecError> {
+        let missing =
+            CodecError::Unsupported("needs a limit of memory that this zstd does not have");
+        self.0.as_mut().ok_or(missing)
+    }
+}
+
+/// A context that compares no checksum, and allocates no more for a prefix than for a block. Without that limit a frame
+/// could have any memory allocated, so there is none then.
+fn bare() -> Option<DCtx<'static>> {
     let mut context = DCtx::create();
     for parameter in [
         DParameter::ForceIgnoreChecksum(true),
         DParameter::WindowLogMax(MAX_BLOCK.trailing_zeros()),
     ] {
-        let set = context.set_parameter(parameter);
-        debug_assert!(set.is_ok());
+        context.set_parameter(parameter).ok()?;
     }
-    context
+    Some(context)
 }
 
 impl Decode for Frame {
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         let wanted = plain.len();
-        let done = self.0.decompress(plain, packed);
+        let done = self.context()?.decompress(plain, packed);
         exact(done.map_err(failed)?, wanted)
     }
 
     fn decode_prefix(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError> {
         let wanted = plain.len();
-        self.0.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        let context = self.context()?;
+        context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         let mut input = InBuffer::around(packed);
         let mut output = OutBuffer::around(plain);
         while output.pos() < wanted {
             let before = (input.pos(), output.pos());
-            let left = self.0.decompress_stream(&mut output, &mut input);
+            let left = context.decompress_stream(&mut output, &mut input);
             let ended = left.map_err(failed)? == 0 || (input.pos(), output.pos()) == before;
             if ended {
                 break;
@@ -231,6 +241,18 @@ mod tests {
         let mut prefix = |log| Frame(bare()).decode_prefix(&frame(log), &mut out);
         assert_eq!(prefix(22), Ok(()));
         assert_eq!(prefix(23), Err(CodecError::Invalid));
+    }
+
+    #[test]
+    fn without_its_limit_nothing_is_decoded() {
+        let packed = packed(3, b"text");
+        let mut frame = Frame(None);
+        for done in [
+            frame.decode(&packed, &mut [0; 4]),
+            frame.decode_prefix(&packed, &mut [0; 4]),
+        ] {
+            assert!(matches!(done, Err(CodecError::Unsupported(_))), "{done:?}");
+        }
     }
 
     #[test]

@@ -211,7 +211,7 @@ struct Sealed {
 
 impl Sealed {
     fn new<O: Operation>(input: Input, header: u64, size: Option<u64>, layout: Layout) -> Sealed {
-        debug_assert_eq!(layout.chunk, O::WRITTEN as u64);
+        assert_eq!(layout.chunk, O::WRITTEN as u64);
         Sealed {
             input,
             layout: layout.after(header),
