@@ -19,7 +19,10 @@ struct Manner {
     other_context: bool,
 }
 
-/// The requests that a server got: where each begins, and its length.
+/// The request for the allocation.
+const BLOCK_STATUS: u8 = 7;
+
+/// The requests that a server got: where each begins, and its length; 0 for the allocation.
 type Asked = Arc<Mutex<Vec<(u64, u32)>>>;
 
 /// Serves `disk` to one client.
@@ -84,6 +87,9 @@ fn serve(
         let head = bytes(stream, 28)?;
         let (command, at, len) = (head[7], number(&head[16..24]), number(&head[24..]) as u32);
         if command != 0 {
+            if command == BLOCK_STATUS {
+                asked.lock().unwrap().push((at, 0));
+            }
             continue;
         }
         asked.lock().unwrap().push((at, len));
@@ -220,11 +226,12 @@ fn another_context_is_not_taken_for_the_allocation() {
         ..Manner::default()
     };
     let disk = disk(100_000);
-    let (url, _) = server(disk.clone(), manner);
-    // A request for the allocation would never be answered.
+    let (url, asked) = server(disk.clone(), manner);
     same(
         &unpacked(&folder, url.as_ref(), "auto").unwrap(),
         &disk,
         "another context",
     );
+    let asked = asked.lock().unwrap();
+    assert!(asked.iter().all(|&(_, len)| len > 0), "{asked:?}");
 }
