@@ -57,6 +57,7 @@ fn options(socket: &Path, writes: Writes) -> ServeOptions {
         pid_file: None,
         exit_last: false,
         metrics: None,
+        hosts: Vec::new(),
         open: OpenOptions::default(),
         cache: 20_000,
         read_ahead: ReadAhead::Auto,

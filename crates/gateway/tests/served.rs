@@ -64,7 +64,7 @@ fn request(gateway: SocketAddr, target: &str) -> TcpStream {
     stream
         .set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();
-    write!(stream, "GET {target} HTTP/1.0\r\nHost: gateway\r\n\r\n").unwrap();
+    write!(stream, "GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
     stream
 }
 
@@ -347,7 +347,7 @@ fn what_is_no_request_is_refused_in_one_line() {
             ("POST /rtp/127.0.0.1:5000 HTTP/1.1\r\n\r\n", "405", "POST"),
             ("nonsense\r\n\r\n", "400", ""),
             (
-                "GET /status HTTP/1.1\r\nHost: a\r\nContent-Length: 27\r\n\r\nGET /status HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET /status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\nGET /status HTTP/1.1\r\nHost: localhost\r\n\r\n",
                 "400",
                 "a body",
             ),
@@ -374,13 +374,13 @@ fn requests_that_follow_one_another_are_all_answered_however_late_they_are_read(
             .unwrap();
         let (count, last) = (
             3000,
-            "GET /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            "GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         );
         let mut writer = stream.try_clone().unwrap();
         let asked = thread::spawn(move || {
             for _ in 1..count {
                 writer
-                    .write_all(b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n")
+                    .write_all(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     .unwrap();
             }
             writer.write_all(last.as_bytes()).unwrap();

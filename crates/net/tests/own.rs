@@ -33,6 +33,7 @@ fn with_stack(device: &str, gateway: Option<&str>, body: impl FnOnce(&Stack, &dy
         socket: socket.clone(),
         congestion: Algorithm::Cubic,
         metrics: None,
+        hosts: Vec::new(),
         spin: DEFAULT_SPIN,
         pcap: None,
         filter: None,

@@ -323,6 +323,7 @@ fn two_stacks_talk_through_a_tunnel() {
             socket: folder.path().join(name),
             congestion: Algorithm::Cubic,
             metrics: None,
+            hosts: Vec::new(),
             spin: DEFAULT_SPIN,
             pcap: None,
             filter: None,

@@ -29,6 +29,7 @@ fn options(folder: &Path, name: &str, address: &str) -> RunOptions {
         socket: folder.join(name),
         congestion: Algorithm::Bbr,
         metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
+        hosts: Vec::new(),
         spin: DEFAULT_SPIN,
         pcap: Some(folder.join(format!("{name}.pcapng"))),
         filter: Some(filter.parse().unwrap()),
@@ -105,6 +106,13 @@ fn two_engines_over_a_wire() {
         assert!(page.contains("\nevener_net_applications 1\n"), "{page}");
         let metric = "\nevener_net_filter_packets_total{of=\"rule 1: mirror ";
         assert!(page.contains(metric), "{page}");
+        // A page whose name leads here gets nothing.
+        let mut http = TcpStream::connect(address.trim_start_matches("tcp:")).unwrap();
+        let request = b"GET /metrics HTTP/1.1\r\nHost: rebound.example\r\n\r\n";
+        http.write_all(request).unwrap();
+        page.clear();
+        http.read_to_string(&mut page).unwrap();
+        assert!(page.starts_with("HTTP/1.0 421"), "{page}");
     }
     // One that asks for nothing keeps no other waiting, nor does noise.
     let _silent = std::os::unix::net::UnixStream::connect(folder.path().join("a")).unwrap();

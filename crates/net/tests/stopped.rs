@@ -41,6 +41,7 @@ fn options(folder: &Path) -> RunOptions {
         socket: folder.join("socket"),
         congestion: Algorithm::Cubic,
         metrics: None,
+        hosts: Vec::new(),
         spin: DEFAULT_SPIN,
         pcap: None,
         filter: None,

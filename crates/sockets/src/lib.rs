@@ -1,6 +1,7 @@
-//! Sockets of servers: where they listen, streams of either kind, metrics over HTTP. Nothing here starts a thread.
+//! Sockets of servers: where they listen, by which names, streams of either kind, metrics over HTTP. Nothing here starts a thread.
 
 mod address;
+mod hosts;
 pub mod http;
 mod limit;
 mod slots;
@@ -10,6 +11,7 @@ mod stream;
 mod tcp_info;
 
 pub use address::{Address, Listener, SocketFile};
+pub use hosts::{Asked, BadHostName, Foreign, HostName, Hosts};
 pub use limit::raise_file_limit;
 pub use slots::{Slot, Slots};
 pub use stream::Stream;

@@ -29,7 +29,8 @@ mod tls;
 mod transmission;
 mod uri;
 
-pub use evener_sockets::{Address, Listener};
+pub use evener_sockets::http::Collectors;
+pub use evener_sockets::{Address, HostName, Listener};
 pub use export::{MAX_NAME, NamedExport};
 pub use server::{End, OnStatus, serve};
 pub use tls::{Tls, TlsError};

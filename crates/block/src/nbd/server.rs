@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use evener_runtime::stream::{CancelToken, Waker};
 use evener_runtime::{IoThreads, Runtime};
-use evener_sockets::{Listener, Slots, Stream, http, raise_file_limit};
+use evener_sockets::http::Collectors;
+use evener_sockets::{Listener, Slots, Stream, raise_file_limit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::{debug, warn};
 
@@ -47,7 +48,7 @@ pub struct End {
 pub fn serve(
     exports: &[NamedExport],
     runtime: &Runtime,
-    (listener, metrics): (&Listener, Option<&Listener>),
+    (listener, metrics): (&Listener, Option<&Collectors>),
     tls: Option<&Tls>,
     end: &End,
     on_status: Option<OnStatus<'_>>,
@@ -66,9 +67,10 @@ pub fn serve(
             cancel: &end.cancel,
             runtime,
             clients: &clients,
+            metrics,
             metrics_threads: &metrics_threads,
         };
-        let done = acceptor.run(threads, (listener, metrics), &wake_receiver, on_status);
+        let done = acceptor.run(threads, listener, &wake_receiver, on_status);
         clients.disconnect_all();
         done.map(|()| clients.counts().accepted)
     })
@@ -81,6 +83,7 @@ struct Acceptor<'a> {
     cancel: &'a CancelToken,
     runtime: &'a Runtime,
     clients: &'a Clients,
+    metrics: Option<&'a Collectors>,
     /// Threads that answer requests for metrics.
     metrics_threads: &'a Slots,
 }
@@ -89,7 +92,7 @@ impl<'a> Acceptor<'a> {
     fn run<'scope>(
         self,
         threads: IoThreads<'scope, '_>,
-        (listener, metrics): (&Listener, Option<&Listener>),
+        listener: &Listener,
         wake_receiver: &UnixStream,
         mut on_status: Option<OnStatus<'_>>,
     ) -> io::Result<()>
@@ -105,7 +108,7 @@ impl<'a> Acceptor<'a> {
                 PollFd::new(wake_receiver, PollFlags::IN),
                 PollFd::new(listener, PollFlags::IN),
             ];
-            fds.extend(metrics.map(|metrics| PollFd::new(metrics, PollFlags::IN)));
+            fds.extend((self.metrics).map(|metrics| PollFd::new(metrics, PollFlags::IN)));
             // Without a callback only a client wakes the server.
             let timeout = on_status.is_some().then(|| {
                 let left = next.saturating_duration_since(Instant::now());
@@ -128,9 +131,10 @@ impl<'a> Acceptor<'a> {
                 self.start_client(threads, stream);
             }
             if is_ready(2)
-                && let Some(stream) = metrics.and_then(Listener::accept_or_pause)
+                && let Some(collectors) = self.metrics
+                && let Some(stream) = collectors.accept_or_pause()
             {
-                self.answer_metrics(threads, stream);
+                self.answer_metrics(threads, collectors, stream);
             }
         }
         Ok(())
@@ -193,8 +197,12 @@ impl<'a> Acceptor<'a> {
     }
 
     /// Answers a collector of metrics, on a thread of its own.
-    fn answer_metrics<'scope>(self, threads: IoThreads<'scope, '_>, stream: Stream)
-    where
+    fn answer_metrics<'scope>(
+        self,
+        threads: IoThreads<'scope, '_>,
+        collectors: &'a Collectors,
+        stream: Stream,
+    ) where
         'a: 'scope,
     {
         let Some(slot) = self.metrics_threads.take() else {
@@ -211,7 +219,7 @@ impl<'a> Acceptor<'a> {
                 });
                 metrics_text(described, self.clients.counts())
             };
-            let _ = http::answer(&stream, text);
+            let _ = collectors.answer(&stream, text);
         });
     }
 }

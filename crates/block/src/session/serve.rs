@@ -14,7 +14,7 @@ use evener_runtime::{Choice, Rounds, Runtime};
 use super::pid_file::PidFile;
 use super::{ByteRange, OpenOptions, SessionError, open};
 use crate::image::Image;
-use crate::nbd::{self, Address, End, Listener, NamedExport, OnStatus, Tls};
+use crate::nbd::{self, Address, Collectors, End, HostName, Listener, NamedExport, OnStatus, Tls};
 use crate::overlay::{Base, Overlay};
 use crate::serve::{ServeContext, Store};
 use crate::units::{DECODING, work};
@@ -45,6 +45,8 @@ pub struct ServeOptions {
     pub exit_last: bool,
     /// Where metrics are served over HTTP.
     pub metrics: Option<Address>,
+    /// Names of this machine that collectors of metrics may use, beside those that [`Hosts`](evener_sockets::Hosts) has.
+    pub hosts: Vec<HostName>,
     /// How images are opened.
     pub open: OpenOptions,
     /// Bytes of decoded blocks that are cached, of all images; each has the same share.
@@ -139,7 +141,7 @@ pub struct ServeSession {
     exports: Vec<NamedExport>,
     end: End,
     listener: Listener,
-    metrics: Option<Listener>,
+    metrics: Option<Collectors>,
     tls: Option<Tls>,
     _pid_file: Option<PidFile>,
 }
@@ -307,14 +309,16 @@ pub fn serve(
         .as_ref()
         .map(|tls| Tls::read(&tls.folder, tls.verifies_clients, tls.is_required));
     let tls = tls.transpose()?;
-    let listen = |address: &Address| {
-        Listener::bind(address).map_err(|reason| SessionError::Listen {
-            address: address.to_string(),
-            reason,
-        })
+    let failed = |address: &Address, reason| SessionError::Listen {
+        address: address.to_string(),
+        reason,
     };
-    let listener = listen(&options.address)?;
-    let metrics = options.metrics.as_ref().map(listen).transpose()?;
+    let address = &options.address;
+    let listener = Listener::bind(address).map_err(|reason| failed(address, reason))?;
+    let collectors = |address: &Address| {
+        Collectors::bind(address, &options.hosts).map_err(|reason| failed(address, reason))
+    };
+    let metrics = options.metrics.as_ref().map(collectors).transpose()?;
     let pid_file = options
         .pid_file
         .as_deref()
@@ -351,7 +355,7 @@ impl ServeSession {
 
     /// Where metrics are served.
     pub fn metrics_address(&self) -> Option<Address> {
-        self.metrics.as_ref().map(Listener::address)
+        self.metrics.as_ref().map(Collectors::address)
     }
 
     /// Serves until it is cancelled, and calls `on_status` every second. At the end, all that was written is durable.

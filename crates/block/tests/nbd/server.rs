@@ -54,6 +54,7 @@ impl Server {
             pid_file: None,
             exit_last: false,
             metrics: Some("tcp:127.0.0.1:0".parse().unwrap()),
+            hosts: Vec::new(),
             open: OpenOptions::default(),
             cache,
             read_ahead: ReadAhead::Auto,

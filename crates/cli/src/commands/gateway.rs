@@ -11,7 +11,7 @@ use evener_gateway::session::config::{
 use evener_gateway::session::{Line, OnStatus, listen};
 use evener_runtime::Runtime;
 use evener_runtime::quantity::counted;
-use evener_sockets::Address;
+use evener_sockets::{Address, HostName};
 
 use crate::failure::{Ended, Failure};
 use crate::output::SideOutput;
@@ -37,7 +37,8 @@ Clients ask for:
 
 A client that is 2 seconds late goes on with the next key picture, and others notice nothing. There are
 no users and no encryption. Private addresses, and anything where clients come from other machines, are
-only for those that --allow names. SIGTERM ends it with exit status 0, Ctrl-C with that of the signal.
+only for those that --allow names. Clients name the gateway by its address, by localhost or the name of
+the machine, or by a name of --host. SIGTERM ends it with exit status 0, Ctrl-C with that of the signal.
 SIGHUP reads the origins and pools of FILE again.")]
 pub struct Args {
     /// Where clients come to
@@ -47,6 +48,10 @@ pub struct Args {
     /// What clients may ask for: a host, an address or a network; can be given more than once
     #[arg(long, value_name = "HOST|ADDRESS[/BITS]")]
     allow: Vec<Target>,
+
+    /// A name of this machine that clients use in addresses, beside its own and localhost; can be given more than once
+    #[arg(long, value_name = "NAME")]
+    host: Vec<HostName>,
 
     /// A server of the pool 'default', and its share relative to others; can be given more than once
     #[arg(long, value_names = ["rtsp://HOST/PATH", "weight=N"], num_args = 1..=2)]
@@ -61,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "auto|N")]
     engines: Option<Engines>,
 
-    /// Let pages of other sites read what is served (Access-Control-Allow-Origin: *)
+    /// Let pages of other sites ask, and read what is served (Access-Control-Allow-Origin: *)
     #[arg(long)]
     cross_origin: bool,
 
@@ -91,6 +96,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     let Config {
         listen,
         metrics,
+        hosts,
         engines,
         cross_origin,
         allow,
@@ -100,6 +106,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     *metrics = args.metrics.clone().or(metrics.take());
     *engines = args.engines.unwrap_or(*engines);
     *cross_origin |= args.cross_origin;
+    hosts.extend(args.host.iter().cloned());
     allow.extend(args.allow.iter().cloned());
     let mut words = args.origin.iter().peekable();
     while let Some(word) = words.next() {

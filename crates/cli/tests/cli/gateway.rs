@@ -108,6 +108,8 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
         ("--allow 192.168.1", "192.168.1.0/24"),
         ("--allow 192.168.1.5/24", "192.168.1.0/24"),
         ("--metrics 9100", "127.0.0.1:9100"),
+        ("--host a:80", "gateway.example"),
+        ("--origin http://user:hidden@a/", "'http://a/'"),
         ("--allow a/b", "a/b"),
     ] {
         folder

@@ -221,7 +221,7 @@ impl Engine {
             && client.can_ask()
             && client.outgoing.len() < ANSWERS
         {
-            let request = match Request::parse(&client.head) {
+            let request = match Request::parse(&client.head, &self.shared.hosts) {
                 Ok(None) => return,
                 Ok(Some(request)) => request,
                 Err(refused) => return self.refuse(number, &refused, true),

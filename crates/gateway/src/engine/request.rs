@@ -1,5 +1,7 @@
 //! Requests of HTTP/1.0 and 1.1 (RFC 9112), as far as they ask for something.
 
+use evener_sockets::{Asked, Hosts};
+
 use super::client::HEAD;
 pub use super::response::Refused;
 
@@ -37,8 +39,8 @@ impl Request {
     /// Reads the first request of what came. `None` if its head is not whole.
     ///
     /// # Errors
-    /// It is none, or none that can be answered.
-    pub fn parse(head: &[u8]) -> Result<Option<Request>, Refused> {
+    /// It is none, or none that can be answered; it is for none of `hosts`, or a page of another site asks.
+    pub fn parse(head: &[u8], hosts: &Hosts) -> Result<Option<Request>, Refused> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let len = match request.parse(head) {
@@ -86,6 +88,11 @@ impl Request {
         if target.len() > TARGET {
             return Err(Refused::long_target(TARGET));
         }
+        let mut asked = Asked::default();
+        for header in &*request.headers {
+            asked.header(header.name.as_bytes(), header.value.trim_ascii());
+        }
+        hosts.check(asked.of_target(target.as_bytes()))?;
         let target = origin_form(target);
         let (encoded_path, query) = target.split_once('?').unwrap_or((target, ""));
         let path = decode(encoded_path).ok_or_else(|| {
@@ -166,7 +173,8 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Option<Request>, u16> {
-        Request::parse(text.as_bytes()).map_err(|refused| refused.status())
+        let hosts = Hosts::new(&["gateway".parse().unwrap(), "a".parse().unwrap()], []);
+        Request::parse(text.as_bytes(), &hosts).map_err(|refused| refused.status())
     }
 
     fn request(line: &str) -> Request {
@@ -182,9 +190,10 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             target in "[/?%&=:0-9a-fA-FhtpHTP]{1,40}",
         ) {
-            let _ = Request::parse(&bytes);
+            let hosts = Hosts::default();
+            let _ = Request::parse(&bytes, &hosts);
             let head = format!("GET {target} HTTP/1.0\r\n\r\n");
-            if let Ok(request) = Request::parse(head.as_bytes()) {
+            if let Ok(request) = Request::parse(head.as_bytes(), &hosts) {
                 let request = request.unwrap();
                 prop_assert_eq!(request.len, head.len());
                 prop_assert!(request.path.len() <= request.encoded_path.len());
@@ -257,6 +266,14 @@ mod tests {
             ),
             ("\u{16}\u{3}\u{1}\r\n\r\n".into(), 400),
             (format!("GET /{long} HTTP/1.1\r\n{host}\r\n"), 414),
+            ("GET / HTTP/1.1\r\nHost: b\r\n\r\n".into(), 421),
+            ("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), 421),
+            ("GET / HTTP/1.0\r\nHost: b.a:80\r\n\r\n".into(), 421),
+            ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n".into(), 400),
+            (
+                format!("GET / HTTP/1.1\r\n{host}Origin: http://b\r\n\r\n"),
+                403,
+            ),
             (format!("GET /{long}{long}{long}"), 414),
             (format!("GET / HTTP/1.1\r\n{many}\r\n"), 431),
             (format!("GET / HTTP/1.1\r\n{large}"), 431),

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use evener_sockets::Foreign;
+
 use super::request::Request;
 use crate::access::Denied;
 
@@ -140,6 +142,19 @@ impl Refused {
 impl From<Denied> for Refused {
     fn from(denied: Denied) -> Refused {
         Refused::new(403, "Forbidden", denied.to_string())
+    }
+}
+
+impl From<Foreign> for Refused {
+    fn from(foreign: Foreign) -> Refused {
+        match &foreign {
+            Foreign::Host(_) => Refused::new(421, "Misdirected Request", foreign.to_string()),
+            Foreign::Malformed => Refused::bad(foreign.to_string()),
+            Foreign::Origin(_) | Foreign::Site => {
+                let text = format!("{foreign}; --cross-origin lets pages of all sites ask");
+                Refused::new(403, "Forbidden", text)
+            }
+        }
     }
 }
 

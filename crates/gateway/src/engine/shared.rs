@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use evener_sockets::Hosts;
+
 use super::client::Client;
 use super::directory::Directory;
 use super::handle::{Handle, Message};
@@ -20,6 +22,8 @@ pub struct Shared {
     pub config: Config,
     /// What clients may ask for.
     pub access: Arc<Access>,
+    /// By which names clients may call the gateway.
+    pub hosts: Hosts,
     /// Origins that have the same streams.
     pub pools: Arc<Pools>,
     /// Which of them has which source.
@@ -31,7 +35,9 @@ pub struct Shared {
 impl Shared {
     /// Without engines.
     pub fn new(config: Config, access: Arc<Access>, pools: Arc<Pools>) -> Shared {
+        let hosts = Hosts::new(&config.hosts, &config.listen);
         Shared {
+            hosts: hosts.with_any_site(config.cross_origin),
             config,
             access,
             pools,

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use evener_runtime::stream::{CancelToken, Waker};
 use evener_runtime::{IoThreads, Runtime};
-use evener_sockets::{Address, Listener, Slots, Stream, http, raise_file_limit};
+use evener_sockets::http::Collectors;
+use evener_sockets::{Address, Listener, Slots, Stream, raise_file_limit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tracing::warn;
 
@@ -47,7 +48,7 @@ pub type OnStatus<'a> = &'a mut (dyn FnMut(&Line) + Send);
 #[derive(Debug)]
 pub struct Session {
     listener: Listener,
-    metrics: Option<Listener>,
+    metrics: Option<Collectors>,
     config: Config,
     pools: Arc<Pools>,
 }
@@ -66,15 +67,17 @@ pub fn listen(config: Config) -> Result<Session, SessionError> {
         let address = address.to_string();
         return Err(SessionError::Listen { address, reason });
     }
-    let bind = |address: &Address| {
-        Listener::bind(address).map_err(|reason| SessionError::Listen {
-            address: address.to_string(),
-            reason,
-        })
+    let failed = |address: &Address, reason| SessionError::Listen {
+        address: address.to_string(),
+        reason,
+    };
+    let listener = Listener::bind(address).map_err(|reason| failed(address, reason))?;
+    let collectors = |address: &Address| {
+        Collectors::bind(address, &config.hosts).map_err(|reason| failed(address, reason))
     };
     Ok(Session {
-        listener: bind(address)?,
-        metrics: config.metrics.as_ref().map(bind).transpose()?,
+        listener,
+        metrics: config.metrics.as_ref().map(collectors).transpose()?,
         pools: Arc::new(Pools::new(config.members()).map_err(SessionError::System)?),
         config,
     })
@@ -102,7 +105,7 @@ impl Session {
 
     /// Where collectors of metrics come to.
     pub fn metrics_address(&self) -> Option<Address> {
-        self.metrics.as_ref().map(Listener::address)
+        self.metrics.as_ref().map(Collectors::address)
     }
 
     /// Serves until it is cancelled. Responses that run then end.
@@ -194,13 +197,14 @@ impl Session {
                 }
             }
             if collector
-                && let Some(stream) = self.metrics.as_ref().and_then(Listener::accept_or_pause)
+                && let Some(metrics) = &self.metrics
+                && let Some(stream) = metrics.accept_or_pause()
                 && let Some(slot) = slots.take()
             {
                 // If the thread is not started, the closure is dropped, and the slot is free.
                 let _ = threads.start(METRICS_THREAD, move || {
                     let _slot = slot;
-                    let _ = http::answer(&stream, || metrics::text(&ask(shared)));
+                    let _ = metrics.answer(&stream, || metrics::text(&ask(shared)));
                 });
             }
         }

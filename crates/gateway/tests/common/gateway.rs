@@ -58,7 +58,7 @@ pub fn ask(gateway: SocketAddr, target: &str) -> Response {
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
-    write!(stream, "GET {target} HTTP/1.0\r\nHost: gateway\r\n\r\n").unwrap();
+    write!(stream, "GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
     let mut body = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {

@@ -27,7 +27,7 @@ fn clients_of_a_source_share_it_wherever_they_come_to() {
             for &source in &sources {
                 let stream = connect(to);
                 // Something that is answered before, and stays in order.
-                let before = "GET /status HTTP/1.1\r\nHost: a\r\n\r\n".repeat(round);
+                let before = "GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(round);
                 let request = format!("{before}GET /udp/{source} HTTP/1.0\r\n\r\n");
                 (&stream).write_all(request.as_bytes()).unwrap();
                 for _ in 0..round {

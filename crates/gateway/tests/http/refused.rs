@@ -11,7 +11,7 @@ fn each_status_has_a_line_of_text() {
     gateway(Config::default(), |to, _| {
         for (request, status, part) in [
             (
-                "GET /%G0 HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET /%G0 HTTP/1.1\r\nHost: localhost\r\n\r\n",
                 "400 Bad Request",
                 "percent-encoded",
             ),
@@ -47,7 +47,7 @@ fn each_status_has_a_line_of_text() {
                 "format=avi",
             ),
             (
-                "GET /no%20where HTTP/1.0\r\n\r\n",
+                "GET /no where HTTP/1.0\r\n\r\n",
                 "404 Not Found",
                 "/no where: there is",
             ),
@@ -86,6 +86,67 @@ fn each_status_has_a_line_of_text() {
             assert!(line.contains(part), "{text}");
             assert_eq!(line.find('\n'), Some(line.len() - 1), "{text}");
         }
+    });
+}
+
+#[test]
+fn names_of_other_hosts_and_pages_of_other_sites_are_refused() {
+    let config = Config {
+        hosts: vec!["gateway.example".parse().unwrap()],
+        ..Config::default()
+    };
+    let ask = |to, headers: &str| {
+        told(
+            to,
+            &format!("GET /status HTTP/1.1\r\nConnection: close\r\n{headers}\r\n"),
+        )
+    };
+    gateway(config.clone(), |to, _| {
+        for host in [
+            &to.to_string(),
+            "localhost:8080",
+            "Gateway.Example",
+            "[::1]",
+        ] {
+            let text = ask(to, &format!("Host: {host}\r\n"));
+            assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+        }
+        // A page whose name leads here says that name, and each path is refused.
+        let text = ask(to, "Host: rebound.example:8080\r\n");
+        assert!(
+            text.starts_with("HTTP/1.1 421 Misdirected Request\r\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("--host rebound.example lets clients use it\n"),
+            "{text}"
+        );
+        for path in ["/status/events", "/udp/239.1.1.1:5000", "/pool/a/b"] {
+            let text = told(
+                to,
+                &format!("GET {path} HTTP/1.1\r\nHost: rebound.example\r\n\r\n"),
+            );
+            assert!(text.starts_with("HTTP/1.1 421 "), "{text}");
+        }
+        let origin = "Host: localhost\r\nOrigin: https://other.example\r\n";
+        let text = ask(to, origin);
+        assert!(text.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{text}");
+        assert!(
+            text.contains("other.example: a page of that site"),
+            "{text}"
+        );
+        assert!(text.contains("--cross-origin"), "{text}");
+        let embedded = "Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: video\r\n";
+        assert!(ask(to, embedded).starts_with("HTTP/1.1 403 "));
+    });
+    let all = Config {
+        cross_origin: true,
+        ..config
+    };
+    gateway(all, |to, _| {
+        let text = ask(to, "Host: localhost\r\nOrigin: https://other.example\r\n");
+        assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+        assert!(ask(to, "Host: rebound.example\r\n").starts_with("HTTP/1.1 421 "));
     });
 }
 

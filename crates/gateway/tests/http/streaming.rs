@@ -43,7 +43,7 @@ fn a_source_that_does_not_begin_is_refused_and_the_line_says_what_came() {
     gateway(Config::default(), |to, _| {
         let ask = |source: SocketAddr| {
             let stream = connect(to);
-            let request = format!("GET /udp/{source} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let request = format!("GET /udp/{source} HTTP/1.1\r\nHost: localhost\r\n\r\n");
             (&stream).write_all(request.as_bytes()).unwrap();
             stream
         };

@@ -109,7 +109,7 @@ fn a_session_ends_with_the_goodbye_of_its_sender() {
         // The last chunk says that it was all.
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         let request = format!(
-            "GET /rtsp/{}/stream HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /rtsp/{}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
             origin.address
         );
         std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use evener_runtime::IoThreads;
 use evener_runtime::stream::{CancelToken, Waker};
-use evener_sockets::{Listener, Slots, Stream, http};
+use evener_sockets::http::Collectors;
+use evener_sockets::{Listener, Slots, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
 use tracing::{debug, warn};
 
@@ -30,6 +31,7 @@ pub struct Clients<'a> {
     pub layout: Layout,
     /// The addresses of the engine, as clients read them.
     pub addresses: &'a str,
+    pub metrics: Option<&'a Collectors>,
     pub cancel: &'a CancelToken,
     /// Threads that hear clients.
     pub threads: &'a Slots,
@@ -41,7 +43,6 @@ impl<'a> Clients<'a> {
         self,
         threads: IoThreads<'scope, '_>,
         applications: &Listener,
-        metrics: Option<&Listener>,
     ) -> io::Result<()>
     where
         'a: 'scope,
@@ -56,7 +57,7 @@ impl<'a> Clients<'a> {
                 PollFd::new(&woken, PollFlags::IN),
                 PollFd::new(applications, PollFlags::IN),
             ];
-            fds.extend(metrics.map(|metrics| PollFd::new(metrics, PollFlags::IN)));
+            fds.extend((self.metrics).map(|metrics| PollFd::new(metrics, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -66,13 +67,16 @@ impl<'a> Clients<'a> {
             if client && let Some(Stream::Unix(stream)) = applications.accept_or_pause() {
                 self.start(threads, move || self.hear(stream));
             }
-            if collector && let Some(stream) = metrics.and_then(Listener::accept_or_pause) {
+            if collector
+                && let Some(collectors) = self.metrics
+                && let Some(stream) = collectors.accept_or_pause()
+            {
                 self.start(threads, move || {
                     let text = || match self.commands.inspect(false) {
                         Some(snapshot) => metrics::text(&snapshot),
                         None => String::new(),
                     };
-                    http::answer(&stream, text)
+                    collectors.answer(&stream, text)
                 });
             }
         }

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
-use evener_sockets::{Address, Listener, Slots, raise_file_limit};
+use evener_sockets::http::Collectors;
+use evener_sockets::{Address, HostName, Listener, Slots, raise_file_limit};
 
 use crate::application::layout::{Layout, Sizes};
 use crate::device::{Capture, Context, Device, Prefix, Specification};
@@ -54,6 +55,8 @@ pub struct RunOptions {
     pub congestion: Algorithm,
     /// Where metrics are served over HTTP.
     pub metrics: Option<Address>,
+    /// Names of this machine that collectors of metrics may use, beside those that [`Hosts`](evener_sockets::Hosts) has.
+    pub hosts: Vec<HostName>,
     /// How long the thread goes on without work before it sleeps.
     pub spin: Duration,
     /// The file that all packets are recorded in.
@@ -71,7 +74,7 @@ pub struct RunSession {
     options: LoopOptions,
     core: Option<usize>,
     listener: Listener,
-    metrics: Option<Listener>,
+    metrics: Option<Collectors>,
     layout: Layout,
     cancel: CancelToken,
 }
@@ -96,14 +99,16 @@ pub fn run(options: RunOptions, context: impl Into<Context>) -> Result<RunSessio
     check::core(options.core)?;
     check::gateways(&options.gateways, &addresses)?;
     context.addresses = addresses.iter().map(|own| own.address).collect();
-    let listen = |address: &Address| {
-        Listener::bind(address).map_err(|reason| SessionError::Listen {
-            address: address.to_string(),
-            reason,
-        })
+    let failed = |address: &Address, reason| SessionError::Listen {
+        address: address.to_string(),
+        reason,
     };
-    let listener = listen(&Address::Unix(options.socket))?;
-    let metrics = options.metrics.as_ref().map(listen).transpose()?;
+    let socket = Address::Unix(options.socket);
+    let listener = Listener::bind(&socket).map_err(|reason| failed(&socket, reason))?;
+    let collectors = |address: &Address| {
+        Collectors::bind(address, &options.hosts).map_err(|reason| failed(address, reason))
+    };
+    let metrics = options.metrics.as_ref().map(collectors).transpose()?;
     let mut device =
         options
             .device
@@ -157,7 +162,7 @@ fn seed() -> io::Result<[u8; 16]> {
 impl RunSession {
     /// Where metrics are served.
     pub fn metrics_address(&self) -> Option<Address> {
-        self.metrics.as_ref().map(Listener::address)
+        self.metrics.as_ref().map(Collectors::address)
     }
 
     /// Runs until it is cancelled. Connections that are open then are forgotten.
@@ -196,10 +201,11 @@ impl RunSession {
                 commands: &commands,
                 layout: self.layout,
                 addresses: &addresses,
+                metrics: self.metrics.as_ref(),
                 cancel: &self.cancel,
                 threads: &hearing,
             };
-            let served = clients.serve(threads, &self.listener, self.metrics.as_ref());
+            let served = clients.serve(threads, &self.listener);
             let last = commands.inspect(false);
             commands.stop();
             served.map_err(SessionError::System)?;

@@ -64,6 +64,7 @@ fn with_stack(name: &str, body: impl FnOnce(&Network)) {
             socket: folder.path().join("socket"),
             congestion: Algorithm::Cubic,
             metrics: None,
+            hosts: Vec::new(),
             spin: DEFAULT_SPIN,
             pcap: None,
             filter: None,

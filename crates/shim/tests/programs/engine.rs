@@ -58,6 +58,7 @@ fn inside(body: impl FnOnce(&Network)) {
         socket: socket.clone(),
         congestion: Algorithm::Cubic,
         metrics: None,
+        hosts: Vec::new(),
         spin: DEFAULT_SPIN,
         pcap: None,
         filter: None,

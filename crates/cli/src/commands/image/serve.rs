@@ -5,7 +5,7 @@ mod disk;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use evener_block::nbd::{Address, OnStatus};
+use evener_block::nbd::{Address, HostName, OnStatus};
 use evener_block::session::{
     ByteRange, ReadAhead, ServeOptions, Served, TlsOptions, Writes, bytes, serve,
 };
@@ -150,6 +150,10 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
+    /// A name of this machine that collectors of metrics use, beside its own and localhost; can be given more than once
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    host: Vec<HostName>,
+
     #[command(flatten)]
     opening: super::Opening,
 }
@@ -225,6 +229,7 @@ pub fn run(args: &Args) -> Ended {
         pid_file: args.pid_file.clone(),
         exit_last: args.exit_last,
         metrics: args.metrics.clone(),
+        hosts: args.host.clone(),
         open: args.opening.options(),
         cache: args.cache,
         read_ahead: args.readahead,

@@ -14,7 +14,7 @@ use evener_net::session::{
 };
 use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Runtime;
-use evener_sockets::Address;
+use evener_sockets::{Address, HostName};
 
 use super::prefix;
 use crate::failure::{DONE, Ended, Failure};
@@ -65,6 +65,10 @@ pub struct Args {
     /// Serve metrics for Prometheus over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
+
+    /// A name of this machine that collectors of metrics use, beside its own and localhost; can be given more than once
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    host: Vec<HostName>,
 
     /// Print how the stack at the socket is doing: connections, rates, loss, round-trip times
     #[arg(long, conflicts_with_all = ["device", "address", "gateway", "core", "metrics", "pcap", "filter"])]
@@ -127,6 +131,7 @@ pub fn run(args: Args) -> Ended {
         socket: args.socket,
         congestion: args.congestion,
         metrics: args.metrics,
+        hosts: args.host,
         spin: Duration::from_micros(args.spin),
         pcap: args.pcap,
         filter: args.filter,

@@ -259,15 +259,16 @@ fn metrics_are_told_over_http() {
     }
     let folder = folder();
     folder.line("image pack disk.img disk.zst").succeeded();
-    let line = "image serve disk.zst --nbd tcp:127.0.0.1:0 --metrics 127.0.0.1:0 --readahead off";
+    let line = "image serve disk.zst --nbd tcp:127.0.0.1:0 --metrics 127.0.0.1:0 --host disks.example --readahead off";
     let server = Server::start(&folder, line);
-    let get = |path: &str| {
+    let get_of = |host: &str, path: &str| {
         let mut http = TcpStream::connect(server.place("metrics at tcp:")).unwrap();
-        write!(http, "GET {path} HTTP/1.1\r\nHost: evener\r\n\r\n").unwrap();
+        write!(http, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
         let mut page = String::new();
         http.read_to_string(&mut page).unwrap();
         page
     };
+    let get = |path: &str| get_of("disks.example", path);
     let place = server.place(" at tcp:").to_owned();
     let mut stream = TcpStream::connect(place).unwrap();
     stream
@@ -298,6 +299,9 @@ fn metrics_are_told_over_http() {
         );
     }
     assert!(get("/other").starts_with("HTTP/1.0 404 "));
+    let page = get_of("rebound.example", "/metrics");
+    assert!(page.starts_with("HTTP/1.0 421 "), "{page}");
+    assert!(page.contains("--host rebound.example"), "{page}");
     let (status, said) = server.end(Signal::INT);
     assert_eq!(status, Some(130));
     assert!(said.contains("1 requests"), "{said}");

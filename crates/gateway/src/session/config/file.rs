@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use evener_files::{error_text, one_line};
@@ -11,7 +12,6 @@ use toml::Spanned;
 
 use super::raw::{self, Word};
 use super::{Config, Engines, Origin, Pool, listen_address, origin_url, weight};
-use crate::access::Target;
 
 /// Bytes of a file at most.
 const MOST_BYTES: u64 = 1 << 20;
@@ -107,12 +107,13 @@ impl Config {
         Ok(Config {
             listen: text.each(&raw.listen, |value| listen_address(value))?,
             metrics: text.each(&raw.metrics, |value| metrics_address(value))?,
+            hosts: text.list(&raw.host)?,
             engines: text
                 .each(&raw.engines, engines)?
                 .unwrap_or(defaults.engines),
             lag: text.each(&raw.lag, lag)?.unwrap_or(defaults.lag),
             cross_origin: raw.cross_origin,
-            allow: text.targets(&raw.allow)?,
+            allow: text.list(&raw.allow)?,
             pools: pools.collect::<Result<_, _>>()?,
             origins,
         })
@@ -180,12 +181,16 @@ impl Text<'_> {
         checked.transpose()
     }
 
-    fn targets(self, targets: &[Spanned<String>]) -> Result<Vec<Target>, ConfigError> {
-        let target = |target: &Spanned<String>| {
-            let parsed: Result<Target, _> = target.get_ref().parse();
-            parsed.map_err(|error| self.wrong(target.span().start, error.to_string()))
+    /// Checks the words of a list.
+    fn list<T: FromStr<Err: ToString>>(
+        self,
+        words: &[Spanned<String>],
+    ) -> Result<Vec<T>, ConfigError> {
+        let parse = |word: &Spanned<String>| {
+            let parsed: Result<T, _> = word.get_ref().parse();
+            parsed.map_err(|error| self.wrong(word.span().start, error.to_string()))
         };
-        targets.iter().map(target).collect()
+        words.iter().map(parse).collect()
     }
 
     fn origin(self, name: &str, origin: &Spanned<raw::Origin>) -> Result<Origin, ConfigError> {

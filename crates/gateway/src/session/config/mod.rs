@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use evener_sockets::Address;
+use evener_files::one_line;
+use evener_sockets::{Address, HostName};
 
 use crate::access::Target;
 use crate::pool::Member;
@@ -33,11 +34,13 @@ pub struct Config {
     pub listen: Option<Address>,
     /// Where collectors of metrics come to.
     pub metrics: Option<Address>,
+    /// Names of this machine that clients may use, beside those that [`Hosts`](evener_sockets::Hosts) has.
+    pub hosts: Vec<HostName>,
     /// How many engines there are.
     pub engines: Engines,
     /// How late a client may be before pictures are left out for it.
     pub lag: Duration,
-    /// Pages of other sites may read what is served (`Access-Control-Allow-Origin: *`).
+    /// Pages of other sites may ask, and read what is served (`Access-Control-Allow-Origin: *`).
     pub cross_origin: bool,
     /// What clients may ask for beside what is always allowed; see [`Access`](crate::access::Access).
     pub allow: Vec<Target>,
@@ -84,6 +87,7 @@ impl Default for Config {
         Config {
             listen: None,
             metrics: None,
+            hosts: Vec::new(),
             engines: Engines::Auto,
             lag: LAG,
             cross_origin: false,
@@ -200,7 +204,10 @@ pub fn listen_address(text: &str) -> Result<Address, String> {
 /// It is something else.
 pub fn origin_url(text: &str) -> Result<Url, String> {
     Url::parse(text).map_err(|error| match error {
-        UrlError::Scheme => format!("'{text}': the address of an origin begins with rtsp://"),
+        UrlError::Scheme => format!(
+            "'{}': the address of an origin begins with rtsp://",
+            one_line(text)
+        ),
         error => error.to_string(),
     })
 }

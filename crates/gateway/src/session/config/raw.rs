@@ -18,6 +18,8 @@ pub enum Word {
 pub struct File {
     pub listen: Option<Spanned<String>>,
     pub metrics: Option<Spanned<String>>,
+    #[serde(default)]
+    pub host: Vec<Spanned<String>>,
     pub engines: Option<Spanned<Word>>,
     pub lag: Option<Spanned<f64>>,
     #[serde(default, rename = "cross-origin")]

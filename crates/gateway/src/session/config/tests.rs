@@ -7,6 +7,7 @@ use super::*;
 const WHOLE: &str = r#"
 listen = "tcp:0.0.0.0:8080"
 metrics = "127.0.0.1:9100"
+host = ["gateway.lan"]
 engines = 2
 lag = 1.5
 cross-origin = true
@@ -35,6 +36,7 @@ fn all_keys_are_read() {
         config.metrics.as_ref().unwrap().to_string(),
         "tcp:127.0.0.1:9100"
     );
+    assert_eq!(config.hosts, ["gateway.lan".parse().unwrap()]);
     assert_eq!(config.engines.to_string(), "2");
     assert_eq!(config.lag, Duration::from_millis(1500));
     assert!(config.cross_origin);
@@ -95,6 +97,10 @@ fn what_is_wrong_is_told_in_a_line_with_its_place() {
             "f:1:7: invalid type: string \"long\", expected a number",
         ),
         ("allow = [\"a\", \"b c\"]", "f:1:15: b c: not a host"),
+        (
+            "host = [\"a:80\"]",
+            "f:1:9: 'a:80': not the name of a host, as in gateway.example",
+        ),
         ("[origin.a]\nweight = 1", "f:1:1: there is no key `url`"),
         (
             "[origin.a]\nurl = \"http://a/\"",
