@@ -3,6 +3,8 @@
 
 use std::io;
 
+use crate::secrets::without_secrets;
+
 /// A file that cannot be used. Every message is one line that says what is wrong, where, and what to do.
 ///
 /// `name` is the file as messages show it (control characters escaped), or `standard input`, `standard output`.
@@ -224,10 +226,10 @@ pub fn error_text(reason: &io::Error) -> String {
 }
 
 /// Foreign text for use in a message. Control characters are escaped, so that it stays one line and cannot control a
-/// terminal.
+/// terminal; secrets of addresses are left out.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in without_secrets(text).chars() {
         if c.is_control() {
             line.extend(c.escape_default())
         } else {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evener_files::{Change, blocking_call};
+use evener_files::{Change, blocking_call, one_line};
 use ureq::http::{HeaderMap, Response, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body};
@@ -54,7 +54,7 @@ impl Version {
 
 /// Asks for the beginning of a file, by which it is known whether the server gives ranges.
 pub fn open(url: &str) -> Result<(String, Found), Error> {
-    let name = without_password(url);
+    let name = one_line(url);
     let agent = agent(url.starts_with("https:")).map_err(|what| failed(&name, what))?;
     let answer = get(&agent, url, 0..1);
     let mut answer = answer.map_err(|what| failed(&name, format!("cannot be read: {what}")))?;
@@ -116,15 +116,6 @@ fn range(status: StatusCode, headers: &HeaderMap) -> Result<ContentRange, String
 
 fn does_not_keep(what: &str) -> String {
     format!("the server does not keep to HTTP: {what}; download the file first")
-}
-
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let from = rest[..end].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[from..])
 }
 
 fn agent(with_tls: bool) -> Result<Agent, String> {
@@ -273,21 +264,5 @@ struct BodyReader(ureq::BodyReader<'static>);
 impl Read for BodyReader {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         blocking_call(|| self.0.read(room))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_is_in_no_message() {
-        for (url, name) in [
-            ("http://a/b@c", "http://a/b@c"),
-            ("https://user:pass@a:1/b", "https://a:1/b"),
-            ("https://user:p@ss@a", "https://a"),
-        ] {
-            assert_eq!(without_password(url), name);
-        }
     }
 }

@@ -26,6 +26,8 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
+use evener_files::one_line;
+
 use crate::error::Error;
 
 /// An image on a server. Any thread reads it.
@@ -120,14 +122,28 @@ pub fn no_output(text: &str) -> Option<&'static str> {
 
 fn failed(name: &str, what: impl Into<String>) -> Error {
     Error::Remote {
-        name: name.to_owned(),
-        what: what.into(),
+        name: one_line(name),
+        what: one_line(&what.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_secret_is_in_an_error() {
+        for text in [
+            "ftp://user:hidden@host/a?token=hidden",
+            "http://user:hidden@127.0.0.1:1/a?sig=hidden",
+            "http://user:hidden@[::1/a?sig=hidden",
+            "nbd://user:hidden@host",
+            "nbds://host/a?token=hidden",
+        ] {
+            let error = find(text).unwrap().err().unwrap().to_string();
+            assert!(!error.contains("hidden"), "{error}");
+        }
+    }
 
     #[test]
     fn what_qemu_writes_is_told_as_a_uri() {

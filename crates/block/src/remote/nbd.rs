@@ -4,7 +4,7 @@
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::{Condvar, Mutex};
 
-use evener_files::{blocking_call, error_text, unpoisoned};
+use evener_files::{blocking_call, error_text, one_line, unpoisoned};
 
 use super::chunks::Chunks;
 use super::nbd_parts::Parts;
@@ -69,7 +69,7 @@ pub fn open(text: &str) -> Result<(String, Found), Error> {
     let (connection, told) = Connection::open(&uri)
         .map_err(|error| failed(text, format!("cannot be read: {}", error_text(&error))))?;
     let export = Export {
-        name: text.to_owned(),
+        name: one_line(text),
         chunks: Chunks::new(told.size, told.sizes.piece()),
         uri,
         told,
@@ -81,7 +81,7 @@ pub fn open(text: &str) -> Result<(String, Found), Error> {
         allocation: Mutex::default(),
     };
     let (remote, is_disk) = (Box::new(export), true);
-    Ok((text.to_owned(), Found::Image { remote, is_disk }))
+    Ok((one_line(text), Found::Image { remote, is_disk }))
 }
 
 impl Export {

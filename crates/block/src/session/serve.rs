@@ -262,9 +262,15 @@ fn names(inputs: &[OsString], given: &[String]) -> Result<Vec<String>, SessionEr
     Ok(names)
 }
 
+/// The name that an export has by its image: clients see it, so it is without the parameters of a URL.
 fn file_name(input: &OsStr) -> String {
-    let name = Path::new(input).file_name().unwrap_or(input);
-    evener_files::one_line(&name.to_string_lossy())
+    let name = evener_files::one_line(&input.to_string_lossy());
+    let path = match name.split_once("://") {
+        Some((_, rest)) => rest.split(['?', '#']).next().unwrap_or(rest),
+        None => &name,
+    };
+    let last = Path::new(path).file_name().map(OsStr::to_string_lossy);
+    last.map_or_else(|| path.to_owned(), |last| last.into_owned())
 }
 
 /// Opens the images `inputs` and what is written over them, and listens for clients. `cancel` ends the session.
@@ -472,6 +478,21 @@ mod tests {
             "9999999999999G",
         ] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn exports_are_named_by_files_without_secrets() {
+        for (input, name) in [
+            ("dir/disk.img", "disk.img"),
+            ("what?.img", "what?.img"),
+            (
+                "https://user:hidden@host/a/disk.img?token=hidden&x=1",
+                "disk.img",
+            ),
+            ("https://host?token=hidden", "host"),
+        ] {
+            assert_eq!(file_name(OsStr::new(input)), name);
         }
     }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
+use evener_files::without_secrets;
 use tracing::info;
 
 use super::input::Datagrams;
@@ -76,10 +77,10 @@ fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, 
     if let Some(rest) = at_origin(request, "/pool/", &["format"]) {
         let (pool, path) = rest.split_once('/').unwrap_or((&rest, ""));
         if !pools.has(pool) {
-            return Err(NoOrigin::Unknown(pool.to_owned()).into());
+            return Err(NoOrigin::Unknown(shown(pool)).into());
         }
         return Ok(Place::Stream(Wanted {
-            name: format!("pool {rest}"),
+            name: format!("pool {}", shown(&rest)),
             key: format!("pool {rest}"),
             format: format(request)?,
             origin: Origin::Pool(pool.to_owned(), path.to_owned()),
@@ -87,11 +88,12 @@ fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, 
     }
     if let Some(rest) = at_origin(request, "/rtsp/", &["format", "start"]) {
         if rest.starts_with("rtsp://") || rest.starts_with("rtsp:/") {
-            let text = format!("{path}: leave out rtsp://, as in /rtsp/HOST:PORT/PATH");
-            return Err(Refused::bad(text));
+            return Err(Refused::bad(
+                "leave out rtsp://, as in /rtsp/HOST:PORT/PATH",
+            ));
         }
         let url = Url::parse(&format!("rtsp://{rest}"))
-            .map_err(|error| Refused::bad(format!("{path}: {error}")))?;
+            .map_err(|error| Refused::bad(format!("/rtsp/{}: {error}", shown(&rest))))?;
         access.ask(url.host())?;
         let start = start(request)?;
         return Ok(Place::Stream(Wanted {
@@ -120,9 +122,17 @@ fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, 
             origin: Origin::Datagrams(address),
         }));
     }
+    let first = request.encoded_path.split('/').nth(1).unwrap_or_default();
     Err(Refused::not_found(format!(
-        "{path}: there is /pool/NAME/PATH, /rtsp/HOST:PORT/PATH, /rtp/ADDRESS:PORT, /udp/ADDRESS:PORT and /status"
+        "/{}: there is /pool/NAME/PATH, /rtsp/HOST:PORT/PATH, /rtp/ADDRESS:PORT, /udp/ADDRESS:PORT and /status",
+        shown(first)
     )))
+}
+
+/// What a client asks for, without who asks and other secrets.
+pub fn shown(place: &str) -> String {
+    let scheme = "rtsp://";
+    without_secrets(&format!("{scheme}{place}"))[scheme.len()..].to_owned()
 }
 
 /// The address that a stream comes to.
@@ -134,9 +144,13 @@ fn datagrams(text: &str) -> Result<SocketAddr, Refused> {
     };
     match parsed {
         Ok(address) if SocketAddr::port(&address) > 0 => Ok(address),
-        Ok(_) => Err(Refused::bad(format!("{text}: the port is 1 to 65535"))),
+        Ok(_) => Err(Refused::bad(format!(
+            "{}: the port is 1 to 65535",
+            shown(text)
+        ))),
         Err(_) => Err(Refused::bad(format!(
-            "{text}: not ADDRESS:PORT, with an address of this machine or a group"
+            "{}: not ADDRESS:PORT, with an address of this machine or a group",
+            shown(text)
         ))),
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tracing::{debug, info};
 
+use super::answer::shown;
 use super::output::{Format, Outputs};
 use super::pools::{NoOrigin, Pools};
 use super::request::Refused;
@@ -181,7 +182,9 @@ impl Pooled {
         if let Some(session) = &self.session {
             info!(
                 "pool '{}': '{}' goes on from {}",
-                self.pool, self.path, session.base
+                self.pool,
+                shown(&self.path),
+                session.base
             );
         }
         Ok(())

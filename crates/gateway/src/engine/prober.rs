@@ -178,7 +178,7 @@ impl Talk {
         let address = address.ok_or(io::ErrorKind::NotFound)?;
         let mut request = BytesMut::new();
         let headers = [("CSeq", "1"), ("User-Agent", "evener")];
-        write_request(&mut request, "OPTIONS", &url.to_string(), &headers);
+        write_request(&mut request, "OPTIONS", &url.target(), &headers);
         Ok(Talk {
             stream: connect(SocketAddr::new(address, url.port()))?,
             request: Some(request),

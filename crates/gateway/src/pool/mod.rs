@@ -104,7 +104,7 @@ impl Pool {
             origin.removed = true;
         }
         for member in members {
-            let name = member.url.to_string();
+            let name = member.url.target();
             match self.origins.iter_mut().find(|origin| origin.name == name) {
                 Some(origin) => {
                     origin.member = member;
@@ -201,13 +201,13 @@ impl Pool {
         id: OriginId,
         result: Result<(), &str>,
         now: Instant,
-    ) -> Option<(&str, State)> {
+    ) -> Option<(String, State)> {
         let origin = self.find(id)?;
         let before = origin.health.state();
         origin.health.probed(result, now);
         let state = origin.health.state();
         let is_down = |state: State| state == State::Down;
-        (is_down(before) != is_down(state)).then_some((origin.name.as_str(), state))
+        (is_down(before) != is_down(state)).then(|| (origin.member.url.to_string(), state))
     }
 
     /// What is known of all origins, in the order in which they were configured.
@@ -216,7 +216,7 @@ impl Pool {
             let failure = origin.health.last_failure();
             OriginStatus {
                 name: origin.member.name.clone(),
-                url: origin.name.clone(),
+                url: origin.member.url.to_string(),
                 state: origin.health.state(),
                 drains: !origin.takes_sessions(),
                 sessions: origin.sessions,
@@ -268,7 +268,7 @@ impl Pool {
                 true if tried.contains(&origin.id) => failure.unwrap_or("was tried"),
                 true => failure.unwrap_or("is down"),
             };
-            format!("{}: {reason}", origin.name)
+            format!("{}: {reason}", origin.member.url)
         };
         let all: Vec<_> = self.origins.iter().map(why).collect();
         match all.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use evener_files::without_secrets;
+
 use super::auth::Credentials;
 
 /// Bytes of an address at most.
@@ -9,7 +11,7 @@ const MAX_BYTES: usize = 4096;
 /// The port if an address has none (RFC 2326, section 3.2).
 const PORT: u16 = 554;
 
-/// An address of RTSP over TCP. `Display` leaves out who asks.
+/// An address of RTSP over TCP. `Display` is for messages, and has no secrets; servers get [`Url::target`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     /// A name, or an address; of version 6 in brackets.
@@ -85,6 +87,14 @@ impl Url {
     /// The port of TCP.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(PORT)
+    }
+
+    /// The whole address as servers get it, without who asks.
+    pub fn target(&self) -> String {
+        match self.port {
+            Some(port) => format!("rtsp://{}:{port}{}", self.host, self.path),
+            None => format!("rtsp://{}{}", self.host, self.path),
+        }
     }
 
     /// Who asks, if the address says so.
@@ -186,11 +196,7 @@ fn decode(text: &str) -> String {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rtsp://{}", self.host)?;
-        if let Some(port) = self.port {
-            write!(f, ":{port}")?;
-        }
-        f.write_str(&self.path)
+        f.write_str(&without_secrets(&self.target()))
     }
 }
 
@@ -219,6 +225,13 @@ mod tests {
         let shown = "rtsp://camera.example:8554/live?channel=1";
         assert_eq!(url.to_string(), shown);
         assert!(!format!("{url:?}").contains("p@ss"));
+        let url = Url::parse("rtsp://camera/live?channel=1&token=hidden").unwrap();
+        assert_eq!(url.target(), "rtsp://camera/live?channel=1&token=hidden");
+        let shown = "rtsp://camera/live?channel=1&token=***";
+        assert_eq!(
+            (url.to_string(), format!("{url:?}")),
+            (shown.into(), shown.into())
+        );
 
         let url = Url::parse("rtsp://[::1]/").unwrap();
         assert_eq!((url.host(), url.port()), ("::1", 554));

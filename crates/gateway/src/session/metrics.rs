@@ -1,5 +1,6 @@
 //! How a gateway is doing, in the format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::pool::{OriginStatus, State};
@@ -214,6 +215,7 @@ fn escaped(text: &str) -> String {
         .replace('\n', "\\n")
 }
 
+/// Those that have the same label, as sources that differ only in a password, are one: a collector refuses a page with two.
 fn each(
     text: &mut String,
     metric: Metric,
@@ -221,7 +223,11 @@ fn each(
     values: impl Iterator<Item = (String, f64)>,
 ) {
     begin(text, metric);
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for (of, value) in values {
+        *sums.entry(of).or_default() += value;
+    }
+    for (of, value) in sums {
         let of = escaped(&of);
         let _ = writeln!(
             text,

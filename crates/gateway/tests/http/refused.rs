@@ -47,9 +47,9 @@ fn each_status_has_a_line_of_text() {
                 "format=avi",
             ),
             (
-                "GET /no where HTTP/1.0\r\n\r\n",
+                "GET /no%20where HTTP/1.0\r\n\r\n",
                 "404 Not Found",
-                "/no where: there is",
+                "/no%20where: there is",
             ),
             (
                 "PUT /status HTTP/1.0\r\n\r\n",
@@ -147,6 +147,26 @@ fn names_of_other_hosts_and_pages_of_other_sites_are_refused() {
         let text = ask(to, "Host: localhost\r\nOrigin: https://other.example\r\n");
         assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
         assert!(ask(to, "Host: rebound.example\r\n").starts_with("HTTP/1.1 421 "));
+    });
+}
+
+#[test]
+fn no_answer_repeats_a_secret() {
+    gateway(Config::default(), |to, _| {
+        for target in [
+            "/rtsp/user:hidden@192.0.2.1:x/live?token=hidden",
+            "/rtsp/rtsp://user:hidden@192.0.2.1/live",
+            "/rtsp/user:hid/den@192.0.2.1/live",
+            "/rtsp/user:hidden@127.0.0.1:8554/live?token=hidden",
+            "/rtsps/user:hidden@192.0.2.1/live",
+            "/udp/user:hidden@192.0.2.1:5000",
+            "/pool/none?token=hidden",
+            "/pool/none/a?token=hidden",
+        ] {
+            let text = told(to, &format!("GET {target} HTTP/1.0\r\n\r\n"));
+            assert!(text.starts_with("HTTP/1.1 40"), "{text}");
+            assert!(!text.contains("hid") && !text.contains("den@"), "{text}");
+        }
     });
 }
 

@@ -57,8 +57,8 @@ fn those_that_follow_are_told_each_second() {
     });
 }
 
-#[test]
-fn metrics_are_those_of_prometheus() {
+/// An address for metrics, and a set-up that has it.
+fn with_metrics() -> (SocketAddr, Config) {
     let metrics = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = metrics.local_addr().unwrap();
     drop(metrics);
@@ -66,6 +66,48 @@ fn metrics_are_those_of_prometheus() {
         metrics: Some(format!("tcp:{address}").parse().unwrap()),
         ..Config::default()
     };
+    (address, config)
+}
+
+#[test]
+fn status_and_metrics_have_no_secrets() {
+    let (address, mut config) = with_metrics();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = silent.local_addr().unwrap();
+    config.allow = vec!["127.0.0.1".parse().unwrap()];
+    let url = "rtsp://user:hidden@192.0.2.1/live?key=hidden";
+    config.add_origin(evener_gateway::rtsp::Url::parse(url).unwrap(), 1);
+    gateway(config, |to, _| {
+        let clients = ["user:hidden", "user:hid"].map(|who| {
+            let stream = connect(to);
+            let target = format!("/rtsp/{who}@{origin}/live?channel=1&token=hidden");
+            let request = format!("GET {target} HTTP/1.0\r\n\r\n");
+            (&stream).write_all(request.as_bytes()).unwrap();
+            stream
+        });
+        wait_for(to, 2);
+        let name = format!("rtsp://{origin}/live?channel=1&token=***");
+        let status = told(to, "GET /status HTTP/1.0\r\n\r\n");
+        assert_eq!(
+            status.matches(&format!("\"{name}\"")).count(),
+            2,
+            "{status}"
+        );
+        assert!(status.contains("rtsp://192.0.2.1/live?key=***"), "{status}");
+        let metrics = told(address, "GET /metrics HTTP/1.0\r\n\r\n");
+        // Two of one label would make a collector refuse the page.
+        let label = format!("source_clients{{source=\"{name}\"}}");
+        assert_eq!(metrics.matches(&label).count(), 1, "{metrics}");
+        for text in [status, metrics] {
+            assert!(!text.contains("hid"), "{text}");
+        }
+        drop(clients);
+    });
+}
+
+#[test]
+fn metrics_are_those_of_prometheus() {
+    let (address, config) = with_metrics();
     gateway(config, |to, _| {
         let source = free_port();
         let stream = connect(to);

@@ -126,7 +126,7 @@ impl Client {
                     self.has_get_parameter = transport::is_public(public, "GET_PARAMETER");
                 }
                 self.step = Step::Describe;
-                let target = self.url.to_string();
+                let target = self.url.target();
                 let accept = vec![("Accept", "application/sdp".to_string())];
                 self.send(now, "DESCRIBE", target, accept);
             }
@@ -292,7 +292,7 @@ fn start<'a>(
     number: usize,
     track: &Track,
 ) -> Option<&'a Start> {
-    let url = track.url.to_string();
+    let url = track.url.target();
     let same = starts.iter().find(|start| start.url == url);
     let end = |start: &&Start| {
         let end = start.url.trim_start_matches('/');

@@ -190,7 +190,7 @@ impl Client {
             first_packet: None,
             packet_came: false,
         };
-        let target = client.url.to_string();
+        let target = client.url.target();
         client.send(now, "OPTIONS", target, Vec::new());
         client
     }

@@ -85,7 +85,7 @@ impl Client {
         self.step = Step::Setup(track);
         let headers = vec![("Transport", transport.asked())];
         self.tracks[track].transport = Some(transport);
-        let target = self.tracks[track].url.to_string();
+        let target = self.tracks[track].url.target();
         self.send(now, "SETUP", target, headers);
     }
 
@@ -94,7 +94,7 @@ impl Client {
         let range =
             |start: std::time::Duration| ("Range", format!("npt={:.3}-", start.as_secs_f64()));
         let headers = self.options.start.map(range);
-        let target = self.aggregate.to_string();
+        let target = self.aggregate.target();
         self.send(now, "PLAY", target, headers.into_iter().collect());
     }
 
@@ -102,7 +102,7 @@ impl Client {
     pub(super) fn send_teardown(&mut self, now: Instant, step: Step) {
         self.step = step;
         self.first_packet = None;
-        let target = self.aggregate.to_string();
+        let target = self.aggregate.target();
         self.send(now, "TEARDOWN", target, Vec::new());
     }
 
@@ -112,7 +112,7 @@ impl Client {
             true => "GET_PARAMETER",
             false => "OPTIONS",
         };
-        let target = self.aggregate.to_string();
+        let target = self.aggregate.target();
         self.send(now, method, target, Vec::new());
     }
 
