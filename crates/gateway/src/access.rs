@@ -46,6 +46,18 @@ pub enum Denied {
     Nowhere(String),
 }
 
+impl Denied {
+    /// What a client may read: no more of a host's addresses than it said itself.
+    pub fn for_clients(&self) -> String {
+        match self {
+            Denied::Kind { host, address, .. } if host.parse() != Ok(*address) => format!(
+                "{host}: it is not public, and the allow-list does not name it; --allow {host} lets clients ask for it"
+            ),
+            denied => denied.to_string(),
+        }
+    }
+}
+
 /// A target is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadTarget {
@@ -369,6 +381,10 @@ mod tests {
             .connect("rebound.example", [ip("10.0.0.1")])
             .unwrap_err();
         assert_eq!(
+            denied.for_clients(),
+            "rebound.example: it is not public, and the allow-list does not name it; --allow rebound.example lets clients ask for it"
+        );
+        assert_eq!(
             denied.to_string(),
             "rebound.example: 10.0.0.1 is a private address, and the allow-list does not name it; --allow 10.0.0.1 lets clients ask for it"
         );
@@ -379,7 +395,8 @@ mod tests {
         );
         assert!(access.connect("CAMERA.lan.", [ip("10.0.0.1")]).is_ok());
         assert!(access.connect("camera.lan", [ip("239.1.1.1")]).is_err());
-        assert!(access.ask("192.168.2.1").is_err());
+        let asked = access.ask("192.168.2.1").unwrap_err();
+        assert_eq!(asked.for_clients(), asked.to_string());
         assert_eq!(access.connect("a", []), Err(Denied::Nowhere("a".into())));
         assert_eq!(access.open(ip("239.1.1.1")), Ok(()));
     }

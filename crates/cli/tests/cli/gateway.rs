@@ -119,6 +119,33 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
 }
 
 #[test]
+fn the_log_has_addresses_and_no_secrets() {
+    let folder = Folder::new();
+    let mut gateway = folder
+        .evener(["gateway", "-v", "--listen", "tcp:127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(gateway.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("listening at tcp:") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0);
+    }
+    let address = line.trim().rsplit("tcp:").next().unwrap();
+    let text = asked(address, "/rtsp/user:hidden@localhost:1/a?token=hidden");
+    assert!(text.starts_with("HTTP/1.1 403 "), "{text}");
+    asked(address, "/rtsp/user:hidden@a:x/a?token=hidden");
+    send(&gateway, Signal::TERM);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("is a loopback address"), "{rest}");
+    assert!(rest.contains("rtsp://localhost:1/a?token=***"), "{rest}");
+    assert!(!rest.contains("hidden"), "{rest}");
+    assert_eq!(gateway.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn what_was_served_is_written_as_json_and_explained() {
     let folder = Folder::new();
     folder.file(

@@ -9,6 +9,7 @@ use evener_sockets::Foreign;
 
 use super::request::Request;
 use crate::access::Denied;
+use crate::rtsp::Url;
 
 const SERVER: &str = concat!("evener/", env!("CARGO_PKG_VERSION"));
 
@@ -18,6 +19,8 @@ pub struct Refused {
     status: u16,
     reason: &'static str,
     text: String,
+    /// What the log says in its place, if that is more.
+    detail: Option<String>,
     /// Headers beside those of each response, each with its end of line.
     headers: &'static str,
 }
@@ -28,6 +31,7 @@ impl Refused {
             status,
             reason,
             text: text.into(),
+            detail: None,
             headers: "",
         }
     }
@@ -128,7 +132,16 @@ impl Refused {
         )
     }
 
-    /// Why.
+    /// The server that a client named leads to another host, which clients may not ask for.
+    pub fn redirected(from: &Url, denied: &Denied) -> Refused {
+        let text = "the server leads to another host, which the allow-list does not name";
+        Refused {
+            detail: Some(format!("{from} leads to {denied}")),
+            ..Refused::new(403, "Forbidden", format!("{from}: {text}"))
+        }
+    }
+
+    /// Why, for clients.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -141,7 +154,10 @@ impl Refused {
 
 impl From<Denied> for Refused {
     fn from(denied: Denied) -> Refused {
-        Refused::new(403, "Forbidden", denied.to_string())
+        Refused {
+            detail: Some(denied.to_string()),
+            ..Refused::new(403, "Forbidden", denied.for_clients())
+        }
     }
 }
 
@@ -158,9 +174,11 @@ impl From<Foreign> for Refused {
     }
 }
 
+/// For the log.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.status, self.reason, self.text)
+        let text = self.detail.as_ref().unwrap_or(&self.text);
+        write!(f, "{} {}: {text}", self.status, self.reason)
     }
 }
 
@@ -206,6 +224,7 @@ impl Responses {
             reason,
             text,
             headers,
+            detail: _,
         } = refused;
         let len = text.len() + 1;
         let rest = format!(

@@ -392,7 +392,8 @@ impl Rtsp {
         // Where an origin leads to is not what the operator has named, unless it is another origin.
         self.trusted &= same_host || turn.services.pools.has_origin(&url);
         if !self.trusted {
-            (turn.services.access.ask(url.host())).map_err(Refused::from)?;
+            (turn.services.access.ask(url.host()))
+                .map_err(|denied| Refused::redirected(&self.url, &denied))?;
         }
         self.step = look_for(&url, turn)?;
         self.url = url;
