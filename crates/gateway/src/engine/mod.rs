@@ -376,14 +376,14 @@ impl Engine {
                 continue;
             };
             source.has_news = false;
-            // Clients may go meanwhile.
+            // Clients may go, and others come, meanwhile.
             let clients = std::mem::take(&mut source.clients);
             for &client in &clients {
                 self.send(client, now);
             }
             if let Some(source) = self.sources.get_mut(number as usize) {
-                let gone = std::mem::replace(&mut source.clients, clients);
-                debug_assert!(gone.is_empty());
+                let joined = std::mem::replace(&mut source.clients, clients);
+                source.clients.extend(joined);
                 self.places.clear();
                 source.clients.retain(|&client| {
                     let client = self.clients.get(client as usize);

@@ -164,3 +164,12 @@ proptest! {
         prop_assert_eq!(messages, decoded(CONNECTION).unwrap());
     }
 }
+
+#[test]
+fn a_value_begins_no_line() {
+    let mut out = BytesMut::new();
+    let headers = [("Session", "a\r\nTEARDOWN: b\n")];
+    write_request(&mut out, "OPTIONS", "rtsp://h/\r\nA: b", &headers);
+    let expected = "OPTIONS rtsp://h/A: b RTSP/1.0\r\nSession: aTEARDOWN: b\r\n\r\n";
+    assert_eq!(out, expected.as_bytes());
+}
