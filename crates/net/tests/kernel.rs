@@ -17,7 +17,7 @@ use evener_net::tcp::Happened;
 use evener_net::time::Time;
 use evener_testing::{namespace, veth};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const PORT: u16 = 7;
 
 /// An engine in a thread of its own, whose application sends back what comes: streams and datagrams, at port 7.

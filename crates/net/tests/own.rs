@@ -18,7 +18,7 @@ use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
 use evener_testing::namespace;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `body` beside a stack at 10.1.0.2, with the kernel at 10.1.0.1.
 fn with_stack(device: &str, gateway: Option<&str>, body: impl FnOnce(&Stack, &dyn Fn())) {

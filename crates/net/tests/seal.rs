@@ -19,7 +19,7 @@ use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn key(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join(name);

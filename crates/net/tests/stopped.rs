@@ -23,7 +23,7 @@ fn stopped<T: Send + 'static>(open: impl FnOnce(CancelToken) -> T + Send + 'stat
     let early = told.recv_timeout(Duration::from_millis(300));
     assert!(early.is_err(), "it does not wait");
     cancel.cancel();
-    let ended = told.recv_timeout(Duration::from_secs(5));
+    let ended = told.recv_timeout(Duration::from_secs(60));
     ended.expect("it waits on")
 }
 

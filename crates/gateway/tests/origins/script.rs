@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A description of a transport stream.
 pub const DESCRIPTION: &str = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 0 RTP/AVP 33\r\na=control:track\r\n";
@@ -80,7 +80,8 @@ impl Origin {
 
     /// Waits for a request that begins so.
     pub fn wait_for(&self, begin: &str) {
-        for _ in 0..1000 {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(60) {
             if self
                 .requests()
                 .iter()

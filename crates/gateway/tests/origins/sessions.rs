@@ -166,10 +166,22 @@ fn names_are_resolved_and_what_they_stand_for_is_checked() {
 fn a_client_that_comes_again_finds_the_session() {
     let origin = Origin::playing(|times| frame(0, &packet(7, times, 0x100)));
     gateway(LOOPBACK, |address| {
+        let begun = Instant::now();
         for _ in 0..3 {
             let client = ask(address, &format!("/rtsp/{}/stream", origin.address));
-            assert!(!client.for_some(Duration::from_millis(100)).is_empty());
-            thread::sleep(Duration::from_millis(500));
+            let mut client = client.ok();
+            assert!(!client.some().is_empty());
+            drop(client);
+            // It is gone, and the session stays a while.
+            loop {
+                let status = ask(address, "/status?format=json").text();
+                let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+                if status["sources"][0]["clients"] == 0 {
+                    break;
+                }
+                assert!(begun.elapsed() < Duration::from_secs(60), "{status}");
+                thread::sleep(Duration::from_millis(5));
+            }
         }
     });
     let requests = origin.requests();

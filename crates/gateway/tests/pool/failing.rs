@@ -50,8 +50,8 @@ pub fn status(gateway: SocketAddr) -> Vec<(String, u64, String)> {
 }
 
 /// Waits until something is so.
-fn until(what: &str, seconds: u64, is: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(seconds);
+fn until(what: &str, is: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
     while !is() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(5));
@@ -143,7 +143,7 @@ fn an_origin_that_answers_nothing_is_passed_over() {
             let mut response = ask(address, &format!("/pool/default/{number}")).ok();
             assert!(got(&mut response, Duration::from_millis(300)).len() > 10_000);
         }
-        until("it is down", 10, || status(address)[0].0 == "down");
+        until("it is down", || status(address)[0].0 == "down");
         let failure = &status(address)[0].2;
         // Of a probe, or of a session.
         let known = ["no answer within 1 s", "it does not play within 3 s"];
@@ -167,7 +167,7 @@ fn without_origins_clients_are_told_and_streams_end() {
         assert!(got(&mut response, Duration::from_secs(1)).len() > 10_000);
         origins.iter().for_each(Origin::die);
         let died = Instant::now();
-        until("they are down", 5, || {
+        until("they are down", || {
             status(address).iter().all(|(state, ..)| state == "down")
         });
         let refused = ask(address, "/pool/default/b");

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evener_net::application::handshake::request_file;
 use evener_net::application::layout::{Control, Layout, Sizes};
@@ -218,7 +218,7 @@ fn hosts_with_spin(spin: Duration) -> [Host; 2] {
 /// Says what engines do that are still there after a time in which each test is over, and ends the process.
 fn watch(commands: [Commands; 2]) {
     thread::spawn(move || {
-        thread::sleep(Duration::from_secs(60));
+        thread::sleep(Duration::from_secs(300));
         let snapshots = commands.map(|commands| commands.inspect(true));
         if let [Some(one), Some(other)] = snapshots {
             eprintln!("a test hangs: {one:#?} {other:#?}");
@@ -251,13 +251,11 @@ pub fn echo(mut connection: Connection) -> io::Result<()> {
 
 /// Waits until something is so.
 pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
-    for _ in 0..1000 {
-        if so() {
-            return;
-        }
+    let end = Instant::now() + Duration::from_secs(60);
+    while !so() {
+        assert!(Instant::now() < end, "it never came that {what}");
         thread::sleep(Duration::from_millis(10));
     }
-    panic!("it never came that {what}");
 }
 
 /// Bytes that tell where they are.

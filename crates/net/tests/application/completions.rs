@@ -12,7 +12,7 @@ use crate::common::{SIZES, connected, hosts, pattern};
 /// The next that finishes.
 fn next(completions: &mut Completions) -> Completion {
     let mut finished = Vec::new();
-    let timeout = Some(Duration::from_secs(10));
+    let timeout = Some(Duration::from_secs(60));
     completions.wait(&mut finished, timeout).unwrap();
     assert_eq!(finished.len(), 1, "{finished:?}");
     finished.remove(0)
@@ -167,7 +167,7 @@ fn ends_and_errors_finish_what_is_posted() {
     far.shutdown(Shutdown::Write);
     let mut finished = Vec::new();
     while finished.len() < 2 {
-        let timeout = Some(Duration::from_secs(10));
+        let timeout = Some(Duration::from_secs(60));
         let before = finished.len();
         completions.wait(&mut finished, timeout).unwrap();
         assert!(finished.len() > before);

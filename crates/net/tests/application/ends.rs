@@ -12,7 +12,7 @@ use crate::common::{connected, hosts};
 /// What was reported within some seconds.
 fn within<T>(reports: &mpsc::Receiver<T>) -> T {
     reports
-        .recv_timeout(Duration::from_secs(10))
+        .recv_timeout(Duration::from_secs(60))
         .expect("no call hangs")
 }
 

@@ -11,7 +11,7 @@ use evener_net::wire::{ip, tcp, udp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long the kernel may take for anything.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn open(specification: &str) -> Box<dyn Device> {
     Specification::parse(specification)

@@ -90,7 +90,7 @@ fn with_stack(name: &str, body: impl FnOnce(&Network)) {
 }
 
 fn wait_until(mut ready: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(60);
     while !ready() {
         assert!(Instant::now() < end, "waited for too long");
         thread::sleep(Duration::from_millis(10));
