@@ -215,7 +215,7 @@ impl Connection {
     fn count_duplicates(&mut self, repeats: bool, delivered: u64, acknowledged: u64) -> u64 {
         let mss = self.mss();
         if repeats {
-            self.sending.duplicates += 1;
+            self.sending.duplicates = self.sending.duplicates.saturating_add(1);
             return mss;
         }
         // The first segment is what was missing; the others were told of.
@@ -234,8 +234,7 @@ impl Connection {
             advanced && matches!(self.phase, Phase::Recovery { ends, .. } if self.una < ends);
         let third = u64::from(self.sending.duplicates) == super::rack::DUPLICATES;
         if partial || third && !self.phase.has_lost() {
-            let end = (self.una + self.mss()).min(self.nxt);
-            return self.scoreboard.lose_between(self.una, end);
+            return self.scoreboard.lose_first();
         }
         0
     }

@@ -131,6 +131,8 @@ impl Connection {
             stamp: Default::default(),
             fate: super::scoreboard::Fate::Flying,
             retransmitted: request.retries > 0 || request.repeated,
+            size: 1,
+            first: 1,
         });
         connection.sending.retries = request.retries;
         // What comes next completes the handshake, unless it is not acceptable.

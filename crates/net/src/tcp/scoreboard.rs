@@ -1,9 +1,17 @@
 //! What was sent and is not acknowledged: ranges of positions, each with the time it was sent and what became of it
 //! (RFC 6675, RFC 8985). A range is what went out in one super-segment, or a part of that.
+//!
+//! The peer decides where ranges are cut, so it could make as many as there are bytes, and each acknowledgement looks at
+//! all of them. Two rules keep them few. A selective acknowledgement cuts only between segments: a segment of which it
+//! names a part counts as not sacked. And there are [`MAX_RANGES`] at most: then no more is sent, and nothing is cut.
 
 use std::collections::VecDeque;
 
 use crate::time::Time;
+
+/// Ranges beyond which nothing new is sent and no selective acknowledgement cuts one. Retransmissions may make up to three
+/// times as many.
+pub(super) const MAX_RANGES: usize = 4096;
 
 /// What became of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +45,45 @@ pub(super) struct Range {
     pub stamp: Stamp,
     pub fate: Fate,
     pub retransmitted: bool,
+    /// Positions of each segment that it went out in, and of what is left of the first.
+    pub size: u16,
+    pub first: u16,
 }
 
 impl Range {
     pub fn len(&self) -> u64 {
         self.end - self.start
+    }
+
+    /// The first border of a segment from `position` on, which is within the range.
+    fn border_from(&self, position: u64) -> u64 {
+        let (into, first) = (position - self.start, u64::from(self.first));
+        if into == 0 {
+            return self.start;
+        }
+        let size = u64::from(self.size);
+        let segments = into.saturating_sub(first).div_ceil(size);
+        (self.start + first + segments * size).min(self.end)
+    }
+
+    /// The last border of a segment up to `position`, which is within the range.
+    pub fn border_until(&self, position: u64) -> u64 {
+        let (into, first) = (position - self.start, u64::from(self.first));
+        let size = u64::from(self.size);
+        match into.checked_sub(first) {
+            None => self.start,
+            Some(beyond) => self.start + first + beyond / size * size,
+        }
+    }
+
+    /// What is left of it from `position` on, which is within the range.
+    fn after(&self, position: u64) -> Range {
+        let first = self.border_from(position) - position;
+        Range {
+            start: position,
+            first: if first == 0 { self.size } else { first as u16 },
+            ..*self
+        }
     }
 }
 
@@ -92,6 +134,11 @@ impl Scoreboard {
         self.ranges.back()
     }
 
+    /// Whether there are as many ranges as there may be.
+    pub fn is_full(&self) -> bool {
+        self.ranges.len() >= MAX_RANGES
+    }
+
     /// New bytes went out.
     pub fn push(&mut self, range: Range) {
         debug_assert!(
@@ -99,6 +146,7 @@ impl Scoreboard {
                 .back()
                 .is_none_or(|last| last.end == range.start)
         );
+        debug_assert!(range.size > 0 && range.first > 0);
         self.ranges.push_back(range);
     }
 
@@ -113,8 +161,11 @@ impl Scoreboard {
         Some(first)
     }
 
-    /// Bytes of `start..end` went out again.
-    pub fn resent(&mut self, start: u64, end: u64, at: Time, stamp: Stamp) {
+    /// Bytes of `start..end` went out again, in segments of `size`.
+    pub fn resent(&mut self, start: u64, end: u64, size: u16, at: Time, stamp: Stamp) {
+        if self.is_full() && self.resent_with_those_before(start, end, at, stamp) {
+            return;
+        }
         self.split(start);
         self.split(end);
         for index in self.index_of(start)..self.ranges.len() {
@@ -131,14 +182,52 @@ impl Scoreboard {
             range.retransmitted = true;
             range.sent_at = at;
             range.stamp = stamp;
+            (range.size, range.first) = (size, size);
         }
     }
 
-    /// The peer has `start..end`. Calls `delivered` for each range, or part of one, of which that was not known.
+    /// As [`resent`](Scoreboard::resent), of the front of a range that is lost: joins it to the one before if that went out
+    /// again, too. False if it did not.
+    fn resent_with_those_before(&mut self, start: u64, end: u64, at: Time, stamp: Stamp) -> bool {
+        let index = self.index_of(start);
+        let Some(before) = index.checked_sub(1) else {
+            return false;
+        };
+        let (range, before) = (self.ranges[index], &mut self.ranges[before]);
+        let goes_on = before.fate == Fate::Flying && before.retransmitted;
+        let is_front = range.start == start && range.end > end && range.fate == Fate::Lost;
+        if !goes_on || !is_front {
+            return false;
+        }
+        before.end = end;
+        // It is waited for as for the last of it.
+        (before.sent_at, before.stamp) = (at, stamp);
+        self.ranges[index] = range.after(end);
+        self.lost -= end - start;
+        true
+    }
+
+    /// The peer has `start..end`, and of that counts what went out as whole segments. Calls `delivered` for each range, or part of one, of which that was not known.
     pub fn sack(&mut self, start: u64, end: u64, mut delivered: impl FnMut(&Range)) {
+        let may_cut = self.ranges.len() + 2 <= MAX_RANGES;
+        let is_cut = |range: &Range| may_cut && range.fate != Fate::Sacked;
+        let start = match self.across(start) {
+            Some(range) if is_cut(range) => range.border_from(start),
+            Some(range) => range.end,
+            None => start,
+        };
+        let end = match self.across(end) {
+            Some(range) if is_cut(range) => range.border_until(end),
+            Some(range) => range.start,
+            None => end,
+        };
+        if start >= end {
+            return;
+        }
         self.split(start);
         self.split(end);
-        let mut index = self.index_of(start);
+        let first = self.index_of(start);
+        let mut index = first;
         while index < self.ranges.len() && self.ranges[index].start < end {
             let range = &mut self.ranges[index];
             if range.fate != Fate::Sacked {
@@ -152,7 +241,13 @@ impl Scoreboard {
             index += 1;
         }
         self.highest_sacked = self.highest_sacked.max(end);
-        self.join_sacked(start, end);
+        self.join_sacked(first, index);
+    }
+
+    /// The range that has `position` within, not at its start.
+    fn across(&self, position: u64) -> Option<&Range> {
+        let range = self.ranges.get(self.index_of(position));
+        range.filter(|range| range.start < position)
     }
 
     /// Everything before `position` is acknowledged. Calls `delivered` as [`sack`](Scoreboard::sack) does.
@@ -161,19 +256,23 @@ impl Scoreboard {
             if range.start >= position {
                 break;
             }
-            if range.end > position {
-                self.split(position);
-                continue;
-            }
+            let gone = Range {
+                end: range.end.min(position),
+                ..range
+            };
             match range.fate {
-                Fate::Sacked => self.sacked -= range.len(),
+                Fate::Sacked => self.sacked -= gone.len(),
                 Fate::Lost => {
-                    self.lost -= range.len();
-                    delivered(&range);
+                    self.lost -= gone.len();
+                    delivered(&gone);
                 }
-                Fate::Flying => delivered(&range),
+                Fate::Flying => delivered(&gone),
             }
-            self.ranges.pop_front();
+            if range.end > position {
+                self.ranges[0] = range.after(position);
+            } else {
+                self.ranges.pop_front();
+            }
         }
         self.highest_sacked = self.highest_sacked.max(position);
     }
@@ -189,6 +288,7 @@ impl Scoreboard {
             }
         }
         self.lost += bytes;
+        self.join_lost();
         bytes
     }
 
@@ -212,14 +312,24 @@ impl Scoreboard {
             }
         }
         self.lost += bytes;
+        self.join_lost();
         bytes
     }
 
-    /// Takes for lost what is on its way of `start..end`.
-    pub fn lose_between(&mut self, start: u64, end: u64) -> u64 {
-        self.split(start);
-        self.split(end);
-        self.lose(|range| range.start >= start && range.end <= end)
+    /// Takes for lost the first segment, if it is on its way.
+    pub fn lose_first(&mut self) -> u64 {
+        let Some(&first) = self.ranges.front() else {
+            return 0;
+        };
+        if first.fate != Fate::Flying {
+            return 0;
+        }
+        self.split((first.start + u64::from(first.first)).min(first.end));
+        let first = &mut self.ranges[0];
+        first.fate = Fate::Lost;
+        self.lost_from = first.start;
+        self.lost += first.len();
+        first.len()
     }
 
     /// The peer may have thrown away what it sacked (RFC 2018, 8): nothing is sacked any more, and all is lost.
@@ -271,101 +381,43 @@ impl Scoreboard {
         if range.start >= position {
             return;
         }
-        let mut second = *range;
+        let second = range.after(position);
         range.end = position;
-        second.start = position;
         self.ranges.insert(index + 1, second);
     }
 
-    /// Makes one range of neighbours that are sacked. Their times are of no more use.
-    fn join_sacked(&mut self, start: u64, end: u64) {
-        let mut index = self.index_of(start).saturating_sub(1);
-        while index + 1 < self.ranges.len() && self.ranges[index].start <= end {
-            let (first, second) = (self.ranges[index], self.ranges[index + 1]);
-            if first.fate == Fate::Sacked && second.fate == Fate::Sacked {
-                self.ranges[index].end = second.end;
-                self.ranges.remove(index + 1);
-            } else {
-                index += 1;
+    /// Makes one range of those with these numbers, which are sacked, and of neighbours that are, too. Their times are of no
+    /// more use.
+    fn join_sacked(&mut self, mut first: usize, mut after: usize) {
+        let is_sacked = |range: &Range| range.fate == Fate::Sacked;
+        if first > 0 && is_sacked(&self.ranges[first - 1]) {
+            first -= 1;
+        }
+        if self.ranges.get(after).is_some_and(is_sacked) {
+            after += 1;
+        }
+        self.ranges[first].end = self.ranges[after - 1].end;
+        self.ranges.drain(first + 1..after);
+    }
+
+    /// If there are too many ranges, makes one of neighbours that are lost.
+    fn join_lost(&mut self) {
+        if self.ranges.len() <= MAX_RANGES {
+            return;
+        }
+        let mut joined: VecDeque<Range> = VecDeque::with_capacity(self.ranges.len());
+        for range in self.ranges.drain(..) {
+            match joined.back_mut() {
+                Some(last) if (last.fate, range.fate) == (Fate::Lost, Fate::Lost) => {
+                    last.end = range.end;
+                    last.retransmitted |= range.retransmitted;
+                }
+                _ => joined.push_back(range),
             }
         }
+        self.ranges = joined;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn range(start: u64, end: u64) -> Range {
-        Range {
-            start,
-            end,
-            sent_at: Time::ZERO,
-            stamp: Stamp::default(),
-            fate: Fate::Flying,
-            retransmitted: false,
-        }
-    }
-
-    proptest! {
-        /// Beside one fate for each byte.
-        #[test]
-        fn it_agrees_with_a_table_of_bytes(steps in prop::collection::vec((0u8..5, 0u64..400, 1u64..80), 1..60)) {
-            let mut board = Scoreboard::default();
-            let mut bytes: Vec<Fate> = Vec::new();
-            let mut una = 0usize;
-            for (step, at, len) in steps {
-                let end_of_all = bytes.len() as u64;
-                let start = (una as u64 + at).min(end_of_all);
-                let end = (start + len).min(end_of_all);
-                match step {
-                    0 => {
-                        board.push(range(end_of_all, end_of_all + len));
-                        bytes.resize(bytes.len() + len as usize, Fate::Flying);
-                    }
-                    1 if end > start => {
-                        let mut news = 0;
-                        board.sack(start, end, |range| news += range.len());
-                        let slice = &mut bytes[start as usize..end as usize];
-                        let expected = slice.iter().filter(|&&fate| fate != Fate::Sacked).count();
-                        prop_assert_eq!(news, expected as u64);
-                        slice.fill(Fate::Sacked);
-                    }
-                    2 => {
-                        let mut news = 0;
-                        board.acknowledge(end, |range| news += range.len());
-                        let slice = &bytes[una..end as usize];
-                        let expected = slice.iter().filter(|&&fate| fate != Fate::Sacked).count();
-                        prop_assert_eq!(news, expected as u64);
-                        una = end as usize;
-                    }
-                    3 if end > start => {
-                        board.lose_between(start, end);
-                        for fate in &mut bytes[start as usize..end as usize] {
-                            if *fate == Fate::Flying {
-                                *fate = Fate::Lost;
-                            }
-                        }
-                    }
-                    4 if end > start => {
-                        board.resent(start, end, Time::ZERO, Stamp::default());
-                        for fate in &mut bytes[start as usize..end as usize] {
-                            if *fate == Fate::Lost {
-                                *fate = Fate::Flying;
-                            }
-                        }
-                    }
-                    _ => {}
-                }
-                let count = |wanted| bytes[una..].iter().filter(|&&fate| fate == wanted).count() as u64;
-                prop_assert_eq!(board.in_flight(), count(Fate::Flying));
-                prop_assert_eq!(board.lost(), count(Fate::Lost));
-                prop_assert_eq!(board.sacked(), count(Fate::Sacked));
-                let first = bytes[una..].iter().position(|&fate| fate == Fate::Lost);
-                prop_assert_eq!(board.first_lost().map(|range| range.start), first.map(|at| (una + at) as u64));
-            }
-        }
-    }
-}
+mod tests;

@@ -255,6 +255,10 @@ impl Connection {
 
     /// New data, or the FIN.
     fn next_new(&mut self, now: Time, room: u64, limit: u64) -> Result<Option<Segment>, Corrupt> {
+        if self.scoreboard.is_full() {
+            self.note_flight(false);
+            return Ok(None);
+        }
         let mss = self.mss();
         let open = self.right.saturating_sub(self.nxt);
         let data = self.end.saturating_sub(self.nxt);
@@ -329,7 +333,7 @@ impl Connection {
     /// RFC 8985, 7.3: something new, or the last segment again.
     fn tail_probe(&mut self, now: Time, mss: u64) -> Result<Option<Segment>, Corrupt> {
         let data = self.end.saturating_sub(self.nxt).min(mss);
-        if data > 0 && self.right >= self.nxt + data {
+        if data > 0 && self.right >= self.nxt + data && !self.scoreboard.is_full() {
             let fin = u64::from(self.nxt + data == self.end && self.finished);
             return self
                 .segment(now, self.nxt, self.nxt + data + fin, What::New)
@@ -343,7 +347,9 @@ impl Connection {
             self.sending.probe_due = false;
             return Ok(None);
         }
-        let start = last.start.max(last.end.saturating_sub(mss));
+        // The last byte of data: a FIN goes with its segment.
+        let byte = last.end.min(self.end).saturating_sub(1).max(last.start);
+        let start = last.border_until(byte).max((byte + 1).saturating_sub(mss));
         self.segment(now, start, last.end, What::Again).map(Some)
     }
 
@@ -530,6 +536,8 @@ impl Connection {
             stamp,
             fate: Fate::Flying,
             retransmitted: false,
+            size: self.agreed.mss,
+            first: self.agreed.mss,
         });
         self.nxt = segment.end;
         self.sending.forced = false;
@@ -557,8 +565,9 @@ impl Connection {
 
     fn sent_again(&mut self, now: Time, segment: &Segment) {
         let stamp = self.delivery.stamp(now, self.scoreboard.in_flight());
+        let size = self.agreed.mss;
         self.scoreboard
-            .resent(segment.start, segment.end, now, stamp);
+            .resent(segment.start, segment.end, size, now, stamp);
         self.sending.overdue = false;
         self.counts.retransmitted += segment.payload as u64;
         if self.sending.retransmitted == NOWHERE && self.phase.has_lost() {
