@@ -13,7 +13,8 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|frames: Vec<(u8, u16, Vec<u8>)>| {
     let own = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
     let addresses = vec![Ipv4Addr::new(10, 0, 0, 1).into(), own.into()];
-    let mut neighbours = Neighbours::new([2; 6], addresses, 8);
+    let gateway = Ipv4Addr::new(10, 0, 0, 2).into();
+    let mut neighbours = Neighbours::new([2; 6], addresses, vec![gateway], 8);
     let mut frame = [0; MAX_FRAME];
     let mut now = Time::ZERO;
     for (last, wait, bytes) in frames {

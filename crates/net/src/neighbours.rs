@@ -1,8 +1,12 @@
 //! Addresses of Ethernet for addresses of IP: asked for by ARP (RFC 826) and neighbour discovery (RFC 4861), and told.
 //!
 //! It has no input or output: its caller hands it what came, sends what it makes, and says what time it is.
+//!
+//! Anyone on the network can send frames of both, so what comes makes no entry: there are only neighbours that packets were
+//! to go to. Those that do not answer make room for each other alone, and of others the one that was used longest ago goes
+//! first. A gateway never goes.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
@@ -19,19 +23,48 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Questions before a neighbour is taken to be gone.
 const QUESTIONS: u32 = 3;
 
+/// Packets that wait for the address of a neighbour, and their bytes: what comes from one that was not asked for is
+/// answered, so the answers to several packets may wait.
+const WAITING: usize = 32;
+const WAITING_BYTES: usize = 64 << 10;
+
 /// Bytes of the largest frame that is made here.
 pub const MAX_FRAME: usize = ethernet::LEN + ip::V6_LEN + ndp::MAX_LEN;
 
 #[derive(Debug)]
 struct Neighbour {
     link: Option<Address>,
-    /// When `link` was last told.
+    /// When `link` was last told, and when it was last asked for here.
     told: Time,
+    used: Time,
     /// When to ask next, and how often there was no answer.
     ask: Time,
     asked: u32,
-    /// A packet that goes out when the address is known.
-    waiting: Option<Vec<u8>>,
+    /// Packets that go out when the address is known, and their bytes.
+    waiting: VecDeque<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Neighbour {
+    fn hold(&mut self, packet: Vec<u8>) {
+        self.bytes += packet.len();
+        self.waiting.push_back(packet);
+        while self.waiting.len() > WAITING || self.bytes > WAITING_BYTES {
+            let Some(first) = self.waiting.pop_front() else {
+                return;
+            };
+            self.bytes -= first.len();
+        }
+    }
+
+    /// It is asked at `at`, or not.
+    fn ask_at(&mut self, asks: &mut BTreeSet<(Time, IpAddr)>, address: IpAddr, at: Time) {
+        asks.remove(&(self.ask, address));
+        self.ask = at;
+        if at != Time::NEVER {
+            asks.insert((at, address));
+        }
+    }
 }
 
 /// What is known of the neighbours on one network.
@@ -39,10 +72,15 @@ struct Neighbour {
 pub struct Neighbours {
     link: Address,
     addresses: Vec<IpAddr>,
+    gateways: Vec<IpAddr>,
     neighbours: HashMap<IpAddr, Neighbour>,
+    /// Those that are to be asked, by the time of that.
+    asks: BTreeSet<(Time, IpAddr)>,
+    /// Those without an address, the oldest first; and others, which were such.
+    unknown: VecDeque<IpAddr>,
+    /// How many have none.
+    unknowns: usize,
     limit: usize,
-    /// Nothing is due before.
-    next: Time,
     /// Packets that waited for addresses that are known by now.
     released: VecDeque<(Address, Vec<u8>)>,
 }
@@ -61,19 +99,27 @@ pub enum Heard {
 pub enum Due {
     /// A question goes out: bytes of its frame.
     Question(usize),
-    /// It does not answer: the packet that waited for it is lost.
-    Unreachable(Option<Vec<u8>>),
+    /// It does not answer: the packets that waited for it are lost.
+    Unreachable(VecDeque<Vec<u8>>),
 }
 
 impl Neighbours {
-    /// Of a device with these addresses, which remembers at most `limit` neighbours.
-    pub fn new(link: Address, addresses: Vec<IpAddr>, limit: usize) -> Neighbours {
+    /// Of a device with these addresses, which remembers at most `limit` neighbours beside the gateways.
+    pub fn new(
+        link: Address,
+        addresses: Vec<IpAddr>,
+        gateways: Vec<IpAddr>,
+        limit: usize,
+    ) -> Neighbours {
         Neighbours {
             link,
             addresses,
+            gateways,
             neighbours: HashMap::new(),
+            asks: BTreeSet::new(),
+            unknown: VecDeque::new(),
+            unknowns: 0,
             limit,
-            next: Time::NEVER,
             released: VecDeque::new(),
         }
     }
@@ -92,48 +138,93 @@ impl Neighbours {
         }
         if let Some(neighbour) = self.neighbours.get_mut(&address) {
             // One that is used is asked again in time; one that is not is forgotten.
+            neighbour.used = now;
             if neighbour.link.is_some() && neighbour.ask == Time::NEVER {
-                neighbour.ask = neighbour.told + FRESH;
-                self.next = self.next.min(neighbour.ask);
+                let at = neighbour.told + FRESH;
+                neighbour.ask_at(&mut self.asks, address, at);
             }
             return neighbour.link;
         }
-        if self.neighbours.len() >= self.limit {
-            self.forget_one();
+        if self.unknowns >= self.most_unknown() {
+            self.forget_unknown();
         }
-        let neighbour = Neighbour {
+        let mut neighbour = Neighbour {
             link: None,
             told: now,
-            ask: now,
+            used: now,
+            ask: Time::NEVER,
             asked: 0,
-            waiting: None,
+            waiting: VecDeque::new(),
+            bytes: 0,
         };
+        neighbour.ask_at(&mut self.asks, address, now);
         self.neighbours.insert(address, neighbour);
-        self.next = self.next.min(now);
+        self.unknown.push_back(address);
+        self.unknowns += 1;
         None
     }
 
-    /// Makes room: the neighbour that was told or asked for longest ago goes.
-    fn forget_one(&mut self) {
-        let oldest = self
-            .neighbours
-            .iter()
-            .min_by_key(|(_, neighbour)| neighbour.told)
-            .map(|(address, _)| *address);
-        if let Some(address) = oldest {
-            self.neighbours.remove(&address);
+    /// Neighbours without an address at most: an eighth.
+    fn most_unknown(&self) -> usize {
+        (self.limit / 8).max(1)
+    }
+
+    fn remove(&mut self, address: &IpAddr) -> Option<Neighbour> {
+        let neighbour = self.neighbours.remove(address)?;
+        self.asks.remove(&(neighbour.ask, *address));
+        if neighbour.link.is_none() {
+            self.unknowns -= 1;
+        }
+        Some(neighbour)
+    }
+
+    /// Makes room for another without an address: the oldest of those goes.
+    fn forget_unknown(&mut self) {
+        for _ in 0..self.unknown.len() {
+            let Some(address) = self.unknown.pop_front() else {
+                return;
+            };
+            let found = self.neighbours.get(&address);
+            if found.is_none_or(|neighbour| neighbour.link.is_some()) {
+                continue;
+            }
+            if self.gateways.contains(&address) {
+                self.unknown.push_back(address);
+                continue;
+            }
+            self.remove(&address);
+            return;
         }
     }
 
-    /// Keeps a packet of IP until the address of its neighbour is known. An earlier one is dropped (RFC 4861 section
-    /// 7.2.2).
+    /// Makes room for others with an address: an eighth of those goes that were used longest ago. As there are so many at a
+    /// time, to look at all of them costs little for each.
+    fn forget_unused(&mut self, but: IpAddr) {
+        let mut known: Vec<(Time, IpAddr)> = (self.neighbours.iter())
+            .filter(|(address, neighbour)| {
+                neighbour.link.is_some() && **address != but && !self.gateways.contains(address)
+            })
+            .map(|(address, neighbour)| (neighbour.used, *address))
+            .collect();
+        let count = (self.limit / 8).max(1).min(known.len());
+        if count == 0 {
+            return;
+        }
+        known.select_nth_unstable(count - 1);
+        for (_, address) in &known[..count] {
+            self.remove(address);
+        }
+    }
+
+    /// Keeps a packet of IP until the address of its neighbour is known. If there are many, the earliest are dropped
+    /// (RFC 4861 section 7.2.2).
     pub fn hold(&mut self, address: IpAddr, packet: Vec<u8>) {
         let Some(neighbour) = self.neighbours.get_mut(&address) else {
             return;
         };
         match neighbour.link {
             Some(link) => self.released.push_back((link, packet)),
-            None => neighbour.waiting = Some(packet),
+            None => neighbour.hold(packet),
         }
     }
 
@@ -145,34 +236,28 @@ impl Neighbours {
     /// Writes the frame of the next question that is due to `frame`, which has [`MAX_FRAME`] bytes, or says which packet
     /// found no neighbour. None if nothing is due.
     pub fn due(&mut self, now: Time, frame: &mut [u8]) -> Option<(IpAddr, Due)> {
-        if self.next > now {
-            return None;
+        loop {
+            let &(at, address) = self.asks.first()?;
+            if at > now {
+                return None;
+            }
+            let neighbour = self.neighbours.get_mut(&address)?;
+            let is_stale = neighbour.link.is_some() && now < neighbour.told + FRESH + STALE;
+            if neighbour.asked >= QUESTIONS && !is_stale {
+                let waiting = self.remove(&address).map(|gone| gone.waiting);
+                return Some((address, Due::Unreachable(waiting.unwrap_or_default())));
+            }
+            neighbour.asked += 1;
+            neighbour.ask_at(&mut self.asks, address, now + RETRY);
+            if let Some(len) = self.question(address, frame) {
+                return Some((address, Due::Question(len)));
+            }
         }
-        let first = self
-            .neighbours
-            .iter_mut()
-            .min_by_key(|(_, neighbour)| neighbour.ask);
-        let Some((&address, neighbour)) = first.filter(|(_, neighbour)| neighbour.ask <= now)
-        else {
-            let times = self.neighbours.values().map(|neighbour| neighbour.ask);
-            self.next = times.min().unwrap_or(Time::NEVER);
-            return None;
-        };
-        let is_stale = neighbour.link.is_some() && now < neighbour.told + FRESH + STALE;
-        if neighbour.asked >= QUESTIONS && !is_stale {
-            let waiting = neighbour.waiting.take();
-            self.neighbours.remove(&address);
-            return Some((address, Due::Unreachable(waiting)));
-        }
-        neighbour.asked += 1;
-        neighbour.ask = now + RETRY;
-        let len = self.question(address, frame)?;
-        Some((address, Due::Question(len)))
     }
 
     /// Nothing is due before this.
     pub fn next_deadline(&self) -> Time {
-        self.next
+        self.asks.first().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     /// Takes the payload of a frame of ARP. An answer is written to `frame`, which has [`MAX_FRAME`] bytes.
@@ -182,10 +267,9 @@ impl Neighbours {
         };
         let (link, sender) = packet.sender;
         let is_for_us = self.addresses.contains(&packet.target.1.into());
-        // RFC 826: what is known is brought up to date, and a question for us tells who asks.
+        // RFC 826: what is known is brought up to date.
         if link[0] & 1 == 0 && !sender.is_unspecified() {
-            let asks_us = is_for_us && packet.operation == arp::Operation::Request;
-            self.told(now, sender.into(), link, asks_us, true);
+            self.told(now, sender.into(), link, true);
         }
         if !is_for_us || packet.operation != arp::Operation::Request {
             return Heard::Nothing;
@@ -232,7 +316,7 @@ impl Neighbours {
                 if let Some(link) = link
                     && !(solicited && destination.is_multicast())
                 {
-                    self.told(now, target.into(), link, false, replace);
+                    self.told(now, target.into(), link, replace);
                 }
                 return Heard::Nothing;
             }
@@ -244,7 +328,7 @@ impl Neighbours {
         // A neighbour without an address looks whether ours is free (RFC 4862): all hear that it is not.
         let (to, to_link) = match link {
             Some(link) if !source.is_unspecified() => {
-                self.told(now, source.into(), link, true, true);
+                self.told(now, source.into(), link, true);
                 (source, link)
             }
             None if !source.is_unspecified() => {
@@ -272,25 +356,35 @@ impl Neighbours {
         Heard::Answer(self.discovery(&answer, target, to, to_link, frame))
     }
 
-    /// Takes note of a neighbour's address. One that is not known is added only if `adds`, and a known address is replaced
-    /// only if `replaces`.
-    fn told(&mut self, now: Time, address: IpAddr, link: Address, adds: bool, replaces: bool) {
-        if adds && !self.neighbours.contains_key(&address) && self.resolve(now, address).is_some() {
-            return;
-        }
+    /// Takes note of a neighbour's address, if it was asked for. A known address is replaced only if `replaces`.
+    fn told(&mut self, now: Time, address: IpAddr, link: Address, replaces: bool) {
         let Some(neighbour) = self.neighbours.get_mut(&address) else {
             return;
         };
         if neighbour.link.is_some_and(|known| known != link) && !replaces {
             return;
         }
-        if let Some(packet) = neighbour.waiting.take() {
-            self.released.push_back((link, packet));
-        }
-        neighbour.link = Some(link);
+        let waiting = std::mem::take(&mut neighbour.waiting).into_iter();
+        self.released.extend(waiting.map(|packet| (link, packet)));
+        let was_unknown = neighbour.link.replace(link).is_none();
         neighbour.told = now;
         neighbour.asked = 0;
-        neighbour.ask = Time::NEVER;
+        neighbour.ask_at(&mut self.asks, address, Time::NEVER);
+        if was_unknown {
+            self.unknowns -= 1;
+            let known = self.neighbours.len() - self.unknowns;
+            let most = self.limit.saturating_sub(self.most_unknown()).max(1);
+            if known > most + self.gateways.len() {
+                self.forget_unused(address);
+            }
+            if self.unknown.len() > 2 * self.unknowns + self.limit {
+                let neighbours = &self.neighbours;
+                let is_unknown = |address: &IpAddr| {
+                    (neighbours.get(address)).is_some_and(|neighbour| neighbour.link.is_none())
+                };
+                self.unknown.retain(is_unknown);
+            }
+        }
     }
 
     fn frame(&self, destination: Address, ethertype: u16, frame: &mut [u8]) -> usize {

@@ -46,7 +46,10 @@ impl Link {
             neighbours: match medium {
                 Medium::Ip => None,
                 Medium::Ethernet(own) => {
-                    Some((own, Neighbours::new(own, addresses().collect(), NEIGHBOURS)))
+                    let gateways = config.gateways.clone();
+                    let neighbours =
+                        Neighbours::new(own, addresses().collect(), gateways, NEIGHBOURS);
+                    Some((own, neighbours))
                 }
             },
             addresses: config.addresses.clone(),

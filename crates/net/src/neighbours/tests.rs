@@ -12,7 +12,14 @@ fn addresses(last: u8) -> Vec<IpAddr> {
 }
 
 fn pair() -> [Neighbours; 2] {
-    [1u8, 2].map(|last| Neighbours::new(LINK[usize::from(last) - 1], addresses(last), 100))
+    [1u8, 2].map(|last| {
+        Neighbours::new(
+            LINK[usize::from(last) - 1],
+            addresses(last),
+            Vec::new(),
+            100,
+        )
+    })
 }
 
 fn seconds(seconds: u64) -> Time {
@@ -68,15 +75,12 @@ fn neighbours_find_each_other() {
             ethernet::parse(&answer).expect("a frame").destination,
             LINK[0]
         );
-        // The question said who asks.
-        assert_eq!(other.resolve(seconds(0), own), Some(LINK[0]));
+        // The question said who asks: that makes no entry.
+        assert_eq!(other.resolve(seconds(0), own), None);
         assert_eq!(hear(&mut one, seconds(1), &answer), None);
         assert_eq!(one.resolve(seconds(1), peer), Some(LINK[1]));
-        assert_eq!(
-            one.released(),
-            Some((LINK[1], vec![2])),
-            "the last packet waited"
-        );
+        assert_eq!(one.released(), Some((LINK[1], vec![1])));
+        assert_eq!(one.released(), Some((LINK[1], vec![2])));
         assert_eq!(one.released(), None);
     }
 }
@@ -114,7 +118,7 @@ fn one_that_does_not_answer_is_given_up() {
         assert_eq!(question(&mut one, seconds(n)), None, "not again at once");
     }
     let due = one.due(seconds(9), &mut [0; MAX_FRAME]);
-    assert_eq!(due, Some((peer, Due::Unreachable(Some(vec![7])))));
+    assert_eq!(due, Some((peer, Due::Unreachable([vec![7]].into()))));
     assert_eq!(one.due(seconds(9), &mut [0; MAX_FRAME]), None);
     assert_eq!(one.next_deadline(), Time::NEVER);
 }
@@ -197,11 +201,107 @@ fn groups_have_addresses_of_their_own() {
 
 #[test]
 fn memory_has_a_limit() {
-    let mut one = Neighbours::new(LINK[0], addresses(1), 10);
-    for n in 0..1000u32 {
-        one.resolve(Time(u64::from(n)), Ipv4Addr::from(0x0a00_0100 + n).into());
+    for answers in [false, true] {
+        let mut one = Neighbours::new(LINK[0], addresses(1), Vec::new(), 40);
+        for n in 0..1000u32 {
+            let address = Ipv4Addr::from(0x0a00_0100 + n);
+            one.resolve(Time(u64::from(n)), address.into());
+            if answers {
+                tell(&mut one, Time(u64::from(n)), address, [2; 6]);
+            }
+        }
+        assert!((5..=40).contains(&one.neighbours.len()));
+        assert!(one.unknown.len() <= 100 && one.asks.len() <= 40);
     }
-    assert_eq!(one.neighbours.len(), 10);
+}
+
+/// An answer of ARP that `address` has a link.
+fn tell(to: &mut Neighbours, now: Time, address: Ipv4Addr, link: Address) {
+    let answer = arp::Packet {
+        operation: arp::Operation::Reply,
+        sender: (link, address),
+        target: (LINK[0], Ipv4Addr::new(10, 0, 0, 1)),
+    };
+    let mut bytes = [0; arp::LEN];
+    arp::write(&answer, &mut bytes);
+    let heard = to.hear_arp(now, &bytes, &mut [0; MAX_FRAME]);
+    assert_eq!(heard, Heard::Nothing);
+}
+
+#[test]
+fn questions_of_others_make_no_entries() {
+    let [mut one, _] = pair();
+    let own = Ipv4Addr::new(10, 0, 0, 1);
+    let mut frame = [0; MAX_FRAME];
+    for n in 0..1000u32 {
+        let question = arp::Packet {
+            operation: arp::Operation::Request,
+            sender: ([6; 6], Ipv4Addr::from(0x0a00_0100 + n)),
+            target: ([0; 6], own),
+        };
+        let mut bytes = [0; arp::LEN];
+        arp::write(&question, &mut bytes);
+        let heard = one.hear_arp(seconds(0), &bytes, &mut frame);
+        assert!(matches!(heard, Heard::Answer(_)));
+        let own = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+        let far = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 1, n as u16);
+        let question = ndp::Message::Solicitation {
+            target: own,
+            link: Some([6; 6]),
+        };
+        let mut bytes = [0; ndp::MAX_LEN];
+        let len = ndp::write(&question, far, own, &mut bytes);
+        let message = icmp::parse(&bytes[..len], far.into(), own.into()).expect("a message");
+        let header = ip::Header {
+            hop_limit: ndp::HOP_LIMIT,
+            ..ip::Header::new(far.into(), own.into(), ip::protocol::ICMPV6)
+        };
+        let heard = one.hear_message(seconds(0), &header, &message, &mut frame);
+        assert!(matches!(heard, Heard::Answer(_)));
+    }
+    assert!(one.neighbours.is_empty());
+}
+
+#[test]
+fn a_flood_leaves_the_gateway_and_those_that_are_in_use() {
+    let gateway = Ipv4Addr::new(10, 0, 0, 254);
+    let (used, quiet) = (Ipv4Addr::new(10, 0, 0, 5), Ipv4Addr::new(10, 0, 0, 6));
+    for answers in [false, true] {
+        let mut one = Neighbours::new(LINK[0], addresses(1), vec![gateway.into()], 80);
+        for address in [gateway, used, quiet] {
+            assert_eq!(one.resolve(seconds(0), address.into()), None);
+            tell(&mut one, seconds(0), address, [2; 6]);
+        }
+        // Answers to packets whose sources are made up.
+        for n in 0..100_000u32 {
+            let now = Time(1 + u64::from(n));
+            let address = Ipv4Addr::from(0x0a01_0000 + n);
+            assert_eq!(one.resolve(now, address.into()), None);
+            if answers {
+                tell(&mut one, now, address, [6; 6]);
+            }
+            assert_eq!(one.resolve(now, used.into()), Some([2; 6]));
+        }
+        let now = Time(200_000);
+        assert_eq!(one.resolve(now, gateway.into()), Some([2; 6]));
+        // One that is not used goes only for others that are there.
+        assert_eq!(one.neighbours.contains_key(&quiet.into()), !answers);
+        assert!(one.neighbours.len() <= 82);
+    }
+}
+
+/// The gateway is being asked for while others do not answer.
+#[test]
+fn a_flood_does_not_end_the_question_for_the_gateway() {
+    let gateway = Ipv4Addr::new(10, 0, 0, 254);
+    let mut one = Neighbours::new(LINK[0], addresses(1), vec![gateway.into()], 80);
+    one.resolve(seconds(0), gateway.into());
+    one.hold(gateway.into(), vec![7]);
+    for n in 0..1000u32 {
+        one.resolve(seconds(0), Ipv4Addr::from(0x0a01_0000 + n).into());
+    }
+    tell(&mut one, seconds(0), gateway, [2; 6]);
+    assert_eq!(one.released(), Some(([2; 6], vec![7])));
 }
 
 #[test]
@@ -235,4 +335,23 @@ fn a_neighbour_that_looks_for_a_free_address_is_told() {
         ip.destination,
         IpAddr::from(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1))
     );
+}
+
+#[test]
+fn few_packets_wait_for_an_address() {
+    let [mut one, _] = pair();
+    let peer = Ipv4Addr::new(10, 0, 0, 2);
+    for (len, kept) in [(100, WAITING), (10_000, 6), (WAITING_BYTES + 1, 0)] {
+        one.resolve(seconds(0), peer.into());
+        for _ in 0..1000 {
+            one.hold(peer.into(), vec![1; len]);
+        }
+        one.hold(peer.into(), vec![2; len]);
+        tell(&mut one, seconds(0), peer, [2; 6]);
+        let released: Vec<_> = std::iter::from_fn(|| one.released()).collect();
+        assert_eq!(released.len(), kept);
+        let last = released.last().map(|(_, packet)| packet[0]);
+        assert_eq!(last, (kept > 0).then_some(2));
+        one.remove(&peer.into());
+    }
 }
