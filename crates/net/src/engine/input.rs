@@ -133,6 +133,8 @@ impl<M: Memory> Engine<M> {
             return;
         }
         match (has(flags::SYN), has(flags::ACK)) {
+            // No one means both. As Linux, it is not answered.
+            (true, false) if has(flags::FIN) => {}
             (true, false) => self.input_syn(now, ends, header, &listener, after),
             (false, true) => self.input_answer(now, ends, arrival, &listener),
             (true, true) => self.refuse(ends, arrival),

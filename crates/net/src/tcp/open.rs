@@ -179,7 +179,8 @@ impl Connection {
             }
             return Ok(Verdict::Done);
         }
-        if !has(flags::SYN) {
+        // A SYN with a FIN is nonsense, unless it shows by its acknowledgement that it is the peer's.
+        if !has(flags::SYN) || has(flags::FIN) && !has(flags::ACK) {
             return Ok(Verdict::Done);
         }
         self.irs = header.sequence;

@@ -68,7 +68,8 @@ impl Connection {
         let header = arrival.header;
         let start = self.peer_position(header.sequence);
         let end = start + arrival.positions();
-        if self.state == State::TimeWait && arrival.has(flags::SYN) && !arrival.has(flags::RST) {
+        let opens = flags::SYN | flags::ACK | flags::RST | flags::FIN;
+        if self.state == State::TimeWait && header.flags & opens == flags::SYN {
             let newer = match header.options.timestamps {
                 // RFC 6191, 2.
                 Some((value, _)) if self.agreed.timestamps && value != self.recent => {

@@ -735,3 +735,63 @@ fn s3_8_6_2_2_a_window_that_cannot_be_larger_is_not_told_again() {
     ",
     );
 }
+
+/// Flags that say no one thing: as Linux, neither answered nor taken.
+#[test]
+fn s3_10_7_2_nonsense_to_a_listener_is_dropped() {
+    run("
+        listen
+        < SF 0 <mss 1460>
+        < SFP 0 <mss 1460>
+        < SR 0
+        < SFR 0
+        < F 0
+        < P 0
+        < SFW 0
+        none 100
+        < S 0 <mss 1460>
+        > SA 0 ack 1
+        < SF 0 <mss 1460>
+        none 100
+        < A 1 ack 1
+        event connected
+    ");
+    run("
+        listen
+        < SA 0 ack 7
+        > R 7
+    ");
+}
+
+#[test]
+fn s3_10_7_3_a_syn_with_a_fin_opens_nothing() {
+    run("
+        connect
+        > S 0
+        < SF 0 <mss 1460>
+        state SynSent
+        none 100
+        < SA 0 ack 1 <mss 1460>
+        > A 1 ack 1
+    ");
+}
+
+/// Only a bare SYN begins another connection.
+#[test]
+fn s3_10_7_4_nonsense_does_not_end_time_wait() {
+    run("
+        listen
+        < S 0 <mss 1460>
+        > SA 0 ack 1
+        < A 1 ack 1
+        close
+        > FA 1
+        < FA 1 ack 2
+        > A 2 ack 2
+        < SA 900 ack 2
+        drop
+        < SF 900
+        drop
+        state TimeWait
+    ");
+}
