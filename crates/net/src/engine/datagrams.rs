@@ -51,7 +51,7 @@ impl<M: Memory> Engine<M> {
             return Err(SocketError::InUse);
         }
         let buffers = self.memory.allocate(owner).ok_or(SocketError::NoRoom)?;
-        let index = self.datagrams.insert(Socket {
+        Ok(self.datagrams.insert(Socket {
             owner,
             slot: buffers.slot,
             local,
@@ -69,17 +69,18 @@ impl<M: Memory> Engine<M> {
             announced: false,
             closed: false,
             share,
-        });
-        Ok(SocketId {
-            index,
-            generation: 0,
-        })
+        }))
+    }
+
+    /// The index of a socket that is still there.
+    fn datagrams_at(&self, socket: SocketId) -> Option<u32> {
+        self.datagrams.sockets.index(socket)
     }
 
     /// A socket of UDP has the address `local` and the peer `remote`, or none, from now on. What it received before stays.
     ///
     /// # Errors
-    /// The socket is no more, or the address is none of the stack's.
+    /// The socket is no more, the address is none of the stack's, or others have it.
     pub fn reconnect_datagrams(
         &mut self,
         socket: SocketId,
@@ -89,33 +90,44 @@ impl<M: Memory> Engine<M> {
         if !local.ip().is_unspecified() && !self.is_local(local.ip()) {
             return Err(SocketError::NotLocal);
         }
-        match self.datagrams.rebind(socket.index, local, remote) {
+        let index = self.datagrams_at(socket).ok_or(SocketError::Gone)?;
+        let found = self.datagrams.sockets.get(index);
+        let found = found.ok_or(SocketError::Gone)?;
+        if found.local != local && !self.datagrams.may_share(&local, found.share) {
+            return Err(SocketError::InUse);
+        }
+        match self.datagrams.rebind(index, local, remote) {
             true => Ok(()),
             false => Err(SocketError::Gone),
         }
     }
 
     pub(super) fn notify_datagrams(&mut self, socket: SocketId) {
-        self.datagrams.touched(socket.index);
+        if let Some(index) = self.datagrams_at(socket) {
+            self.datagrams.touched(index);
+        }
     }
 
     pub(super) fn close_datagrams(&mut self, socket: SocketId) {
-        let Some(found) = self.datagrams.sockets.get_mut(&socket.index) else {
+        let Some(index) = self.datagrams_at(socket) else {
+            return;
+        };
+        let Some(found) = self.datagrams.sockets.get_mut(index) else {
             return;
         };
         found.closed = true;
         if matches!(found.next(), Ok(Some(_))) {
-            self.datagrams.unbind(socket.index);
-            self.datagrams.touched(socket.index);
+            self.datagrams.unbind(index);
+            self.datagrams.touched(index);
         } else {
-            self.remove_datagrams(socket.index);
+            self.remove_datagrams(index);
         }
     }
 
     /// Forgets a socket.
     fn remove_datagrams(&mut self, index: u32) {
         self.datagrams.unbind(index);
-        if let Some(socket) = self.datagrams.sockets.remove(&index) {
+        if let Some(socket) = self.datagrams.remove(index) {
             self.memory.release(socket.owner, socket.slot);
         }
     }
@@ -126,7 +138,7 @@ impl<M: Memory> Engine<M> {
             .sockets
             .iter()
             .filter(|(_, socket)| socket.owner == owner);
-        let gone: Vec<u32> = theirs.map(|(&index, _)| index).collect();
+        let gone: Vec<u32> = theirs.map(|(index, _)| index).collect();
         for index in gone {
             self.remove_datagrams(index);
         }
@@ -136,12 +148,13 @@ impl<M: Memory> Engine<M> {
         &self,
         socket: SocketId,
     ) -> Option<(SocketAddr, Option<SocketAddr>)> {
-        let socket = self.datagrams.sockets.get(&socket.index)?;
+        let socket = (self.datagrams.sockets).get(self.datagrams_at(socket)?)?;
         Some((socket.local, socket.remote))
     }
 
     pub(super) fn datagram_slot(&self, socket: SocketId) -> Option<u32> {
-        Some(self.datagrams.sockets.get(&socket.index)?.slot)
+        let socket = (self.datagrams.sockets).get(self.datagrams_at(socket)?)?;
+        Some(socket.slot)
     }
 
     pub(super) fn input_udp(
@@ -179,11 +192,7 @@ impl<M: Memory> Engine<M> {
             segment: offload.segment,
             remote,
         };
-        let socket = self
-            .datagrams
-            .sockets
-            .get_mut(&index)
-            .expect("it was found");
+        let socket = self.datagrams.sockets.get_mut(index).expect("it was found");
         match socket.deliver(&record, payload) {
             Ok(true) => self.datagrams.announce(index, Happened::READABLE),
             Ok(false) => self.counters.datagrams_dropped += 1,
@@ -192,7 +201,7 @@ impl<M: Memory> Engine<M> {
     }
 
     fn fail_datagrams(&mut self, index: u32) {
-        if let Some(socket) = self.datagrams.sockets.get_mut(&index) {
+        if let Some(socket) = self.datagrams.sockets.get_mut(index) {
             socket.reason = Some(Reason::Corrupt);
             self.datagrams.announce(index, Happened::CLOSED);
         }

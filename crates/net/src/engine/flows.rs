@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::slab::Slab;
 use super::{Owner, SocketId};
 use crate::tcp::{Connection, Ends};
 use crate::time::Time;
@@ -35,7 +36,7 @@ impl Slot {
     const NONE: Slot = Slot(u32::MAX);
 
     pub fn new(number: u32) -> Slot {
-        debug_assert_ne!(number, Slot::NONE.0);
+        assert_ne!(number, Slot::NONE.0, "a slot of the memory");
         Slot(number)
     }
 
@@ -46,12 +47,6 @@ impl Slot {
     pub fn take(&mut self) -> Option<u32> {
         std::mem::replace(self, Slot::NONE).get()
     }
-}
-
-#[derive(Debug, Default)]
-struct Place {
-    generation: u32,
-    flow: Option<Box<Flow>>,
 }
 
 /// How often the cache of recent flows had what was looked for.
@@ -69,8 +64,7 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Flows {
-    places: Vec<Place>,
-    free: Vec<u32>,
+    flows: Slab<Box<Flow>>,
     by_ends: HashMap<Ends, u32>,
     /// Flows that packets came for, by a cheap hash of their ends.
     recent: Box<[u32; RECENT]>,
@@ -90,8 +84,7 @@ fn cheap_hash((local, remote): &Ends) -> usize {
 impl Flows {
     pub fn new() -> Flows {
         Flows {
-            places: Vec::new(),
-            free: Vec::new(),
+            flows: Slab::new(0),
             by_ends: HashMap::new(),
             recent: Box::new([NONE; RECENT]),
             cache: CacheCounters::default(),
@@ -103,25 +96,32 @@ impl Flows {
     }
 
     pub fn insert(&mut self, flow: Flow) -> u32 {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
-            self.places.len() as u32 - 1
-        });
-        self.by_ends.insert(flow.ends, index);
-        self.places[index as usize].flow = Some(Box::new(flow));
+        let ends = flow.ends;
+        let index = self.flows.insert(Box::new(flow));
+        self.by_ends.insert(ends, index);
+        if self.flows.take_queued(index)
+            && let Some(flow) = self.flows.get_mut(index)
+        {
+            flow.queued = true;
+        }
         index
     }
 
+    /// The index of a flow that is gone is out of the queue.
+    pub fn dequeued(&mut self, index: u32) {
+        self.flows.take_queued(index);
+    }
+
     pub fn remove(&mut self, index: u32) -> Option<Box<Flow>> {
-        let place = self.places.get_mut(index as usize)?;
-        let flow = place.flow.take()?;
-        place.generation = place.generation.wrapping_add(1);
+        let flow = self.flows.remove(index)?;
+        if flow.queued {
+            self.flows.leave_queued(index);
+        }
         self.by_ends.remove(&flow.ends);
         let recent = &mut self.recent[cheap_hash(&flow.ends)];
         if *recent == index {
             *recent = NONE;
         }
-        self.free.push(index);
         Some(flow)
     }
 
@@ -145,22 +145,20 @@ impl Flows {
     }
 
     pub fn get(&self, index: u32) -> Option<&Flow> {
-        self.places.get(index as usize)?.flow.as_deref()
+        self.flows.get(index).map(Box::as_ref)
     }
 
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Flow> {
-        self.places.get_mut(index as usize)?.flow.as_deref_mut()
+        self.flows.get_mut(index).map(Box::as_mut)
     }
 
     pub fn id(&self, index: u32) -> SocketId {
-        let generation = self.places[index as usize].generation;
-        SocketId { index, generation }
+        self.flows.id(index)
     }
 
     /// The index of a socket that is still there.
     pub fn index(&self, id: SocketId) -> Option<u32> {
-        let place = self.places.get(id.index as usize)?;
-        (place.generation == id.generation && place.flow.is_some()).then_some(id.index)
+        self.flows.index(id)
     }
 
     pub fn indices(&self) -> impl Iterator<Item = u32> + '_ {

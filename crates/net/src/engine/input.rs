@@ -167,13 +167,15 @@ impl<M: Memory> Engine<M> {
         }
         let ring = self.memory.receive_size(listener.owner);
         let mut request = Request::new(now, header, &listener.options, &origin, ring);
-        let number = listener.id.index;
-        if self.requests.count(number) >= listener.backlog as usize {
+        if !self
+            .requests
+            .has_room(listener.id, listener.backlog as usize)
+        {
             self.cookies.bake(ends, now, &mut request);
             self.counters.cookies_sent += 1;
             self.cookies_until = now + COOKIE_LIFE;
         } else {
-            self.requests.insert(*ends, number, request);
+            self.requests.insert(*ends, listener.id, request);
         }
         self.replies.push(*ends, request.answer(now));
     }

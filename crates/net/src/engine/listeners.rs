@@ -3,7 +3,13 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use super::slab::Slab;
 use super::{Owner, SocketId, SocketOptions, unspecified};
+
+/// The indices of listeners begin here, so that no other socket has the same.
+const FIRST: u32 = 1 << 31;
+/// Connections that may be on their way to a listener at most, as Linux's `somaxconn`: a backlog is memory that peers fill.
+const MAX_BACKLOG: u32 = 4096;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
@@ -19,16 +25,41 @@ pub(super) struct Listener {
     pub accepts: bool,
 }
 
-/// Several may have one address if they say so: connections go to one by a hash of their ends.
+/// The listeners of an address: those that connections come to, and others. All share it, or the first has it alone and the
+/// others joined that.
 #[derive(Debug, Default)]
-pub(super) struct Listeners {
-    by_address: HashMap<SocketAddr, Vec<Listener>>,
-    addresses: HashMap<SocketId, SocketAddr>,
-    numbers: u32,
+struct Place {
+    accepting: Vec<u32>,
+    others: Vec<u32>,
 }
 
-/// The numbers of listeners begin here, so that no connection has the same.
-const FIRST: u32 = 1 << 31;
+impl Place {
+    fn first(&self) -> Option<u32> {
+        self.accepting.first().or(self.others.first()).copied()
+    }
+
+    fn remove(&mut self, index: u32) {
+        for part in [&mut self.accepting, &mut self.others] {
+            part.retain(|&other| other != index);
+        }
+    }
+}
+
+/// Several may have one address if they say so: connections go to one by a hash of their ends.
+#[derive(Debug)]
+pub(super) struct Listeners {
+    listeners: Slab<Listener>,
+    by_address: HashMap<SocketAddr, Place>,
+}
+
+impl Default for Listeners {
+    fn default() -> Listeners {
+        Listeners {
+            listeners: Slab::new(FIRST),
+            by_address: HashMap::new(),
+        }
+    }
+}
 
 impl Listeners {
     /// None if the address is taken, unless all who have it share it.
@@ -40,15 +71,16 @@ impl Listeners {
         options: SocketOptions,
         share: bool,
     ) -> Option<SocketId> {
-        let mut there = self.by_address.get(&local).into_iter().flatten();
-        if there.any(|other| !(share && other.share)) {
+        let there = self.by_address.get(&local).and_then(Place::first);
+        let there = there.and_then(|index| self.listeners.get(index));
+        if there.is_some_and(|other| !(share && other.share)) {
             return None;
         }
         Some(self.add(|id| Listener {
             id,
             owner,
             local,
-            backlog,
+            backlog: backlog.min(MAX_BACKLOG),
             options,
             share,
             accepts: true,
@@ -66,42 +98,45 @@ impl Listeners {
     }
 
     fn add(&mut self, listener: impl FnOnce(SocketId) -> Listener) -> SocketId {
-        self.numbers += 1;
-        let id = SocketId {
-            index: FIRST | self.numbers,
-            generation: 0,
-        };
-        let listener = listener(id);
-        self.addresses.insert(id, listener.local);
-        let there = self.by_address.entry(listener.local).or_default();
-        there.push(listener);
-        id
+        let listener = listener(self.listeners.next());
+        let index = self.listeners.insert(listener);
+        let place = self.by_address.entry(listener.local).or_default();
+        place.accepting.push(index);
+        listener.id
     }
 
     pub fn set_accepts(&mut self, id: SocketId, on: bool) {
-        let there = self.addresses.get(&id);
-        let there = there.and_then(|local| self.by_address.get_mut(local));
-        for listener in there.into_iter().flatten().filter(|found| found.id == id) {
-            listener.accepts = on;
+        let index = self.listeners.index(id);
+        let Some(listener) = index.and_then(|index| self.listeners.get_mut(index)) else {
+            return;
+        };
+        listener.accepts = on;
+        if let Some(place) = self.by_address.get_mut(&listener.local) {
+            place.remove(id.index);
+            match on {
+                true => place.accepting.push(id.index),
+                false => place.others.push(id.index),
+            }
         }
     }
 
     /// Another listener at the same address to which connections come, and its owner.
     pub fn sibling(&self, id: SocketId) -> Option<(SocketId, Owner)> {
-        let there = self.by_address.get(&self.get(id)?.local)?;
-        let mut others = there.iter().filter(|other| other.accepts && other.id != id);
-        others.next().map(|other| (other.id, other.owner))
+        let place = self.by_address.get(&self.get(id)?.local)?;
+        let other = place.accepting.iter().find(|&&other| other != id.index)?;
+        let other = self.listeners.get(*other)?;
+        Some((other.id, other.owner))
     }
 
     /// The listener for a connection to `local` whose ends have this hash: one to which connections come, if there is one.
     pub fn find(&self, local: &SocketAddr, hash: u64) -> Option<&Listener> {
-        let found =
+        let place =
             (self.by_address.get(local)).or_else(|| self.by_address.get(&unspecified(local)))?;
-        let all = || found.iter().filter(|listener| listener.accepts);
-        match all().count() as u64 {
-            0 => found.first(),
-            count => all().nth((hash % count) as usize),
-        }
+        let index = match place.accepting.len() as u64 {
+            0 => place.first()?,
+            count => place.accepting[(hash % count) as usize],
+        };
+        self.listeners.get(index)
     }
 
     /// Whether an address is taken.
@@ -109,26 +144,79 @@ impl Listeners {
         self.by_address.contains_key(local)
     }
 
-    /// Where a listener is; of a connection at once none.
-    fn address(&self, id: SocketId) -> Option<SocketAddr> {
-        let is_listener = id.index >= FIRST;
-        is_listener.then(|| self.addresses.get(&id).copied())?
-    }
-
     pub fn get(&self, id: SocketId) -> Option<&Listener> {
-        let there = self.by_address.get(&self.address(id)?)?;
-        there.iter().find(|listener| listener.id == id)
+        self.listeners.get(self.listeners.index(id)?)
     }
 
     pub fn remove(&mut self, id: SocketId) -> Option<Listener> {
-        let local = self.address(id)?;
-        self.addresses.remove(&id);
-        let there = self.by_address.get_mut(&local)?;
-        let at = there.iter().position(|listener| listener.id == id)?;
-        let removed = there.remove(at);
-        if there.is_empty() {
-            self.by_address.remove(&local);
+        let removed = self.listeners.remove(self.listeners.index(id)?)?;
+        if let Some(place) = self.by_address.get_mut(&removed.local) {
+            place.remove(id.index);
+            if place.first().is_none() {
+                self.by_address.remove(&removed.local);
+            }
         }
         Some(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket that an application had must not name one that another has later.
+    #[test]
+    fn a_listener_has_a_number_of_its_own() {
+        let mut listeners = Listeners::default();
+        let local = "10.0.0.1:80".parse().unwrap();
+        let mut listen = |owner| {
+            let options = SocketOptions::default();
+            let id = listeners.insert(Owner(owner), local, u32::MAX, options, false);
+            let id = id.unwrap();
+            let backlog = listeners.get(id).unwrap().backlog;
+            assert_eq!(backlog, MAX_BACKLOG);
+            assert!(
+                listeners
+                    .insert(Owner(9), local, 1, options, true)
+                    .is_none()
+            );
+            listeners.remove(id).unwrap();
+            assert!(listeners.get(id).is_none() && !listeners.has(&local));
+            id
+        };
+        let first = listen(1);
+        // Indices are used again, numbers are not, whatever the generation.
+        let second = listen(2);
+        assert_eq!(first.index, second.index);
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn connections_go_to_those_that_accept() {
+        let mut listeners = Listeners::default();
+        let local: SocketAddr = "10.0.0.1:80".parse().unwrap();
+        let options = SocketOptions::default();
+        let ids: Vec<SocketId> = (0..3)
+            .map(|owner| listeners.insert(Owner(owner), local, 1, options, true))
+            .map(Option::unwrap)
+            .collect();
+        let found = |listeners: &Listeners| {
+            let mut found: Vec<u32> = (0..10)
+                .map(|hash| listeners.find(&local, hash).unwrap().owner.0)
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            found
+        };
+        assert_eq!(found(&listeners), [0, 1, 2]);
+        listeners.set_accepts(ids[1], false);
+        assert_eq!(found(&listeners), [0, 2]);
+        assert_eq!(listeners.sibling(ids[0]), Some((ids[2], Owner(2))));
+        listeners.set_accepts(ids[0], false);
+        listeners.set_accepts(ids[2], false);
+        assert_eq!(found(&listeners).len(), 1);
+        assert_eq!(listeners.sibling(ids[0]), None);
+        listeners.set_accepts(ids[1], true);
+        assert_eq!(found(&listeners), [1]);
     }
 }

@@ -10,6 +10,7 @@
 //! | `messages.rs` | ICMP |
 //! | `link.rs` | what lies below IP |
 //! | `flows.rs` | the table of connections |
+//! | `slab.rs` | the numbers of sockets |
 //! | `listeners.rs` | ports that connections may come to |
 //! | `pass.rs` | sockets that pass from one application to another |
 //! | `private.rs` | rings for an application that runs the engine itself |
@@ -25,6 +26,7 @@ mod messages;
 mod output;
 mod pass;
 mod private;
+mod slab;
 mod sockets;
 mod wheel;
 
@@ -182,7 +184,7 @@ pub struct Engine<M> {
     cookies: Cookies,
     flows: Flows,
     listeners: Listeners,
-    requests: Requests,
+    requests: Requests<SocketId>,
     /// Added to where the search for a free port begins.
     next_port: u32,
     /// Ports that were chosen for sockets without a peer.
@@ -384,6 +386,8 @@ impl<M: Memory> Engine<M> {
             let deadline = flow.connection.deadline();
             self.wheel.arm(&mut flow.timer, deadline, id);
         }
+        let flows = &self.flows;
+        self.wheel.sweep(|id| flows.index(id).is_some());
     }
 }
 
@@ -401,3 +405,6 @@ fn unspecified(address: &SocketAddr) -> SocketAddr {
     };
     SocketAddr::new(ip, address.port())
 }
+
+#[cfg(test)]
+mod tests;

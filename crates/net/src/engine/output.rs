@@ -187,6 +187,7 @@ impl<M: Memory> Engine<M> {
     ) -> io::Result<bool> {
         let limit = self.payload_limit();
         let Some(flow) = self.flows.get_mut(index) else {
+            self.flows.dequeued(index);
             self.ready.pop_front();
             self.turn = 0;
             return Ok(true);

@@ -43,8 +43,12 @@ impl Memory for PrivateMemory {
         let len = ring_len(self.size);
         let region = Region::private(2 * len).ok()?;
         let (send, receive) = (Span::new(&region, 0, len), Span::new(&region, len, len));
-        let slot = self.next;
-        self.next = self.next.wrapping_add(1);
+        // Numbers begin again after the last, which is none.
+        let mut slot = self.next;
+        while slot == u32::MAX || self.ends.contains_key(&slot) {
+            slot = slot.wrapping_add(1);
+        }
+        self.next = slot.wrapping_add(1);
         let buffers = Buffers {
             send: SendBuffer::new(&send),
             receive: ReceiveBuffer::new(&receive),

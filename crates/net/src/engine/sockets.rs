@@ -14,9 +14,13 @@ use crate::time::Time;
 const FIRST_PORT: u16 = 49152;
 const PORTS: u32 = (u16::MAX - FIRST_PORT) as u32 + 1;
 
-/// All that may be chosen, each once, beginning somewhere.
+/// Ports that are looked at for one that is free: when nearly all are taken, an application could make each search one
+/// through all.
+const TRIES: u32 = 1024;
+
+/// Some that may be chosen, each once, beginning somewhere.
 fn ports_from(ip: IpAddr, from: u32) -> impl Iterator<Item = SocketAddr> {
-    (0..PORTS).map(move |step| {
+    (0..TRIES).map(move |step| {
         let port = FIRST_PORT + ((from + step) % PORTS) as u16;
         SocketAddr::new(ip, port)
     })
@@ -119,7 +123,7 @@ impl<M: Memory> Engine<M> {
             .ok_or(SocketError::NoPort)
     }
 
-    /// All that may be chosen at an address for a socket without a peer, from one that cannot be guessed (RFC 6056,
+    /// Some that may be chosen at an address for a socket without a peer, from one that cannot be guessed (RFC 6056,
     /// algorithm 2).
     pub(super) fn ports_at(&mut self, ip: IpAddr) -> impl Iterator<Item = SocketAddr> + use<M> {
         self.ports_chosen += 1;

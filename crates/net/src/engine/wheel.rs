@@ -16,7 +16,13 @@ pub(super) struct Wheel<T> {
     tick: u64,
     slots: Vec<Vec<(u64, T)>>,
     occupied: [u64; LEVELS],
+    /// Entries, and how many there are when those that are of no more use are swept out.
+    len: usize,
+    sweep_at: usize,
 }
+
+/// Fewer entries are not worth a look at each.
+const FEW: usize = 1024;
 
 impl<T: Copy> Wheel<T> {
     pub fn new() -> Wheel<T> {
@@ -24,12 +30,15 @@ impl<T: Copy> Wheel<T> {
             tick: 0,
             slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
             occupied: [0; LEVELS],
+            len: 0,
+            sweep_at: FEW,
         }
     }
 
     /// `token` is due at `deadline`, or up to a tick later.
     pub fn insert(&mut self, deadline: Time, token: T) {
         let tick = (deadline.0 >> TICK) + 1;
+        self.len += 1;
         self.place(tick.max(self.tick + 1), token);
     }
 
@@ -40,6 +49,24 @@ impl<T: Copy> Wheel<T> {
             *timer = deadline;
             self.insert(deadline, token);
         }
+    }
+
+    /// Sweeps out entries whose tokens are not to be kept, if there are twice as many as the last time: a deadline in two hours
+    /// would stay for so long after its connection.
+    pub fn sweep(&mut self, keep: impl Fn(T) -> bool) {
+        if self.len < self.sweep_at {
+            return;
+        }
+        self.len = 0;
+        for (place, entries) in self.slots.iter_mut().enumerate() {
+            entries.retain(|&(_, token)| keep(token));
+            if entries.is_empty() {
+                entries.shrink_to(SLOTS);
+                self.occupied[place / SLOTS] &= !(1 << (place % SLOTS));
+            }
+            self.len += entries.len();
+        }
+        self.sweep_at = FEW + 2 * self.len;
     }
 
     /// Whether an entry that came due is the one that `timer` is for, which is then for none. Another comes if not.
@@ -89,6 +116,7 @@ impl<T: Copy> Wheel<T> {
             let mut entries = std::mem::take(&mut self.slots[place]);
             for (tick, token) in entries.drain(..) {
                 if tick <= self.tick {
+                    self.len -= 1;
                     due(token);
                 } else {
                     self.place(tick, token);
@@ -128,6 +156,26 @@ mod tests {
             assert!(entries <= 210, "{entries}");
         }
         assert_eq!(fired, 20_000);
+    }
+
+    /// Connections with probes after two hours, of which each ends at once.
+    #[test]
+    fn entries_of_what_is_gone_are_swept_out() {
+        let mut wheel = Wheel::new();
+        wheel.insert(Time(1 << 42), 7);
+        for token in 100..100_000 {
+            wheel.insert(Time(1 << 43 | token), token);
+            wheel.sweep(|other| other == 7 || other == token);
+            let entries: usize = wheel.slots.iter().map(Vec::len).sum();
+            assert!(entries == wheel.len && entries <= FEW + 4);
+        }
+        let mut due = Vec::new();
+        wheel.advance(Time((1 << 42) + (1 << TICK)), |token| due.push(token));
+        assert_eq!(due, [7]);
+        wheel.sweep(|_| false);
+        wheel.advance(Time(1 << 44), |token| due.push(token));
+        assert!(due.len() <= FEW + 4 && wheel.len == 0);
+        assert_eq!(wheel.next(), Time::NEVER);
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::Hash;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,6 +15,10 @@ use crate::wire::tcp::{self, Header, flags};
 /// The SYN and ACK goes out so many times again (Linux's `tcp_synack_retries`).
 const RETRIES: u8 = 5;
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many are kept of all listeners: more are answered by cookies.
+const MAX_REQUESTS: usize = 1 << 16;
+/// Deadlines of requests that are gone are swept out when there are more of them than of others, and more than so many.
+const SWEPT: usize = 1024;
 
 /// Both ends of a connection: ours and the peer's.
 pub(crate) type Ends = (SocketAddr, SocketAddr);
@@ -94,20 +99,30 @@ impl Request {
     }
 }
 
-/// All of them.
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    /// Each with the number of its listener.
-    requests: HashMap<Ends, (u32, Request)>,
+/// All of them, each of a listener that an `L` names.
+#[derive(Debug)]
+pub(crate) struct Requests<L> {
+    requests: HashMap<Ends, (L, Request)>,
     /// How many there are of each listener.
-    counts: HashMap<u32, usize>,
+    counts: HashMap<L, usize>,
     due: BinaryHeap<Reverse<(Time, Ends)>>,
 }
 
-impl Requests {
-    /// How many there are of a listener.
-    pub fn count(&self, listener: u32) -> usize {
-        self.counts.get(&listener).copied().unwrap_or(0)
+impl<L> Default for Requests<L> {
+    fn default() -> Requests<L> {
+        Requests {
+            requests: HashMap::new(),
+            counts: HashMap::new(),
+            due: BinaryHeap::new(),
+        }
+    }
+}
+
+impl<L: Copy + Eq + Hash> Requests<L> {
+    /// Whether another of a listener is kept that has so many at most.
+    pub fn has_room(&self, listener: L, backlog: usize) -> bool {
+        let count = self.counts.get(&listener).copied().unwrap_or(0);
+        count < backlog && self.requests.len() < MAX_REQUESTS
     }
 
     pub fn get(&self, ends: &Ends) -> Option<&Request> {
@@ -118,10 +133,10 @@ impl Requests {
         Some(&mut self.requests.get_mut(ends)?.1)
     }
 
-    pub fn insert(&mut self, ends: Ends, listener: u32, request: Request) {
+    pub fn insert(&mut self, ends: Ends, listener: L, request: Request) {
         self.remove(&ends);
-        self.due
-            .push(Reverse((request.sent_at + FIRST_TIMEOUT, ends)));
+        self.sweep();
+        self.due.push(Reverse((next_at(&request), ends)));
         *self.counts.entry(listener).or_default() += 1;
         self.requests.insert(ends, (listener, request));
     }
@@ -132,7 +147,17 @@ impl Requests {
         Some(request)
     }
 
-    fn uncount(counts: &mut HashMap<u32, usize>, listener: u32) {
+    /// A peer that asks and resets, again and again, leaves a deadline each time.
+    fn sweep(&mut self) {
+        if self.due.len() > 2 * self.requests.len() + SWEPT {
+            let requests = &self.requests;
+            (self.due).retain(|Reverse((at, ends))| {
+                (requests.get(ends)).is_some_and(|(_, request)| next_at(request) == *at)
+            });
+        }
+    }
+
+    fn uncount(counts: &mut HashMap<L, usize>, listener: L) {
         if let Some(count) = counts.get_mut(&listener) {
             *count -= 1;
             if *count == 0 {
@@ -170,8 +195,7 @@ impl Requests {
             let Some(request) = self.get_mut(&ends) else {
                 continue;
             };
-            let timeout = FIRST_TIMEOUT * (1 << request.retries);
-            if request.sent_at + timeout > at {
+            if next_at(request) > at {
                 // Another, that came at the same ends later.
                 continue;
             }
@@ -180,12 +204,67 @@ impl Requests {
                 continue;
             }
             request.retries += 1;
-            let next = FIRST_TIMEOUT * (1 << request.retries);
             request.sent_at = at;
             let request = *request;
-            self.due.push(Reverse((at + next, ends)));
+            self.due.push(Reverse((next_at(&request), ends)));
             return Some((ends, request));
         }
         None
+    }
+}
+
+/// When the SYN and ACK is due again.
+fn next_at(request: &Request) -> Time {
+    request.sent_at + FIRST_TIMEOUT * (1 << request.retries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        let origin = Origin {
+            iss: 0,
+            timestamp_offset: 0,
+            mss: 1460,
+            default_mss: 536,
+        };
+        let header = Header::default();
+        Request::new(Time::ZERO, &header, &Options::default(), &origin, 1 << 16)
+    }
+
+    fn ends(number: u32) -> Ends {
+        let peer = SocketAddr::new([10, 0, (number >> 8) as u8, number as u8].into(), 99);
+        ("10.1.0.1:80".parse().unwrap(), peer)
+    }
+
+    #[test]
+    fn deadlines_of_those_that_are_gone_do_not_pile_up() {
+        let mut requests = Requests::default();
+        requests.insert(ends(0), 'a', request());
+        for number in 0..100_000 {
+            let ends = ends(1 + number % 60_000);
+            requests.insert(ends, 'a', request());
+            requests.remove(&ends).unwrap();
+            assert!(requests.due.len() <= SWEPT + 4);
+        }
+        let due = requests.next_due(Time::from_millis(1000));
+        assert_eq!(due.map(|(ends, _)| ends), Some(ends(0)));
+        assert!(requests.next_due(Time::from_millis(1000)).is_none());
+    }
+
+    #[test]
+    fn there_are_so_many_of_a_listener_and_so_many_of_all() {
+        let mut requests = Requests::default();
+        for number in 0..4 {
+            assert!(requests.has_room('a', 4));
+            requests.insert(ends(number), 'a', request());
+        }
+        assert!(!requests.has_room('a', 4) && requests.has_room('b', 4));
+        for number in 4..MAX_REQUESTS as u32 {
+            let listener = char::from(b'c' + (number % 20) as u8);
+            requests.insert(ends(number), listener, request());
+        }
+        assert!(!requests.has_room('b', 4));
     }
 }

@@ -134,6 +134,9 @@ impl Family {
             oldest.map(|number| self.remove(number));
         }
         self.numbers = self.numbers.wrapping_add(1);
+        while self.heirs.contains_key(&self.numbers) {
+            self.numbers = self.numbers.wrapping_add(1);
+        }
         self.by_key.insert(heir.key, self.numbers);
         self.heirs.insert(self.numbers, heir);
         Some(self.numbers)

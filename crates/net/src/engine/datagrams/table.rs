@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 
 use crate::datagram::{LEN, Record};
 use crate::engine::fragment::Fragments;
+use crate::engine::slab::Slab;
 use crate::engine::{Buffers, Event, Owner, SocketId, unspecified};
 use crate::memory::{Corrupt, ReceiveBuffer, SendBuffer};
 use crate::tcp::{Happened, Reason};
 
-/// The numbers of sockets of UDP begin here, so that no connection has the same. Those of listeners come after.
+/// The indices of sockets of UDP begin here, so that no connection has the same. Those of listeners come after.
 const FIRST: u32 = 1 << 30;
 const AFTER: u32 = 1 << 31;
 
@@ -40,13 +41,12 @@ pub struct Socket {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Datagrams {
-    pub sockets: HashMap<u32, Socket>,
+    pub sockets: Slab<Box<Socket>>,
     by_local: HashMap<SocketAddr, Place>,
     /// How many have a port.
     ports: HashMap<u16, usize>,
-    numbers: u32,
     /// What the fragments of the latest datagram had, once there was one.
     pub identification: Option<u32>,
     pub ready: VecDeque<u32>,
@@ -62,9 +62,24 @@ struct Place {
     connected: HashMap<SocketAddr, Vec<u32>>,
 }
 
+impl Default for Datagrams {
+    fn default() -> Datagrams {
+        Datagrams {
+            sockets: Slab::new(FIRST),
+            by_local: HashMap::new(),
+            ports: HashMap::new(),
+            identification: None,
+            ready: VecDeque::new(),
+            turn: 0,
+            news: VecDeque::new(),
+        }
+    }
+}
+
 impl Place {
-    fn all(&self) -> impl Iterator<Item = &u32> {
-        self.open.iter().chain(self.connected.values().flatten())
+    fn first(&self) -> Option<u32> {
+        let mut all = self.open.iter().chain(self.connected.values().flatten());
+        all.next().copied()
     }
 
     /// Whether the socket was there.
@@ -121,14 +136,15 @@ impl Datagrams {
         self.ports.contains_key(&port)
     }
 
-    /// Whether another socket may have an address: all that have it share it.
+    /// Whether another socket may have an address: all that have it share it, or one has it alone.
     pub fn may_share(&self, local: &SocketAddr, share: bool) -> bool {
-        let mut there = self.by_local.get(local).into_iter().flat_map(Place::all);
-        there.all(|index| share && self.sockets[index].share)
+        let there = self.by_local.get(local).and_then(Place::first);
+        let there = there.and_then(|index| self.sockets.get(index));
+        there.is_none_or(|other| share && other.share)
     }
 
     pub fn touched(&mut self, index: u32) {
-        let Some(socket) = self.sockets.get_mut(&index) else {
+        let Some(socket) = self.sockets.get_mut(index) else {
             return;
         };
         if !socket.queued {
@@ -138,7 +154,7 @@ impl Datagrams {
     }
 
     pub fn announce(&mut self, index: u32, happened: Happened) {
-        let Some(socket) = self.sockets.get_mut(&index) else {
+        let Some(socket) = self.sockets.get_mut(index) else {
             return;
         };
         socket.happened.add(happened);
@@ -152,7 +168,8 @@ impl Datagrams {
     pub fn next_event(&mut self) -> Option<Event> {
         loop {
             let index = self.news.pop_front()?;
-            let Some(socket) = self.sockets.get_mut(&index) else {
+            let id = self.sockets.id(index);
+            let Some(socket) = self.sockets.get_mut(index) else {
                 continue;
             };
             socket.announced = false;
@@ -161,10 +178,7 @@ impl Datagrams {
             }
             return Some(Event {
                 owner: socket.owner,
-                socket: SocketId {
-                    index,
-                    generation: 0,
-                },
+                socket: id,
                 slot: socket.slot,
                 listener: None,
                 happened: std::mem::take(&mut socket.happened),
@@ -175,13 +189,13 @@ impl Datagrams {
 
     /// The application that has a socket, and the slot.
     pub fn place(&self, socket: SocketId) -> Option<(Owner, u32)> {
-        let socket = self.sockets.get(&socket.index)?;
+        let socket = self.sockets.get(self.sockets.index(socket)?)?;
         Some((socket.owner, socket.slot))
     }
 
     /// A socket is another application's from now on. Who had it, and where; none if that memory is at fault.
     pub fn pass(&mut self, socket: SocketId, to: Owner, buffers: Buffers) -> Option<(Owner, u32)> {
-        let socket = self.sockets.get_mut(&socket.index)?;
+        let socket = self.sockets.get_mut(self.sockets.index(socket)?)?;
         let Buffers {
             mut send,
             mut receive,
@@ -197,7 +211,7 @@ impl Datagrams {
 
     /// Nothing more comes for a socket.
     pub fn unbind(&mut self, index: u32) {
-        let Some(socket) = self.sockets.get(&index) else {
+        let Some(socket) = self.sockets.get(index) else {
             return;
         };
         let Some(place) = self.by_local.get_mut(&socket.local) else {
@@ -228,18 +242,31 @@ impl Datagrams {
     }
 
     /// Adds a socket, and returns its number.
-    pub fn insert(&mut self, socket: Socket) -> u32 {
-        let index = FIRST + self.numbers;
-        self.numbers = (self.numbers + 1) % (AFTER - FIRST);
-        self.bind(index, socket.local, socket.remote);
-        self.sockets.insert(index, socket);
-        index
+    pub fn insert(&mut self, socket: Socket) -> SocketId {
+        let (local, remote) = (socket.local, socket.remote);
+        let index = self.sockets.insert(Box::new(socket));
+        if self.sockets.take_queued(index)
+            && let Some(socket) = self.sockets.get_mut(index)
+        {
+            socket.queued = true;
+        }
+        self.bind(index, local, remote);
+        self.sockets.id(index)
+    }
+
+    /// Removes a socket, for which nothing comes any more.
+    pub fn remove(&mut self, index: u32) -> Option<Box<Socket>> {
+        let socket = self.sockets.remove(index)?;
+        if socket.queued {
+            self.sockets.leave_queued(index);
+        }
+        Some(socket)
     }
 
     /// A socket has other ends from now on. False if it is no more.
     pub fn rebind(&mut self, index: u32, local: SocketAddr, remote: Option<SocketAddr>) -> bool {
         self.unbind(index);
-        let Some(socket) = self.sockets.get_mut(&index) else {
+        let Some(socket) = self.sockets.get_mut(index) else {
             return false;
         };
         (socket.local, socket.remote) = (local, remote);

@@ -36,7 +36,8 @@ impl<M: Memory> Engine<M> {
                     self.datagrams.turn = 0;
                     self.datagrams.ready.pop_front();
                     self.tell_of_room(index, true);
-                    if let Some(socket) = self.datagrams.sockets.get_mut(&index) {
+                    self.datagrams.sockets.take_queued(index);
+                    if let Some(socket) = self.datagrams.sockets.get_mut(index) {
                         socket.queued = false;
                         if socket.closed {
                             self.remove_datagrams(index);
@@ -49,7 +50,7 @@ impl<M: Memory> Engine<M> {
     }
 
     fn tell_of_room(&mut self, index: u32, all: bool) {
-        let socket = self.datagrams.sockets.get_mut(&index);
+        let socket = self.datagrams.sockets.get_mut(index);
         if socket.is_some_and(|socket| socket.tells_of_room(all)) {
             self.datagrams.announce(index, Happened::WRITABLE);
         }
@@ -61,7 +62,7 @@ impl<M: Memory> Engine<M> {
         index: u32,
         device: &mut dyn Device,
     ) -> io::Result<Sent> {
-        let Some(socket) = self.datagrams.sockets.get_mut(&index) else {
+        let Some(socket) = self.datagrams.sockets.get_mut(index) else {
             return Ok(Sent::None);
         };
         let (record, at) = match socket.next() {
