@@ -20,6 +20,9 @@ pub const LEN: usize = 32;
 const TAKEN: usize = 12;
 /// Bytes of payload at most: of several datagrams too.
 pub const MAX_PAYLOAD: usize = 65_507;
+/// Datagrams that are sent under one header at most, as Linux's `UDP_MAX_SEGMENTS`. An application whose record asks for
+/// more is cut off: each is a packet, and others wait meanwhile.
+pub const MAX_DATAGRAMS: usize = 128;
 
 /// What is known of a datagram, or of several of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,14 @@ impl Record {
         })
     }
 
+    /// How many there are.
+    pub fn datagrams(&self) -> usize {
+        match self.segment {
+            0 => 1,
+            segment => self.len.div_ceil(usize::from(segment)).max(1),
+        }
+    }
+
     /// Bytes that it takes in a ring.
     pub fn room(&self) -> usize {
         LEN + self.len.next_multiple_of(8)
@@ -83,8 +94,11 @@ impl Record {
 }
 
 /// Puts a datagram into a ring. False if there is no room.
+///
+/// # Panics
+/// If the record is of another number of bytes.
 pub fn write(writer: &mut Writer, record: &Record, bytes: &[u8]) -> bool {
-    debug_assert_eq!(record.len, bytes.len());
+    assert_eq!(record.len, bytes.len(), "the bytes of the record");
     if writer.room() < record.room() {
         return false;
     }

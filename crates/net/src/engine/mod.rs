@@ -284,6 +284,9 @@ impl<M: Memory> Engine<M> {
 
     /// When [`advance`](Engine::advance) is to be called, at the latest.
     pub fn next_deadline(&self) -> Time {
+        if self.datagrams.has_more {
+            return Time::ZERO;
+        }
         self.wheel
             .next()
             .min(self.requests.deadline())

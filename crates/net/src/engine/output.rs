@@ -206,7 +206,10 @@ impl<M: Memory> Engine<M> {
                 return Ok(true);
             }
         };
-        let payload = flow.connection.payload(&segment);
+        let Ok(payload) = flow.connection.payload(&segment) else {
+            flow.connection.fail_corrupt();
+            return Ok(true);
+        };
         let marks = segment.may_be_marked;
         let mut exit = Exit {
             device,

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use super::*;
-use crate::datagram::{self, Record};
+use crate::datagram::{self, MAX_DATAGRAMS, Record};
 use crate::device::{Device, Medium};
 use crate::packet::Outgoing;
 
@@ -116,6 +116,59 @@ fn a_number_of_a_socket_that_is_gone_names_no_other() {
     assert_eq!(moved, Err(SocketError::Gone));
     engine.close(Time::ZERO, first);
     assert!(engine.slot(second).is_some());
+}
+
+#[test]
+fn one_record_is_few_packets() {
+    let mut engine = engine();
+    let (greedy, other) = (bound(&mut engine, 7), bound(&mut engine, 8));
+    write(&mut engine, greedy, &to(MAX_DATAGRAMS, 1));
+    write(&mut engine, greedy, &to(datagram::MAX_PAYLOAD, 1));
+    write(&mut engine, other, &to(100, 0));
+    let device = &mut Limited(usize::MAX);
+    assert!(!engine.transmit(Time::ZERO, device).unwrap());
+    let packets = engine.counters().packets_out;
+    assert_eq!(packets, MAX_DATAGRAMS as u64 + 1);
+    let event = std::iter::from_fn(|| engine.next_event())
+        .find(|event| event.reason == Some(Reason::Corrupt));
+    assert_eq!(event.map(|event| event.socket), Some(greedy));
+}
+
+/// An application may write as fast as the engine sends.
+#[test]
+fn sockets_send_so_much_at_a_time() {
+    for record in [
+        to(0, 0),
+        Record {
+            remote: "0.0.0.0:0".parse().unwrap(),
+            ..to(0, 0)
+        },
+    ] {
+        let mut engine = engine();
+        let socket = bound(&mut engine, 7);
+        let slot = engine.slot(socket).unwrap();
+        let (mut writer, _) = engine.memory().ends(slot);
+        let mut written = 0;
+        while datagram::write(&mut writer, &record, &[]) {
+            written += 1;
+        }
+        engine.notify(socket);
+        let device = &mut Limited(usize::MAX);
+        let mut calls = 0;
+        loop {
+            let before = writer.unsent();
+            assert!(!engine.transmit(Time::ZERO, device).unwrap());
+            calls += 1;
+            let sent = (before - writer.unsent()) / datagram::LEN;
+            assert!(sent <= 1024, "{sent}");
+            if engine.next_deadline() > Time::ZERO {
+                break;
+            }
+        }
+        let counters = engine.counters();
+        assert_eq!(counters.packets_out + counters.datagrams_dropped, written);
+        assert!(calls > 3 && writer.unsent() == 0);
+    }
 }
 
 #[test]

@@ -336,15 +336,15 @@ mod tests {
             }
             let end = position + len as u64;
             assert_eq!(send.written(), Ok(end));
-            let parts = send.slices(position, len);
+            let parts = send.slices(position, len).unwrap();
             let mut bytes = vec![0; len];
             let (first, second) = bytes.split_at_mut(parts[0].len());
             parts[0].copy_to(first);
             parts[1].copy_to(second);
             assert!(bytes.iter().all(|&byte| byte == round));
-            send.free(end);
-            receive.put(position, &bytes);
-            receive.publish(end);
+            send.free(end).unwrap();
+            receive.put(position, &bytes).unwrap();
+            receive.publish(end).unwrap();
             let mut got = Vec::new();
             while !receiver.data().is_empty() {
                 got.extend_from_slice(receiver.data());

@@ -127,10 +127,16 @@ impl SendBuffer {
         Ok(written)
     }
 
-    /// The `len` bytes from position `at` on, which have been written and are not free.
-    pub fn slices(&self, at: u64, len: usize) -> [Shared<'_>; 2] {
-        debug_assert!(at >= self.freed && at + len as u64 <= self.written);
-        self.ring.slices(at, len)
+    /// The `len` bytes from position `at` on.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when they have not been written or are free.
+    pub fn slices(&self, at: u64, len: usize) -> Result<[Shared<'_>; 2], Corrupt> {
+        let end = at.checked_add(len as u64).ok_or(Corrupt)?;
+        if at < self.freed || end > self.written {
+            return Err(Corrupt);
+        }
+        Ok(self.ring.slices(at, len))
     }
 
     /// Continues where another of the same size is, with what is written there and not free.
@@ -150,10 +156,16 @@ impl SendBuffer {
     }
 
     /// The application may use the room of all bytes before `position` again.
-    pub fn free(&mut self, position: u64) {
-        debug_assert!(position >= self.freed && position <= self.written);
+    ///
+    /// # Errors
+    /// [`Corrupt`] when they have not been written, or more was free before.
+    pub fn free(&mut self, position: u64) -> Result<(), Corrupt> {
+        if position < self.freed || position > self.written {
+            return Err(Corrupt);
+        }
         self.freed = position;
         self.ring.consumed().store(position, Ordering::Release);
+        Ok(())
     }
 }
 
@@ -215,18 +227,31 @@ impl ReceiveBuffer {
         Ok(())
     }
 
-    /// Puts bytes at position `at`, in order or not. They are within the ring's size of what was last found consumed.
-    pub fn put(&mut self, at: u64, bytes: &[u8]) {
-        debug_assert!(at >= self.received);
-        debug_assert!(at + bytes.len() as u64 <= self.consumed + self.size());
+    /// Puts bytes at position `at`, in order or not.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when they are not within the ring's size of what was last found consumed, or the application may read
+    /// what is there.
+    pub fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), Corrupt> {
+        let end = at.checked_add(bytes.len() as u64).ok_or(Corrupt)?;
+        if at < self.received || end > self.consumed + self.size() {
+            return Err(Corrupt);
+        }
         self.ring.write(at, bytes);
+        Ok(())
     }
 
     /// The application may read all bytes before `position`.
-    pub fn publish(&mut self, position: u64) {
-        debug_assert!(position >= self.received);
+    ///
+    /// # Errors
+    /// [`Corrupt`] when it might read more before, or that is more than the ring has room for.
+    pub fn publish(&mut self, position: u64) -> Result<(), Corrupt> {
+        if position < self.received || position > self.consumed + self.size() {
+            return Err(Corrupt);
+        }
         self.received = position;
         self.ring.produced().store(position, Ordering::Release);
+        Ok(())
     }
 }
 
@@ -317,7 +342,7 @@ impl Reader {
 
     /// As [`peek`](Reader::peek), without the first `skipped` bytes, which are there.
     pub(crate) fn peek_at(&self, skipped: usize, to: &mut [u8]) -> usize {
-        let len = to.len().min(self.available() - skipped);
+        let len = to.len().min(self.available().saturating_sub(skipped));
         let [first, second] = self.ring.slices(self.read + skipped as u64, len);
         first.copy_to(&mut to[..first.len()]);
         second.copy_to(&mut to[first.len()..len]);

@@ -195,7 +195,7 @@ impl Connection {
         self.sending.unreachable = false;
         if let Some(rings) = &mut self.rings {
             let freed = Self::offset(ack.clamp(super::FIRST, self.end));
-            rings.send.free(freed);
+            rings.send.free(freed)?;
             // How much room the application sees is not known here: it may have written since. But if it waits, its ring was
             // full, and all that is freed from then on is more than this step.
             if freed - self.sending.told_freed >= rings.send.size() / 3 {

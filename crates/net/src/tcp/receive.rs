@@ -314,10 +314,10 @@ impl Connection {
         let bytes = &arrival.payload[(from - start) as usize..(until - start) as usize];
         rings.receive.consumed()?;
         if from == self.expected {
-            rings.receive.put(Self::offset(from), bytes);
+            rings.receive.put(Self::offset(from), bytes)?;
             let had_gaps = !self.reassembly.is_empty();
             self.expected = self.reassembly.advance(until);
-            rings.receive.publish(Self::offset(self.expected));
+            rings.receive.publish(Self::offset(self.expected))?;
             self.happened.add(Happened::READABLE);
             if had_gaps {
                 self.acknowledge_quickly();
@@ -326,7 +326,7 @@ impl Connection {
             }
         } else {
             if self.reassembly.insert(from, until) {
-                rings.receive.put(Self::offset(from), bytes);
+                rings.receive.put(Self::offset(from), bytes)?;
             }
             self.acknowledge_quickly();
         }

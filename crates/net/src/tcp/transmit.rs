@@ -463,12 +463,15 @@ impl Connection {
     }
 
     /// The payload of a segment.
-    pub fn payload(&self, segment: &Segment) -> [Shared<'_>; 2] {
+    ///
+    /// # Errors
+    /// [`Corrupt`] when it is not in the ring.
+    pub fn payload(&self, segment: &Segment) -> Result<[Shared<'_>; 2], Corrupt> {
         match &self.rings {
             Some(rings) if segment.payload > 0 => rings
                 .send
                 .slices(Self::offset(segment.start), segment.payload),
-            _ => [Shared::EMPTY; 2],
+            _ => Ok([Shared::EMPTY; 2]),
         }
     }
 

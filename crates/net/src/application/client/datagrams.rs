@@ -12,7 +12,7 @@ use super::wait::lock;
 use super::{Shared, Stack};
 use crate::application::entry::Request;
 use crate::application::slot::CLOSED;
-use crate::datagram::{self, LEN, MAX_PAYLOAD, Record};
+use crate::datagram::{self, LEN, MAX_DATAGRAMS, MAX_PAYLOAD, Record};
 use crate::memory::{Mapping, Reader, Taken, Writer};
 
 /// A socket of UDP. Dropping it closes it.
@@ -124,7 +124,8 @@ impl UdpSocket {
     /// `remote`, or to where the socket is connected.
     ///
     /// # Errors
-    /// There are too many bytes, there is no room in time, or the engine is gone.
+    /// There are too many bytes (`EMSGSIZE`) or more than [`MAX_DATAGRAMS`] datagrams (`EINVAL`), there is no room in time, or
+    /// the engine is gone.
     pub fn send_segments(
         &mut self,
         bytes: &[u8],
@@ -138,6 +139,9 @@ impl UdpSocket {
         };
         if bytes.len() > MAX_PAYLOAD || record.room() > self.link.shared.mapping.slots().send {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
+        }
+        if record.datagrams() > MAX_DATAGRAMS {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         self.check()?;
         while !datagram::write(&mut self.writer, &record, bytes) {

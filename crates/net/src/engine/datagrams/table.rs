@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
-use crate::datagram::{LEN, Record};
+use crate::datagram::{LEN, MAX_DATAGRAMS, Record};
 use crate::engine::fragment::Fragments;
 use crate::engine::slab::Slab;
 use crate::engine::{Buffers, Event, Owner, SocketId, unspecified};
@@ -52,6 +52,8 @@ pub struct Datagrams {
     pub ready: VecDeque<u32>,
     /// Bytes that the first of those has sent in its turn.
     pub turn: usize,
+    /// There was more to send than is sent at a time.
+    pub has_more: bool,
     news: VecDeque<u32>,
 }
 
@@ -71,6 +73,7 @@ impl Default for Datagrams {
             identification: None,
             ready: VecDeque::new(),
             turn: 0,
+            has_more: false,
             news: VecDeque::new(),
         }
     }
@@ -283,11 +286,11 @@ impl Socket {
             return Ok(None);
         }
         let mut header = [0; LEN];
-        let [first, second] = self.send.slices(self.sent, LEN);
+        let [first, second] = self.send.slices(self.sent, LEN)?;
         first.copy_to(&mut header[..first.len()]);
         second.copy_to(&mut header[first.len()..]);
         let record = Record::decode(&header)?;
-        if record.room() as u64 > self.send.size() {
+        if record.room() as u64 > self.send.size() || record.datagrams() > MAX_DATAGRAMS {
             return Err(Corrupt);
         }
         if written - self.sent < record.room() as u64 {
@@ -296,9 +299,9 @@ impl Socket {
         Ok(Some((record, self.sent + LEN as u64)))
     }
 
-    pub fn sent(&mut self, record: &Record) {
+    pub fn sent(&mut self, record: &Record) -> Result<(), Corrupt> {
         self.sent += record.room() as u64;
-        self.send.free(self.sent);
+        self.send.free(self.sent)
     }
 
     /// Whether the application is to be told of room: when there is more by a third than it knows of, or when `all` is sent.
@@ -317,10 +320,10 @@ impl Socket {
         if used + record.room() as u64 > self.receive.size() {
             return Ok(false);
         }
-        self.receive.put(self.received, &record.encode());
-        self.receive.put(self.received + LEN as u64, payload);
+        self.receive.put(self.received, &record.encode())?;
+        self.receive.put(self.received + LEN as u64, payload)?;
         self.received += record.room() as u64;
-        self.receive.publish(self.received);
+        self.receive.publish(self.received)?;
         Ok(true)
     }
 }

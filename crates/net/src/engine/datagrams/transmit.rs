@@ -14,6 +14,28 @@ use crate::time::Time;
 use crate::wire::ip::{self, protocol};
 use crate::wire::udp;
 
+/// Packets and records that are sent before others have their turn: an application may write as fast as the engine sends.
+const AT_A_TIME: u64 = 1024;
+
+/// Why a record was not sent.
+enum Failure {
+    Device(io::Error),
+    /// The memory of the application is at fault.
+    Memory,
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Device(error)
+    }
+}
+
+impl From<Corrupt> for Failure {
+    fn from(_: Corrupt) -> Failure {
+        Failure::Memory
+    }
+}
+
 impl<M: Memory> Engine<M> {
     /// False if the device is full.
     pub(in crate::engine) fn transmit_datagrams(
@@ -21,9 +43,25 @@ impl<M: Memory> Engine<M> {
         now: Time,
         device: &mut dyn Device,
     ) -> io::Result<bool> {
+        let before = self.counters.packets_out;
+        let mut records = 0;
+        self.datagrams.has_more = false;
         while let Some(&index) = self.datagrams.ready.front() {
-            match self.transmit_datagram(now, index, device)? {
+            if self.counters.packets_out - before + records >= AT_A_TIME {
+                self.datagrams.has_more = true;
+                break;
+            }
+            let sent = match self.transmit_datagram(now, index, device) {
+                Ok(sent) => sent,
+                Err(Failure::Device(error)) => return Err(error),
+                Err(Failure::Memory) => {
+                    self.fail_datagrams(index);
+                    Sent::None
+                }
+            };
+            match sent {
                 Sent::Some(bytes) => {
+                    records += 1;
                     self.datagrams.turn += bytes;
                     if self.datagrams.turn >= SUPER_SEGMENT as usize {
                         self.datagrams.turn = 0;
@@ -61,17 +99,12 @@ impl<M: Memory> Engine<M> {
         now: Time,
         index: u32,
         device: &mut dyn Device,
-    ) -> io::Result<Sent> {
+    ) -> Result<Sent, Failure> {
         let Some(socket) = self.datagrams.sockets.get_mut(index) else {
             return Ok(Sent::None);
         };
-        let (record, at) = match socket.next() {
-            Ok(Some(next)) => next,
-            Ok(None) => return Ok(Sent::None),
-            Err(Corrupt) => {
-                self.fail_datagrams(index);
-                return Ok(Sent::None);
-            }
+        let Some((record, at)) = socket.next()? else {
+            return Ok(Sent::None);
         };
         let unspecified = record.remote.ip().is_unspecified();
         let remote = socket
@@ -99,7 +132,7 @@ impl<M: Memory> Engine<M> {
         let source = source.filter(|source| source.is_ipv4() == remote.is_ipv4());
         let Some(source) = source.filter(|_| fits && !remote.ip().is_unspecified()) else {
             self.counters.datagrams_dropped += 1;
-            socket.sent(&record);
+            socket.sent(&record)?;
             return Ok(Sent::Some(whole));
         };
         let offloads = self.capabilities.checksums;
@@ -124,7 +157,7 @@ impl<M: Memory> Engine<M> {
                 socket.fragments.identification = *latest.insert(next);
             }
             let ends = (SocketAddr::new(source, socket.local.port()), remote);
-            let payload = socket.send.slices(at, record.len);
+            let payload = socket.send.slices(at, record.len)?;
             let mtu = usize::from(self.capabilities.mtu);
             let (count, all) = exit.send_fragments(&ends, payload, mtu, &mut socket.fragments)?;
             self.counters.packets_out += count;
@@ -132,14 +165,14 @@ impl<M: Memory> Engine<M> {
                 return Ok(Sent::Full);
             }
             self.counters.bytes_out += record.len as u64;
-            socket.sent(&record);
+            socket.sent(&record)?;
             return Ok(Sent::Some(whole));
         }
         // If the device is full in the middle of a record, `partly` says how much of it has gone out.
         let mut done = socket.partly;
         while done < record.len || done == 0 {
             let len = step.min(record.len - done);
-            let payload = socket.send.slices(at + done as u64, len);
+            let payload = socket.send.slices(at + done as u64, len)?;
             let segment = if together { record.segment } else { 0 };
             let ends = (SocketAddr::new(source, socket.local.port()), remote);
             if !exit.send_datagram(&ends, payload, segment)? {
@@ -154,7 +187,7 @@ impl<M: Memory> Engine<M> {
             }
         }
         socket.partly = 0;
-        socket.sent(&record);
+        socket.sent(&record)?;
         Ok(Sent::Some(whole))
     }
 }

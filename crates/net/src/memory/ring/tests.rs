@@ -52,13 +52,13 @@ proptest! {
                     let n = n.min(model.len());
                     model.drain(..n);
                     freed += n as u64;
-                    send.free(freed);
+                    send.free(freed).unwrap();
                 }
             }
             prop_assert_eq!(send.written().unwrap(), freed + model.len() as u64);
             prop_assert_eq!(writer.room(), SIZE - model.len());
             prop_assert_eq!(writer.unsent(), model.len());
-            prop_assert_eq!(bytes_of(send.slices(freed, model.len())), model.make_contiguous());
+            prop_assert_eq!(bytes_of(send.slices(freed, model.len()).unwrap()), model.make_contiguous());
         }
     }
 
@@ -74,11 +74,11 @@ proptest! {
                 let (first, second) = bytes.split_at(bytes.len() / 2);
                 let halves = [(published, first), (published + first.len() as u64, second)];
                 for at in if later_half_first { [1, 0] } else { [0, 1] } {
-                    receive.put(halves[at].0, halves[at].1);
+                    receive.put(halves[at].0, halves[at].1).unwrap();
                 }
                 prop_assert_eq!(reader.available(), model.len());
                 published += bytes.len() as u64;
-                receive.publish(published);
+                receive.publish(published).unwrap();
                 model.extend(bytes);
             }
             let mut to = vec![0; read];
@@ -97,13 +97,13 @@ proptest! {
         let (span, other) = (span(), span());
         let mut send = SendBuffer::new(&span);
         let mut receive = ReceiveBuffer::new(&other);
-        receive.publish(SIZE as u64);
+        receive.publish(SIZE as u64).unwrap();
         for (produced, consumed) in [(produced, consumed), (near, near), (u64::MAX - near, near)] {
             span.word(PRODUCED).store(produced, Ordering::Relaxed);
             match send.written() {
                 Ok(written) => {
                     prop_assert!(written <= SIZE as u64);
-                    bytes_of(send.slices(0, written as usize));
+                    bytes_of(send.slices(0, written as usize).unwrap());
                 }
                 Err(Corrupt) => prop_assert!(produced > SIZE as u64),
             }
@@ -130,8 +130,8 @@ fn an_index_that_goes_back_is_corrupt() {
 
     let span = self::span();
     let mut receive = ReceiveBuffer::new(&span);
-    receive.put(0, &[1; 10]);
-    receive.publish(10);
+    receive.put(0, &[1; 10]).unwrap();
+    receive.publish(10).unwrap();
     span.word(CONSUMED).store(5, Ordering::Relaxed);
     assert_eq!(receive.consumed(), Ok(5));
     span.word(CONSUMED).store(4, Ordering::Relaxed);
@@ -159,11 +159,11 @@ fn bytes_cross_threads() {
     let mut at = 0;
     while at < ALL {
         let written = send.written().unwrap();
-        for byte in bytes_of(send.slices(at, (written - at) as usize)) {
+        for byte in bytes_of(send.slices(at, (written - at) as usize).unwrap()) {
             assert_eq!(byte, (at % 251) as u8);
             at += 1;
         }
-        send.free(written);
+        send.free(written).unwrap();
         std::thread::yield_now();
     }
     producer.join().unwrap();
@@ -182,26 +182,26 @@ fn a_ring_continues_in_another() {
     for from in [0, 50] {
         assert_eq!(writer.write(&bytes(from, from + 50)), 50);
         assert_eq!(send.written(), Ok(from + 50));
-        receive.put(from, &bytes(from, from + 50));
-        receive.publish(from + 50);
+        receive.put(from, &bytes(from, from + 50)).unwrap();
+        receive.publish(from + 50).unwrap();
         if from == 0 {
-            send.free(50);
+            send.free(50).unwrap();
             assert_eq!(reader.read(&mut [0; 50]), 50);
             assert_eq!(receive.consumed(), Ok(50));
         }
     }
     // Bytes that came out of order, which are not published.
-    receive.put(105, &bytes(105, 110));
+    receive.put(105, &bytes(105, 110)).unwrap();
     let (mut new_send, mut new_receive) =
         (SendBuffer::new(&spans[2]), ReceiveBuffer::new(&spans[3]));
     new_send.succeed(&mut send).unwrap();
     new_receive.succeed(&mut receive, 110).unwrap();
-    assert_eq!(bytes_of(new_send.slices(50, 50)), bytes(50, 100));
+    assert_eq!(bytes_of(new_send.slices(50, 50).unwrap()), bytes(50, 100));
     assert_eq!(Writer::new(&spans[2]).room(), SIZE - 50);
     let mut reader = Reader::new(&spans[3]);
     assert_eq!(reader.available(), 50);
-    new_receive.put(100, &bytes(100, 105));
-    new_receive.publish(110);
+    new_receive.put(100, &bytes(100, 105)).unwrap();
+    new_receive.publish(110).unwrap();
     let mut got = vec![0; 60];
     assert_eq!(reader.read(&mut got), 60);
     assert_eq!(got, bytes(50, 110));
@@ -209,4 +209,35 @@ fn a_ring_continues_in_another() {
     let region = Region::private(ring_len(32)).unwrap();
     let mut small = SendBuffer::new(&Span::new(&region, 0, ring_len(32)));
     assert_eq!(small.succeed(&mut send), Err(Corrupt));
+}
+
+/// An engine that is wrong about a ring ends the connection, whoever made it wrong. Nothing is written.
+#[test]
+fn positions_that_cannot_be_are_refused() {
+    let region = Region::private(2 * ring_len(64)).unwrap();
+    let spans = [0, ring_len(64)].map(|at| Span::new(&region, at, ring_len(64)));
+    let mut send = SendBuffer::new(&spans[0]);
+    let mut writer = Writer::new(&spans[0]);
+    assert_eq!(writer.write(&[1; 40]), 40);
+    assert_eq!(send.written(), Ok(40));
+    send.free(10).unwrap();
+    assert!(send.slices(10, 30).is_ok());
+    for (at, len) in [(9, 1), (10, 31), (41, 0), (u64::MAX, 1)] {
+        assert!(send.slices(at, len).is_err(), "{at} {len}");
+    }
+    assert_eq!((send.free(9), send.free(41)), (Err(Corrupt), Err(Corrupt)));
+    assert_eq!(writer.unsent(), 30);
+    let mut receive = ReceiveBuffer::new(&spans[1]);
+    let reader = Reader::new(&spans[1]);
+    receive.put(0, &[1; 64]).unwrap();
+    receive.publish(20).unwrap();
+    for (at, len) in [(19, 1), (20, 45), (u64::MAX, 1)] {
+        let put = receive.put(at, &vec![9; len]);
+        assert_eq!(put, Err(Corrupt), "{at} {len}");
+    }
+    assert_eq!(receive.publish(19), Err(Corrupt));
+    assert_eq!(receive.publish(65), Err(Corrupt));
+    let mut bytes = [0; 64];
+    assert_eq!(reader.peek(&mut bytes), 20);
+    assert_eq!(bytes[..20], [1; 20]);
 }
