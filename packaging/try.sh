@@ -43,6 +43,7 @@ chroot "$work/bare" dpkg -r evener
 
 if ! command -v buildah >/dev/null; then
     echo "skipped: the container file, as there is no buildah"
+    echo "ci.sh packages: the container file, as there is no buildah" >>"${EVENER_SKIPPED:-/dev/null}"
     exit
 fi
 echo "== the container file"

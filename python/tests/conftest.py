@@ -14,6 +14,33 @@ import evener as ev
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+SKIPPED = []
+
+
+def skipped(report):
+    """Remembers a test, or a file of tests, that is skipped."""
+    if report.skipped and not hasattr(report, "wasxfail"):
+        SKIPPED.append(f"evener-python {report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}\n")
+
+
+def pytest_runtest_logreport(report):
+    skipped(report)
+
+
+def pytest_collectreport(report):
+    skipped(report)
+
+
+def pytest_sessionfinish(session):
+    """As in the tests of the crates: `./ci.sh` names at its end what was skipped, and EVENER_NO_SKIP=1 refuses that."""
+    if os.environ.get("EVENER_SKIPPED"):
+        with open(os.environ["EVENER_SKIPPED"], "a") as file:
+            file.writelines(SKIPPED)
+    if SKIPPED and os.environ.get("EVENER_NO_SKIP") == "1":
+        print(*SKIPPED, "EVENER_NO_SKIP=1 makes that a failure", sep="")
+        session.exitstatus = 1
+
+
 @pytest.fixture
 def noise():
     """Arrays of noise: noise(shape, dtype, seed)."""

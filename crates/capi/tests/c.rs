@@ -17,7 +17,7 @@ const HEIGHT: usize = 240;
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: there is no {program}");
+        evener_testing::skip(format_args!("there is no {program}"));
     }
     found
 }

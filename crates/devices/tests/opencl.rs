@@ -17,11 +17,11 @@ fn device() -> Option<OpenCl> {
             Some(OpenCl::open(found.into_iter().next().unwrap()).unwrap())
         }
         Ok(_) => {
-            eprintln!("skipped: OpenCL has no device; install pocl-opencl-icd");
+            evener_testing::skip("OpenCL has no device; install pocl-opencl-icd");
             None
         }
         Err(error) => {
-            eprintln!("skipped: {error}; install pocl-opencl-icd");
+            evener_testing::skip(format_args!("{error}; install pocl-opencl-icd"));
             None
         }
     }

@@ -13,7 +13,7 @@ fn the_c_compiler_is_exact() {
 #[test]
 fn pocl_is_exact() {
     let Ok(found) = opencl::list() else {
-        eprintln!("skipped: no OpenCL; install pocl-opencl-icd");
+        evener_testing::skip("no OpenCL; install pocl-opencl-icd");
         return;
     };
     for found in found {

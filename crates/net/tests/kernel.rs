@@ -190,7 +190,7 @@ fn ping(address: &str) {
                 String::from_utf8_lossy(&output.stderr)
             );
         }
-        Err(error) => println!("skipped: no ping here: {error}"),
+        Err(error) => evener_testing::skip(format_args!("no ping here: {error}")),
     }
 }
 
@@ -246,7 +246,7 @@ fn over_xdp_of_a_veth() {
         }
         match Specification::parse("xdp:v0").unwrap().open() {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                println!("skipped: {error}");
+                evener_testing::skip(error);
             }
             device => {
                 drop(device);

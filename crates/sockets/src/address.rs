@@ -377,7 +377,7 @@ mod tests {
         let listener = match Listener::bind(&Address::Vsock(None, u32::MAX)) {
             Ok(listener) => listener,
             Err(error) => {
-                println!("skipped: there is no vsock: {error}");
+                evener_testing::skip(format_args!("there is no vsock: {error}"));
                 return;
             }
         };
@@ -387,7 +387,7 @@ mod tests {
         assert!(Listener::bind(&Address::Vsock(None, port)).is_err());
         // The address of the machine itself, where the driver vsock_loopback is.
         if !std::path::Path::new("/sys/module/vsock_loopback").exists() {
-            println!("skipped: nothing was sent: there is no driver vsock_loopback");
+            evener_testing::skip("nothing was sent: there is no driver vsock_loopback");
             return;
         }
         let client = Socket::new(Domain::VSOCK, Type::STREAM, None).unwrap();

@@ -4,6 +4,7 @@
 mod disk;
 pub mod namespace;
 pub mod pcapng;
+mod skipped;
 pub mod veth;
 
 use std::fs;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub use disk::Disk;
+pub use skipped::skip;
 
 /// A folder for one test. Dropping it removes it with all its files.
 #[derive(Debug)]

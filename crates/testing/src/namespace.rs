@@ -36,7 +36,7 @@ fn run_with(namespaces: &[&str], name: &str, body: impl FnOnce()) {
         .args(["test", "-r", "/dev/net/tun", "-a", "-w", "/dev/net/tun"])
         .status();
     if !possible.is_ok_and(|status| status.success()) {
-        println!("skipped: no network namespace with /dev/net/tun can be made here");
+        crate::skip("no network namespace with /dev/net/tun can be made here");
         return;
     }
     let program = env::current_exe().expect("the path of this program");

@@ -22,7 +22,7 @@ pub fn has(program: &str) -> bool {
         .stderr(Stdio::null())
         .status();
     if found.is_err() {
-        println!("skipped: {program} is not installed");
+        evener_testing::skip(format_args!("{program} is not installed"));
     }
     found.is_ok()
 }

@@ -99,7 +99,7 @@ fn qemu_reads_it() {
 #[test]
 fn fio_reads_it() {
     if !has("fio") || !run_ok("fio --enghelp=nbd") {
-        println!("skipped: fio has no nbd engine");
+        evener_testing::skip("fio has no nbd engine");
         return;
     }
     let (server, _) = server();
@@ -118,7 +118,7 @@ fn a_file_system_of_nbdfuse_has_it() {
         return;
     }
     if !std::path::Path::new("/dev/fuse").exists() {
-        println!("skipped: there is no /dev/fuse");
+        evener_testing::skip("there is no /dev/fuse");
         return;
     }
     let (server, plain) = server();
@@ -133,7 +133,7 @@ fn a_file_system_of_nbdfuse_has_it() {
     let file = mount.join("nbd");
     while !file.exists() {
         if let Some(status) = fuse.try_wait().unwrap() {
-            println!("skipped: nbdfuse cannot mount here: {status}");
+            evener_testing::skip(format_args!("nbdfuse cannot mount here: {status}"));
             return;
         }
         thread::sleep(std::time::Duration::from_millis(5));

@@ -81,7 +81,7 @@ fn qemu_io_writes_patterns() {
 #[test]
 fn fio_verifies_what_it_wrote() {
     if !has("fio") || !run_ok("fio --enghelp=nbd") {
-        println!("skipped: fio has no nbd engine");
+        evener_testing::skip("fio has no nbd engine");
         return;
     }
     for sizes in ["bsrange=512-16k --blockalign=512", "bs=4k", "bs=128k"] {

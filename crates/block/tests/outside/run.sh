@@ -10,6 +10,7 @@ mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
 skip() {
     echo "skipped: $1"
+    echo "ci.sh outside: $1" >>"${EVENER_SKIPPED:-/dev/null}"
     exit 0
 }
 command -v qemu-img >/dev/null || skip "qemu-img is not installed"

@@ -91,7 +91,7 @@ fn counter_mode_is_that_of_sp_800_38a() {
 #[test]
 fn counter_mode_is_that_of_openssl() {
     if Command::new("openssl").arg("version").output().is_err() {
-        eprintln!("skipped: there is no openssl");
+        evener_testing::skip("there is no openssl");
         return;
     }
     let folder = Folder::new();

@@ -180,7 +180,7 @@ fn man_shows_its_pages() {
     );
     assert!(folder.path("pages/man1/evener-image-serve.1").exists());
     if !is_there("groff") {
-        println!("skipped: there is no groff");
+        evener_testing::skip("there is no groff");
         return;
     }
     let mut groff = folder.command("groff");

@@ -19,7 +19,7 @@ pub fn has_ffmpeg() -> bool {
         .status();
     let there = found.is_ok_and(|status| status.success());
     if !there {
-        println!("skipped: ffmpeg is not installed");
+        evener_testing::skip("ffmpeg is not installed");
     }
     there
 }
@@ -29,7 +29,9 @@ fn clip(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("EVENER_CLIPS").map(|folder| PathBuf::from(folder).join(name));
     let found = path.filter(|path| path.exists());
     if found.is_none() {
-        println!("skipped: {name} is not in the folder EVENER_CLIPS names");
+        evener_testing::skip(format_args!(
+            "{name} is not in the folder EVENER_CLIPS names"
+        ));
     }
     found
 }

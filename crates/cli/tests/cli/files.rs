@@ -82,7 +82,7 @@ fn endless(folder: &Folder, line: &str) -> Running {
 fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !found {
-        println!("skipped: there is no ffmpeg");
+        evener_testing::skip("there is no ffmpeg");
     }
     found
 }
@@ -169,7 +169,7 @@ fn nothing_is_left_of_an_output_whatever_ends_its_run() {
             let mut child = endless(&folder, line);
             wait_for_output(&folder, 1 << 17);
             if folder.names() != before {
-                println!("skipped: files have names here from the beginning");
+                evener_testing::skip("files have names here from the beginning");
                 return;
             }
             child.end(signal);
@@ -247,7 +247,7 @@ fn calls(folder: &Folder, line: &str) -> Option<Vec<String>> {
         .args(["-o", "/dev/null", "true"])
         .status();
     if !probe.is_ok_and(|status| status.success()) {
-        println!("skipped: there is no strace that may trace");
+        evener_testing::skip("there is no strace that may trace");
         return None;
     }
     let evener = folder.evener(line.split(' '));
@@ -347,13 +347,13 @@ fn a_disk_that_fails_at_the_end_leaves_no_file() {
         Ok(output) => {
             let done = Done::from(output);
             if done.stderr.starts_with("strace") {
-                println!("skipped: {}", done.stderr);
+                evener_testing::skip(&done.stderr);
                 return;
             }
             done.failed(1, &["sealed: cannot put the finished file in place"]);
             assert_eq!(folder.names(), before);
         }
-        Err(_) => println!("skipped: there is no strace"),
+        Err(_) => evener_testing::skip("there is no strace"),
     }
 }
 

@@ -23,9 +23,9 @@ pub fn is_ignored(signal: Signal) -> bool {
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1);
     if ignored {
-        println!(
-            "skipped: {signal:?} is ignored here, as under nohup or in the background of a script"
-        );
+        evener_testing::skip(format_args!(
+            "{signal:?} is ignored here, as under nohup or in the background of a script"
+        ));
     }
     ignored
 }

@@ -28,7 +28,9 @@ impl Server {
         );
         let found = Command::new(PYTHON).args(["-c", &needs]).output();
         if !found.is_ok_and(|output| output.status.success()) {
-            println!("skipped: gst-rtsp-server with Python's gi and {elements:?} is not installed");
+            evener_testing::skip(format_args!(
+                "gst-rtsp-server with Python's gi and {elements:?} is not installed"
+            ));
             return None;
         }
         let arguments = launch.iter().flat_map(|(path, launch)| [*path, launch]);

@@ -80,7 +80,7 @@ fn shown(gateway: SocketAddr) -> Option<serde_json::Value> {
         &page,
     ]);
     let Ok(browser) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-        eprintln!("skipped: the program chromium is not installed");
+        evener_testing::skip("the program chromium is not installed");
         return None;
     };
     let _browser = Browser(browser);

@@ -16,7 +16,7 @@ fn curl_takes_chunks_apart_and_sees_that_the_last_one_is_missing() {
             .stderr(Stdio::piped())
             .spawn();
         let Ok(mut curl) = spawned else {
-            eprintln!("skipped: the program curl is not installed");
+            evener_testing::skip("the program curl is not installed");
             return;
         };
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

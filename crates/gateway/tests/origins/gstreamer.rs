@@ -48,7 +48,7 @@ fn pictures_of_h265_are_those_of_the_origin() {
     let folder = Folder::new();
     let encoder = "libx265 -preset ultrafast -g 25 -bf 2 -x265-params log-level=none -tag:v hvc1";
     let Some(film) = film_of(&folder, encoder) else {
-        println!("skipped: ffmpeg has no libx265");
+        evener_testing::skip("ffmpeg has no libx265");
         return;
     };
     let (pictures, _) = decoded(&film, "0:v");

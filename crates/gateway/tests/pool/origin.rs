@@ -46,7 +46,7 @@ struct State {
 pub fn has_ffmpeg() -> bool {
     let has = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !has {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
     }
     has
 }

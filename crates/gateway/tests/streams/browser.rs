@@ -76,7 +76,7 @@ fn play(file: Vec<u8>) -> Option<String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let Ok(browser) = command.spawn() else {
-        eprintln!("skipped: the program chromium is not installed");
+        evener_testing::skip("the program chromium is not installed");
         return None;
     };
     let _browser = Browser(browser);

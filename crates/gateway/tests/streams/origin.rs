@@ -16,7 +16,7 @@ use evener_testing::Folder;
 pub fn has_ffmpeg() -> bool {
     let has = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !has {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
     }
     has
 }

@@ -80,7 +80,7 @@ fn h265_stays_the_same() {
 #[test]
 fn a_real_clip_stays_the_same() {
     let Some(clips) = std::env::var_os("EVENER_CLIPS").filter(|_| has_ffmpeg()) else {
-        eprintln!("skipped: EVENER_CLIPS names no folder of clips");
+        evener_testing::skip("EVENER_CLIPS names no folder of clips");
         return;
     };
     let clip = Path::new(&clips).join("foreman_352x288_300f.264");

@@ -15,7 +15,7 @@ use crate::stream::{self, stream};
 pub fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !found {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
     }
     found
 }

@@ -13,7 +13,7 @@ pub fn decode(stream: Vec<u8>, what: &str) -> Option<Vec<u8>> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();

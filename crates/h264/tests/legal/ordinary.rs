@@ -109,7 +109,7 @@ fn decoders_reconstruct_a_scene() {
 #[test]
 fn decoders_reconstruct_people() {
     let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
-        eprintln!("skipped: no EVENER_CLIPS");
+        evener_testing::skip("no EVENER_CLIPS");
         return;
     };
     let bytes = std::fs::read(Path::new(&clips).join("people_320x192_9f_i420.yuv")).unwrap();

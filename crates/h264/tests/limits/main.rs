@@ -232,7 +232,7 @@ fn assert_close(stream: &[u8], frames: &[Frame], what: &str) {
 /// What ffmpeg decodes; says so where it is not installed.
 fn decode(stream: &[u8]) -> Option<Vec<u8>> {
     if Command::new("ffmpeg").arg("-version").output().is_err() {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
         return None;
     }
     let folder = Folder::new();

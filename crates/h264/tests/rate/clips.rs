@@ -36,7 +36,9 @@ impl Clip {
 pub fn clip(name: &str, frames: usize) -> Option<Clip> {
     let path = std::env::var_os("EVENER_CLIPS").map(|folder| PathBuf::from(folder).join(name));
     let Some(path) = path.filter(|path| path.exists()) else {
-        eprintln!("skipped: {name} is not in the folder EVENER_CLIPS names");
+        evener_testing::skip(format_args!(
+            "{name} is not in the folder EVENER_CLIPS names"
+        ));
         return None;
     };
     let decoded = Command::new("ffmpeg")
@@ -46,7 +48,7 @@ pub fn clip(name: &str, frames: usize) -> Option<Clip> {
         .args("-vf scale=352:288 -pix_fmt yuv420p -f rawvideo -fps_mode passthrough -".split(' '))
         .output();
     let Ok(decoded) = decoded else {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
         return None;
     };
     assert!(decoded.status.success(), "{decoded:?}");

@@ -200,7 +200,7 @@ fn ffmpeg(encoded: &Encoded, arguments: &str) -> Option<Output> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();

@@ -34,7 +34,7 @@ impl Peer {
     /// `None` where the clip or the program is missing, which is said.
     fn of(clip: &str) -> Option<Peer> {
         let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
-            eprintln!("skipped: EVENER_CLIPS names no folder of clips");
+            evener_testing::skip("EVENER_CLIPS names no folder of clips");
             return None;
         };
         let clip = Path::new(&clips).join(clip);
@@ -49,7 +49,7 @@ impl Peer {
 
     fn from(arguments: &[&str]) -> Option<Peer> {
         if Command::new("ffmpeg").arg("-version").output().is_err() {
-            eprintln!("skipped: the program ffmpeg is not installed");
+            evener_testing::skip("the program ffmpeg is not installed");
             return None;
         }
         let folder = Folder::new();

@@ -18,7 +18,7 @@ use crate::{FORMATS, bytes_of, encode_to, format, frame_bytes, frame_of, text};
 fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !found {
-        eprintln!("skipped: the program ffmpeg is not installed");
+        evener_testing::skip("the program ffmpeg is not installed");
     }
     found
 }
@@ -433,7 +433,7 @@ fn the_range_of_what_ffmpeg_wrote_is_found() {
 #[test]
 fn camera_clips_are_decoded_as_ffmpeg_does() {
     let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
-        eprintln!("skipped: EVENER_CLIPS names no folder of clips");
+        evener_testing::skip("EVENER_CLIPS names no folder of clips");
         return;
     };
     if !has_ffmpeg() {

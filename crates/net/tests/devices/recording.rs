@@ -65,7 +65,7 @@ fn tcpdump_reads(path: &Path, count: usize) {
         .stdin(Stdio::from(File::open(path).expect("a recording")))
         .output();
     let Ok(output) = output else {
-        println!("skipped: tcpdump is not installed");
+        evener_testing::skip("tcpdump is not installed");
         return;
     };
     let text = String::from_utf8_lossy(&output.stdout);

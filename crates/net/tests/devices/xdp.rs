@@ -25,7 +25,7 @@ fn xdp(addresses: &[&str]) -> Option<Box<dyn Device>> {
     match specification.open_with(&context) {
         Ok(device) => Some(device),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            println!("skipped: {error}");
+            evener_testing::skip(error);
             None
         }
         Err(error) => panic!("{error}"),

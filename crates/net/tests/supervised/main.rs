@@ -51,7 +51,7 @@ fn with_stack(name: &str, body: impl FnOnce(&Network)) {
         let folder = tempfile::tempdir().unwrap();
         let program = match compile(folder.path()) {
             Ok(program) => program,
-            Err(reason) => return println!("skipped: {reason}"),
+            Err(reason) => return evener_testing::skip(reason),
         };
         assert!(is_static(program.as_os_str()));
         let lo = ["link", "set", "lo", "up"];

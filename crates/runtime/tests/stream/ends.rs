@@ -314,7 +314,7 @@ static FOUND: Mutex<Vec<(u64, usize)>> = Mutex::new(Vec::new());
 fn each_worker_keeps_to_a_processor_in_the_epochs_that_say_so() {
     let all = std::thread::available_parallelism().unwrap().get();
     if all < 2 {
-        eprintln!("skipped: one processor");
+        evener_testing::skip("one processor");
         return;
     }
     within(move || {

@@ -33,7 +33,7 @@ pub fn has(program: &str) -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !found {
-        println!("skipped: there is no {program}");
+        evener_testing::skip(format_args!("there is no {program}"));
     }
     found
 }

@@ -13,7 +13,7 @@ pub fn others() -> Vec<(&'static str, &'static str)> {
     let found = all.into_iter().filter(|(name, _)| {
         let found = Command::new(name).arg("--version").output().is_ok();
         if !found {
-            println!("skipped: there is no {name}");
+            evener_testing::skip(format_args!("there is no {name}"));
         }
         found
     });

@@ -29,7 +29,7 @@ impl Seat {
     fn new(folder: &Folder, program: &[&str]) -> Option<Seat> {
         let found = Command::new("setsid").arg("--version").output();
         if !found.is_ok_and(|done| done.status.success()) {
-            println!("skipped: there is no setsid");
+            evener_testing::skip("there is no setsid");
             return None;
         }
         let master = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());

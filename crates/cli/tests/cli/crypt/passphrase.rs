@@ -154,7 +154,7 @@ fn a_size_that_cannot_be_counts_the_whole_file() {
 fn in_session(folder: &Folder, terminal: bool, line: &str) -> Option<Command> {
     let found = Command::new("setsid").arg("--version").output();
     if !found.is_ok_and(|done| done.status.success()) {
-        println!("skipped: there is no setsid");
+        evener_testing::skip("there is no setsid");
         return None;
     }
     let evener = folder.evener(line.split(' '));

@@ -25,7 +25,7 @@ fn a_script_does_not_go_on_after_ctrl_c() {
         .stderr(Stdio::piped())
         .process_group(0);
     let Ok(shell) = shell.spawn() else {
-        println!("skipped: there is no bash");
+        evener_testing::skip("there is no bash");
         return;
     };
     wait_for_output(&folder, 200_000);

@@ -229,7 +229,7 @@ const SFDISK: &str = "/usr/sbin/sfdisk";
 #[test]
 fn a_partition_or_a_range_is_served_alone() {
     if !has(&["nbdcopy", "nbdinfo"]) || !Path::new(SFDISK).exists() {
-        println!("skipped: {SFDISK} is not installed");
+        evener_testing::skip(format_args!("{SFDISK} is not installed"));
         return;
     }
     let folder = Folder::new();

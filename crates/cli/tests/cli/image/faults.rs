@@ -16,7 +16,7 @@ fn told(program: &str, args: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     let command = command.args(args).current_dir("/").stdin(Stdio::null());
     let Ok(done) = command.output() else {
-        println!("skipped: {program} is not installed");
+        evener_testing::skip(format_args!("{program} is not installed"));
         return None;
     };
     let said = String::from_utf8_lossy(&done.stderr);
@@ -147,7 +147,7 @@ fn by_qemu(folder: &Folder, image: &str) -> Option<String> {
     ];
     let command = command.args(args).stdin(Stdio::null());
     if command.status().is_err() {
-        println!("skipped: qemu-nbd is not installed");
+        evener_testing::skip("qemu-nbd is not installed");
         return None;
     }
     told(
@@ -176,7 +176,7 @@ fn the_uri_can_be_used_from_anywhere() {
         });
         // Not every machine has the newer protocol.
         if server.line.contains("cannot be listened at") {
-            println!("skipped: {}", server.line);
+            evener_testing::skip(&server.line);
             continue;
         }
         let uri = uri(&server);

@@ -24,7 +24,7 @@ fn tool(folder: &Folder, line: &str) -> bool {
             true
         }
         Err(_) => {
-            println!("skipped: {program} is not installed");
+            evener_testing::skip(format_args!("{program} is not installed"));
             false
         }
     }

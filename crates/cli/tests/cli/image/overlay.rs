@@ -310,7 +310,7 @@ fn a_full_disk_is_an_error_of_the_write_and_of_nothing_else() {
     };
     let works = alone(mount).stderr(Stdio::null()).status();
     if !works.is_ok_and(|status| status.success()) {
-        println!("skipped: no file system can be mounted here");
+        evener_testing::skip("no file system can be mounted here");
         return;
     }
     let evener = env!("CARGO_BIN_EXE_evener");
@@ -374,7 +374,7 @@ fn a_file_system_is_whole_after_the_server_was_killed() {
         ("debugfs", "-V"),
     ] {
         if !works(tool(program).arg(flag)) {
-            println!("skipped: {program} does not work here");
+            evener_testing::skip(format_args!("{program} does not work here"));
             return;
         }
     }
@@ -392,7 +392,7 @@ fn a_file_system_is_whole_after_the_server_was_killed() {
         let mut fuse = tool("nbdfuse").arg(&mount).arg(&socket).spawn().unwrap();
         while !disk.exists() {
             if fuse.try_wait().unwrap().is_some() {
-                println!("skipped: nbdfuse cannot mount here");
+                evener_testing::skip("nbdfuse cannot mount here");
                 return;
             }
             thread::sleep(Duration::from_millis(5));

@@ -22,7 +22,7 @@ pub fn is_program(program: &str, flag: &str) -> bool {
         .output()
         .is_ok();
     if !found {
-        println!("skipped: {program} is not installed");
+        evener_testing::skip(format_args!("{program} is not installed"));
     }
     found
 }

@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn lanes_have_the_sum_of_all_blocks() {
         if !is_x86_feature_detected!("avx512ifma") {
-            println!("skipped: no AVX-512 IFMA");
+            evener_testing::skip("no AVX-512 IFMA");
             return;
         }
         #[target_feature(enable = "avx512f,avx512ifma")]

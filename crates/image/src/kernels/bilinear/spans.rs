@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn spans_are_those_outputs_that_have_taps() {
         let Some(s) = Avx2::new(Simd::detect()) else {
-            eprintln!("skipped: no AVX2");
+            evener_testing::skip("no AVX2");
             return;
         };
         let plane = Size { w: 50, h: 30 };

@@ -43,7 +43,7 @@ mod tests {
     fn the_end_of_a_process_is_seen() {
         let (one, _other) = UnixStream::pair().unwrap();
         let Some(own) = peer(&one) else {
-            eprintln!("skipped: the kernel is older than 6.5");
+            evener_testing::skip("the kernel is older than 6.5");
             return;
         };
         assert!(!has_ended(&own));
@@ -58,7 +58,7 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn();
         let Ok(mut child) = child else {
-            eprintln!("skipped: there is no python3");
+            evener_testing::skip("there is no python3");
             return;
         };
         let (socket, _) = listener.accept().unwrap();

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn calls_of_a_child_are_heard_of_and_answered() {
         if let Err(error) = available() {
-            eprintln!("skipped: no notifications of seccomp: {error}");
+            evener_testing::skip(format_args!("no notifications of seccomp: {error}"));
             return;
         }
         let signals = Signals::take().unwrap();
@@ -59,7 +59,7 @@ s.listen()";
         command.args(["-c", program]);
         let (mut child, notifier) = match start(&mut command, &signals) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                eprintln!("skipped: there is no python3");
+                evener_testing::skip("there is no python3");
                 return;
             }
             started => started.unwrap(),

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_run_is_located_if_every_place_has_its_four_samples() {
         let Some(s) = Avx2::new(Simd::detect()) else {
-            eprintln!("skipped: no AVX2");
+            evener_testing::skip("no AVX2");
             return;
         };
         let data = [0.0; 9 * 40];
