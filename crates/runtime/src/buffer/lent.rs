@@ -26,14 +26,17 @@ impl<T: Sample> Lent<T> {
     ///
     /// # Safety
     /// As long as `owner` is held, the samples are initialised and can be read; nothing else writes them, and if they are
-    /// `writable` nothing else reads them. `start` is a multiple of a sample's size.
+    /// `writable` nothing else reads them.
+    ///
+    /// # Panics
+    /// If `start` is no multiple of a sample's size.
     pub unsafe fn new(
         start: NonNull<T>,
         len: usize,
         writable: bool,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Lent<T> {
-        debug_assert!(start.is_aligned());
+        assert!(start.is_aligned(), "samples at {start:p} are not aligned");
         Lent {
             start,
             len,

@@ -393,6 +393,18 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn samples_that_are_not_aligned_are_refused() {
+        let owner = Arc::new(vec![0u16; 4]);
+        let start = NonNull::new(owner.as_ptr().cast_mut()).unwrap();
+        // SAFETY: as in `lend`; nothing is made of it.
+        let lend = || unsafe {
+            let start = start.byte_add(1);
+            Lent::new(start, 3, false, owner.clone())
+        };
+        assert!(refused(|| drop(lend())));
+    }
+
     fn overlap_is_refused() {
         let rows = Rows::<u16>::zeroed(4, 100);
         let held = rows.write(60..70);

@@ -156,7 +156,7 @@ unsafe impl Send for Ring {}
 impl Ring {
     /// `capacity` is a power of two.
     pub(crate) fn new(capacity: usize) -> Ring {
-        debug_assert!(capacity.is_power_of_two());
+        assert!(capacity.is_power_of_two(), "a ring of {capacity} slots");
         Ring {
             head: Padded(AtomicUsize::new(0)),
             tail: Padded(AtomicUsize::new(0)),
