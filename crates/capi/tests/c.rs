@@ -33,8 +33,11 @@ fn compile(compiler: &str, arguments: &[&str], source: &Path, program: &Path) {
     // A test of a package builds its libraries; the static one needs no path at run time.
     let library = libraries().join("libevener.a");
     assert!(library.exists(), "{}", library.display());
+    // Those of a sanitizer.
+    let flags = std::env::var("EVENER_CC_FLAGS").unwrap_or_default();
     let output = Command::new(compiler)
         .args(arguments)
+        .args(flags.split_whitespace())
         .args(["-Wall", "-Wextra", "-Werror", "-g", "-O1", "-I"])
         .arg(root.join("include"))
         .arg(source)

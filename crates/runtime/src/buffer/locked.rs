@@ -100,6 +100,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long")]
     fn buffers_made_before_and_after_are_locked_until_they_are_freed() {
         let large = || Aligned::<u8>::zeroed(8 << 20);
         let before = large();

@@ -35,8 +35,8 @@ impl Mapping {
         let map = MmapMut::map_anon(bytes.checked_add(HUGE)?).ok()?;
         let map = MmapRaw::from(map);
         let before = map.as_ptr().align_offset(HUGE);
-        // It is only advice: without huge pages nothing is lost.
-        #[cfg(target_os = "linux")]
+        // It is only advice: without huge pages nothing is lost. Miri has none.
+        #[cfg(all(target_os = "linux", not(miri)))]
         if let Err(reason) = map.advise_range(memmap2::Advice::HugePage, before, bytes) {
             tracing::debug!(%reason, "no huge pages");
         }
@@ -63,6 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long")]
     fn a_mapping_begins_a_huge_page_and_is_zero_to_its_end() {
         for bytes in [1, PAGE, HUGE, HUGE + 1, 3 * HUGE - LINE] {
             let mapping = Mapping::zeroed(bytes).unwrap();

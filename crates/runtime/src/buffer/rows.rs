@@ -294,6 +294,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long, and is safe")]
     fn words_cover_the_range() {
         for start in 0..140 {
             for end in start..140 {
@@ -393,7 +394,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn samples_that_are_not_aligned_are_refused() {
         let owner = Arc::new(vec![0u16; 4]);
         let start = NonNull::new(owner.as_ptr().cast_mut()).unwrap();
@@ -405,6 +405,7 @@ mod tests {
         assert!(refused(|| drop(lend())));
     }
 
+    #[test]
     fn overlap_is_refused() {
         let rows = Rows::<u16>::zeroed(4, 100);
         let held = rows.write(60..70);
