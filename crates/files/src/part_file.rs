@@ -29,6 +29,7 @@ const MAX_KEPT: usize = 120;
 /// A temporary name for the output `path`. Dropping it removes the file or folder, unless it is [kept](PartFile::keep).
 pub(crate) struct PartFile {
     path: PathBuf,
+    kept: bool,
 }
 
 impl PartFile {
@@ -64,15 +65,16 @@ impl PartFile {
     }
 
     /// Leaves the file alone: it has its final name now, or belongs to another run.
-    pub(crate) fn keep(self) {
-        unfinished(|all| all.retain(|one| *one != self.path));
-        std::mem::forget(self);
+    pub(crate) fn keep(mut self) {
+        self.kept = true;
     }
 }
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        let _ = remove(&self.path);
+        if !self.kept {
+            let _ = remove(&self.path);
+        }
         unfinished(|all| all.retain(|one| *one != self.path));
     }
 }
@@ -105,7 +107,10 @@ fn claim(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> io::Result<(P
             });
             match made {
                 Ok(file) => {
-                    let part = PartFile { path: name.clone() };
+                    let part = PartFile {
+                        path: name.clone(),
+                        kept: false,
+                    };
                     match try_lock(&file) {
                         // Before it was locked, another run may have removed it as a file that was left behind.
                         Ok(true) if !is_at_path(&file, &name) => part.keep(),
