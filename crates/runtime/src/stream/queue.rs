@@ -557,13 +557,24 @@ mod tests {
         assert_eq!([left(), left(), left()], [Some(8), Some(9), None]);
     }
 
+    /// Waits until so many producers and consumers wait.
+    fn wait_for(queue: &BufferQueue<u32, &str>, producers: usize, consumers: usize) {
+        let waiting = || {
+            let state = queue.lock();
+            (state.producers_waiting, state.consumers_waiting)
+        };
+        while waiting() != (producers, consumers) {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn stopping_wakes_waiting_threads() {
         let queue = queue(0);
         thread::scope(|scope| {
             let producers: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.take_empty())).collect();
             let consumer = scope.spawn(|| matches!(queue.take(|| ()), Taken::Stopped));
-            thread::sleep(std::time::Duration::from_millis(20));
+            wait_for(&queue, 3, 1);
             queue.stop_producers();
             queue.stop_consumer();
             assert!(producers.into_iter().all(|p| p.join().unwrap().is_none()));
@@ -592,7 +603,6 @@ mod tests {
     /// The wait of a producer counts as its sleep while the consumer holds a unit, and as a stall while it has none.
     #[test]
     fn producers_sleep_only_while_the_consumer_is_behind() {
-        const LONG: Duration = Duration::from_millis(40);
         for behind in [true, false] {
             let queue = queue(2);
             let mut other = queue.take_empty().unwrap();
@@ -603,19 +613,22 @@ mod tests {
                 // As another, slow producer would.
                 other = queue.take_empty().unwrap();
             }
-            let (told, slept) = thread::scope(|scope| {
+            let (told, slept, waited) = thread::scope(|scope| {
                 let waiting = scope.spawn(|| queue.take_empty_timed().stalled);
                 let taken = behind.then(|| queue.take(|| ()));
-                thread::sleep(LONG);
+                wait_for(&queue, 1, 0);
+                let begin = Instant::now();
+                thread::sleep(Duration::from_millis(1));
+                let waited = begin.elapsed();
                 match taken {
                     Some(Taken::Unit(unit)) => queue.recycle(unit.value),
                     Some(_) => panic!("ended"),
                     None => queue.recycle(other),
                 }
-                (waiting.join().unwrap(), queue.producers_slept())
+                (waiting.join().unwrap(), queue.producers_slept(), waited)
             });
-            let (most, least) = if behind { (slept, told) } else { (told, slept) };
-            assert!(most > LONG / 2 && least < LONG / 2, "{told:?} {slept:?}");
+            let (all, none) = if behind { (slept, told) } else { (told, slept) };
+            assert!(all >= waited && none.is_zero(), "{told:?} {slept:?}");
         }
     }
 
