@@ -14,7 +14,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of `bytes` bytes, which are zero. `None`, and a note is printed, where there can be none: it takes root and
+    /// A disk of `bytes` bytes, which are zero. `None`, and the test is skipped, where there can be none: it takes root and
     /// loop devices.
     pub fn new(bytes: u64) -> Option<Disk> {
         let folder = Folder::in_memory();
@@ -26,7 +26,7 @@ impl Disk {
             .stdin(Stdio::null())
             .output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            println!("skipped: no loop device can be had");
+            crate::skip("no loop device can be had");
             return None;
         };
         let path = String::from_utf8(made.stdout).unwrap().trim_end().into();
