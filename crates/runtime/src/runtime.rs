@@ -146,13 +146,14 @@ impl Builder {
         self
     }
 
-    /// Starts the workers.
+    /// Makes the runtime. Threads of workers are started when there is work for them; where one is refused then, the
+    /// thread that runs a stream computes alone.
     ///
     /// # Errors
-    /// [`Error::Pool`] when the number of workers is out of range or a thread is refused.
+    /// [`Error::Pool`] when the number of workers is out of range.
     pub fn build(self) -> Result<Runtime, Error> {
         let topology = Topology::detect();
-        let pool = Pool::new(self.workers.unwrap_or_else(|| topology.workers()))?;
+        let pool = Pool::unstarted(self.workers.unwrap_or_else(|| topology.workers()))?;
         Ok(Runtime {
             pool,
             spin_budget: Arc::new(SpinBudget::new(&topology)),
@@ -177,7 +178,7 @@ impl Runtime {
     /// A runtime with a worker for every processor this process may use, nothing pinned, remembered or traced.
     ///
     /// # Errors
-    /// [`Error::Pool`] when a thread is refused.
+    /// Those of [`Builder::build`].
     pub fn new() -> Result<Runtime, Error> {
         Runtime::builder().build()
     }

@@ -30,7 +30,7 @@ pub(crate) enum ThreadRef<'a> {
 }
 
 /// The processors that a thread may run on while it is not pinned.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Affinity(os::Set);
 
 impl Affinity {

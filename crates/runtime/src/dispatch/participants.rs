@@ -68,8 +68,7 @@ impl<'a> Participants<'a> {
 
     /// Wakes all but the caller.
     pub(crate) fn signal_all(&self, events: Events) {
-        // A pool that failed to start has fewer threads than slots.
-        for worker in 1..self.count.min(self.threads.len() + 1) {
+        for worker in 1..self.count {
             if self.slots[worker].events.signal(events) {
                 self.unpark(worker);
             }

@@ -1,6 +1,9 @@
 //! The pool: threads, their placement, and one batch at a time on them.
 
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use tracing::warn;
 
 use super::affinity::{Affinity, ThreadRef};
 use super::batch::{Batch, Caller, JobPanic, Outcome, WorkerId};
@@ -52,7 +55,8 @@ pub enum Error {
 /// use no processor time while there is nothing to do.
 pub struct Pool {
     pub(super) shared: Arc<Shared>,
-    threads: Vec<thread::JoinHandle<()>>,
+    /// Those that were started; none where the system refused one.
+    threads: OnceLock<Vec<thread::JoinHandle<()>>>,
     /// Where workers run that are not pinned.
     unpinned: Affinity,
 }
@@ -63,29 +67,71 @@ impl Pool {
     /// # Errors
     /// [`Error::Workers`] unless `workers` is 1 to [`MAX_WORKERS`]; [`Error::Spawn`] when a thread is refused.
     pub fn new(workers: usize) -> Result<Pool, Error> {
+        let pool = Pool::unstarted(workers)?;
+        let threads = pool.start()?;
+        pool.threads.get_or_init(|| threads);
+        Ok(pool)
+    }
+
+    /// The same, but threads are started by the first batch that needs one. Where one is refused then, each caller runs its
+    /// batches alone.
+    ///
+    /// # Errors
+    /// [`Error::Workers`] as [`Pool::new`].
+    pub fn unstarted(workers: usize) -> Result<Pool, Error> {
         if workers == 0 || workers > MAX_WORKERS {
             return Err(Error::Workers { workers });
         }
-        let mut pool = Pool {
+        Ok(Pool {
             shared: Arc::new(Shared::new(workers)),
-            threads: Vec::with_capacity(workers - 1),
+            threads: OnceLock::new(),
             unpinned: Affinity::current(),
-        };
+        })
+    }
+
+    fn start(&self) -> Result<Vec<thread::JoinHandle<()>>, Error> {
+        let workers = self.workers();
+        let mut threads = Vec::with_capacity(workers - 1);
         for worker in 1..workers {
-            let shared = Arc::clone(&pool.shared);
+            let (shared, unpinned) = (Arc::clone(&self.shared), self.unpinned.clone());
             let thread = thread::Builder::new()
                 .name(format!("evener-w{worker}"))
-                .spawn(move || worker::work(&shared, WorkerId(worker)))
-                // Dropping the pool ends the workers started so far.
-                .map_err(|source| Error::Spawn { worker, source })?;
-            pool.threads.push(thread);
+                .spawn(move || {
+                    // A thread inherits where the one that starts it may run, which may be pinned by now.
+                    if let Err(error) = unpinned.pin(ThreadRef::Current, &[]) {
+                        warn!(%error, "a worker runs where the thread that started it does");
+                    }
+                    worker::work(&shared, WorkerId(worker));
+                });
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    end(&self.shared, threads);
+                    return Err(Error::Spawn { worker, source });
+                }
+            }
         }
-        Ok(pool)
+        Ok(threads)
+    }
+
+    /// The threads, which are started if they were not.
+    fn threads(&self) -> &[thread::JoinHandle<()>] {
+        self.threads.get_or_init(|| {
+            self.start().unwrap_or_else(|error| {
+                warn!("one thread computes: {error}");
+                Vec::new()
+            })
+        })
+    }
+
+    /// Whether threads were started.
+    pub fn is_started(&self) -> bool {
+        self.threads.get().is_some()
     }
 
     /// How many workers there are, the calling thread of `run` included.
     pub fn workers(&self) -> usize {
-        self.threads.len() + 1
+        self.shared.slots.len()
     }
 
     /// Pins workers: `cpus[i]` are the processors worker `i` may run on, by the numbers of the operating system; an
@@ -95,7 +141,7 @@ impl Pool {
     /// # Errors
     /// [`Error::Place`] for the first worker whose set is refused; workers before it are placed.
     pub fn place(&self, cpus: &[Vec<usize>]) -> Result<(), Error> {
-        for worker in 0..self.workers() {
+        for worker in 0..=self.threads().len() {
             let wanted = cpus.get(worker).map_or(&[][..], Vec::as_slice);
             let thread = match worker {
                 0 => ThreadRef::Current,
@@ -191,7 +237,11 @@ impl Pool {
         if !locked {
             return alone(WorkerId(0));
         }
-        let participants = Participants::new(&shared.slots, &self.threads, count);
+        let threads = self.threads();
+        if threads.len() + 1 < count {
+            return alone(WorkerId(0));
+        }
+        let participants = Participants::new(&shared.slots, threads, count);
         match batch.dispatch {
             Dispatch::Fifo => {
                 participants.admit(limit, &shared.lock);
@@ -209,12 +259,16 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        Participants::new(&self.shared.slots, &self.threads, self.workers())
-            .signal_all(Events::CLOSE);
-        for thread in self.threads.drain(..) {
-            // A worker catches what its jobs throw, so there is no panic to pass on.
-            let _ = thread.join();
-        }
+        end(&self.shared, self.threads.take().unwrap_or_default());
+    }
+}
+
+/// Ends the threads of workers 1 and on.
+fn end(shared: &Shared, threads: Vec<thread::JoinHandle<()>>) {
+    Participants::new(&shared.slots, &threads, threads.len() + 1).signal_all(Events::CLOSE);
+    for thread in threads {
+        // A worker catches what its jobs throw, so there is no panic to pass on.
+        let _ = thread.join();
     }
 }
 
@@ -223,5 +277,55 @@ impl std::fmt::Debug for Pool {
         f.debug_struct("Pool")
             .field("workers", &self.workers())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_started_by_the_first_batch_that_needs_one() {
+        let pool = Pool::unstarted(3).unwrap();
+        let run = |workers| {
+            let batch = Batch {
+                dispatch: Dispatch::Mailbox,
+                items: 6,
+                grain: 1,
+                workers,
+                deadline: None,
+                caller: Caller::Works,
+            };
+            let ran = std::sync::Mutex::new(0);
+            let body = |_, items: Range<u32>| *ran.lock().unwrap() += items.len();
+            pool.run(&batch, &body).unwrap();
+            assert_eq!(ran.into_inner().unwrap(), 6);
+        };
+        assert_eq!(pool.workers(), 3);
+        run(1);
+        assert!(!pool.is_started());
+        run(2);
+        assert!(pool.is_started());
+        assert_eq!(pool.threads().len(), 2);
+    }
+
+    #[test]
+    fn where_a_thread_was_refused_each_caller_runs_its_batches_alone() {
+        let pool = Pool::unstarted(3).unwrap();
+        pool.threads.set(Vec::new()).unwrap();
+        for dispatch in Dispatch::ALL {
+            let batch = Batch {
+                dispatch,
+                items: 6,
+                grain: 1,
+                workers: 3,
+                deadline: None,
+                caller: Caller::Waits,
+            };
+            let here = thread::current().id();
+            let body = |_, _| assert_eq!(thread::current().id(), here);
+            assert_eq!(pool.run(&batch, &body), Ok(Outcome::Finished));
+        }
+        pool.place(&[Vec::new(), vec![0], vec![0]]).unwrap();
     }
 }
