@@ -90,13 +90,25 @@ impl Kept {
         Some(self.read()?.remove(key)?.value)
     }
 
+    /// All entries, by key.
+    pub fn all<T: DeserializeOwned>(&self) -> BTreeMap<String, T> {
+        let entries = self.read().unwrap_or_default();
+        let values = entries.into_iter().map(|(key, entry)| (key, entry.value));
+        values.collect()
+    }
+
     /// Keeps an entry under `key`. What other processes wrote meanwhile stays.
     pub fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
+        self.put_all(BTreeMap::from([(key.to_owned(), value)]));
+    }
+
+    /// Keeps several entries, each under its key.
+    pub fn put_all<T: Serialize + DeserializeOwned>(&self, values: BTreeMap<String, T>) {
         let written = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
-        let new = Entries::from([(key.to_owned(), Entry { value, written })]);
-        self.merge(new, |_, _| true);
+        let entry = |(key, value)| (key, Entry { value, written });
+        self.merge(values.into_iter().map(entry).collect(), |_, _| true);
     }
 
     /// All entries, as the text of a file.

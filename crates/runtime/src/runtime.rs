@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::io::SpinBudget;
 use crate::plan::{Choice, Dispatch, Placement};
 use crate::rates::Rates;
+use crate::remembered::Plans;
 use crate::service::Shape;
 use crate::stream::{Opening, open_devices};
 use crate::sync::lock;
@@ -36,7 +37,7 @@ pub struct Runtime {
     pool: Pool,
     rates: OnceLock<Rates>,
     placement: Placement,
-    memory: Option<Memory>,
+    plans: Option<Plans>,
     trace: Trace,
     spin_budget: Arc<SpinBudget>,
     /// A stream has pinned each worker to a processor of its own.
@@ -160,10 +161,10 @@ impl Builder {
             topology,
             rates: OnceLock::new(),
             placement: self.placement,
-            memory: match self.memory {
+            plans: match self.memory {
                 Remember::No => None,
-                Remember::Yes => Memory::open_default(),
-                Remember::At(file) => Some(Memory::at(file)),
+                Remember::Yes => Memory::open_default().map(Plans::new),
+                Remember::At(file) => Some(Plans::new(Memory::at(file))),
             },
             trace: self.trace,
             workers_pinned: AtomicBool::new(false),
@@ -239,7 +240,12 @@ impl Runtime {
 
     /// Where winning plans are remembered.
     pub fn memory(&self) -> Option<&Memory> {
-        self.memory.as_ref()
+        self.plans.as_ref().map(Plans::memory)
+    }
+
+    /// The same as this runtime has read it.
+    pub(crate) fn plans(&self) -> Option<&Plans> {
+        self.plans.as_ref()
     }
 
     /// Whether there may be devices.

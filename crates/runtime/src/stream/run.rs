@@ -12,6 +12,7 @@ use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::{ByteCount, Tally};
 use crate::plan::Choice;
+use crate::remembered::Plans;
 use crate::runtime::Runtime;
 use crate::service::{Service, Shape};
 use crate::structure::Structure;
@@ -94,11 +95,11 @@ where
     }
     let summary = schedule.summary();
     // A plan that was compared with no other has not won.
-    if let Some((memory, key)) = remember
+    if let Some((plans, key)) = remember
         && let Some(summary) = summary.filter(|summary| summary.plans_tried > 1)
         && let (plan, Some(cost)) = (summary.plan, summary.cost)
     {
-        memory.put(&key, plan, cost);
+        plans.put(&key, plan, cost);
     }
     trace.counter("units", written.units as f64);
     trace.counter("dropped", dropped as f64);
@@ -173,7 +174,7 @@ fn may_use_devices(options: &Options<'_>, shapes: &[Shape]) -> bool {
 }
 
 /// Where to remember a plan, and its key.
-type Remember<'a> = (&'a Memory, String);
+type Remember<'a> = (&'a Plans, String);
 
 /// The tuner of a stream, and where to remember what it finds.
 fn tuner<'a>(
@@ -202,23 +203,21 @@ fn tuner<'a>(
         return Err(not_live(shape.structure));
     }
     let auto = options.choice == Choice::Auto;
-    let memory = runtime.memory().filter(|_| auto).map(|memory| {
-        (
-            memory,
-            Memory::key(&service, &runtime.topology().machine_key(), workers),
-        )
+    let plans = runtime.plans().filter(|_| auto).map(|plans| {
+        let key = Memory::key(&service, &runtime.topology().machine_key(), workers);
+        (plans, key)
     });
     let tuner = Tuner::new(TunerSetup {
         units,
         live: options.live,
-        remembered: memory
+        remembered: plans
             .as_ref()
-            .and_then(|(memory, key)| memory.get(key, shapes)),
+            .and_then(|(plans, key)| plans.get(key, shapes)),
         fixed_workers: options.workers,
         devices,
         ..runtime.tuner_setup(shapes.to_vec(), options.choice.clone())
     })?;
-    Ok((tuner, memory))
+    Ok((tuner, plans))
 }
 
 /// Whether the stream was cancelled, or the earliest error.
