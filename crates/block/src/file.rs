@@ -197,6 +197,11 @@ impl ImageFile {
         &self.name
     }
 
+    /// Whether a read may wait for a server.
+    pub fn may_wait(&self) -> bool {
+        matches!(self.bytes, Bytes::Remote(_))
+    }
+
     /// Its size when it was opened.
     pub fn size(&self) -> u64 {
         self.size

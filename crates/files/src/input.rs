@@ -93,6 +93,11 @@ impl InputFile {
         self.metadata.is_file()
     }
 
+    /// Whether a read may wait for a writer, as that of a pipe does.
+    pub fn may_wait(&self) -> bool {
+        !self.is_file()
+    }
+
     /// The bytes from the current position to the end of a regular file.
     pub fn remaining(&self) -> Option<u64> {
         let at = self

@@ -267,6 +267,11 @@ impl OutputFile {
         Ok(Some(end.saturating_sub(at)))
     }
 
+    /// Whether a write may wait for a reader, as that to a pipe does.
+    pub fn may_wait(&self) -> bool {
+        !self.keeps
+    }
+
     /// The identity of the file that is written, not of an older file that it will replace.
     pub fn id(&self) -> Option<FileId> {
         self.file.metadata().ok().as_ref().and_then(FileId::of)

@@ -213,12 +213,21 @@ impl Runtime {
     /// and without other work on the same processors. Where the choice names a plan with its grain, nothing is
     /// predicted, so rates are not measured.
     pub fn tuner_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
+        let rates = match choice {
+            Choice::Fixed { grain: Some(_), .. } => Rates::typical(),
+            _ => *self.rates(),
+        };
+        TunerSetup {
+            rates,
+            ..self.typical_setup(shapes, choice)
+        }
+    }
+
+    /// The same with the rates of a common machine, unless those of this one are known.
+    pub(crate) fn typical_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
         TunerSetup {
             shapes,
-            rates: match choice {
-                Choice::Fixed { grain: Some(_), .. } => Rates::typical(),
-                _ => *self.rates(),
-            },
+            rates: self.rates.get().copied().unwrap_or(Rates::typical()),
             workers: self.workers() as u32,
             cpus: self.topology.parallelism(),
             outer_cache: self.topology.outer_cache(),

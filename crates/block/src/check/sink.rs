@@ -103,6 +103,10 @@ impl<S: Service<Output = UnitOut>> Sink<S> for UnpackSink {
         Ok(())
     }
 
+    fn may_wait(&self) -> bool {
+        self.output.may_wait()
+    }
+
     fn finish(&mut self) -> Result<(), Error> {
         if !self.complete {
             return Ok(());

@@ -115,4 +115,8 @@ impl<S: Service<Input = UnitIn>> Source<S> for BlockSource {
     fn units(&self) -> Option<u64> {
         Some(self.count())
     }
+
+    fn may_wait(&self) -> bool {
+        self.merged.image().file().may_wait()
+    }
 }

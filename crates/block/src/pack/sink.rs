@@ -137,6 +137,10 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         check_entries(&*self.container, &self.out, self.zeros)
     }
 
+    fn may_wait(&self) -> bool {
+        self.out.may_wait()
+    }
+
     fn finish(&mut self) -> Result<(), Error> {
         // A cancelled run is finished too, but its output is incomplete.
         if !self.complete {

@@ -161,4 +161,11 @@ impl<S: Service<Input = UnitIn>> Source<S> for PackSource {
     fn units(&self) -> Option<u64> {
         self.count()
     }
+
+    fn may_wait(&self) -> bool {
+        match &self.input {
+            Input::Image(merged) => merged.image().file().may_wait(),
+            Input::Sequential(_) => true,
+        }
+    }
 }

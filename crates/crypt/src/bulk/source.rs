@@ -113,6 +113,11 @@ impl BulkSource {
         self.left.is_none_or(|(_, last)| last)
     }
 
+    /// Whether a read may wait for a writer.
+    pub fn may_wait(&self) -> bool {
+        self.input.file.may_wait()
+    }
+
     /// How many units there will be, if that is known.
     pub fn count(&self) -> Option<u64> {
         self.units
@@ -201,5 +206,9 @@ impl<S: Service<Input = UnitIn>> Source<S> for BulkSource {
 
     fn units(&self) -> Option<u64> {
         self.units
+    }
+
+    fn may_wait(&self) -> bool {
+        BulkSource::may_wait(self)
     }
 }

@@ -149,6 +149,10 @@ impl<S: Service<Input = Batch>> Source<S> for BatchSource {
     fn units(&self) -> Option<u64> {
         self.bytes.count()
     }
+
+    fn may_wait(&self) -> bool {
+        self.bytes.may_wait()
+    }
 }
 
 /// Batches of blocks in memory, each block by itself. A service that chains refuses them.

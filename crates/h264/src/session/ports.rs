@@ -37,6 +37,10 @@ impl<S: Service<Input = InputFrame>> Source<S> for Frames {
     fn units(&self) -> Option<u64> {
         self.input.frames()
     }
+
+    fn may_wait(&self) -> bool {
+        self.input.may_wait()
+    }
 }
 
 /// Writes pictures and adds them up.

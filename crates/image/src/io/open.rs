@@ -60,6 +60,15 @@ impl Input {
         }
     }
 
+    /// Whether a read may wait for a writer, or for FFmpeg.
+    pub fn may_wait(&self) -> bool {
+        match self {
+            Input::Y4m(reader) => !reader.is_file(),
+            Input::Ffmpeg(..) => true,
+            Input::Test(_) => false,
+        }
+    }
+
     /// The name of the input in messages.
     pub fn name(&self) -> &str {
         match self {
@@ -300,6 +309,15 @@ impl Output {
             Output::Y4m(writer) => writer.frames(),
             Output::Ffmpeg(encoder) => encoder.frames(),
             Output::Null(null) => null.frames(),
+        }
+    }
+
+    /// Whether a write may wait for a reader, or for FFmpeg.
+    pub fn may_wait(&self) -> bool {
+        match self {
+            Output::Y4m(writer) => writer.may_wait(),
+            Output::Ffmpeg(_) => true,
+            Output::Null(_) => false,
         }
     }
 

@@ -53,6 +53,10 @@ impl<S: Service<Input = Frame>> Source<S> for TestSource {
     fn units(&self) -> Option<u64> {
         Some(self.frames())
     }
+
+    fn may_wait(&self) -> bool {
+        false
+    }
 }
 
 impl Source<FilterService> for Input {
@@ -68,6 +72,10 @@ impl Source<FilterService> for Input {
 
     fn units(&self) -> Option<u64> {
         self.frames()
+    }
+
+    fn may_wait(&self) -> bool {
+        Input::may_wait(self)
     }
 }
 
@@ -126,6 +134,10 @@ impl Sink<FilterService> for Output {
 
     fn finish(&mut self) -> Result<(), Error> {
         Output::finish(self)
+    }
+
+    fn may_wait(&self) -> bool {
+        Output::may_wait(self)
     }
 
     fn inline(&self) -> bool {

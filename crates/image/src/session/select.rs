@@ -243,6 +243,10 @@ impl Source<FilterService> for Selected {
     fn units(&self) -> Option<u64> {
         self.frames()
     }
+
+    fn may_wait(&self) -> bool {
+        self.input.may_wait()
+    }
 }
 
 #[cfg(test)]

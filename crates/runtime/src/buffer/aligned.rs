@@ -1,6 +1,7 @@
 //! Zeroed memory aligned to a cache line.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -64,7 +65,14 @@ impl<T: Sample> Aligned<T> {
         }
         let before = colour(len.saturating_mul(size_of::<T>()));
         let layout = Self::layout(len, before);
-        let (memory, start) = match in_pages(layout.size()) {
+        let lean = LEAN.get() && layout.size() >= slab::MIN;
+        let pages = match lean {
+            true => {
+                Mapping::lean(layout.size()).map(|mapping| (mapping.start(), Arc::new(mapping)))
+            }
+            false => in_pages(layout.size()),
+        };
+        let (memory, start) = match pages {
             Some((start, held)) => (Memory::Pages { _held: held }, start),
             // SAFETY: the layout has a non-zero size.
             None => match NonNull::new(unsafe { alloc_zeroed(layout) }) {
@@ -74,7 +82,9 @@ impl<T: Sample> Aligned<T> {
         };
         // SAFETY: `start` begins `layout.size()` bytes that are ours alone, and `before` is less.
         let start = unsafe {
-            touch(start, layout.size());
+            if !lean {
+                touch(start, layout.size());
+            }
             start.add(before).cast::<T>()
         };
         Aligned { start, len, memory }
@@ -88,6 +98,26 @@ impl<T: Sample> Aligned<T> {
 
     pub(super) fn as_ptr(&self) -> *mut T {
         self.start.as_ptr()
+    }
+}
+
+thread_local! {
+    /// Whether buffers that this thread makes are lean.
+    static LEAN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While the result lives, buffers that this thread makes are mapped as they are used, in small pages: for work of which
+/// most will use little of them.
+pub(crate) fn lean() -> Lean {
+    Lean(LEAN.replace(true))
+}
+
+/// See [`lean`].
+pub(crate) struct Lean(bool);
+
+impl Drop for Lean {
+    fn drop(&mut self) {
+        LEAN.set(self.0);
     }
 }
 
@@ -188,6 +218,60 @@ mod tests {
                 assert_eq!(a.clone()[len - 1], 3.0);
             }
         }
+    }
+
+    #[test]
+    fn lean_buffers_are_like_others_and_made_by_their_thread_alone() {
+        let made = |len| {
+            let mut a = Aligned::<u8>::zeroed(len);
+            assert!(a.iter().all(|&v| v == 0) && a.as_ptr() as usize % LINE == 0);
+            a[len - 1] = 3;
+            assert_eq!(a.clone()[len - 1], 3);
+        };
+        let outer = lean();
+        for len in [1, slab::MIN, (1 << 20) + 1, 5 << 20] {
+            made(len);
+        }
+        drop(lean());
+        assert!(LEAN.get());
+        assert!(!std::thread::spawn(|| LEAN.get()).join().unwrap());
+        drop(outer);
+        assert!(!LEAN.get());
+    }
+
+    /// Pages of a buffer that lie in memory.
+    #[cfg(target_os = "linux")]
+    fn resident(a: &Aligned<u8>) -> u64 {
+        let (start, maps) = (
+            a.as_ptr() as usize,
+            std::fs::read_to_string("/proc/self/smaps"),
+        );
+        let maps = maps.unwrap();
+        let mut inside = false;
+        for line in maps.lines() {
+            let range = line
+                .split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'));
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            if let Some((from, to)) = range.and_then(|(from, to)| number(from).zip(number(to))) {
+                inside = (from..to).contains(&start);
+            } else if let Some(kib) = line.strip_prefix("Rss:").filter(|_| inside) {
+                return kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 4;
+            }
+        }
+        panic!("no such memory")
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_lean_buffer_has_the_pages_that_are_used() {
+        let _lean = lean();
+        let mut a = Aligned::<u8>::zeroed(4 << 20);
+        assert!(resident(&a) <= 1);
+        a[..4].fill(7);
+        a[3 << 20] = 7;
+        assert!((1..=3).contains(&resident(&a)));
     }
 
     #[test]

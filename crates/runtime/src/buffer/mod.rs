@@ -9,6 +9,7 @@ pub mod per_worker;
 pub mod rows;
 mod slab;
 
+pub(crate) use aligned::lean;
 pub use aligned::{Aligned, Sample};
 pub use growing::{Appended, GrowingRows};
 pub use lent::Lent;

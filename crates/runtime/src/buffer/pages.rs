@@ -19,6 +19,14 @@ pub(super) const MOSTLY: usize = HUGE / 4 * 3;
 /// Least bytes of a page.
 pub(super) const PAGE: usize = 4 << 10;
 
+/// The pages of a mapping.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+enum Pages {
+    Huge,
+    Small,
+}
+
 /// Zeroed memory that begins at a huge page. Where there are no huge pages it is in small ones.
 ///
 /// It comes from the system and goes back there. An allocator would keep memory that earlier uses had cut into small
@@ -32,14 +40,31 @@ pub(super) struct Mapping {
 impl Mapping {
     /// `bytes` in huge pages, for the rest in small ones. `None` where memory is exhausted.
     pub(super) fn zeroed(bytes: usize) -> Option<Mapping> {
+        Mapping::new(bytes, Pages::Huge)
+    }
+
+    /// `bytes` in small pages, none of which takes memory before it is used.
+    pub(super) fn lean(bytes: usize) -> Option<Mapping> {
+        Mapping::new(bytes, Pages::Small)
+    }
+
+    fn new(bytes: usize, pages: Pages) -> Option<Mapping> {
         let map = MmapMut::map_anon(bytes.checked_add(HUGE)?).ok()?;
         let map = MmapRaw::from(map);
         let before = map.as_ptr().align_offset(HUGE);
-        // It is only advice: without huge pages nothing is lost. Miri has none.
+        // It is only advice: without it nothing is lost but time. Miri has none.
         #[cfg(all(target_os = "linux", not(miri)))]
-        if let Err(reason) = map.advise_range(memmap2::Advice::HugePage, before, bytes) {
-            tracing::debug!(%reason, "no huge pages");
+        {
+            let advice = match pages {
+                Pages::Huge => memmap2::Advice::HugePage,
+                Pages::Small => memmap2::Advice::NoHugePage,
+            };
+            if let Err(reason) = map.advise_range(advice, before, bytes) {
+                tracing::debug!(%reason, "no choice of pages");
+            }
         }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        let _ = pages;
         let mapping = Mapping { map, before };
         locked::mapped(mapping.start().as_ptr().expose_provenance(), bytes);
         Some(mapping)

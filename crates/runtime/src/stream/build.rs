@@ -203,7 +203,8 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     }
 
     /// Runs the stream until the source ends, on this thread, on the runtime's workers, and on two threads for input
-    /// and output.
+    /// and output. A stream that should take less than a millisecond, and waits for no other program, has this thread
+    /// alone.
     ///
     /// # Errors
     /// [`StreamError`]: what could not be set up, or what ended the stream before its source did. Units before a

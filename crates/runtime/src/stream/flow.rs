@@ -10,6 +10,7 @@ use super::end::Stop;
 use super::engine::{CHEAP_BUFFERS, Engine, Limits, SHORT_UNIT_BUFFERS};
 use super::error::{Panicked, StreamError, panic_text};
 use super::exec::Executor;
+use super::expected::Expected;
 use super::intake::{InputQueue, Intake, read_all};
 use super::options::Options;
 use super::outlet::{Keep, Outlet, OutputQueue, Writer, Written};
@@ -35,6 +36,7 @@ const WRITER: &str = "evener-out";
 
 /// What both sides of a stream run with.
 pub(super) struct Context<'a, S: Service> {
+    pub(super) expected: Expected,
     pub(super) runtime: &'a Runtime,
     pub(super) service: &'a S,
     pub(super) exec: &'a Executor<'a, S>,
@@ -122,7 +124,11 @@ where
             (queues, Some((source, Writer::new(sink, trace.clone()))))
         }
     };
-    let read_inline = own.as_ref().is_some_and(|(source, _)| source.inline()) && !options.live;
+    let small = context.expected.is_small();
+    let read_inline = own
+        .as_ref()
+        .is_some_and(|(source, _)| source.inline() || small && !source.may_wait())
+        && !options.live;
     let (source, reader, writer) = match own {
         None => (None, None, None),
         Some((source, writer)) if read_inline => (Some(source), None, Some(writer)),
@@ -134,7 +140,9 @@ where
             }
         },
     };
-    let write_inline = writer.as_ref().is_some_and(Writer::inline::<S>);
+    let write_inline = writer
+        .as_ref()
+        .is_some_and(|writer| writer.inline::<S>() || small && !writer.may_wait::<S>());
     let flowed = thread::scope(|scope| {
         let _stop_sides = StopSides::<S> {
             inputs: &inputs,

@@ -3,7 +3,7 @@
 //! `rt.stream(source).through(service).into(sink)` reads ahead on a thread `evener-in`, computes on the calling thread
 //! and the runtime's workers, and writes behind on a thread `evener-out`. Units circulate in a fixed set of buffers, so
 //! nothing is allocated once the stream runs, and the faster side waits for the slower one, parked. Sources and sinks
-//! that cost next to nothing are called in line, without a thread.
+//! that cost next to nothing are called in line, without a thread, and so are files in small streams.
 //!
 //! The stream runs in epochs. Before each, a [`Schedule`] (the tuner) says which plan the next units run under. After
 //! each it takes what they cost. Plans change between units only, and a unit's output does not depend on its plan. So a
@@ -14,6 +14,7 @@
 //! | `ports.rs` | sources, sinks, and what stands between them |
 //! | `build.rs`, `options.rs` | how a stream is put together, and what can be chosen |
 //! | `run.rs`, `flow.rs` | runs a stream: its beginning and its report; both sides while units flow |
+//! | `expected.rs` | how long a stream should take, and so what pays before it begins |
 //! | `open.rs` | streams that stay open: units are pushed, results pulled |
 //! | `queue.rs` | buffers that circulate between two threads |
 //! | `intake.rs`, `outlet.rs` | the reading and the writing side |
@@ -43,6 +44,7 @@ mod end;
 mod engine;
 mod error;
 mod exec;
+mod expected;
 mod farm;
 mod flow;
 mod intake;

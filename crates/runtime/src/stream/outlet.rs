@@ -66,6 +66,14 @@ impl<K> Writer<K> {
         self.sink.inline()
     }
 
+    /// Whether a write may wait for a reader.
+    pub(super) fn may_wait<S: Service>(&self) -> bool
+    where
+        K: Sink<S>,
+    {
+        self.sink.may_wait()
+    }
+
     /// Writes a unit; `false` if that failed, or if one before it did.
     fn write<S: Service>(&mut self, number: u64, value: &S::Output) -> bool
     where

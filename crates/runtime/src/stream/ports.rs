@@ -34,6 +34,13 @@ pub trait Source<S: Service>: Send {
     fn inline(&self) -> bool {
         false
     }
+
+    /// Whether a read may wait for another program or machine, as that of a pipe does, so that a stream that is
+    /// cancelled does not wait for it. By default it may. The computing threads read themselves where it may not, if
+    /// the stream is so small that a thread does not pay.
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 /// Where the units of a stream go, in order.
@@ -64,6 +71,12 @@ pub trait Sink<S: Service>: Send {
     /// Whether writing is so cheap that the computing threads should do it, without a thread of its own.
     fn inline(&self) -> bool {
         false
+    }
+
+    /// Whether a write may wait for another program or machine, as that to a pipe does. By default it may. The
+    /// computing threads write themselves where it may not, if the stream is so small that a thread does not pay.
+    fn may_wait(&self) -> bool {
+        true
     }
 }
 
@@ -126,6 +139,10 @@ impl<S: Service, T: Source<S> + ?Sized> Source<S> for Box<T> {
     fn inline(&self) -> bool {
         (**self).inline()
     }
+
+    fn may_wait(&self) -> bool {
+        (**self).may_wait()
+    }
 }
 
 macro_rules! sink_behind {
@@ -151,6 +168,10 @@ macro_rules! sink_behind {
 
             fn inline(&self) -> bool {
                 (**self).inline()
+            }
+
+            fn may_wait(&self) -> bool {
+                (**self).may_wait()
             }
         }
     };

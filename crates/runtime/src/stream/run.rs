@@ -4,6 +4,7 @@ use super::devices::Devices;
 use super::end::{Stop, not_live};
 use super::error::{BoxError, StreamError};
 use super::exec::Executor;
+use super::expected::Expected;
 use super::flow::{Context, Ends, Flowed, flow};
 use super::options::Options;
 use super::outlet::{Keep, Writer, guarded};
@@ -11,6 +12,7 @@ use super::ports::{Sink, Source};
 use super::report::{self, MemoryUse, Report};
 use super::schedule::Schedule;
 use super::tally::{ByteCount, Tally};
+use crate::buffer;
 use crate::plan::Choice;
 use crate::remembered::Plans;
 use crate::runtime::Runtime;
@@ -38,6 +40,13 @@ where
     let trace = runtime.trace();
     let private_cache = runtime.topology().private_cache();
     let mut exec = Executor::new(runtime.pool(), service, private_cache, trace.clone());
+    // Where a source waits for others, it is not known how long the stream takes.
+    let ready = match &ends {
+        Ends::Own(source, _) => source.inline() || !source.may_wait(),
+        Ends::Outside(_) => false,
+    };
+    let expected = Expected::of(exec.shapes(), units(&ends).filter(|_| ready));
+    let _lean = expected.is_small().then(buffer::lean);
     let wanted = may_use_devices(&options, exec.shapes());
     let mut devices = Devices::new(runtime, service, wanted);
     let mut remember = None;
@@ -52,7 +61,7 @@ where
                 devices.count(),
                 service.key(),
                 exec.shapes(),
-                units(&ends),
+                (units(&ends), expected),
                 &options,
             )?;
             remember = memory;
@@ -73,6 +82,7 @@ where
     }
     let total = units(&ends);
     let context = Context {
+        expected,
         runtime,
         service,
         exec: &exec,
@@ -182,7 +192,7 @@ fn tuner<'a>(
     devices: u32,
     service: String,
     shapes: &[Shape],
-    units: Option<u64>,
+    (units, expected): (Option<u64>, Expected),
     options: &Options<'_>,
 ) -> Result<(Tuner, Option<Remember<'a>>), StreamError> {
     let have = runtime.workers() as u32;
@@ -203,19 +213,31 @@ fn tuner<'a>(
         return Err(not_live(shape.structure));
     }
     let auto = options.choice == Choice::Auto;
-    let plans = runtime.plans().filter(|_| auto).map(|plans| {
+    let small = expected.is_small();
+    let plans = runtime.plans().filter(|_| auto && !small).map(|plans| {
         let key = Memory::key(&service, &runtime.topology().machine_key(), workers);
         (plans, key)
     });
+    let (shapes, choice) = (shapes.to_vec(), options.choice.clone());
+    let remembered = plans
+        .as_ref()
+        .and_then(|(plans, key)| plans.get(key, &shapes));
+    let setup = match expected.is_measured() {
+        true => runtime.tuner_setup(shapes, choice),
+        false => runtime.typical_setup(shapes, choice),
+    };
     let tuner = Tuner::new(TunerSetup {
         units,
         live: options.live,
-        remembered: plans
-            .as_ref()
-            .and_then(|(plans, key)| plans.get(key, shapes)),
+        remembered,
+        workers: if small && options.workers.is_none() {
+            1
+        } else {
+            setup.workers
+        },
         fixed_workers: options.workers,
         devices,
-        ..runtime.tuner_setup(shapes.to_vec(), options.choice.clone())
+        ..setup
     })?;
     Ok((tuner, plans))
 }

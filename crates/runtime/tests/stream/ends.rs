@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use evener_runtime::stream::{Executor, Times};
@@ -10,7 +11,8 @@ use evener_runtime::{
 };
 use evener_testing::Folder;
 
-use crate::structures::{BACKWARD, FARM, SEQUENTIAL, TILED};
+use crate::failures::fixed;
+use crate::structures::{BACKWARD, FARM, GROUPED, PIPELINE, SEQUENTIAL, TILED};
 use crate::toy::*;
 
 #[test]
@@ -43,6 +45,132 @@ fn all_units_come_out_in_order_with_and_without_threads() {
         assert!(report.times.min_s <= report.times.median_s);
         assert!(report.times.median_s <= report.times.p99_s);
         assert!(!report.decisions.is_empty() && report.plan.is_some());
+    }
+}
+
+#[test]
+fn ends_that_wait_for_nothing_give_the_same_units_in_the_same_order() {
+    for (read_ready, write_ready) in [(true, true), (true, false), (false, true)] {
+        for structure in [&SEQUENTIAL, &FARM, &PIPELINE, &GROUPED] {
+            let (report, kept) = within(move || {
+                let sink = Keep {
+                    ready: write_ready,
+                    ..Keep::default()
+                };
+                let source = Numbers {
+                    ready: read_ready,
+                    ..numbers(20_000)
+                };
+                let toy = Toy {
+                    pipeline: true,
+                    grouped: 3,
+                    ..Toy::default()
+                };
+                let rt = runtime();
+                let stream = rt.stream(source).through(toy);
+                let stream = stream.plan(fixed(structure, structure.dispatch));
+                (stream.into(sink.clone()).unwrap(), sink.kept())
+            });
+            assert_eq!(kept.numbers, (0..20_000).collect::<Vec<_>>());
+            assert!(kept.finished && !kept.aborted);
+            assert_eq!((report.units, report.dropped), (20_000, 0));
+        }
+    }
+}
+
+/// Reads and writes, and says on which thread.
+#[derive(Clone)]
+struct Where<T> {
+    end: T,
+    threads: Arc<Mutex<Vec<ThreadId>>>,
+}
+
+impl<T> Where<T> {
+    fn of(end: T) -> Where<T> {
+        let threads = Arc::default();
+        Where { end, threads }
+    }
+
+    fn note(&self) {
+        self.threads.lock().unwrap().push(thread::current().id());
+    }
+}
+
+impl Source<Toy> for Where<Numbers> {
+    type Error = Broken;
+
+    fn start(&mut self, toy: &Toy) {
+        self.end.start(toy);
+    }
+
+    fn read(&mut self, unit: &mut In) -> Result<bool, Broken> {
+        self.note();
+        self.end.read(unit)
+    }
+
+    fn units(&self) -> Option<u64> {
+        Source::<Toy>::units(&self.end)
+    }
+
+    fn may_wait(&self) -> bool {
+        Source::<Toy>::may_wait(&self.end)
+    }
+}
+
+impl Sink<Toy> for Where<Keep> {
+    type Error = Broken;
+
+    fn write(&mut self, unit: &Out) -> Result<(), Broken> {
+        self.note();
+        self.end.write(unit)
+    }
+
+    fn finish(&mut self) -> Result<(), Broken> {
+        self.end.finish()
+    }
+
+    fn may_wait(&self) -> bool {
+        Sink::<Toy>::may_wait(&self.end)
+    }
+}
+
+#[test]
+fn a_small_stream_has_the_thread_of_its_caller_and_no_other() {
+    let folder = Folder::new();
+    let file = folder.path("plans.json");
+    for (units, ready) in [(2, true), (2, false), (20_000, true)] {
+        let small = ready && units == 2;
+        let rt = Runtime::builder().workers(3).memory_at(&file);
+        let rt = rt.build().unwrap();
+        let source = Where::of(Numbers {
+            ready,
+            ..numbers(units)
+        });
+        let sink = Where::of(Keep {
+            ready,
+            ..Keep::default()
+        });
+        let threads = [Arc::clone(&source.threads), Arc::clone(&sink.threads)];
+        let report = rt
+            .stream(source)
+            .through(Toy::default())
+            .into(sink)
+            .unwrap();
+        assert_eq!(report.units, units);
+        let here = thread::current().id();
+        for threads in threads {
+            let threads = threads.lock().unwrap();
+            let own = threads.iter().filter(|&&thread| thread == here).count();
+            let all = if small { threads.len() } else { 0 };
+            assert_eq!(own, all, "{units} {ready}");
+        }
+        assert_eq!(rt.pool().is_started(), !small, "{units} {ready}");
+        drop(rt);
+        // Of two units no plan has proved itself.
+        if small || units > 2 {
+            assert_eq!(file.exists(), !small, "{units} {ready}");
+        }
+        let _ = std::fs::remove_file(&file);
     }
 }
 

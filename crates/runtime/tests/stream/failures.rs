@@ -156,14 +156,20 @@ fn a_failed_unit_ends_a_stream_whose_source_is_silent() {
 #[test]
 fn a_source_that_fails_or_panics_leaves_the_units_before() {
     each(|structure, dispatch, inline| {
-        for fail in [Fail::Error, Fail::Panic] {
+        for (fail, ready) in [
+            (Fail::Error, false),
+            (Fail::Panic, false),
+            (Fail::Panic, true),
+        ] {
             for unit in [0, 12] {
                 let sink = Keep {
                     inline,
+                    ready,
                     ..Keep::default()
                 };
                 let source = Numbers {
                     inline,
+                    ready,
                     fail: Some((unit, fail)),
                     ..numbers(100)
                 };
@@ -198,15 +204,22 @@ fn a_source_that_fails_or_panics_leaves_the_units_before() {
 #[test]
 fn a_sink_that_fails_or_panics_ends_the_stream() {
     each(|structure, dispatch, inline| {
-        for (fail, keep) in [(Fail::Error, false), (Fail::Panic, true)] {
+        let kinds = [
+            (Fail::Error, false, false),
+            (Fail::Panic, true, false),
+            (Fail::Error, true, true),
+        ];
+        for (fail, keep, ready) in kinds {
             let sink = Keep {
                 inline,
+                ready,
                 fail: Some((7, fail)),
                 ..Keep::default()
             };
             let rt = runtime();
             let source = Numbers {
                 inline,
+                ready,
                 ..numbers(100_000)
             };
             let stream = rt.stream(source).through(Toy::default());

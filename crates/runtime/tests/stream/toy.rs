@@ -346,6 +346,8 @@ pub struct Numbers {
     pub units: u64,
     pub next: u64,
     pub inline: bool,
+    /// It waits for no other program.
+    pub ready: bool,
     pub fail: Option<(u64, Fail)>,
     /// Blocks before this unit until the gate is opened (or dropped).
     pub gate: Option<(u64, mpsc::Receiver<()>)>,
@@ -414,6 +416,10 @@ impl Source<Toy> for Numbers {
         Some(self.units)
     }
 
+    fn may_wait(&self) -> bool {
+        !self.ready
+    }
+
     fn inline(&self) -> bool {
         self.inline
     }
@@ -433,6 +439,8 @@ pub struct Kept {
 pub struct Keep {
     pub kept: Arc<Mutex<Kept>>,
     pub inline: bool,
+    /// It waits for no other program.
+    pub ready: bool,
     pub fail: Option<(u64, Fail)>,
     pub fail_start: bool,
     pub fail_finish: bool,
@@ -487,6 +495,10 @@ impl Sink<Toy> for Keep {
 
     fn abort(&mut self) {
         self.kept.lock().unwrap().aborted = true;
+    }
+
+    fn may_wait(&self) -> bool {
+        !self.ready
     }
 
     fn inline(&self) -> bool {

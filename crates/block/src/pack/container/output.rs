@@ -58,6 +58,11 @@ impl ContainerFile {
         }
     }
 
+    /// Whether a write may wait for a reader.
+    pub fn may_wait(&self) -> bool {
+        self.output.may_wait()
+    }
+
     /// What messages call it.
     pub fn name(&self) -> &str {
         self.output.name()

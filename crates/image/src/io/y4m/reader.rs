@@ -125,6 +125,11 @@ impl<R: Read> Reader<R> {
         })
     }
 
+    /// Whether it reads a regular file.
+    pub fn is_file(&self) -> bool {
+        self.seek.is_some()
+    }
+
     /// Size, chroma layout, depth and range of every frame.
     pub fn format(&self) -> &Format {
         &self.format

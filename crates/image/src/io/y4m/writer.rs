@@ -42,6 +42,11 @@ impl Writer<OutputFile> {
         Ok(Writer::new(out, name))
     }
 
+    /// Whether a write may wait for a reader.
+    pub fn may_wait(&self) -> bool {
+        self.out.may_wait()
+    }
+
     /// Writes to the standard output.
     ///
     /// # Errors
