@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::run::{Done, Folder, frames_of, status_of};
-use crate::signals::{ended, is_ignored, send};
+use crate::signals::{ended, is_ignored, send, wait_for_handler, wait_for_output};
 
 pub fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg")
@@ -111,7 +111,7 @@ fn an_encoded_file_is_whole_after_an_interruption() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_millis(700));
+    wait_for_output(&folder, 1 << 17);
     // As from a terminal: to evener alone, since ffmpeg is kept out of its group.
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let status = child.wait().unwrap();
@@ -246,7 +246,7 @@ fn programs_that_wait_for_their_input_end_with_evener() {
             assert!(begin.elapsed() < Duration::from_secs(60), "nothing starts");
             thread::sleep(Duration::from_millis(2));
         };
-        thread::sleep(Duration::from_millis(300));
+        wait_for_handler(&child, Signal::INT);
         assert!(runs(pid.trim()));
         send(&child, Signal::INT);
         let done = ended(child);

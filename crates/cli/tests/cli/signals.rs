@@ -6,8 +6,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::ends::stuck::wait_until_full;
 use crate::ffmpeg::has_ffmpeg;
 use crate::run::{Done, Folder, frames_of};
 
@@ -28,6 +30,34 @@ pub fn is_ignored(signal: Signal) -> bool {
         ));
     }
     ignored
+}
+
+/// Waits until a process handles a signal; see proc_pid_status(5).
+pub fn wait_for_handler(child: &Child, signal: Signal) {
+    let path = format!("/proc/{}/status", child.id());
+    let begin = Instant::now();
+    let handles = || {
+        let status = fs::read_to_string(&path).unwrap_or_default();
+        let mask = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+    };
+    while !handles() {
+        let late = begin.elapsed() > Duration::from_secs(60);
+        assert!(!late, "{signal:?} is not handled");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits until what was written into a pipe has been read from it, by a process that handles a signal.
+pub fn wait_for_reading(child: &Child, to: &ChildStdin, signal: Signal) {
+    wait_for_handler(child, signal);
+    let begin = Instant::now();
+    while ioctl_fionread(to).unwrap() > 0 {
+        let late = begin.elapsed() > Duration::from_secs(60);
+        assert!(!late, "the input is not read");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Bytes of the file in a folder that is being written: it has a temporary name, or none and is only found as what a
@@ -122,11 +152,21 @@ fn pictures_of_a_stream_that_is_ended_are_kept_and_told_of() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    // Pictures are in a folder of their own until the end.
+    let pictures = || {
+        let names = folder.names();
+        let part = names.iter().find(|name| name.starts_with(".evener-part"));
+        let part = part.and_then(|part| fs::read_dir(folder.path(part)).ok());
+        part.map_or(0, Iterator::count)
+    };
     let begin = Instant::now();
-    while unfinished(&folder).is_none() && begin.elapsed() < Duration::from_secs(60) {
+    while pictures() < 2 {
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "nothing is written"
+        );
         thread::sleep(Duration::from_millis(2));
     }
-    thread::sleep(Duration::from_millis(500));
     send(&child, Signal::INT);
     let done = ended(child);
     assert_eq!(done.status, Some(130), "{}", done.stderr);
@@ -170,7 +210,7 @@ fn an_input_that_says_nothing_can_be_left() {
             std::io::Write::write_all(&mut to, &video).unwrap();
             wait_for_output(&folder, video.len() as u64);
         } else {
-            thread::sleep(Duration::from_millis(100));
+            wait_for_handler(&child, Signal::INT);
         }
         send(&child, Signal::INT);
         let done = ended(child);
@@ -190,7 +230,6 @@ fn a_file_is_not_replaced_by_one_without_frames() {
         let (child, mut to) = fed(&folder);
         std::io::Write::write_all(&mut to, header).unwrap();
         wait_for_output(&folder, 0);
-        thread::sleep(Duration::from_millis(300));
         send(&child, Signal::INT);
         let done = ended(child);
         drop(to);
@@ -233,7 +272,7 @@ fn the_second_signal_ends_at_once_and_leaves_nothing() {
             .unwrap()
             .success()
     );
-    let child = folder
+    let mut child = folder
         .evener("filter blur -i testsrc:640x480:1000000 -o out.fifo --json r.json".split(' '))
         .stderr(Stdio::piped())
         .spawn()
@@ -241,10 +280,14 @@ fn the_second_signal_ends_at_once_and_leaves_nothing() {
     // A reader that stops reading: the frame that is being written never ends.
     let mut reader = File::open(&fifo).unwrap();
     reader.read_exact(&mut [0; 1000]).unwrap();
-    thread::sleep(Duration::from_millis(200));
-    send(&child, Signal::INT);
-    thread::sleep(Duration::from_millis(200));
-    send(&child, Signal::INT);
+    wait_until_full(&reader);
+    // A signal that comes before another of its kind was seen is none, so there may be some more.
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it does not end");
+        send(&child, Signal::INT);
+        thread::sleep(Duration::from_millis(50));
+    }
     let done = ended(child);
     assert_eq!(done.status, Some(130), "{}", done.stderr);
     assert_eq!(folder.names(), ["out.fifo"]);

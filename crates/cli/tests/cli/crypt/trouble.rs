@@ -3,15 +3,13 @@
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use rustix::process::Signal;
 
 use super::{MIB, content, keyed, piped, same, seal, text};
 use crate::errors::under_limit;
 use crate::run::{Done, Folder};
-use crate::signals::{ended, is_ignored, send, wait_for_output};
+use crate::signals::{ended, is_ignored, send, wait_for_output, wait_for_reading};
 
 const CTR: &str =
     "ctr --key 000102030405060708090a0b0c0d0e0f --iv 000102030405060708090a0b0c0d0e0f";
@@ -238,7 +236,7 @@ fn an_input_that_says_nothing_can_be_left() {
             .unwrap();
         let mut to = child.stdin.take().unwrap();
         std::io::Write::write_all(&mut to, &sealed[..feed]).unwrap();
-        thread::sleep(Duration::from_millis(100));
+        wait_for_reading(&child, &to, Signal::INT);
         send(&child, Signal::INT);
         let done = ended(child);
         drop(to);

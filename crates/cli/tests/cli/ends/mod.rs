@@ -5,7 +5,7 @@ mod closed;
 mod plans;
 mod readers;
 mod scripts;
-mod stuck;
+pub mod stuck;
 
 use crate::run::Folder;
 

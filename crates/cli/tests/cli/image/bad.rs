@@ -2,13 +2,11 @@
 
 use std::io::Write;
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use rustix::process::Signal;
 
 use super::{content, folder, image, json, piped};
-use crate::signals::{ended, is_ignored, send};
+use crate::signals::{ended, is_ignored, send, wait_for_reading};
 
 #[test]
 fn command_lines_that_cannot_be() {
@@ -127,7 +125,7 @@ fn the_first_signal_leaves_no_file() {
     // The pipe stays open, and what came through it is not all.
     let mut to = child.stdin.take().unwrap();
     to.write_all(&image()).unwrap();
-    thread::sleep(Duration::from_millis(100));
+    wait_for_reading(&child, &to, Signal::INT);
     send(&child, Signal::INT);
     let done = ended(child);
     drop(to);
