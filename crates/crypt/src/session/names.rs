@@ -38,8 +38,11 @@ pub fn opened_in(directory: &Path, input: &OsStr) -> Result<PathBuf, Error> {
 }
 
 fn name_of(input: &OsStr) -> Result<&OsStr, Error> {
+    // What comes by a descriptor has the name of the descriptor.
+    let given = ["-", "/dev/stdin"].iter().any(|name| input == *name);
+    let given = given || Path::new(input).parent() == Some(Path::new("/dev/fd"));
     match Path::new(input).file_name() {
-        Some(name) if input != "-" && !input.as_bytes().starts_with(b"/dev/") => Ok(name),
+        Some(name) if !given => Ok(name),
         _ => Err(Error::NoName { name: shown(input) }),
     }
 }
@@ -62,7 +65,9 @@ mod tests {
             let back = opened_in(Path::new("."), sealed.as_os_str()).unwrap();
             assert_eq!(back, Path::new("./b.tar"));
         }
-        for none in ["-", "/dev/stdin", "..", "/", ""] {
+        let in_memory = sealed_in(folder, OsStr::new("/dev/shm/a"), false);
+        assert_eq!(in_memory.unwrap(), Path::new("out/a.sealed"));
+        for none in ["-", "/dev/stdin", "/dev/fd/3", "..", "/", ""] {
             assert!(
                 sealed_in(folder, OsStr::new(none), false).is_err(),
                 "{none}"
