@@ -102,6 +102,21 @@ fn a_plan_without_a_farm_opens_no_device() {
     assert!(report.devices.is_empty());
 }
 
+/// Buffers for units that lie on a device are made when it takes part. This stream is over before it is open.
+#[test]
+fn a_farm_without_devices_makes_no_buffers_for_them() {
+    let report = run("sim", 1000, 60, Choice::Auto);
+    assert!(
+        report
+            .plans
+            .iter()
+            .any(|used| used.plan.structure.name == "whole"),
+        "{:#?}",
+        report.decisions
+    );
+    assert!(report.memory.outputs <= 40, "{}", report.memory.outputs);
+}
+
 /// A driver that panics.
 #[derive(Debug)]
 struct Panics(SimDevice);

@@ -17,7 +17,7 @@ use crate::affinity::StreamAffinity;
 use crate::plan::Plan;
 use crate::replay::Recording;
 use crate::service::{Service, Shape};
-use crate::stages::units_inside;
+use crate::stages::{ROOM, units_inside};
 use crate::structure::{Flow, Structure};
 use crate::tuner::Epoch;
 
@@ -84,9 +84,15 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             self.exec.prepare(structure)?;
         }
         let inside = match structure.flow {
-            // A worker that is slow, or without its processor for a while, must not stop the others.
-            Flow::Farm if self.are_buffers_cheap => self.limits.outputs,
-            Flow::Farm => plan.workers as usize + self.devices.units_inside(plan.devices),
+            Flow::Farm => {
+                let workers = plan.workers as usize;
+                // A worker that is slow, or without its processor for a while, must not stop the others.
+                let beside_cores = match self.are_buffers_cheap {
+                    true => SHORT_UNIT_BUFFERS.max((1 + ROOM) * workers),
+                    false => workers,
+                };
+                beside_cores + self.devices.units_inside(plan.devices)
+            }
             Flow::Pipeline => units_inside(plan, self.exec.step_costs(structure).len() as u32),
             Flow::Grouped | Flow::Wavefront => {
                 self.exec.shape(structure).map_or(1, |s| s.units) as usize
