@@ -154,7 +154,7 @@ fn the_tuner_is_measured_in_every_part() {
     if cfg!(target_os = "linux") {
         let process = &report["memory"][0]["processes"][0];
         assert_eq!(process["frames"], 60);
-        assert!(process["during"].as_u64() > process["before"].as_u64());
+        assert!(process["during"].as_u64() >= process["before"].as_u64());
     }
     assert!(
         text.contains("auto ended on") && text.contains("beyond"),

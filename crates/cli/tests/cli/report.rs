@@ -166,7 +166,7 @@ fn logging_is_off_until_asked_for() {
     );
     let folder_of_plans = folder.file("file", "");
     let warned = folder
-        .evener("filter blur -i testsrc:64x48:5 -o null:".split(' '))
+        .evener("filter blur -i testsrc:640x480:200 -o null:".split(' '))
         .env("XDG_CACHE_HOME", &folder_of_plans)
         .output()
         .unwrap();
@@ -174,7 +174,7 @@ fn logging_is_off_until_asked_for() {
     assert_eq!(warned.status.code(), Some(0));
     assert!(said.contains("evener: warning: "), "{said}");
     let silenced = folder
-        .evener("filter blur -i testsrc:64x48:5 -o null:".split(' '))
+        .evener("filter blur -i testsrc:640x480:200 -o null:".split(' '))
         .env("XDG_CACHE_HOME", &folder_of_plans)
         .env("EVENER_LOG", "off")
         .output()

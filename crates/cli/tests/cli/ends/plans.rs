@@ -10,8 +10,8 @@ fn sixteen_runs_at_once_lose_no_plan() {
     let folder = Folder::new();
     let children: Vec<_> = (0..16)
         .map(|n| {
-            // A size of its own for each, and so a plan of its own.
-            let line = format!("filter blur -i testsrc:{}x16:400 -o null:", 16 + 2 * n);
+            // A size of its own for each, and so a plan of its own, which is found in a stream that is not too short.
+            let line = format!("filter blur -i testsrc:{}x240:1000 -o null:", 320 + 2 * n);
             let mut command = folder.evener(line.split(' '));
             command.stderr(Stdio::piped()).spawn().unwrap()
         })
@@ -31,7 +31,7 @@ fn plans_that_cannot_be_kept_are_told_once() {
     let folder = Folder::new();
     let nowhere = folder.file("file", "");
     let line =
-        "bench filters --graph A --graph B --size 64x48 --frames 50 --workers 1 --json r.json";
+        "bench filters --graph A --graph B --size 640x480 --frames 200 --workers 1 --json r.json";
     let done = Done::of(
         folder
             .evener(line.split(' '))
