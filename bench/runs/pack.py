@@ -396,6 +396,31 @@ def gateway(run):
     return command, "\n\n".join(parts)
 
 
+def short(run):
+    """Short runs: auto beside the best plain plan and the peer, a table for each number of busy loops."""
+    head = ["auto as a share of the best plain plan", "by processor time", "remembered", "peer / auto", "by processor time"]
+    auto, remembered, plans = "auto", "auto, remembered", ("sequential", "tiled", "farm")
+    tables = []
+    for loops in dict.fromkeys(result["loops"] for result in run["results"]):
+        rows = []
+        for result in (r for r in run["results"] if r["loops"] == loops):
+            rounds = result["rounds"]
+
+            def ratio(above, below, what="wall"):
+                return statistics.median(one[above][what] / one[below][what] for one in rounds if one[below][what])
+
+            plain = [name for name in rounds[0] if name in plans]
+            best = min(plain, key=lambda name: statistics.median(one[name]["wall"] for one in rounds))
+            peer = next((name for name in rounds[0] if name not in (auto, remembered, *plans)), None)
+            own = [ratio(best, auto), ratio(best, auto, "cpu"), ratio(best, remembered)]
+            rows.append([result["task"], *own, *((ratio(peer, auto), ratio(peer, auto, "cpu")) if peer else ("", ""))])
+        shares = [[row[i] for row in rows] for i in (1, 2, 3)]
+        rows.append(["mean", *map(statistics.mean, shares), "", ""])
+        rows.append(["least", *map(min, shares), "", ""])
+        tables.append(f"Beside {loops} busy loops:\n\n" + table(["", *head], rows))
+    return f"bench/peers/short.py --rounds {len(run['results'][0]['rounds'])}", "\n\n".join(tables)
+
+
 KINDS = [
     ("peers", peers), ("ffmpeg", ffmpeg), ("filters", each_filter), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
     ("plans", filters), ("placements", filters), ("block-pack", whole_processes("bench/peers/block/pack.py disk.img")),
@@ -406,6 +431,7 @@ KINDS = [
     ("crypt-age", crypt_age), ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
     ("python", python), ("cluster", cluster), ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
     ("queens-workers", splits), ("queens", queens),
+    ("short", short),
 ]
 
 

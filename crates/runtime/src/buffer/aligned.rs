@@ -224,7 +224,7 @@ mod tests {
     fn lean_buffers_are_like_others_and_made_by_their_thread_alone() {
         let made = |len| {
             let mut a = Aligned::<u8>::zeroed(len);
-            assert!(a.iter().all(|&v| v == 0) && a.as_ptr() as usize % LINE == 0);
+            assert!(a.iter().all(|&v| v == 0) && (a.as_ptr() as usize).is_multiple_of(LINE));
             a[len - 1] = 3;
             assert_eq!(a.clone()[len - 1], 3);
         };
