@@ -97,8 +97,7 @@ fn cold_starts_do_not_decide() {
     }
 }
 
-/// The very first unit, under the best structure, which is predicted as such, takes thirty times as long and is cut
-/// off.
+/// The very first unit, under the best structure, which is predicted as such, takes thirty times as long.
 #[test]
 fn a_cold_first_unit_does_not_rule_out_the_best_structure() {
     for (name, units, unit_s, rows) in STREAMS {

@@ -211,7 +211,7 @@ fn a_ring_continues_in_another() {
     assert_eq!(small.succeed(&mut send), Err(Corrupt));
 }
 
-/// An engine that is wrong about a ring ends the connection, whoever made it wrong. Nothing is written.
+/// An engine that is wrong about a ring ends the connection, on whichever side the fault lies. Nothing is written.
 #[test]
 fn positions_that_cannot_be_are_refused() {
     let region = Region::private(2 * ring_len(64)).unwrap();

@@ -70,9 +70,10 @@ pub(super) struct Search {
     drain_s: f64,
     /// Units of the incumbent's next epoch.
     units: u32,
-    /// Seconds of the first unit, and, once others were run, by how much it took longer.
+    /// Seconds of the first unit, and by how much it took longer than those after it, once some were run.
     first: f64,
     cold_s: f64,
+    /// Units after the first have been run, so that there is a cost to compare with.
     started: bool,
     /// The machine has become slower than it was.
     slowed: bool,
