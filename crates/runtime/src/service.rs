@@ -122,7 +122,7 @@ impl Part {
 
 /// Units, kernels and division of a domain. The runtime calls; a service never starts a thread, pins one,
 /// or decides by the number of cores.
-pub trait Service: Send + Sync {
+pub trait Service: Send + Sync + 'static {
     /// A unit as it is read. Recycled: `Source::read` overwrites what the service reads of it.
     type Input: Send + Sync;
     /// A unit as it is written. Recycled: a complete run over all passes overwrites all of it, but what is the same in

@@ -20,7 +20,7 @@ pub enum Failure {
 }
 
 /// An operation on rows of bytes. The result for a row depends on the row and its number only.
-pub trait Operation: Send + Sync {
+pub trait Operation: Send + Sync + 'static {
     /// Bytes of a whole input row.
     const READ: usize;
     /// Bytes of a whole output row.

@@ -293,7 +293,6 @@ fn run_stream<Src, S, K>(
 where
     Src: Source<S> + 'static,
     S: Service<Output = Frame>,
-    S::Input: 'static,
     K: Sink<S>,
 {
     let mut stream = runtime

@@ -1,6 +1,9 @@
 //! How a stream is put together: `rt.stream(source).through(service). … .into(sink)`.
 
+use std::sync::Arc;
+
 use super::cancel::CancelToken;
+use super::erased::{self, AnyService, Typed};
 use super::error::{BoxError, StreamError};
 use super::flow::Ends;
 use super::options::{Options, RunOptions};
@@ -212,10 +215,10 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
     pub fn into<K: Sink<S>>(self, sink: K) -> Result<Report, StreamError>
     where
         Src: Source<S> + 'static,
-        S::Input: 'static,
     {
         let service = self.service.map_err(|cause| StreamError::Bind { cause })?;
-        let ends = Ends::Own(self.source, sink);
+        let service = AnyService::new(Arc::new(Typed(service)));
+        let ends = Ends::Own(erased::source(self.source), erased::sink(sink));
         run(self.runtime, &service, self.options, ends)
     }
 }

@@ -102,7 +102,6 @@ pub(super) fn flow<'p, Src, S, K>(
 where
     Src: Source<S> + 'static,
     S: Service,
-    S::Input: 'static,
     K: Sink<S>,
 {
     let options = context.options;
@@ -236,7 +235,6 @@ fn start_reader<S, Src>(
 where
     Src: Source<S> + 'static,
     S: Service,
-    S::Input: 'static,
 {
     let live = context.options.live;
     let trace = context.runtime.trace().clone();
@@ -280,7 +278,6 @@ fn compute<S: Service, Src: Source<S>, K: Sink<S>>(
     (read_inline, write_inline): (bool, bool),
 ) -> Stop
 where
-    S::Input: 'static,
 {
     let count = |inline: bool, usual: usize, limit: usize| match inline {
         true => 1,

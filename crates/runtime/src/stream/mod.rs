@@ -14,6 +14,7 @@
 //! | `ports.rs` | sources, sinks, and what stands between them |
 //! | `build.rs`, `options.rs` | how a stream is put together, and what can be chosen |
 //! | `run.rs`, `flow.rs` | runs a stream: its beginning and its report; both sides while units flow |
+//! | `erased.rs` | services, sources and sinks behind trait objects, so that this is compiled once |
 //! | `expected.rs` | how long a stream should take, and so what pays before it begins |
 //! | `open.rs` | streams that stay open: units are pushed, results pulled |
 //! | `queue.rs` | buffers that circulate between two threads |
@@ -42,6 +43,7 @@ mod divided;
 mod drive;
 mod end;
 mod engine;
+mod erased;
 mod error;
 mod exec;
 mod expected;

@@ -1,6 +1,5 @@
 //! Streams that stay open: their user pushes units and pulls results.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +8,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::cancel::CancelToken;
+use super::erased::{AnyService, Typed, typed, typed_mut};
 use super::error::StreamError;
 use super::flow::{Ends, Outside};
 use super::options::{Options, RunOptions};
 use super::outlet::Keep;
-use super::ports::{Discard, Source};
 use super::queue::{BufferQueue, Numbered, Taken};
 use super::report::{Names, Report};
 use super::run::run;
@@ -76,18 +75,16 @@ impl Runtime {
     /// [`Error::Thread`] when the operating system refuses a thread.
     pub fn open<S>(self, service: S, options: RunOptions<'static>) -> Result<Open<S>, Error>
     where
-        S: Service + 'static,
-        S::Input: 'static,
-        S::Output: 'static,
+        S: Service,
     {
         let budget = Arc::new(SpinBudget::both_ends(self.topology()));
         let queues = Outside {
             inputs: Arc::new(BufferQueue::new(0).spinning(SpinWait::new(&budget))),
             outputs: Arc::new(BufferQueue::new(0).spinning(SpinWait::new(&budget))),
         };
-        let service = Arc::new(service);
+        let service = Arc::new(Typed(service));
         let cancel = options.cancel.clone();
-        let (ends, of_thread) = (queues.clone(), Arc::clone(&service));
+        let (ends, of_thread) = (queues.clone(), AnyService::new(Arc::clone(&service)));
         let body = move || {
             let _ends = EndsOnDrop(ends.clone());
             let options = Options {
@@ -98,7 +95,7 @@ impl Runtime {
                 names: Names::default(),
                 ..Options::default()
             };
-            run::<Nothing, S, Discard>(&self, &of_thread, options, Ends::Outside(ends))
+            run(&self, &of_thread, options, Ends::Outside(ends))
         };
         let thread = thread::Builder::new().name(THREAD.into()).spawn(body);
         let thread = thread.map_err(|source| Error::Thread {
@@ -130,8 +127,8 @@ pub enum Turn<T> {
 
 /// A stream that stays open; made by [`Runtime::open`]. Dropping it cancels it.
 pub struct Open<S: Service> {
-    service: Arc<S>,
-    queues: Outside<S>,
+    service: Arc<Typed<S>>,
+    queues: Outside<AnyService>,
     /// The number of the next unit.
     pushed: Mutex<u64>,
     pulled: AtomicU64,
@@ -144,7 +141,7 @@ pub struct Open<S: Service> {
 impl<S: Service> Open<S> {
     /// The service.
     pub fn service(&self) -> &S {
-        &self.service
+        &self.service.0
     }
 
     /// Waits until [`Open::push`] would not wait, at most until `until`. Another thread may take the room.
@@ -169,7 +166,7 @@ impl<S: Service> Open<S> {
         let Some(mut value) = inputs.take_empty() else {
             return Turn::Ended;
         };
-        let filled = catch_unwind(AssertUnwindSafe(|| fill(&mut value)));
+        let filled = catch_unwind(AssertUnwindSafe(|| fill(typed_mut(&mut value))));
         if let Err(payload) = filled {
             inputs.recycle(value);
             resume_unwind(payload);
@@ -192,7 +189,7 @@ impl<S: Service> Open<S> {
         }
         match outputs.take(|| ()) {
             Taken::Unit(unit) => {
-                let result = catch_unwind(AssertUnwindSafe(|| take(&unit.value)));
+                let result = catch_unwind(AssertUnwindSafe(|| take(typed(&unit.value))));
                 outputs.recycle(unit.value);
                 self.pulled.fetch_add(1, Ordering::Relaxed);
                 Turn::Done(result.unwrap_or_else(|payload| resume_unwind(payload)))
@@ -248,29 +245,17 @@ impl<S: Service> Drop for Open<S> {
 impl<S: Service> fmt::Debug for Open<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Open")
-            .field("service", &self.service.key())
-            .field("under_way", &self.under_way())
+            .field("service", &self.service.0.key())
             .finish_non_exhaustive()
     }
 }
 
 /// Nothing waits for a stream that has ended, however it has.
-struct EndsOnDrop<S: Service>(Outside<S>);
+struct EndsOnDrop(Outside<AnyService>);
 
-impl<S: Service> Drop for EndsOnDrop<S> {
+impl Drop for EndsOnDrop {
     fn drop(&mut self) {
         self.0.inputs.stop_producers();
         self.0.outputs.end(Keep::Nothing);
-    }
-}
-
-/// The source of a stream that has none.
-enum Nothing {}
-
-impl<S: Service> Source<S> for Nothing {
-    type Error = Infallible;
-
-    fn read(&mut self, _: &mut S::Input) -> Result<bool, Infallible> {
-        match *self {}
     }
 }

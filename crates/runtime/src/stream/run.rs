@@ -2,6 +2,7 @@
 
 use super::devices::Devices;
 use super::end::{Stop, not_live};
+use super::erased::{AnyService, AnySink, AnySource};
 use super::error::{BoxError, StreamError};
 use super::exec::Executor;
 use super::expected::Expected;
@@ -21,19 +22,13 @@ use crate::structure::Structure;
 use crate::tuner::{Memory, Tuner, TunerSetup};
 
 /// See [`Stream::into`](super::Stream::into).
-pub(super) fn run<'a, Src, S, K>(
+pub(super) fn run<'a>(
     runtime: &'a Runtime,
-    service: &S,
+    service: &AnyService,
     mut options: Options<'a>,
-    mut ends: Ends<S, Src, K>,
-) -> Result<Report, StreamError>
-where
-    Src: Source<S> + 'static,
-    S: Service,
-    S::Input: 'static,
-    K: Sink<S>,
-{
-    let units = |ends: &Ends<S, Src, K>| match ends {
+    mut ends: Ends<AnyService, AnySource, AnySink<'_>>,
+) -> Result<Report, StreamError> {
+    let units = |ends: &Ends<AnyService, AnySource, AnySink<'_>>| match ends {
         Ends::Own(source, _) => source.units(),
         Ends::Outside(_) => None,
     };
@@ -77,7 +72,7 @@ where
     if let Ends::Own(source, sink) = &mut ends
         && let Err(error) = start(service, source, sink)
     {
-        Writer::new(sink, trace.clone()).close::<S>(Keep::Nothing);
+        Writer::new(sink, trace.clone()).close::<AnyService>(Keep::Nothing);
         return Err(error);
     }
     let total = units(&ends);
