@@ -56,7 +56,7 @@ doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-dep
 # Every interleaving of the rings, of parking and of the flags in shared memory, on the code that runs. About a minute.
 loom() {
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom CARGO_PROFILE_RELEASE_LTO=off \
-        cargo test -p evener-runtime -p evener-net --release --lib --locked -- loom
+        cargo test -p evener-runtime -p evener-net-client --release --lib --locked -- loom
 }
 
 # What Miri can run of what is unsafe in the runtime: rings, buffers, lent memory, dispatch. Some minutes; with a nightly

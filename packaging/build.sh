@@ -25,10 +25,12 @@ with_it() { # COMMAND ROOT
 static() {
     local triple=$machine-unknown-linux-musl name=evener-$version-$machine-linux-static
     rustup target add "$triple"
-    cargo build --release --locked --target "$triple" -p evener
+    # The library is for programs that are linked dynamically, so it cannot be static.
+    cargo build --release --locked -p evener-shim
+    EVENER_SHIM_LIBRARY=$target/release/libevener_shim.so \
+        cargo build --release --locked --target "$triple" -p evener
     mkdir -p "$out/$name/bin"
     cp "$target/$triple/release/evener" "$out/$name/bin/"
-    strip "$out/$name/bin/evener"
     with_it "$out/$name/bin/evener" "$out/$name"
     tar -C "$out" --owner=0 --group=0 -cJf "$out/$name.tar.xz" "$name"
     rm -r "${out:?}/$name"
@@ -37,17 +39,14 @@ static() {
 debian() {
     local architecture root=$out/root size needs
     architecture=$(dpkg --print-architecture)
-    cargo build --release --locked -p evener -p evener-shim
-    mkdir -p "$root"/{DEBIAN,usr/bin,usr/lib/evener}
+    cargo build --release --locked -p evener
+    mkdir -p "$root"/{DEBIAN,usr/bin}
     cp "$target/release/evener" "$root/usr/bin/"
-    cp "$target/release/libevener_shim.so" "$root/usr/lib/evener/"
-    strip "$root/usr/bin/evener"
-    strip --strip-unneeded "$root/usr/lib/evener/libevener_shim.so"
     with_it "$root/usr/bin/evener" "$root/usr"
     cp packaging/debian/copyright "$root/usr/share/doc/evener/"
     mkdir -p "$out/shlibs/debian"
     touch "$out/shlibs/debian/control"
-    needs=$(cd "$out/shlibs" && dpkg-shlibdeps -O "$root/usr/bin/evener" "$root/usr/lib/evener/libevener_shim.so" 2>/dev/null)
+    needs=$(cd "$out/shlibs" && dpkg-shlibdeps -O "$root/usr/bin/evener" 2>/dev/null)
     size=$(du -sk "$root/usr" | cut -f1)
     sed -e "s/@VERSION@/$version/; s/@ARCHITECTURE@/$architecture/; s/@SIZE@/$size/" \
         -e "s/@NEEDS@/${needs#shlibs:Depends=}/" packaging/debian/control >"$root/DEBIAN/control"

@@ -37,7 +37,9 @@ cp "$packages"/evener_*.deb "$work/bare/tmp/"
 chroot "$work/bare" sh -c 'dpkg -i /tmp/evener_*.deb'
 chroot "$work/bare" evener --version
 chroot "$work/bare" evener filter blur,sobel -i testsrc:640x360:50 -o /tmp/out.y4m
-chroot "$work/bare" sh -c 'test -e /usr/lib/evener/libevener_shim.so && zcat /usr/share/man/man1/evener-filter.1.gz | grep -q undistort'
+chroot "$work/bare" sh -c 'zcat /usr/share/man/man1/evener-filter.1.gz | grep -q undistort'
+# The library for programs is in the command: the stack is what is missing.
+chroot "$work/bare" sh -c 'HOME=/root evener net exec --socket /none -- true 2>&1 | grep -q "no stack"'
 chroot "$work/bare" dpkg -r evener
 [ ! -e "$work/bare/usr/bin/evener" ]
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::io::{self, BufRead, ErrorKind, Write};
 
-use evener_net::application::client::Interest;
+use evener_net::client::Interest;
 use evener_net::{Connection, Stack};
 
 /// The listener; connections have the numbers after it.

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use evener_net::application::handshake::{create, request_file, send_file};
-use evener_net::application::layout::{Layout, Sizes};
+use evener_net::handshake::{create, request_file, send_file};
+use evener_net::layout::{Layout, Sizes};
 use rustix::thread::gettid;
 
 #[test]

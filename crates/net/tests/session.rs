@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use etherparse::{SlicedPacket, TransportSlice};
 use evener_net::Stack;
-use evener_net::application::layout::Sizes;
+use evener_net::layout::Sizes;
 use evener_net::session::{DEFAULT_SPIN, RunOptions, SessionError, run, status};
 use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Runtime;

@@ -7,8 +7,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use evener_net::application::layout::Sizes;
 use evener_net::device::{Context, Specification};
+use evener_net::layout::Sizes;
 use evener_net::link;
 use evener_net::session::{DEFAULT_SPIN, RunOptions, SessionError, run};
 use evener_net::tcp::congestion::Algorithm;

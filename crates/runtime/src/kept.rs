@@ -49,6 +49,17 @@ struct Entry<T> {
 
 type Entries<T> = BTreeMap<String, Entry<T>>;
 
+/// The folder `evener` in the user's cache folder: `$XDG_CACHE_HOME`, else `~/.cache`. `None` where neither can be found.
+pub fn cache_folder() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("evener"))
+}
+
 impl Kept {
     /// The file. It and its directory are created by the first [`Kept::put`].
     pub fn at(path: PathBuf, what: &'static str) -> Kept {
@@ -67,17 +78,9 @@ impl Kept {
         }
     }
 
-    /// The file `evener/NAME` in the user's cache directory: `$XDG_CACHE_HOME`, else `~/.cache`. `None` where neither
-    /// can be found.
+    /// A file in the [cache folder](cache_folder). `None` where there is none.
     pub fn in_cache(name: &str, what: &'static str) -> Option<Kept> {
-        let absolute = |name: &str| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute())
-        };
-        let cache =
-            absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-        Some(Kept::at(cache.join("evener").join(name), what))
+        Some(Kept::at(cache_folder()?.join(name), what))
     }
 
     /// Where it lies.

@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_short};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use evener_net::UdpSocket;
-use evener_net::application::client::Link;
-use evener_net::datagram::{LEN, MAX_PAYLOAD, Record};
-use evener_net::program::errno;
+use evener_net_client::UdpSocket;
+use evener_net_client::client::Link;
+use evener_net_client::datagram::{LEN, MAX_PAYLOAD, Record};
+use evener_net_client::program::errno;
 
 use crate::socket::{Socket, lock};
 use crate::sys::Errno;

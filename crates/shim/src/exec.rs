@@ -11,8 +11,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use evener_net::application::client::{Inheritance, KEY};
-use evener_net::engine::SocketId;
+use evener_net_client::SocketId;
+use evener_net_client::client::{Inheritance, KEY};
 
 use crate::socket::{Kind, Socket};
 use crate::sys;

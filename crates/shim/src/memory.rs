@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::net::SocketAddr;
 use std::slice;
 
-use evener_net::program::sockaddr;
+use evener_net_client::program::sockaddr;
 
 use crate::sys::{self, Errno, Outcome};
 

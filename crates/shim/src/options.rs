@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use evener_net::application::client::Link;
-use evener_net::program::options::{Linger, choice};
-use evener_net::program::{self, tcp_info};
+use evener_net_client::client::Link;
+use evener_net_client::program::options::{Linger, choice};
+use evener_net_client::program::{self, tcp_info};
 
 use crate::socket::{Socket, lock};
 use crate::sys::{self, Errno};

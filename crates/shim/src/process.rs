@@ -15,10 +15,10 @@ use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use evener_net::Stack;
-use evener_net::application::client::{Alarm, Inheritance};
-use evener_net::engine::SocketId;
-use evener_net::program::Places;
+use evener_net_client::SocketId;
+use evener_net_client::Stack;
+use evener_net_client::client::{Alarm, Inheritance};
+use evener_net_client::program::Places;
 
 use crate::socket::lock;
 use crate::sys::{self, Errno};
@@ -63,7 +63,7 @@ fn configuration() -> &'static Configuration {
         };
         Configuration {
             socket: std::env::var_os("EVENER_SHIM_SOCKET")
-                .map_or_else(|| evener_net::session::DEFAULT_SOCKET.into(), PathBuf::from),
+                .map_or_else(|| evener_net_client::DEFAULT_SOCKET.into(), PathBuf::from),
             places: Places {
                 prefixes: prefixes("EVENER_SHIM_ADDRESSES"),
                 to: prefixes("EVENER_SHIM_TO"),

@@ -7,10 +7,10 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use evener_net::application::client::{Link, Progress, ReceiveHalf, SendHalf};
-use evener_net::engine::SocketId;
-use evener_net::program::errno;
-use evener_net::{Connection, Listener};
+use evener_net_client::SocketId;
+use evener_net_client::client::{Link, Progress, ReceiveHalf, SendHalf};
+use evener_net_client::program::errno;
+use evener_net_client::{Connection, Listener};
 
 use crate::datagrams::Datagrams;
 use crate::options::Options;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use evener_net::program::sockaddr;
+use evener_net_client::program::sockaddr;
 
 /// A number of an error of the operating system's.
 pub type Errno = c_int;

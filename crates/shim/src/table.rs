@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
-use evener_net::engine::SocketId;
+use evener_net_client::SocketId;
 
 use crate::epoll::{Set, Watch};
 use crate::process;
@@ -20,10 +20,12 @@ use crate::sys::{self, Errno};
 /// File descriptors beyond are the kernel's.
 const FDS: usize = 1 << 16;
 
-/// What a file descriptor is.
+/// What a file descriptor is. No kind has the number 0, so a table without entries is zeros and takes no room in the
+/// library.
 #[derive(Clone)]
+#[repr(u8)]
 pub enum Entry {
-    Socket(Arc<Socket>),
+    Socket(Arc<Socket>) = 1,
     /// An epoll of the kernel's, with sockets of the stack beside.
     Epoll(Arc<Set>),
     /// A socket of the kernel's that epolls have. It becomes one of the stack if it connects there.

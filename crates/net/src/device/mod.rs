@@ -12,7 +12,6 @@ mod context;
 mod netlink;
 mod packet;
 mod pcap;
-mod prefix;
 mod seal;
 mod specification;
 #[allow(unsafe_code)]
@@ -23,9 +22,9 @@ mod wire;
 mod xdp;
 
 pub use context::Context;
+pub use evener_net_client::Prefix;
 pub use pcap::Capture;
 pub(crate) use pcap::{Direction, Recorder};
-pub use prefix::Prefix;
 pub use specification::{Entry, Specification, SpecificationError};
 pub use wire::Wire;
 

@@ -33,6 +33,7 @@ mod wheel;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+pub use evener_net_client::SocketId;
 use thiserror::Error;
 
 use crate::device::{Capabilities, Prefix};
@@ -55,15 +56,6 @@ pub use private::PrivateMemory;
 /// An application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(pub u32);
-
-/// A socket. It names nothing any more once the socket is gone, even if another has its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SocketId {
-    /// Its place.
-    pub index: u32,
-    /// How many had that place before.
-    pub generation: u32,
-}
 
 /// The rings of a connection.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::application::server::{Attached, Heir};
 use crate::device::Count;
 use crate::engine::{CacheCounters, Counters, Info};
+use crate::server::{Attached, Heir};
 
 /// How long a loop may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);

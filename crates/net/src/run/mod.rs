@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 pub use commands::{Commands, Inbox, Snapshot, channel};
 
-use crate::application::server::{Applications, Pools};
 use crate::device::Device;
 use crate::engine::{Config, Engine, SocketOptions};
+use crate::server::{Applications, Pools};
 use crate::time::Time;
 use commands::Command;
 use wait::{Source, Waiter};
@@ -252,10 +252,10 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::application::layout::{Layout, Sizes};
-    use crate::application::server::Attached;
     use crate::device::{Capabilities, Medium};
+    use crate::layout::{Layout, Sizes};
     use crate::packet::{Offload, Outgoing};
+    use crate::server::Attached;
 
     struct Nothing;
 

@@ -8,8 +8,8 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
-use crate::application::server::Watched;
 use crate::engine::Owner;
+use crate::server::Watched;
 
 /// Sources that are told at a time.
 const EVENTS: usize = 64;

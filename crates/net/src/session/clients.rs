@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use tracing::{debug, warn};
 
 use super::{metrics, status};
-use crate::application::handshake::{WISH, Wish};
-use crate::application::layout::Layout;
-use crate::application::server::{Attached, Heir};
+use crate::handshake::{WISH, Wish};
+use crate::layout::Layout;
 use crate::run::Commands;
+use crate::server::{Attached, Heir};
 
 /// The name of a thread that hears a client, and the most there may be.
 const THREAD: &str = "evener-client";

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::application::layout::LayoutError;
+use crate::layout::LayoutError;
 
 /// An engine could not run, or not on. Every message is one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]

@@ -2,22 +2,17 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::addresses;
+use super::library::{LibraryError, library};
 use crate::Stack;
 use crate::device::Prefix;
 use crate::program::Places;
 use crate::supervise::{self, Ending, is_static};
-
-/// The library's name.
-const LIBRARY: &str = "libevener_shim.so";
-/// Where the library is, if it is said.
-const PLACE: &str = "EVENER_SHIM";
 
 /// A program that is run with its connections in a stack.
 #[derive(Clone, Debug)]
@@ -32,23 +27,17 @@ pub struct Program {
     pub listen: bool,
     /// Whether this process supervises it though it is linked dynamically.
     pub supervise: bool,
+    /// The library that comes before the C library, as the crate `evener-shim` is built.
+    pub library: &'static [u8],
 }
 
 /// Why a program could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
-    /// The library is not there.
-    #[error(
-        "{LIBRARY} is not beside this program or in ../lib/evener, and {PLACE} does not say where it is"
-    )]
-    NoLibrary,
-    /// The library is not where it was said to be.
-    #[error("{PLACE} says {0}, and there is no file")]
-    Elsewhere(String),
-    /// What was said to be the library is none.
-    #[error("{PLACE} says {0}, which is no library, or cannot be read")]
-    NotALibrary(String),
+    /// There is no library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
     /// There is no stack.
     #[error("{path}: no stack answers there: {reason}")]
     NoStack {
@@ -85,33 +74,6 @@ impl ExecError {
     }
 }
 
-fn library() -> Result<PathBuf, ExecError> {
-    if let Some(said) = env::var_os(PLACE) {
-        let path = PathBuf::from(said);
-        let name = path.display().to_string();
-        let there = std::path::absolute(&path).ok();
-        let there = there.filter(|path| path.is_file());
-        let path = there.ok_or_else(|| ExecError::Elsewhere(name.clone()))?;
-        // The loader would go on without it.
-        let mut begin = [0; 4];
-        let read = File::open(&path).and_then(|mut file| file.read_exact(&mut begin));
-        return match read.is_ok() && begin == *b"\x7fELF" {
-            true => Ok(path),
-            false => Err(ExecError::NotALibrary(name)),
-        };
-    }
-    let own = env::current_exe().ok();
-    let folder = own.as_deref().and_then(Path::parent);
-    let folder = folder.ok_or(ExecError::NoLibrary)?;
-    [
-        folder.join(LIBRARY),
-        folder.join("../lib/evener").join(LIBRARY),
-    ]
-    .into_iter()
-    .find(|path| path.is_file())
-    .ok_or(ExecError::NoLibrary)
-}
-
 impl Program {
     /// Runs it, and returns how it ended. A program that is linked dynamically takes the place of this process, so this
     /// returns only if that fails. Signals that come to the calling thread are passed on.
@@ -134,7 +96,8 @@ impl Program {
         if is_supervised {
             supervise::available().map_err(ExecError::NoNotification)?;
         }
-        let library = (!is_supervised).then(library).transpose()?;
+        let library = (!is_supervised).then(|| library(self.library));
+        let library = library.transpose()?;
         let socket = std::path::absolute(&self.socket).map_err(no_stack)?;
         let prefixes = addresses(&socket).map_err(no_stack)?;
         let Some(library) = library else {

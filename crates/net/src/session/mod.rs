@@ -4,6 +4,7 @@ mod check;
 mod clients;
 mod error;
 mod exec;
+mod library;
 mod metrics;
 mod status;
 
@@ -20,19 +21,19 @@ use evener_runtime::stream::CancelToken;
 use evener_sockets::http::Collectors;
 use evener_sockets::{Address, HostName, Listener, Slots, raise_file_limit};
 
-use crate::application::layout::{Layout, Sizes};
 use crate::device::{Capture, Context, Device, Prefix, Specification};
 use crate::engine::{Config, SocketOptions};
 use crate::filter::{Filtered, Rules};
+use crate::layout::{Layout, Sizes};
 use crate::run::{self, LoopOptions, Snapshot};
 use crate::tcp::congestion::Algorithm;
 
-pub use crate::application::client::{addresses, status};
+pub use crate::client::{addresses, status};
 pub use error::SessionError;
+pub use evener_net_client::DEFAULT_SOCKET;
 pub use exec::{ExecError, Program};
+pub use library::LibraryError;
 
-/// Where applications come to, unless it is said.
-pub const DEFAULT_SOCKET: &str = "/run/evener-net.sock";
 /// How long the thread spins, unless it is said: about as long as it takes to wake it.
 pub const DEFAULT_SPIN: Duration = Duration::from_micros(50);
 /// The thread of the engine.

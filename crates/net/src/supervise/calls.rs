@@ -10,7 +10,7 @@ use super::options::{self, is_on, number};
 use super::run::Supervisor;
 use super::socket::{Accept, Listening, Socket, State, Stream, fill, number_of, pair};
 use super::sys::{Errno, Notification, Place, Reply};
-use crate::application::client::Interest;
+use crate::client::Interest;
 use crate::program::{errno, sockaddr};
 
 /// What becomes of a call: an answer at once, or none yet.

@@ -10,7 +10,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send, shutdown};
 use super::socket::{Ready, Stream, discard};
 use super::sys::Errno;
 use crate::Poller;
-use crate::application::client::Interest;
+use crate::client::Interest;
 
 /// Bytes in one direction after which others have their turn.
 const TURN: usize = 1 << 20;

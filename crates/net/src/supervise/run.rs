@@ -15,7 +15,7 @@ use super::registered::Registered;
 use super::remains::Remains;
 use super::socket::{Socket, State, number_of};
 use super::sys::{Errno, Notifier, Reply, Signals};
-use crate::application::client::Readiness;
+use crate::client::Readiness;
 use crate::program::Places;
 use crate::{Poller, Stack};
 

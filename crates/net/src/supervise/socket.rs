@@ -15,7 +15,7 @@ use rustix::net::{
 use super::caller::Caller;
 use super::options::{is_on, number};
 use super::sys::Errno;
-use crate::application::client::{Choice, Interest, Link};
+use crate::client::{Choice, Interest, Link};
 use crate::{Connection, Listener};
 
 /// A socket. The number of the program's end is its name.

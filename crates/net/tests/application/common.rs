@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use evener_net::application::handshake::request_file;
-use evener_net::application::layout::{Control, Layout, Sizes};
-use evener_net::application::server::Attached;
 use evener_net::device::{Capabilities, Device, Medium};
 use evener_net::engine::{Config, SocketOptions};
+use evener_net::handshake::request_file;
+use evener_net::layout::{Control, Layout, Sizes};
 use evener_net::memory::{Region, Span};
 use evener_net::packet::{Offload, Outgoing};
 use evener_net::run::{Commands, LoopOptions, channel, run};
+use evener_net::server::Attached;
 use evener_net::{Connection, Stack};
 use rustix::event::{EventfdFlags, eventfd};
 

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use evener_net::application::client::Interest;
+use evener_net::client::Interest;
 
 use crate::common::{hosts, pattern};
 

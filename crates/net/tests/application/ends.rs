@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use evener_net::application::client::Interest;
+use evener_net::client::Interest;
 
 use crate::common::{connected, hosts};
 

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use evener_net::application::client::Inheritance;
-use evener_net::application::server::Heir;
+use evener_net::client::Inheritance;
 use evener_net::engine::SocketId;
+use evener_net::server::Heir;
 use evener_net::{Connection, Stack};
 
 use crate::common::{Host, eventually, hosts, pattern};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use evener_net::application::handshake::request_file;
-use evener_net::application::layout::{Control, Layout};
+use evener_net::handshake::request_file;
+use evener_net::layout::{Control, Layout};
 use evener_net::memory::{Region, Span};
 use evener_net::{Connection, Stack};
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_net::Poller;
-use evener_net::application::client::{Interest, Readiness};
+use evener_net::client::{Interest, Readiness};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::common::{connected, hosts};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use evener_net::application::layout::Sizes;
+use evener_net::layout::Sizes;
 use evener_net::session::{DEFAULT_SPIN, ExecError, Program, RunOptions, run};
 use evener_net::supervise::{Ending, available, is_static};
 use evener_net::tcp::congestion::Algorithm;

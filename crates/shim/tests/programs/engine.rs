@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use evener_net::application::layout::Sizes;
+use evener_net::layout::Sizes;
 use evener_net::session::{DEFAULT_SPIN, RunOptions, run};
 use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Runtime;

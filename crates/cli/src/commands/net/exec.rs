@@ -10,6 +10,9 @@ use evener_net::supervise::Ending;
 use super::prefix;
 use crate::failure::{Ended, Failure, Status};
 
+/// The library of the crate `evener-shim`; the build script says where cargo has put it.
+const LIBRARY: &[u8] = include_bytes!(env!("EVENER_SHIM_LIBRARY"));
+
 /// Run a program that knows nothing of the stack, with its connections there
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -54,6 +57,7 @@ pub fn run(args: Args) -> Ended {
         to: args.to,
         listen: args.listen,
         supervise: args.supervise,
+        library: LIBRARY,
     };
     let failed = |error: ExecError| {
         let status = Status::Exit(error.exit_code());

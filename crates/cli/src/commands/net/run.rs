@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use evener_net::application::layout::Sizes;
 use evener_net::device::{Context, Prefix, Specification, SpecificationError};
 use evener_net::filter::Rules;
+use evener_net::layout::Sizes;
 use evener_net::session::{
     DEFAULT_SOCKET, DEFAULT_SPIN, RunOptions, SessionError, run as open, status,
 };

@@ -10,7 +10,7 @@ use rustix::net::RecvFlags;
 
 use super::notify::{Notifier, child_filter};
 use super::signals::Signals;
-use crate::application::handshake::{receive_file, send_file};
+use crate::handshake::{receive_file, send_file};
 
 /// Starts a program whose system calls are heard of, where signals come as they did before they were taken.
 ///
