@@ -59,7 +59,7 @@ fn poll<S: Service, Src: Source<S>, K: Sink<S>>(
     schedule: &mut dyn Schedule,
 ) {
     if engine.devices.poll(engine.tally.began().elapsed()) {
-        schedule.devices(engine.devices.count());
+        schedule.devices(engine.devices.count(), None);
     }
 }
 

@@ -27,9 +27,9 @@ pub trait Schedule: Send {
     /// Takes the time that went by before the epoch's first unit while memory was made for its plan.
     fn prepared(&mut self, time: Duration);
 
-    /// Takes how many devices can compute units from now on.
-    fn devices(&mut self, devices: u32) {
-        let _ = devices;
+    /// Takes how many devices can compute units from now on, and how many a second together, where that is known.
+    fn devices(&mut self, devices: u32, rate: Option<f64>) {
+        let _ = (devices, rate);
     }
 
     /// Takes how long the units that devices had in work were waited for before another plan.
@@ -69,8 +69,8 @@ impl Schedule for Tuner {
         Tuner::prepared(self, time);
     }
 
-    fn devices(&mut self, devices: u32) {
-        Tuner::devices(self, devices);
+    fn devices(&mut self, devices: u32, rate: Option<f64>) {
+        Tuner::devices(self, devices, rate);
     }
 
     fn drained(&mut self, time: Duration) {

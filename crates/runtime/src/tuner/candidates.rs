@@ -2,7 +2,7 @@
 
 use super::arm::Arm;
 use super::belief::Belief;
-use super::model::Model;
+use super::model::{Model, WITH_DEVICES};
 use crate::plan::{Dispatch, Plan};
 
 /// Plans considered at all. Streams in virtual time have 56 at most.
@@ -28,14 +28,28 @@ pub(super) fn add_structures(arms: &mut Vec<Arm>, model: &Model) {
     }
 }
 
-/// Adds the plans with all devices. The first arm is where the search started.
-pub(super) fn add_devices(arms: &mut Vec<Arm>, model: &Model) {
-    for plan in model.device_plans() {
+/// Adds the plans with all devices, whose units a second may be `known`, with the seconds of the incumbent's unit. What
+/// is believed of them rests on what is known best of the same structure without devices.
+pub(super) fn add_devices(arms: &mut Vec<Arm>, model: &mut Model, known: Option<(f64, f64)>) {
+    let plans: Vec<Plan> = model.device_plans().collect();
+    for plan in plans {
         let same = |arm: &&Arm| arm.plan.structure == plan.structure && arm.plan.devices == 0;
-        let mut measured = arms.iter().filter(same).filter(|arm| arm.measured);
-        let base = measured.next().unwrap_or(&arms[0]);
-        let mu = base.belief.mu + (model.seconds(&plan) / model.seconds(&base.plan)).ln();
-        let belief = Belief::new(mu, DEVICE_SIGMA);
+        let sigma = |arm: &Arm| arm.belief.sigma;
+        let alike = arms.iter().filter(same);
+        let best = alike.min_by(|a, b| sigma(a).total_cmp(&sigma(b)));
+        let base = best.unwrap_or(&arms[0]);
+        let alone = Plan { devices: 0, ..plan };
+        let alone = base.belief.mu + (model.seconds(&alone) / model.seconds(&base.plan)).ln();
+        let (left, sigma) = match known {
+            Some((rate, cost)) => {
+                let left = 1.0 / (1.0 + rate * cost * alone.exp());
+                // Devices that do a small part of the work cannot be far from what is predicted.
+                (left, sigma(base).hypot(DEVICE_SIGMA * (1.0 - left)))
+            }
+            None => (WITH_DEVICES, DEVICE_SIGMA),
+        };
+        model.with_devices = left;
+        let belief = Belief::new(alone + left.ln(), sigma);
         add(arms, Arm::new(plan, false, false, belief));
     }
 }

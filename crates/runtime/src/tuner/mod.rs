@@ -118,9 +118,11 @@ impl Tuner {
         self.search.prepared(time.as_secs_f64());
     }
 
-    /// Takes how many devices can take part from now on.
-    pub fn devices(&mut self, devices: u32) {
-        self.search.devices(devices);
+    /// Takes how many devices can take part from now on, and how many units a second they compute together beside the
+    /// workers, where that is known.
+    pub fn devices(&mut self, devices: u32, rate: Option<f64>) {
+        self.search
+            .devices((devices, rate), &self.totals, &mut self.log);
     }
 
     /// Takes how long the units that devices had in work were waited for before another plan.

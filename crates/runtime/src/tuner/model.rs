@@ -20,7 +20,7 @@ use crate::stages;
 use crate::structure::{Flow, Structure};
 
 /// What devices leave of a unit's time, as long as nothing is known of them.
-const WITH_DEVICES: f64 = 0.5;
+pub(super) const WITH_DEVICES: f64 = 0.5;
 /// How much of the outer cache units in work may use. Beyond, their bytes come from memory once more, which no
 /// arithmetic hides.
 const USABLE: f64 = 0.75;
@@ -38,6 +38,8 @@ pub(super) struct Model {
     /// Bytes; 0 if unknown.
     pub(super) outer_cache: f64,
     pub(super) devices: u32,
+    /// What devices leave of a unit's time.
+    pub(super) with_devices: f64,
     /// The number of workers is not the tuner's to choose.
     pub(super) pinned_workers: bool,
     pub(super) live: bool,
@@ -148,7 +150,7 @@ impl Model {
             beyond: if held { 0.0 } else { memory },
             uneven: match plan.structure.flow {
                 Flow::Pipeline => largest_stage(shape, plan),
-                Flow::Farm | Flow::Wavefront if plan.devices > 0 => WITH_DEVICES,
+                Flow::Farm | Flow::Wavefront if plan.devices > 0 => self.with_devices,
                 Flow::Farm | Flow::Wavefront => 1.0,
                 Flow::Divided | Flow::Grouped => unevenness(shape, plan),
             },

@@ -1,7 +1,7 @@
 //! Which plans a service's shapes allow on this machine, and which a structure begins with.
 
 use super::api::{SetupError, TunerSetup};
-use super::model::{Model, Slower};
+use super::model::{Model, Slower, WITH_DEVICES};
 use crate::plan::{Dispatch, Plan};
 use crate::service::Shape;
 use crate::structure::{Flow, Structure};
@@ -53,6 +53,7 @@ impl Model {
             cpus: setup.cpus.max(1.0),
             outer_cache: setup.outer_cache.unwrap_or(0) as f64,
             devices: setup.devices,
+            with_devices: WITH_DEVICES,
             pinned_workers: setup.fixed_workers.is_some(),
             live: setup.live,
             crowded: setup.crowded,

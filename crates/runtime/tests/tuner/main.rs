@@ -4,6 +4,7 @@
 
 mod change;
 mod decisions;
+mod devices;
 mod figures;
 mod frames;
 mod groups;

@@ -66,7 +66,7 @@ pub(super) struct Search {
     /// Seconds to make the buffers of one more unit, and units that can be in work with those there are.
     pair_s: f64,
     buffers: u32,
-    /// Seconds that leaving a plan with devices took last.
+    /// Seconds that leaving a plan with devices took last, or a unit of theirs.
     drain_s: f64,
     /// Units of the incumbent's next epoch.
     units: u32,
@@ -153,8 +153,13 @@ impl Search {
         })
     }
 
-    /// Takes how many devices there are from now on.
-    pub(super) fn devices(&mut self, devices: u32) {
+    /// Takes how many devices there are from now on, and how many units a second they compute, if known.
+    pub(super) fn devices(
+        &mut self,
+        (devices, rate): (u32, Option<f64>),
+        totals: &Totals,
+        log: &mut Log,
+    ) {
         if self.fixed {
             return;
         }
@@ -164,7 +169,16 @@ impl Search {
         self.experiment = None;
         let gone = |arm: &&mut Arm| arm.plan.devices > devices;
         self.arms.iter_mut().filter(gone).for_each(Arm::retire);
-        add_devices(&mut self.arms, &self.model);
+        let known = rate.filter(|&rate| rate > 0.0).zip(self.cost());
+        add_devices(&mut self.arms, &mut self.model, known);
+        if let Some((rate, cost)) = known {
+            self.drain_s = f64::from(devices) / rate;
+            for arm in self.arms.iter().filter(|arm| arm.plan.devices == devices) {
+                let (plan, with) = (arm.plan, Time(cost * arm.belief.mu.exp()));
+                let text = format!("{plan} predicted {with}, incumbent {}", Time(cost));
+                log.push(totals.epochs, text);
+            }
+        }
     }
 
     /// Takes what leaving a plan with devices took. Where that was an experiment, its units had it in their cost.
