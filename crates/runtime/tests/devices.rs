@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use device_toy::{Bytes, Collect, Counted, results};
 use evener_runtime::device::sim::SimDevice;
 use evener_runtime::device::{Device, DeviceError, DeviceInfo, Lane, Program};
-use evener_runtime::stream::Report;
-use evener_runtime::{Choice, Runtime};
+use evener_runtime::stream::{Report, Schedule};
+use evener_runtime::structure::SEQUENTIAL;
+use evener_runtime::tuner::{Epoch, Measured, Purpose};
+use evener_runtime::{Choice, Dispatch, Plan, Runtime};
 
 fn runtime(sim: &str, checks: u64) -> Runtime {
     let device = SimDevice::parse(sim).unwrap();
@@ -87,6 +89,73 @@ fn the_tuner_finds_a_device_that_helps() {
     let share = report.devices[0].units as f64 / units as f64;
     assert!(share > 0.2, "{share}, {:#?}", report.decisions);
     assert_eq!(report.plan.map(|plan| plan.devices), Some(1));
+}
+
+/// A unit takes the device 200 ms, in which the cores do 200. Its first one is none of the stream, and there is no second.
+#[test]
+fn a_device_that_would_only_hold_others_up_gets_no_unit() {
+    let (_, report) = seconds(Some("sim:unit=200ms"), 800, Choice::Auto);
+    let device = &report.devices[0];
+    assert_eq!((device.units, &device.lost), (0, &None));
+    let with = |line: &&String| line.contains("+ 1 device");
+    let said: Vec<&String> = report.decisions.iter().filter(with).collect();
+    assert!(
+        matches!(said[..], [line] if line.contains("predicted")),
+        "{:#?}",
+        report.decisions
+    );
+    assert!(report.plans.iter().all(|used| used.plan.devices == 0));
+}
+
+#[test]
+fn a_device_whose_first_unit_fails_is_not_used() {
+    for (fault, said) in [("lost=2", "is lost"), ("flip=1", "first unit wrong")] {
+        let report = run(&format!("sim:unit=1ms,{fault}"), 1, 1500, Choice::Auto);
+        let lost = report.devices[0].lost.as_deref().unwrap_or_default();
+        assert!(lost.contains(said), "{fault}: {lost:?}");
+        assert_eq!(report.devices[0].units, 0);
+    }
+}
+
+/// One plan.
+struct Always(Plan);
+
+impl Schedule for Always {
+    fn next(&mut self) -> Epoch {
+        Epoch {
+            number: 1,
+            plan: self.0,
+            units: 10,
+            cutoff: None,
+            fallback: self.0,
+            pin_workers: false,
+            purpose: Purpose::Fixed,
+        }
+    }
+
+    fn record(&mut self, _: Measured<'_>) {}
+    fn buffers(&mut self, _: Duration, _: u32) {}
+    fn prepared(&mut self, _: Duration) {}
+}
+
+/// Memory that a structure keeps for one unit is not the trial's.
+#[test]
+fn a_device_is_tried_beside_units_that_are_divided() {
+    let plan = Plan {
+        structure: &SEQUENTIAL,
+        dispatch: Dispatch::Fifo,
+        grain: 1,
+        workers: 1,
+        devices: 0,
+    };
+    let mut collect = Collect::default();
+    let runtime = runtime("sim:flip=1", 1);
+    let stream = runtime.stream(Counted::new(500));
+    let stream = stream.through(Bytes::taking(Duration::from_micros(300)));
+    let stream = stream.scheduled_by(Always(plan));
+    let report = stream.into(&mut collect).unwrap();
+    assert!(collect.0 == results(500));
+    assert!(report.devices[0].lost.is_some());
 }
 
 #[test]
@@ -213,19 +282,26 @@ fn figures() {
     for speed in [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0] {
         share_of_sum(speed, 10.0);
     }
-    // Two devices that only hold others up, by turns with none.
+}
+
+/// Two devices that only hold others up, by turns with none, in streams of 1 and 4 s.
+#[test]
+#[ignore = "measures for two minutes"]
+fn useless_devices() {
     for sim in ["sim:latency=5ms,unit=20ms", "sim:latency=100us,unit=200ms"] {
-        let mut rounds: Vec<f64> = (0..3)
-            .map(|_| {
-                let (without, _) = seconds(None, 4000, Choice::Auto);
-                let (with, _) = seconds(Some(sim), 4000, Choice::Auto);
-                with / without
-            })
-            .collect();
-        rounds.sort_by(f64::total_cmp);
-        println!(
-            "{sim}: {:.3} of the time without, of {rounds:.3?}",
-            rounds[1]
-        );
+        for (units, rounds) in [(1000, 7), (4000, 3)] {
+            let mut ratios: Vec<f64> = (0..rounds)
+                .map(|_| {
+                    let (without, _) = seconds(None, units, Choice::Auto);
+                    let (with, _) = seconds(Some(sim), units, Choice::Auto);
+                    with / without
+                })
+                .collect();
+            ratios.sort_by(f64::total_cmp);
+            println!(
+                "{sim}, {units} units: {:.3} of the time without, of {ratios:.3?}",
+                ratios[rounds / 2]
+            );
+        }
     }
 }

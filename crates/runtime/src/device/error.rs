@@ -61,6 +61,12 @@ pub enum DeviceError {
         /// How long it was waited for.
         limit: Duration,
     },
+    /// It computed something else than a core of the first unit that it was given.
+    #[error("{device} computed its first unit wrong")]
+    WrongFirst {
+        /// The device.
+        device: String,
+    },
     /// It computed something else than a core.
     #[error("{device} computed unit {unit} wrong")]
     Wrong {

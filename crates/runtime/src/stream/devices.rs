@@ -1,7 +1,8 @@
 //! The devices of a stream: they are opened beside it, and their lanes compute units once they are.
 //!
 //! Opening a driver, compiling kernels and making memory take longer than many streams. So a thread opens them when a
-//! stream has gone on for a while, and the stream goes on meanwhile.
+//! stream has gone on for a while, and the stream goes on meanwhile. Those that compute whole units are tried before they
+//! take part (`trial.rs`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,12 +10,15 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use super::lane::BATCH;
 use super::report::DeviceUse;
 use super::share::Pace;
+use super::trial::{Trial, Tried};
 use crate::buffer;
 use crate::device::{Device, DeviceError, Lane, MOST_LANES, OnDevice, Program, UnitLane};
 use crate::runtime::Runtime;
-use crate::service::Service;
+use crate::service::{Service, Shape};
+use crate::structure::{Flow, Structure};
 use crate::sync::lock;
 
 /// Devices are opened when a stream has gone on for so long, since shorter ones are over before.
@@ -28,6 +32,12 @@ pub(super) struct Devices<'a, S: Service> {
     opening: Option<Arc<Opening>>,
     open: Vec<Arc<OpenDevice>>,
     lanes: Vec<OpenLane<'a, S>>,
+    /// Where they compute whole units, which they can be tried with beside the stream.
+    farm: Option<&'static Structure>,
+    /// The lanes of each that is to be tried.
+    untried: Vec<Vec<OpenLane<'a, S>>>,
+    trying: Vec<Arc<OpenDevice>>,
+    tried: Arc<Tried<'a, S>>,
     /// How fast workers were in the last farm, which says what a device can add.
     pub(super) worker_paces: Vec<Pace>,
 }
@@ -60,7 +70,8 @@ pub(super) struct News {
     /// When they are to be opened.
     due: Option<Instant>,
     opening: Option<Arc<Opening>>,
-    open: Vec<Arc<OpenDevice>>,
+    trying: Vec<Arc<OpenDevice>>,
+    used: Vec<Arc<OpenDevice>>,
 }
 
 impl News {
@@ -69,7 +80,8 @@ impl News {
         let opened = |opening: &Arc<Opening>| lock(&opening.found).is_some();
         self.due.is_some_and(|due| Instant::now() > due)
             || self.opening.as_ref().is_some_and(opened)
-            || self.open.iter().any(|open| open.is_lost())
+            || self.trying.iter().any(|device| !device.is_new())
+            || self.used.iter().any(|device| device.is_lost())
     }
 }
 
@@ -92,6 +104,18 @@ pub(super) struct OpenLane<'a, S: Service> {
 impl OpenDevice {
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has not computed its first unit.
+    fn is_new(&self) -> bool {
+        !self.is_lost() && lock(&self.verified).is_none()
+    }
+
+    /// Units a second by its first unit, of which it takes at most so many at once. A small unit alone says little: most
+    /// of its time is the way there and back.
+    fn rate(&self, most_units: usize) -> Option<f64> {
+        let took = Duration::from_nanos((*lock(&self.verified))?.took);
+        (most_units == 1 || took >= BATCH.start).then(|| took.as_secs_f64().recip())
     }
 
     /// Uses the device no more.
@@ -170,23 +194,36 @@ fn lanes(
 
 impl<'a, S: Service> Devices<'a, S> {
     /// Those of a runtime for a service. They are `wanted` where a structure may run in which they take part.
-    pub(super) fn new(runtime: &'a Runtime, service: &'a S, wanted: bool) -> Devices<'a, S> {
+    pub(super) fn new(
+        runtime: &'a Runtime,
+        service: &'a S,
+        shapes: &[Shape],
+        wanted: bool,
+    ) -> Devices<'a, S> {
         Devices {
             runtime,
             work: service.device().filter(|_| wanted && runtime.has_devices()),
             opening: None,
             open: Vec::new(),
             lanes: Vec::new(),
+            farm: shapes
+                .iter()
+                .map(|shape| shape.structure)
+                .find(|structure| structure.flow == Flow::Farm),
+            untried: Vec::new(),
+            trying: Vec::new(),
+            tried: Arc::default(),
             worker_paces: Vec::new(),
         }
     }
 
-    /// Opens them now and waits. How many there are.
+    /// Opens them now and waits. How many there are. The first unit of each is one of the stream's.
     pub(super) fn open_now(&mut self) -> u32 {
         if self.work.is_some() && self.opening.is_none() {
             self.start();
         }
         self.settle(true);
+        self.lanes.extend(self.untried.drain(..).flatten());
         self.count()
     }
 
@@ -197,6 +234,11 @@ impl<'a, S: Service> Devices<'a, S> {
             self.start();
         }
         self.settle(false);
+        {
+            let mut tried = lock(&self.tried);
+            self.lanes.append(&mut tried);
+            self.trying.retain(|device| device.is_new());
+        }
         self.lanes.retain(|lane| !lane.device.is_lost());
         self.count() != before
     }
@@ -207,8 +249,28 @@ impl<'a, S: Service> Devices<'a, S> {
         News {
             due: unopened.then(|| began + OPENED_AFTER),
             opening: self.opening.clone().filter(|_| self.open.is_empty()),
-            open: self.lanes.iter().map(|l| Arc::clone(&l.device)).collect(),
+            trying: self.trying.clone(),
+            used: self.lanes.iter().map(|l| Arc::clone(&l.device)).collect(),
         }
+    }
+
+    /// What a core computes a unit under to try those that were opened, if there are any.
+    pub(super) fn untried(&self) -> Option<&'static Structure> {
+        self.farm.filter(|_| !self.untried.is_empty())
+    }
+
+    /// Their trial, in a stream that is expected to go on `until` then, if that is known.
+    pub(super) fn trial(&mut self, until: Option<Instant>) -> Option<Trial<'a, S>> {
+        let structure = self.untried()?;
+        let devices = std::mem::take(&mut self.untried);
+        let new = devices.iter().map(|lanes| Arc::clone(&lanes[0].device));
+        self.trying.extend(new);
+        Some(Trial {
+            devices,
+            structure,
+            until,
+            tried: Arc::clone(&self.tried),
+        })
     }
 
     fn start(&mut self) {
@@ -240,17 +302,21 @@ impl<'a, S: Service> Devices<'a, S> {
                 units: AtomicU64::new(0),
                 busy_ns: AtomicU64::new(0),
             });
+            let lane = |units| OpenLane {
+                device: Arc::clone(&open),
+                work,
+                units,
+                batch: 1,
+                unchecked: 0,
+                check_every: self.runtime.device_checks(),
+                pace: None,
+                spare: None,
+            };
             match lanes.and_then(|lanes| begin(work, lanes)) {
-                Ok(lanes) => self.lanes.extend(lanes.into_iter().map(|units| OpenLane {
-                    device: Arc::clone(&open),
-                    work,
-                    units,
-                    batch: 1,
-                    unchecked: 0,
-                    check_every: self.runtime.device_checks(),
-                    pace: None,
-                    spare: None,
-                })),
+                Ok(lanes) if self.farm.is_some() => {
+                    self.untried.push(lanes.into_iter().map(lane).collect());
+                }
+                Ok(lanes) => self.lanes.extend(lanes.into_iter().map(lane)),
                 Err(error) => open.give_up(error),
             }
             self.open.push(open);
@@ -266,6 +332,15 @@ impl<'a, S: Service> Devices<'a, S> {
     /// Devices that compute.
     pub(super) fn count(&self) -> u32 {
         self.by_device().count() as u32
+    }
+
+    /// Units a second that they compute together, where their first units say that.
+    pub(super) fn rate(&self) -> Option<f64> {
+        let most_units = self.work.filter(|_| self.farm.is_some())?.most_units();
+        let rates = self
+            .by_device()
+            .map(|lanes| lanes[0].device.rate(most_units));
+        rates.sum()
     }
 
     /// Takes the lanes of the first `devices` devices, until they are put back.

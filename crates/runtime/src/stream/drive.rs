@@ -1,6 +1,6 @@
 //! The loop of the compute side: epoch after epoch, until something ends the stream.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::end::{Cut, EpochEnd, Stop};
 use super::engine::{Engine, SHORT_UNIT_BUFFERS, are_short};
@@ -22,6 +22,9 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
     let (mut last, mut next) = (None, None);
     loop {
         poll(engine, schedule);
+        if let Err(stop) = try_devices(engine, schedule) {
+            return stop;
+        }
         let epoch = next.take().unwrap_or_else(|| schedule.next());
         if let Err(stop) = begin(engine, &epoch, last, schedule) {
             return stop;
@@ -59,8 +62,33 @@ fn poll<S: Service, Src: Source<S>, K: Sink<S>>(
     schedule: &mut dyn Schedule,
 ) {
     if engine.devices.poll(engine.tally.began().elapsed()) {
-        schedule.devices(engine.devices.count(), None);
+        schedule.devices(engine.devices.count(), engine.devices.rate());
     }
+}
+
+/// Begins the trial of devices that were opened.
+fn try_devices<S: Service, Src: Source<S>, K: Sink<S>>(
+    engine: &mut Engine<'_, '_, S, Src, K>,
+    schedule: &mut dyn Schedule,
+) -> Result<(), Stop> {
+    let Some(structure) = engine.devices.untried() else {
+        return Ok(());
+    };
+    let begin = Instant::now();
+    match engine.prepare_structure(structure) {
+        Ok(true) => schedule.prepared(begin.elapsed()),
+        Ok(false) => {}
+        Err(message) => return Err((engine.intake.taken(), message).into()),
+    }
+    let (began, taken) = (engine.tally.began(), engine.intake.taken());
+    let until = engine.total.and_then(|total| {
+        let whole = began.elapsed().as_secs_f64() * total as f64 / taken.max(1) as f64;
+        began.checked_add(Duration::try_from_secs_f64(whole).ok()?)
+    });
+    if let Some(trial) = engine.devices.trial(until) {
+        (engine.begin_trial)(trial);
+    }
+    Ok(())
 }
 
 /// Checks and prepares an epoch.

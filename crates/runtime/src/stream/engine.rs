@@ -12,6 +12,7 @@ use super::intake::Intake;
 use super::outlet::Outlet;
 use super::ports::{Sink, Source};
 use super::tally::Tally;
+use super::trial::Trial;
 use super::wavefront::Wave;
 use crate::affinity::StreamAffinity;
 use crate::plan::Plan;
@@ -50,6 +51,8 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     /// Units of the stream, if known.
     pub(super) total: Option<u64>,
     pub(super) devices: &'a mut Devices<'p, S>,
+    /// Runs a trial on a thread beside the stream.
+    pub(super) begin_trial: &'a dyn Fn(Trial<'p, S>),
     /// Structures that the service has prepared.
     pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
@@ -73,16 +76,12 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
         Ok(())
     }
 
-    /// Has the service prepare a structure, once, and makes the buffers that the plan needs. How long that took, if
-    /// anything was made.
+    /// Has the service prepare a plan's structure, and makes the buffers that it needs. How long that took, if anything
+    /// was made.
     pub(super) fn prepare(&mut self, plan: &Plan) -> Result<Option<Duration>, String> {
         let begin = Instant::now();
         let structure = plan.structure;
-        let new = !self.prepared.contains(&structure);
-        if new {
-            self.prepared.push(structure);
-            self.exec.prepare(structure)?;
-        }
+        let new = self.prepare_structure(structure)?;
         let inside = match structure.flow {
             Flow::Farm => {
                 let workers = plan.workers as usize;
@@ -104,6 +103,19 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
             inside + buffers_beside(self.outlet.is_inline()).max(1),
         );
         Ok((new || made).then(|| begin.elapsed()))
+    }
+
+    /// Has the service prepare a structure, once. Whether it has now.
+    pub(super) fn prepare_structure(
+        &mut self,
+        structure: &'static Structure,
+    ) -> Result<bool, String> {
+        let new = !self.prepared.contains(&structure);
+        if new {
+            self.prepared.push(structure);
+            self.exec.prepare(structure)?;
+        }
+        Ok(new)
     }
 
     /// Whether more buffers can be made on a thread's side, for units that prove to be short.

@@ -89,8 +89,8 @@ impl<'a, S: Service> Executor<'a, S> {
             service,
             shapes: service.shapes(private_cache),
             trace,
-            // Lanes of devices have memory too, to compute units again.
-            scratch: PerWorker::new(pool.workers() + MOST_LANES, |_| None),
+            // Lanes of devices have memory too, to compute units again, and so has who tries devices.
+            scratch: PerWorker::new(pool.workers() + MOST_LANES + 1, |_| None),
             failed: AtomicBool::new(false),
             message: Mutex::new(None),
         }
@@ -172,6 +172,11 @@ impl<'a, S: Service> Executor<'a, S> {
 
     pub(super) fn pool(&self) -> &'a Pool {
         self.pool
+    }
+
+    /// The number of the one thread that computes a unit beside the stream.
+    pub(super) fn beside(&self) -> WorkerId {
+        WorkerId(self.pool.workers() + MOST_LANES)
     }
 
     pub(super) fn trace(&self) -> &Trace {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
+use tracing::warn;
+
 use super::devices::Devices;
 use super::drive::drive;
 use super::end::Stop;
@@ -11,6 +13,7 @@ use super::engine::{CHEAP_BUFFERS, Engine, Limits, SHORT_UNIT_BUFFERS};
 use super::error::{Panicked, StreamError, panic_text};
 use super::exec::Executor;
 use super::expected::Expected;
+use super::farm::LANE;
 use super::intake::{InputQueue, Intake, read_all};
 use super::options::Options;
 use super::outlet::{Keep, Outlet, OutputQueue, Writer, Written};
@@ -18,6 +21,7 @@ use super::ports::{Sink, Source};
 use super::queue::BufferQueue;
 use super::schedule::Schedule;
 use super::tally::Tally;
+use super::trial::Trial;
 use crate::affinity::StreamAffinity;
 use crate::error::Error;
 use crate::runtime::Runtime;
@@ -155,6 +159,7 @@ where
             }
             writer => (writer, None),
         };
+        let begin_trial = |trial: Trial<'p, S>| start_trial(scope, context.exec, trial, &inputs);
         let mut engine = Engine {
             service: context.service,
             exec: context.exec,
@@ -168,6 +173,7 @@ where
             live: options.live,
             total: context.total,
             devices,
+            begin_trial: &begin_trial,
             prepared: Vec::new(),
             balance: None,
             wave: None,
@@ -269,6 +275,19 @@ fn start_writer<'scope, 'env, S: Service, K: Sink<S> + 'scope>(
             name: WRITER,
             source,
         })
+}
+
+fn start_trial<'scope, 'env, 'p: 'scope, S: Service>(
+    scope: &'scope Scope<'scope, 'env>,
+    exec: &'scope Executor<'_, S>,
+    trial: Trial<'p, S>,
+    inputs: &'scope InputQueue<S>,
+) {
+    let body = move || trial.run(exec, inputs);
+    let thread = thread::Builder::new().name(LANE.into());
+    if let Err(error) = thread.spawn_scoped(scope, body) {
+        warn!("devices are not used, without a thread to try them: {error}");
+    }
 }
 
 /// Makes the first buffers and computes until something ends the stream.

@@ -60,8 +60,8 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
     /// and the next [`Intake::take`] finds it.
     pub(super) fn recycle_alone(&mut self, value: Box<S::Input>) {
         match self.inline {
-            Some(_) => self.spare.push(value),
-            None => self.queue.recycle(value),
+            Some(_) if !self.queue.is_used_wanted() => self.spare.push(value),
+            _ => self.queue.recycle(value),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A device's lane as a worker of a farm: it takes units, several at a time where they are small, and delivers them.
 //!
-//! The first unit of a device and now and then another are computed by a core too. A device that computes something
+//! The first unit of a device, unless it was tried before, and now and then another are computed by a core too. A device that computes something
 //! else is not used any more, and what was not yet delivered is computed again. So is what a device had in work when it
 //! was lost.
 
@@ -28,7 +28,7 @@ use crate::trace::Track;
 const FIRST_HANGS_AFTER: Duration = Duration::from_secs(10);
 const HANGS_AFTER: Duration = Duration::from_secs(3);
 /// A batch is to take about so long: far longer than a device needs to answer, and not so long that others wait.
-const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
+pub(super) const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::from_millis(20);
 /// A batch has at most so many times the units of the last.
 const GROWTH: f64 = 8.0;
 

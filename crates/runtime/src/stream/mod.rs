@@ -23,7 +23,7 @@
 //! | `divided.rs` | epochs of units that are divided over workers, one by one or in groups |
 //! | `farm.rs`, `pipeline/` | epochs of units that overlap: whole units on workers, or steps on workers |
 //! | `wavefront/` | epochs of units whose lines of steps wait for one another |
-//! | `devices.rs`, `lane.rs` | devices that compute units of a farm beside its workers |
+//! | `devices.rs`, `trial.rs`, `lane.rs` | devices that compute units of a farm beside its workers: opened, tried, used |
 //! | `share.rs` | who takes the last units |
 //! | `overlap.rs`, `claims.rs` | what farms and pipelines share: taking units |
 //! | `reorder.rs` | results of units that overlap, put back in order |
@@ -65,6 +65,7 @@ mod samples;
 mod schedule;
 mod share;
 mod tally;
+mod trial;
 mod wavefront;
 
 pub use build::{FromSource, Stream};

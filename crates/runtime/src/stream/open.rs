@@ -168,7 +168,7 @@ impl<S: Service> Open<S> {
         };
         let filled = catch_unwind(AssertUnwindSafe(|| fill(typed_mut(&mut value))));
         if let Err(payload) = filled {
-            inputs.recycle(value);
+            inputs.put_empty(value);
             resume_unwind(payload);
         }
         let unit = Numbered {

@@ -5,7 +5,7 @@
 //! counts of waiters are kept under the lock, so a wake-up without a waiter costs no system call.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,10 @@ pub(super) struct BufferQueue<T, E> {
     emptied: Condvar,
     /// Consumers wait here for a filled one.
     filled: Condvar,
+    /// Who wants a used buffer waits here.
+    used: Condvar,
+    /// The next used buffer leaves the queue.
+    is_used_wanted: AtomicBool,
     /// Nanoseconds that producers slept because the consumer was behind, and that consumers slept, each in sum.
     producers_slept: AtomicU64,
     consumers_slept: AtomicU64,
@@ -62,6 +66,8 @@ pub(super) struct BufferQueue<T, E> {
 struct State<T, E> {
     empty: VecDeque<T>,
     filled: VecDeque<Numbered<T>>,
+    /// A used buffer that has left the queue.
+    used: Option<T>,
     buffers: usize,
     end: Option<E>,
     producers_stopped: bool,
@@ -126,6 +132,7 @@ impl<T, E> BufferQueue<T, E> {
             state: Mutex::new(State {
                 empty: VecDeque::with_capacity(limit.min(INITIAL_ROOM)),
                 filled: VecDeque::with_capacity(limit.min(INITIAL_ROOM)),
+                used: None,
                 buffers: 0,
                 end: None,
                 producers_stopped: false,
@@ -141,6 +148,8 @@ impl<T, E> BufferQueue<T, E> {
             }),
             emptied: Condvar::new(),
             filled: Condvar::new(),
+            used: Condvar::new(),
+            is_used_wanted: AtomicBool::new(false),
             producers_slept: AtomicU64::new(0),
             consumers_slept: AtomicU64::new(0),
             events: AtomicU64::new(0),
@@ -169,6 +178,11 @@ impl<T, E> BufferQueue<T, E> {
         (!state.producers_stopped).then_some(!state.empty.is_empty())
     }
 
+    /// Whether producers are stopped.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.lock().producers_stopped
+    }
+
     /// How many buffers there are.
     pub(super) fn buffers(&self) -> usize {
         self.lock().buffers
@@ -177,7 +191,30 @@ impl<T, E> BufferQueue<T, E> {
     /// Adds a buffer.
     pub(super) fn add(&self, value: T) {
         self.lock().buffers += 1;
-        self.recycle(value);
+        self.put_empty(value);
+    }
+
+    /// Waits for the next buffer that is recycled, and takes it out of the queue. `None` once producers are stopped.
+    pub(super) fn take_used(&self) -> Option<T> {
+        let mut state = self.lock();
+        self.is_used_wanted.store(true, Ordering::Relaxed);
+        loop {
+            if let Some(value) = state.used.take() {
+                return Some(value);
+            }
+            if state.producers_stopped {
+                return None;
+            }
+            state = self
+                .used
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether [`BufferQueue::take_used`] waits.
+    pub(super) fn is_used_wanted(&self) -> bool {
+        self.is_used_wanted.load(Ordering::Relaxed)
     }
 
     /// Waits for an empty buffer; `None` once producers are stopped.
@@ -422,9 +459,23 @@ impl<T, E> BufferQueue<T, E> {
         }
     }
 
+    /// Returns a buffer whose unit was computed or written.
+    pub(super) fn recycle(&self, value: T) {
+        if self.is_used_wanted() {
+            let mut state = self.lock();
+            if self.is_used_wanted.swap(false, Ordering::Relaxed) {
+                state.used = Some(value);
+                state.buffers -= 1;
+                self.used.notify_all();
+                return;
+            }
+        }
+        self.put_empty(value);
+    }
+
     /// Returns a buffer for reuse. A waiting producer is woken when half of all buffers are empty, or none is filled,
     /// so that a fast consumer does not pay a wake-up for every unit.
-    pub(super) fn recycle(&self, value: T) {
+    pub(super) fn put_empty(&self, value: T) {
         let mut state = self.lock();
         // The buffer used last is the one whose memory is still in a cache.
         state.empty.push_front(value);
@@ -444,6 +495,7 @@ impl<T, E> BufferQueue<T, E> {
         Watchers::tell(&state.watchers.emptied, 1);
         drop(state);
         self.emptied.notify_all();
+        self.used.notify_all();
     }
 
     /// From now on the consumer gets [`Taken::Stopped`], even if it waits now.
@@ -493,7 +545,6 @@ fn add(sum: &AtomicU64, time: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::thread;
 
     use super::*;
@@ -580,6 +631,29 @@ mod tests {
             assert!(producers.into_iter().all(|p| p.join().unwrap().is_none()));
             assert!(consumer.join().unwrap());
         });
+    }
+
+    #[test]
+    fn a_used_buffer_leaves_the_queue() {
+        let queue = queue(2);
+        thread::scope(|scope| {
+            let used = scope.spawn(|| queue.take_used());
+            while !queue.is_used_wanted() {
+                thread::yield_now();
+            }
+            queue.add(7);
+            for _ in 0..2 {
+                let value = queue.take_empty().unwrap();
+                queue.recycle(value);
+            }
+            assert_eq!(used.join().unwrap(), Some(7));
+        });
+        assert_eq!(queue.buffers(), 2);
+        let left = [queue.take_empty(), queue.take_empty()];
+        assert_eq!(left, [Some(1), Some(0)]);
+        // Nothing is waited for at the end.
+        queue.stop_producers();
+        assert_eq!(queue.take_used(), None);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn run<'a>(
     let expected = Expected::of(exec.shapes(), units(&ends).filter(|_| ready));
     let _lean = expected.is_small().then(buffer::lean);
     let wanted = may_use_devices(&options, exec.shapes());
-    let mut devices = Devices::new(runtime, service, wanted);
+    let mut devices = Devices::new(runtime, service, exec.shapes(), wanted);
     let mut remember = None;
     let mut schedule: Box<dyn Schedule + 'a> = match options.schedule.take() {
         Some(schedule) => schedule,

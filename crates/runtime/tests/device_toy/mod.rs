@@ -33,12 +33,17 @@ static PROGRAM: Program = Program {
 /// Turns bytes into others.
 pub struct Bytes {
     takes: Duration,
+    /// What units under `sequential` are computed in.
+    once: Mutex<()>,
 }
 
 impl Bytes {
     /// A core sleeps for so long.
     pub fn taking(takes: Duration) -> Bytes {
-        Bytes { takes }
+        Bytes {
+            takes,
+            once: Mutex::default(),
+        }
     }
 }
 
@@ -78,11 +83,15 @@ impl Service for Bytes {
 
     fn run(
         &self,
-        _: &Part,
+        part: &Part,
         input: &Vec<u8>,
         output: &Mutex<Vec<u8>>,
         (): &mut (),
     ) -> Result<(), String> {
+        let _alone = match part.structure == &SEQUENTIAL {
+            true => Some(self.once.try_lock().map_err(|error| error.to_string())?),
+            false => None,
+        };
         thread::sleep(self.takes);
         *output.lock().unwrap() = input.iter().map(|&byte| changed(byte)).collect();
         Ok(())

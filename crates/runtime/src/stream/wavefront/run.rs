@@ -255,7 +255,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     fn begin_unit(&self, unit: Numbered<Box<S::Input>>, grain: u32) -> Begin {
         let Numbered { number, value } = unit;
         let Some(output) = self.outputs.try_take_empty() else {
-            self.inputs.recycle(value);
+            self.inputs.put_empty(value);
             return self.quit(Stop::Stopped);
         };
         if self.live {
