@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use super::erased::{AnyService, Unit};
 use super::lane::BATCH;
 use super::report::DeviceUse;
 use super::share::Pace;
@@ -25,19 +26,19 @@ use crate::sync::lock;
 const OPENED_AFTER: Duration = Duration::from_millis(50);
 
 /// The devices of a stream.
-pub(super) struct Devices<'a, S: Service> {
+pub(super) struct Devices<'a> {
     runtime: &'a Runtime,
     /// How the service's units are computed; `None` where they cannot be, or there is no device.
-    work: Option<&'a dyn OnDevice<S::Input, S::Output>>,
+    work: Option<&'a dyn OnDevice<Unit, Unit>>,
     opening: Option<Arc<Opening>>,
     open: Vec<Arc<OpenDevice>>,
-    lanes: Vec<OpenLane<'a, S>>,
+    lanes: Vec<OpenLane<'a>>,
     /// Where they compute whole units, which they can be tried with beside the stream.
     farm: Option<&'static Structure>,
     /// The lanes of each that is to be tried.
-    untried: Vec<Vec<OpenLane<'a, S>>>,
+    untried: Vec<Vec<OpenLane<'a>>>,
     trying: Vec<Arc<OpenDevice>>,
-    tried: Arc<Tried<'a, S>>,
+    tried: Arc<Tried<'a>>,
     /// How fast workers were in the last farm, which says what a device can add.
     pub(super) worker_paces: Vec<Pace>,
 }
@@ -86,10 +87,10 @@ impl News {
 }
 
 /// A lane with what the service keeps on it.
-pub(super) struct OpenLane<'a, S: Service> {
+pub(super) struct OpenLane<'a> {
     pub(super) device: Arc<OpenDevice>,
-    pub(super) work: &'a dyn OnDevice<S::Input, S::Output>,
-    pub(super) units: Box<dyn UnitLane<S::Input, S::Output> + 'a>,
+    pub(super) work: &'a dyn OnDevice<Unit, Unit>,
+    pub(super) units: Box<dyn UnitLane<Unit, Unit> + 'a>,
     /// Units of the next batch.
     pub(super) batch: usize,
     /// Units computed since one was compared with a core's, and after how many one is.
@@ -98,7 +99,7 @@ pub(super) struct OpenLane<'a, S: Service> {
     /// How fast it was last.
     pub(super) pace: Option<Pace>,
     /// A result to compare with.
-    pub(super) spare: Option<Box<S::Output>>,
+    pub(super) spare: Option<Unit>,
 }
 
 impl OpenDevice {
@@ -192,14 +193,14 @@ fn lanes(
     Ok(lanes)
 }
 
-impl<'a, S: Service> Devices<'a, S> {
+impl<'a> Devices<'a> {
     /// Those of a runtime for a service. They are `wanted` where a structure may run in which they take part.
     pub(super) fn new(
         runtime: &'a Runtime,
-        service: &'a S,
+        service: &'a AnyService,
         shapes: &[Shape],
         wanted: bool,
-    ) -> Devices<'a, S> {
+    ) -> Devices<'a> {
         Devices {
             runtime,
             work: service.device().filter(|_| wanted && runtime.has_devices()),
@@ -260,7 +261,7 @@ impl<'a, S: Service> Devices<'a, S> {
     }
 
     /// Their trial, in a stream that is expected to go on `until` then, if that is known.
-    pub(super) fn trial(&mut self, until: Option<Instant>) -> Option<Trial<'a, S>> {
+    pub(super) fn trial(&mut self, until: Option<Instant>) -> Option<Trial<'a>> {
         let structure = self.untried()?;
         let devices = std::mem::take(&mut self.untried);
         let new = devices.iter().map(|lanes| Arc::clone(&lanes[0].device));
@@ -324,7 +325,7 @@ impl<'a, S: Service> Devices<'a, S> {
     }
 
     /// The lanes of each device that computes.
-    fn by_device(&self) -> impl Iterator<Item = &[OpenLane<'a, S>]> {
+    fn by_device(&self) -> impl Iterator<Item = &[OpenLane<'a>]> {
         self.lanes
             .chunk_by(|one, next| Arc::ptr_eq(&one.device, &next.device))
     }
@@ -344,14 +345,14 @@ impl<'a, S: Service> Devices<'a, S> {
     }
 
     /// Takes the lanes of the first `devices` devices, until they are put back.
-    pub(super) fn take_lanes(&mut self, devices: u32) -> Vec<OpenLane<'a, S>> {
+    pub(super) fn take_lanes(&mut self, devices: u32) -> Vec<OpenLane<'a>> {
         let taken = self.by_device().take(devices as usize);
         let end = taken.map(<[_]>::len).sum::<usize>();
         self.lanes.drain(..end).collect()
     }
 
     /// Takes lanes back.
-    pub(super) fn put_back(&mut self, lanes: Vec<OpenLane<'a, S>>) {
+    pub(super) fn put_back(&mut self, lanes: Vec<OpenLane<'a>>) {
         self.lanes.splice(..0, lanes);
     }
 

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::end::{Cut, EpochEnd, Stop};
 use super::engine::{Engine, SHORT};
+use super::erased::Unit;
 use super::intake::Next;
-use super::ports::{Sink, Source};
 use super::queue::Numbered;
 use crate::dispatch::Outcome;
 use crate::plan::Plan;
-use crate::service::Service;
 use crate::structure::Flow;
 use crate::trace::Track;
 use crate::tuner::Epoch;
@@ -18,9 +17,9 @@ use crate::tuner::Epoch;
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// A unit and the buffer for its result.
-struct Work<S: Service> {
-    unit: Numbered<Box<S::Input>>,
-    output: Box<S::Output>,
+struct Work {
+    unit: Numbered<Unit>,
+    output: Unit,
 }
 
 /// A group that was computed under `plan`, the epoch's or its fallback.
@@ -37,8 +36,8 @@ struct Computed<'e> {
 ///
 /// `costs` gets what they cost for the tuner: with taking and delivering, which overlap with computing in other
 /// structures, but without what was slept for want of input or output. The tally gets the time of computing alone.
-pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+pub(super) fn epoch(
+    engine: &mut Engine<'_, '_>,
     epoch: &Epoch,
     costs: &mut Vec<Duration>,
 ) -> EpochEnd {
@@ -47,11 +46,7 @@ pub(super) fn epoch<S: Service, Src: Source<S>, K: Sink<S>>(
     end
 }
 
-fn groups<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
-    epoch: &Epoch,
-    costs: &mut Vec<Duration>,
-) -> EpochEnd {
+fn groups(engine: &mut Engine<'_, '_>, epoch: &Epoch, costs: &mut Vec<Duration>) -> EpochEnd {
     let mut group = Vec::with_capacity(engine.group_size(&epoch.plan));
     let mut patience = PATIENCE;
     let mut left = epoch.units.max(1);
@@ -109,7 +104,7 @@ fn groups<S: Service, Src: Source<S>, K: Sink<S>>(
     EpochEnd::default()
 }
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
+impl Engine<'_, '_> {
     /// How long computing has slept for want of input and output.
     fn slept(&self) -> Duration {
         self.intake.queue().consumers_slept() + self.outlet.queue().producers_slept()
@@ -117,12 +112,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 
     /// Takes the next unit and, for a group, those after it that come soon enough, with a buffer for each result. What
     /// ends the stream after them.
-    fn gather(
-        &mut self,
-        plan: &Plan,
-        patience: Duration,
-        group: &mut Vec<Work<S>>,
-    ) -> Option<Stop> {
+    fn gather(&mut self, plan: &Plan, patience: Duration, group: &mut Vec<Work>) -> Option<Stop> {
         let out_queue = self.outlet.queue();
         let size = self.group_size(plan);
         let mut until = None;
@@ -165,7 +155,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn compute_in_time<'e>(
         &mut self,
         epoch: &'e Epoch,
-        group: &mut Vec<Work<S>>,
+        group: &mut Vec<Work>,
     ) -> Result<Computed<'e>, Stop> {
         let begin = Instant::now();
         let deadline = epoch.cutoff.map(|cutoff| begin + cutoff);
@@ -198,7 +188,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn compute(
         &self,
         plan: &Plan,
-        group: &[Work<S>],
+        group: &[Work],
         deadline: Option<Instant>,
     ) -> Result<Outcome, String> {
         let number = group[0].unit.number;
@@ -207,14 +197,14 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
                 .exec
                 .run_units(plan, number, &[&unit.value], &[output], deadline);
         }
-        let inputs: Vec<_> = group.iter().map(|work| &*work.unit.value).collect();
-        let outputs: Vec<_> = group.iter().map(|work| &*work.output).collect();
+        let inputs: Vec<_> = group.iter().map(|work| &work.unit.value).collect();
+        let outputs: Vec<_> = group.iter().map(|work| &work.output).collect();
         self.exec
             .run_units(plan, number, &inputs, &outputs, deadline)
     }
 
     /// Computes units that were given up again, under another plan. A unit's share of the time.
-    fn redo(&mut self, plan: &Plan, group: &mut Vec<Work<S>>) -> Result<Duration, Stop> {
+    fn redo(&mut self, plan: &Plan, group: &mut Vec<Work>) -> Result<Duration, Stop> {
         if let Err(message) = self.prepare(plan) {
             return Err((group[0].unit.number, message).into());
         }
@@ -238,7 +228,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     fn deliver(
         &mut self,
         plan: &Plan,
-        group: &mut Vec<Work<S>>,
+        group: &mut Vec<Work>,
         cost: Duration,
         end: Instant,
     ) -> bool {
@@ -260,7 +250,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
 
     /// Ends the stream after a kernel failed. It is not known which unit of a group failed, so each is computed again
     /// by itself, and those before the failing one are delivered.
-    fn failed(&mut self, plan: &Plan, group: &mut Vec<Work<S>>, message: String) -> Stop {
+    fn failed(&mut self, plan: &Plan, group: &mut Vec<Work>, message: String) -> Stop {
         self.exec.drop_scratch();
         let mut group = std::mem::take(group);
         while group.len() > 1 {

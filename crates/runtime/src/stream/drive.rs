@@ -4,20 +4,15 @@ use std::time::{Duration, Instant};
 
 use super::end::{Cut, EpochEnd, Stop};
 use super::engine::{Engine, SHORT_UNIT_BUFFERS, are_short};
-use super::ports::{Sink, Source};
 use super::schedule::Schedule;
 use super::{divided, farm, pipeline, wavefront};
 use crate::plan::Plan;
-use crate::service::Service;
 use crate::structure::Flow;
 use crate::trace::Track;
 use crate::tuner::{Epoch, Measured};
 
 /// Computes units until something ends the stream.
-pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
-    schedule: &mut dyn Schedule,
-) -> Stop {
+pub(super) fn drive(engine: &mut Engine<'_, '_>, schedule: &mut dyn Schedule) -> Stop {
     let mut costs = Vec::new();
     let (mut last, mut next) = (None, None);
     loop {
@@ -57,20 +52,14 @@ pub(super) fn drive<S: Service, Src: Source<S>, K: Sink<S>>(
 }
 
 /// Tells the schedule how many devices there are, if that has changed.
-fn poll<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
-    schedule: &mut dyn Schedule,
-) {
+fn poll(engine: &mut Engine<'_, '_>, schedule: &mut dyn Schedule) {
     if engine.devices.poll(engine.tally.began().elapsed()) {
         schedule.devices(engine.devices.count(), engine.devices.rate());
     }
 }
 
 /// Begins the trial of devices that were opened.
-fn try_devices<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
-    schedule: &mut dyn Schedule,
-) -> Result<(), Stop> {
+fn try_devices(engine: &mut Engine<'_, '_>, schedule: &mut dyn Schedule) -> Result<(), Stop> {
     let Some(structure) = engine.devices.untried() else {
         return Ok(());
     };
@@ -92,8 +81,8 @@ fn try_devices<S: Service, Src: Source<S>, K: Sink<S>>(
 }
 
 /// Checks and prepares an epoch.
-fn begin<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+fn begin(
+    engine: &mut Engine<'_, '_>,
     epoch: &Epoch,
     last: Option<Plan>,
     schedule: &mut dyn Schedule,

@@ -6,11 +6,10 @@ use super::balance::Balance;
 use super::cancel::CancelToken;
 use super::devices::Devices;
 use super::end::not_live;
+use super::erased::{AnyService, Exec};
 use super::error::StreamError;
-use super::exec::Executor;
 use super::intake::Intake;
 use super::outlet::Outlet;
-use super::ports::{Sink, Source};
 use super::tally::Tally;
 use super::trial::Trial;
 use super::wavefront::Wave;
@@ -36,12 +35,12 @@ pub(super) struct Limits {
 }
 
 /// Everything the compute side works with.
-pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
-    pub(super) service: &'a S,
-    pub(super) exec: &'a Executor<'a, S>,
+pub(super) struct Engine<'a, 'p> {
+    pub(super) service: &'a AnyService,
+    pub(super) exec: &'a Exec<'a>,
     pub(super) affinity: &'a StreamAffinity<'a>,
-    pub(super) intake: Intake<S, Src>,
-    pub(super) outlet: Outlet<'a, S, K>,
+    pub(super) intake: Intake,
+    pub(super) outlet: Outlet<'a>,
     pub(super) tally: &'a mut Tally<'p>,
     pub(super) cancel: &'a CancelToken,
     pub(super) limits: Limits,
@@ -50,20 +49,20 @@ pub(super) struct Engine<'a, 'p, S: Service, Src, K> {
     pub(super) live: bool,
     /// Units of the stream, if known.
     pub(super) total: Option<u64>,
-    pub(super) devices: &'a mut Devices<'p, S>,
+    pub(super) devices: &'a mut Devices<'p>,
     /// Runs a trial on a thread beside the stream.
-    pub(super) begin_trial: &'a dyn Fn(Trial<'p, S>),
+    pub(super) begin_trial: &'a dyn Fn(Trial<'p>),
     /// Structures that the service has prepared.
     pub(super) prepared: Vec<&'static Structure>,
     /// What is known of the steps of a pipeline.
     pub(super) balance: Option<(&'static Structure, Balance)>,
     /// The units of a wavefront that are in work between two epochs.
-    pub(super) wave: Option<Wave<S>>,
+    pub(super) wave: Option<Wave>,
     /// Where the times of its chunks go.
     pub(super) recording: Option<&'a Recording>,
 }
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
+impl Engine<'_, '_> {
     /// Whether an epoch can be run.
     pub(super) fn check(&self, epoch: &Epoch) -> Result<(), StreamError> {
         for plan in [&epoch.plan, &epoch.fallback] {
@@ -150,11 +149,11 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Engine<'_, '_, S, Src, K> {
     pub(super) fn make_buffers(&self, inputs: usize, outputs: usize) -> bool {
         let mut made = false;
         while self.intake.queue().buffers() < inputs.min(self.limits.inputs) {
-            self.intake.queue().add(Box::new(self.service.input()));
+            self.intake.queue().add(self.service.input());
             made = true;
         }
         while self.outlet.queue().buffers() < outputs.min(self.limits.outputs) {
-            self.outlet.queue().add(Box::new(self.service.output()));
+            self.outlet.queue().add(self.service.output());
             made = true;
         }
         made

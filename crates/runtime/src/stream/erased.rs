@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::BoxError;
+use super::exec::Executor;
 use super::ports::{Sink, Source};
 use crate::device::{DeviceError, Lane, OnDevice, Program, UnitLane};
 use crate::service::{Need, Part, Service, Shape};
@@ -20,6 +21,9 @@ type Scratch = Box<dyn Any + Send>;
 
 pub(super) type AnySource = Box<dyn Source<AnyService, Error = BoxError>>;
 pub(super) type AnySink<'k> = Box<dyn Sink<AnyService, Error = BoxError> + 'k>;
+
+/// What runs parts of it.
+pub(super) type Exec<'a> = Executor<'a, AnyService>;
 
 /// A service of any type.
 #[derive(Clone)]

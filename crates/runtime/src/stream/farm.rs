@@ -12,12 +12,11 @@ use tracing::warn;
 
 use super::end::{EpochEnd, Stop};
 use super::engine::Engine;
+use super::erased::Unit;
 use super::overlap::{Job, Overlap};
-use super::ports::{Sink, Source};
 use super::reorder::{EpochTimes, ReorderBuffer};
 use super::schedule::Schedule;
 use crate::dispatch::WorkerId;
-use crate::service::Service;
 use crate::sync::lock;
 use crate::tuner::Epoch;
 
@@ -26,8 +25,8 @@ use crate::tuner::Epoch;
 ///
 /// Where the epoch has a cutoff, a unit is computed in pieces, and given up between two of them when it takes longer,
 /// unless another was in time. Its worker computes it under the fallback, and no more are begun.
-pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+pub(super) fn epochs(
+    engine: &mut Engine<'_, '_>,
     epoch: &Epoch,
     schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
@@ -92,8 +91,8 @@ pub(super) const LANE: &str = "evener-dev";
 /// Pieces of a unit that may be given up.
 const PIECES: u32 = 32;
 
-pub(super) struct Farm<'e, 'a, 'p, S: Service, Src, K> {
-    pub(super) units: Overlap<'e, 'a, 'p, S, Src, K>,
+pub(super) struct Farm<'e, 'a, 'p> {
+    pub(super) units: Overlap<'e, 'a, 'p>,
     /// Lanes that take part.
     pub(super) lanes: u32,
     /// Nanoseconds that workers did not compute in this epoch, in sum.
@@ -104,8 +103,8 @@ pub(super) struct Farm<'e, 'a, 'p, S: Service, Src, K> {
     redo: Mutex<()>,
 }
 
-impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
-    fn new(units: Overlap<'e, 'a, 'p, S, Src, K>, lanes: u32) -> Self {
+impl<'e, 'a, 'p> Farm<'e, 'a, 'p> {
+    fn new(units: Overlap<'e, 'a, 'p>, lanes: u32) -> Self {
         let mut farm = Farm {
             units,
             lanes,
@@ -175,7 +174,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         worker: WorkerId,
         number: u64,
         begin: Instant,
-        (input, output): (&S::Input, &S::Output),
+        (input, output): (&Unit, &Unit),
     ) -> Result<Option<Duration>, String> {
         let units = &self.units;
         let structure = units.plan.structure;
@@ -207,10 +206,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     }
 
     /// What the units of an epoch cost that ends now, while those of the next are taken.
-    pub(super) fn continued_costs(
-        &self,
-        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
-    ) -> Vec<Duration> {
+    pub(super) fn continued_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p>) -> Vec<Duration> {
         self.epoch_costs(reorder, AtEnd::Continue)
     }
 
@@ -223,11 +219,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     ///
     /// The tally gets the mean of the same costs, but without taking and delivering: the true processing rate of
     /// Kalavri et al., "Three steps is all you need" (OSDI 2018).
-    fn epoch_costs(
-        &self,
-        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
-        at_end: AtEnd,
-    ) -> Vec<Duration> {
+    fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p>, at_end: AtEnd) -> Vec<Duration> {
         let units = &self.units;
         let workers = units.plan.workers;
         let now = Instant::now();

@@ -10,14 +10,14 @@ use super::devices::Devices;
 use super::drive::drive;
 use super::end::Stop;
 use super::engine::{CHEAP_BUFFERS, Engine, Limits, SHORT_UNIT_BUFFERS};
+use super::erased::{AnyService, AnySink, AnySource, Exec};
 use super::error::{Panicked, StreamError, panic_text};
-use super::exec::Executor;
 use super::expected::Expected;
 use super::farm::LANE;
 use super::intake::{InputQueue, Intake, read_all};
 use super::options::Options;
 use super::outlet::{Keep, Outlet, OutputQueue, Writer, Written};
-use super::ports::{Sink, Source};
+use super::ports::Source;
 use super::queue::BufferQueue;
 use super::schedule::Schedule;
 use super::tally::Tally;
@@ -25,7 +25,7 @@ use super::trial::Trial;
 use crate::affinity::StreamAffinity;
 use crate::error::Error;
 use crate::runtime::Runtime;
-use crate::service::{Service, Shape};
+use crate::service::Shape;
 use crate::stages::ROOM;
 use crate::structure::Flow;
 
@@ -39,11 +39,11 @@ const READER: &str = "evener-in";
 const WRITER: &str = "evener-out";
 
 /// What both sides of a stream run with.
-pub(super) struct Context<'a, S: Service> {
+pub(super) struct Context<'a> {
     pub(super) expected: Expected,
     pub(super) runtime: &'a Runtime,
-    pub(super) service: &'a S,
-    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) service: &'a AnyService,
+    pub(super) exec: &'a Exec<'a>,
     pub(super) options: &'a Options<'a>,
     pub(super) affinity: &'a StreamAffinity<'a>,
     /// Units of the stream, if known.
@@ -60,13 +60,13 @@ pub(super) struct Flowed {
 }
 
 /// Stops both sides when computing has ended, even by a panic of a callback.
-struct StopSides<'a, S: Service> {
-    inputs: &'a InputQueue<S>,
-    outputs: &'a OutputQueue<S>,
+struct StopSides<'a> {
+    inputs: &'a InputQueue,
+    outputs: &'a OutputQueue,
     partial: Keep,
 }
 
-impl<S: Service> Drop for StopSides<'_, S> {
+impl Drop for StopSides<'_> {
     fn drop(&mut self) {
         self.inputs.stop_producers();
         // Unless this is a panic, the writer has ended already.
@@ -75,39 +75,26 @@ impl<S: Service> Drop for StopSides<'_, S> {
 }
 
 /// The queues of a stream whose units come from and go to its user's own threads.
-pub(super) struct Outside<S: Service> {
-    pub(super) inputs: Arc<InputQueue<S>>,
-    pub(super) outputs: Arc<OutputQueue<S>>,
-}
-
-impl<S: Service> Clone for Outside<S> {
-    fn clone(&self) -> Self {
-        Outside {
-            inputs: Arc::clone(&self.inputs),
-            outputs: Arc::clone(&self.outputs),
-        }
-    }
+#[derive(Clone)]
+pub(super) struct Outside {
+    pub(super) inputs: Arc<InputQueue>,
+    pub(super) outputs: Arc<OutputQueue>,
 }
 
 /// Where units come from and go to.
-pub(super) enum Ends<S: Service, Src, K> {
-    Own(Src, K),
-    Outside(Outside<S>),
+pub(super) enum Ends<'k> {
+    Own(AnySource, AnySink<'k>),
+    Outside(Outside),
 }
 
 /// Lets units flow until something ends the stream.
-pub(super) fn flow<'p, Src, S, K>(
-    context: &Context<'_, S>,
-    ends: Ends<S, Src, K>,
+pub(super) fn flow<'p>(
+    context: &Context<'_>,
+    ends: Ends<'_>,
     schedule: &mut dyn Schedule,
     tally: &mut Tally<'p>,
-    devices: &mut Devices<'p, S>,
-) -> Result<Flowed, StreamError>
-where
-    Src: Source<S> + 'static,
-    S: Service,
-    K: Sink<S>,
-{
+    devices: &mut Devices<'p>,
+) -> Result<Flowed, StreamError> {
     let options = context.options;
     let partial = Keep::partial(options.keep_partial);
     let trace = context.runtime.trace();
@@ -138,16 +125,16 @@ where
         Some((source, writer)) => match start_reader(context, source, &inputs) {
             Ok(reader) => (None, Some(reader), Some(writer)),
             Err(error) => {
-                writer.close::<S>(Keep::Nothing);
+                writer.close(Keep::Nothing);
                 return Err(error.into());
             }
         },
     };
     let write_inline = writer
         .as_ref()
-        .is_some_and(|writer| writer.inline::<S>() || small && !writer.may_wait::<S>());
+        .is_some_and(|writer| writer.inline() || small && !writer.may_wait());
     let flowed = thread::scope(|scope| {
-        let _stop_sides = StopSides::<S> {
+        let _stop_sides = StopSides {
             inputs: &inputs,
             outputs: &outputs,
             partial,
@@ -159,7 +146,7 @@ where
             }
             writer => (writer, None),
         };
-        let begin_trial = |trial: Trial<'p, S>| start_trial(scope, context.exec, trial, &inputs);
+        let begin_trial = |trial: Trial<'p>| start_trial(scope, context.exec, trial, &inputs);
         let mut engine = Engine {
             service: context.service,
             exec: context.exec,
@@ -233,21 +220,17 @@ fn limits(options: &Options<'_>, shapes: &[Shape], workers: usize, on_devices: u
     }
 }
 
-fn start_reader<S, Src>(
-    context: &Context<'_, S>,
-    source: Src,
-    inputs: &Arc<InputQueue<S>>,
-) -> Result<JoinHandle<()>, Error>
-where
-    Src: Source<S> + 'static,
-    S: Service,
-{
+fn start_reader(
+    context: &Context<'_>,
+    source: AnySource,
+    inputs: &Arc<InputQueue>,
+) -> Result<JoinHandle<()>, Error> {
     let live = context.options.live;
     let trace = context.runtime.trace().clone();
     let (inputs, affinity) = (Arc::clone(inputs), context.affinity.io());
     let body = move || {
         affinity.apply();
-        read_all::<S, Src>(source, &inputs, live, &trace);
+        read_all(source, &inputs, live, &trace);
     };
     let thread = thread::Builder::new().name(READER.into()).spawn(body);
     thread.map_err(|source| Error::Thread {
@@ -256,17 +239,17 @@ where
     })
 }
 
-fn start_writer<'scope, 'env, S: Service, K: Sink<S> + 'scope>(
+fn start_writer<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
-    context: &Context<'_, S>,
-    writer: Writer<K>,
-    (inputs, outputs): (&'scope InputQueue<S>, &'scope OutputQueue<S>),
+    context: &Context<'_>,
+    writer: Writer<'scope>,
+    (inputs, outputs): (&'scope InputQueue, &'scope OutputQueue),
     partial: Keep,
 ) -> Result<ScopedJoinHandle<'scope, Written>, Error> {
     let affinity = context.affinity.io();
     let body = move || {
         affinity.apply();
-        writer.write_all::<S>(outputs, partial, || inputs.stop_consumer())
+        writer.write_all(outputs, partial, || inputs.stop_consumer())
     };
     let thread = thread::Builder::new().name(WRITER.into());
     thread
@@ -277,11 +260,11 @@ fn start_writer<'scope, 'env, S: Service, K: Sink<S> + 'scope>(
         })
 }
 
-fn start_trial<'scope, 'env, 'p: 'scope, S: Service>(
+fn start_trial<'scope, 'env, 'p: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
-    exec: &'scope Executor<'_, S>,
-    trial: Trial<'p, S>,
-    inputs: &'scope InputQueue<S>,
+    exec: &'scope Exec<'_>,
+    trial: Trial<'p>,
+    inputs: &'scope InputQueue,
 ) {
     let body = move || trial.run(exec, inputs);
     let thread = thread::Builder::new().name(LANE.into());
@@ -291,8 +274,8 @@ fn start_trial<'scope, 'env, 'p: 'scope, S: Service>(
 }
 
 /// Makes the first buffers and computes until something ends the stream.
-fn compute<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+fn compute(
+    engine: &mut Engine<'_, '_>,
     schedule: &mut dyn Schedule,
     (read_inline, write_inline): (bool, bool),
 ) -> Stop

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use super::erased::{AnySource, Unit};
 use super::error::{BoxError, Panicked, panic_text};
 use super::ports::Source;
 use super::queue::{BufferQueue, Numbered, Taken};
-use crate::service::Service;
 use crate::sync::lock;
 use crate::trace::{Trace, Track};
 
@@ -17,7 +17,7 @@ pub(super) type ReadFailure = (u64, BoxError);
 
 /// Buffers between the source and the workers. They are boxed, so that only pointers move: the header of a buffer stays
 /// in the caches of workers that have read it.
-pub(super) type InputQueue<S> = BufferQueue<Box<<S as Service>::Input>, Option<ReadFailure>>;
+pub(super) type InputQueue = BufferQueue<Unit, Option<ReadFailure>>;
 
 /// What comes next.
 pub(super) enum Next<I> {
@@ -32,20 +32,20 @@ pub(super) enum Next<I> {
 }
 
 /// The units of the compute side, in order.
-pub(super) struct Intake<S: Service, Src> {
-    queue: Arc<InputQueue<S>>,
+pub(super) struct Intake {
+    queue: Arc<InputQueue>,
     /// The source if it is read in line.
-    inline: Option<Src>,
+    inline: Option<AnySource>,
     /// Empty buffers that the one thread which computes and reads has kept; see [`Intake::recycle_alone`].
-    spare: Vec<Box<S::Input>>,
+    spare: Vec<Unit>,
     trace: Trace,
     taken: u64,
     ended: bool,
 }
 
-impl<S: Service, Src: Source<S>> Intake<S, Src> {
+impl Intake {
     /// Takes units from a thread that runs [`read_all`], or from `inline`.
-    pub(super) fn new(queue: Arc<InputQueue<S>>, inline: Option<Src>, trace: Trace) -> Self {
+    pub(super) fn new(queue: Arc<InputQueue>, inline: Option<AnySource>, trace: Trace) -> Self {
         Intake {
             queue,
             inline,
@@ -58,7 +58,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
 
     /// Takes an empty buffer back, from the one thread that computes. Where it also reads, the buffer passes no lock,
     /// and the next [`Intake::take`] finds it.
-    pub(super) fn recycle_alone(&mut self, value: Box<S::Input>) {
+    pub(super) fn recycle_alone(&mut self, value: Unit) {
         match self.inline {
             Some(_) if !self.queue.is_used_wanted() => self.spare.push(value),
             _ => self.queue.recycle(value),
@@ -66,7 +66,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
     }
 
     /// Where any thread recycles a buffer.
-    pub(super) fn queue(&self) -> &Arc<InputQueue<S>> {
+    pub(super) fn queue(&self) -> &Arc<InputQueue> {
         &self.queue
     }
 
@@ -91,7 +91,7 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
         &mut self,
         before_waiting: impl Fn(),
         mut waiting: impl FnMut(u64),
-    ) -> Next<Box<S::Input>> {
+    ) -> Next<Unit> {
         if self.ended {
             return Next::End;
         }
@@ -129,16 +129,16 @@ impl<S: Service, Src: Source<S>> Intake<S, Src> {
 }
 
 /// An intake that several workers share.
-pub(super) struct SharedIntake<'e, S: Service, Src> {
-    intake: Mutex<&'e mut Intake<S, Src>>,
-    queue: Arc<InputQueue<S>>,
+pub(super) struct SharedIntake<'e> {
+    intake: Mutex<&'e mut Intake>,
+    queue: Arc<InputQueue>,
     inline: bool,
     /// Nanoseconds that workers waited for the lock while its holder may have slept.
     blocked: AtomicU64,
 }
 
-impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
-    pub(super) fn new(intake: &'e mut Intake<S, Src>) -> Self {
+impl<'e> SharedIntake<'e> {
+    pub(super) fn new(intake: &'e mut Intake) -> Self {
         SharedIntake {
             queue: Arc::clone(intake.queue()),
             inline: intake.is_inline(),
@@ -148,16 +148,12 @@ impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
     }
 
     /// As [`Intake::take`].
-    pub(super) fn take(
-        &self,
-        before_waiting: impl Fn(),
-        waiting: impl FnMut(u64),
-    ) -> Next<Box<S::Input>> {
+    pub(super) fn take(&self, before_waiting: impl Fn(), waiting: impl FnMut(u64)) -> Next<Unit> {
         self.lock().take(before_waiting, waiting)
     }
 
     /// What comes next, if that is known.
-    pub(super) fn take_now(&self) -> Option<Next<Box<S::Input>>> {
+    pub(super) fn take_now(&self) -> Option<Next<Unit>> {
         let mut intake = self.intake.try_lock().ok()?;
         let ready = intake.is_ready_by(Instant::now(), || ());
         ready.then(|| intake.take(|| (), |_| ()))
@@ -169,7 +165,7 @@ impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
         self.queue.consumers_slept() + blocked
     }
 
-    fn lock(&self) -> MutexGuard<'_, &'e mut Intake<S, Src>> {
+    fn lock(&self) -> MutexGuard<'_, &'e mut Intake> {
         match self.intake.try_lock() {
             Ok(intake) => return intake,
             Err(TryLockError::Poisoned(intake)) => return intake.into_inner(),
@@ -187,12 +183,7 @@ impl<'e, S: Service, Src: Source<S>> SharedIntake<'e, S, Src> {
 
 /// Reads until the source ends or fails, or producers are stopped: what the thread `evener-in` does. A source that is
 /// `live` never waits.
-pub(super) fn read_all<S: Service, Src: Source<S>>(
-    mut source: Src,
-    queue: &InputQueue<S>,
-    live: bool,
-    trace: &Trace,
-) {
+pub(super) fn read_all(mut source: AnySource, queue: &InputQueue, live: bool, trace: &Trace) {
     let mut number = 0;
     let Some(mut value) = queue.take_empty() else {
         return;
@@ -218,9 +209,9 @@ pub(super) fn read_all<S: Service, Src: Source<S>>(
     }
 }
 
-fn read<S: Service, Src: Source<S>>(
-    source: &mut Src,
-    value: &mut S::Input,
+fn read(
+    source: &mut AnySource,
+    value: &mut Unit,
     number: u64,
     trace: &Trace,
 ) -> Result<bool, BoxError> {
@@ -229,7 +220,7 @@ fn read<S: Service, Src: Source<S>>(
     let result = catch_unwind(AssertUnwindSafe(|| source.read(value)));
     trace.end(Track::Input, "read", number, start);
     match result {
-        Ok(result) => result.map_err(Into::into),
+        Ok(result) => result,
         Err(payload) => Err(Panicked(panic_text(&*payload)).into()),
     }
 }

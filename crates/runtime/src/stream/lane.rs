@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::devices::OpenLane;
+use super::erased::Unit;
 use super::error::panic_text;
 use super::farm::Farm;
 use super::overlap::Job;
-use super::ports::{Sink, Source};
 use super::reorder::Held;
 use super::share::Pace;
 use crate::device::DeviceError;
@@ -32,12 +32,12 @@ pub(super) const BATCH: Range<Duration> = Duration::from_millis(5)..Duration::fr
 /// A batch has at most so many times the units of the last.
 const GROWTH: f64 = 8.0;
 
-impl<S: Service> OpenLane<'_, S> {
+impl OpenLane<'_> {
     /// Computes units, or a pass of one. How long it took.
     pub(super) fn run(
         &mut self,
-        inputs: &[&S::Input],
-        outputs: &[&S::Output],
+        inputs: &[&Unit],
+        outputs: &[&Unit],
     ) -> Result<Duration, DeviceError> {
         let limit = match self.pace {
             None => FIRST_HANGS_AFTER,
@@ -71,9 +71,9 @@ impl<S: Service> OpenLane<'_, S> {
     }
 }
 
-impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src, K> {
+impl<'e, 'a, 'p> Farm<'e, 'a, 'p> {
     /// Computes units on a lane until there are no more for it. `worker` is a number that no other thread has.
-    pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_, S>) {
+    pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_>) {
         let device = Arc::clone(&lane.device);
         while !device.is_lost() {
             let mut verified = lock(&device.verified);
@@ -112,7 +112,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
 
     /// The first units that there are, at least one unless there are no more, at most `most`. It waits for the first
     /// only: with units in hand it would wait for itself.
-    fn gather(&self, worker: WorkerId, most: usize) -> Vec<Job<S>> {
+    fn gather(&self, worker: WorkerId, most: usize) -> Vec<Job> {
         let units = &self.units;
         let mut batch = Vec::new();
         while batch.len() < units.claims.share(worker, most) {
@@ -136,8 +136,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     fn run_batch(
         &self,
         worker: WorkerId,
-        lane: &mut OpenLane<'_, S>,
-        batch: Vec<Job<S>>,
+        lane: &mut OpenLane<'_>,
+        batch: Vec<Job>,
         first: bool,
     ) -> bool {
         let units = &self.units;
@@ -198,12 +198,12 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     fn compute_batch(
         &self,
         worker: WorkerId,
-        lane: &mut OpenLane<'_, S>,
-        batch: &[Job<S>],
+        lane: &mut OpenLane<'_>,
+        batch: &[Job],
         first: bool,
     ) -> Result<Duration, DeviceError> {
-        let inputs: Vec<&S::Input> = batch.iter().map(|job| &*job.unit.value).collect();
-        let outputs: Vec<&S::Output> = batch.iter().map(|job| &*job.output).collect();
+        let inputs: Vec<&Unit> = batch.iter().map(|job| &job.unit.value).collect();
+        let outputs: Vec<&Unit> = batch.iter().map(|job| &job.output).collect();
         let mut took = lane.run(&inputs, &outputs)?;
         if first {
             // The first time a driver may have compiled what it runs.
@@ -215,7 +215,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         let units = &self.units;
         let spare = lane
             .spare
-            .get_or_insert_with(|| Box::new(units.exec.service().output()));
+            .get_or_insert_with(|| units.exec.service().output());
         let Job { unit, output, .. } = &batch[0];
         let by_core = self.compute_by_core(worker, unit.number, &unit.value, spare);
         // A core that fails says so when the unit is computed again.
@@ -229,7 +229,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
     }
 
     /// Computes a batch on this core. `false`, and the stream has failed, if that is not possible.
-    fn compute_again(&self, worker: WorkerId, batch: &[Job<S>]) -> bool {
+    fn compute_again(&self, worker: WorkerId, batch: &[Job]) -> bool {
         let units = &self.units;
         let failed = batch.iter().find_map(|Job { unit, output, .. }| {
             let result = self.compute_by_core(worker, unit.number, &unit.value, output);
@@ -245,8 +245,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Farm<'e, 'a, 'p, S, Src
         &self,
         worker: WorkerId,
         number: u64,
-        input: &S::Input,
-        output: &S::Output,
+        input: &Unit,
+        output: &Unit,
     ) -> Result<(), String> {
         let units = &self.units;
         let structure = units.plan.structure;

@@ -128,7 +128,7 @@ pub enum Turn<T> {
 /// A stream that stays open; made by [`Runtime::open`]. Dropping it cancels it.
 pub struct Open<S: Service> {
     service: Arc<Typed<S>>,
-    queues: Outside<AnyService>,
+    queues: Outside,
     /// The number of the next unit.
     pushed: Mutex<u64>,
     pulled: AtomicU64,
@@ -251,7 +251,7 @@ impl<S: Service> fmt::Debug for Open<S> {
 }
 
 /// Nothing waits for a stream that has ended, however it has.
-struct EndsOnDrop(Outside<AnyService>);
+struct EndsOnDrop(Outside);
 
 impl Drop for EndsOnDrop {
     fn drop(&mut self) {

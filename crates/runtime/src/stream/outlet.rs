@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::erased::{AnySink, Unit};
 use super::error::{BoxError, Panicked, panic_text};
 use super::ports::Sink;
 use super::queue::{BufferQueue, Numbered, Taken};
-use crate::service::Service;
 use crate::trace::{Trace, Track};
 
 /// Buffers between the workers and the sink. It ends with what of the output is to be kept.
-pub(super) type OutputQueue<S> = BufferQueue<Box<<S as Service>::Output>, Keep>;
+pub(super) type OutputQueue = BufferQueue<Unit, Keep>;
 
 /// What of the output is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +43,14 @@ pub(super) struct Written {
 }
 
 /// A sink and what became of it.
-pub(super) struct Writer<K> {
-    sink: K,
+pub(super) struct Writer<'k> {
+    sink: AnySink<'k>,
     trace: Trace,
     written: Written,
 }
 
-impl<K> Writer<K> {
-    pub(super) fn new(sink: K, trace: Trace) -> Self {
+impl<'k> Writer<'k> {
+    pub(super) fn new(sink: AnySink<'k>, trace: Trace) -> Self {
         Writer {
             sink,
             trace,
@@ -59,26 +59,17 @@ impl<K> Writer<K> {
     }
 
     /// Whether it is written in line.
-    pub(super) fn inline<S: Service>(&self) -> bool
-    where
-        K: Sink<S>,
-    {
+    pub(super) fn inline(&self) -> bool {
         self.sink.inline()
     }
 
     /// Whether a write may wait for a reader.
-    pub(super) fn may_wait<S: Service>(&self) -> bool
-    where
-        K: Sink<S>,
-    {
+    pub(super) fn may_wait(&self) -> bool {
         self.sink.may_wait()
     }
 
     /// Writes a unit; `false` if that failed, or if one before it did.
-    fn write<S: Service>(&mut self, number: u64, value: &S::Output) -> bool
-    where
-        K: Sink<S>,
-    {
+    fn write(&mut self, number: u64, value: &Unit) -> bool {
         if self.written.failure.is_some() {
             return false;
         }
@@ -93,10 +84,7 @@ impl<K> Writer<K> {
     }
 
     /// Finishes the sink, or aborts it if the output is not to be kept.
-    pub(super) fn close<S: Service>(mut self, keep: Keep) -> Written
-    where
-        K: Sink<S>,
-    {
+    pub(super) fn close(mut self, keep: Keep) -> Written {
         let finish = match keep {
             Keep::Whole => true,
             Keep::Units => self.written.units > 0,
@@ -117,15 +105,12 @@ impl<K> Writer<K> {
     }
 
     /// Writes results until they end: what the thread `evener-out` does. `failed` is called when writing fails.
-    pub(super) fn write_all<S: Service>(
+    pub(super) fn write_all(
         mut self,
-        queue: &OutputQueue<S>,
+        queue: &OutputQueue,
         partial: Keep,
         failed: impl FnOnce(),
-    ) -> Written
-    where
-        K: Sink<S>,
-    {
+    ) -> Written {
         let keep = loop {
             match queue.take(|| ()) {
                 Taken::Unit(Numbered { number, value }) => {
@@ -155,17 +140,17 @@ pub(super) fn guarded<E: Into<BoxError>>(
 }
 
 /// Where the compute side puts its results, in order.
-pub(super) struct Outlet<'a, S: Service, K> {
-    queue: &'a OutputQueue<S>,
+pub(super) struct Outlet<'a> {
+    queue: &'a OutputQueue,
     /// The sink if it is written in line.
-    inline: Option<Writer<K>>,
+    inline: Option<Writer<'a>>,
     /// Empty buffers that the one thread which computes and writes has kept; see [`Outlet::put`].
-    spare: Vec<Box<S::Output>>,
+    spare: Vec<Unit>,
 }
 
-impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
+impl<'a> Outlet<'a> {
     /// Results go to a thread that runs [`Writer::write_all`], or to `inline`.
-    pub(super) fn new(queue: &'a OutputQueue<S>, inline: Option<Writer<K>>) -> Self {
+    pub(super) fn new(queue: &'a OutputQueue, inline: Option<Writer<'a>>) -> Self {
         Outlet {
             queue,
             inline,
@@ -174,7 +159,7 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// The source of empty buffers.
-    pub(super) fn queue(&self) -> &'a OutputQueue<S> {
+    pub(super) fn queue(&self) -> &'a OutputQueue {
         self.queue
     }
 
@@ -184,14 +169,14 @@ impl<'a, S: Service, K: Sink<S>> Outlet<'a, S, K> {
     }
 
     /// Waits for an empty buffer, for the one thread that computes; `None` once producers are stopped.
-    pub(super) fn take_empty(&mut self) -> Option<Box<S::Output>> {
+    pub(super) fn take_empty(&mut self) -> Option<Unit> {
         self.spare.pop().or_else(|| self.queue.take_empty())
     }
 
     /// Puts the next result; `false` if it could not be written. A failure on the thread shows a little later, in
     /// [`BufferQueue::take_empty`]. For `wake` see [`BufferQueue::put`]. A buffer that is written in line passes no
     /// lock, and other threads do not get it before [`Outlet::share_spare`].
-    pub(super) fn put(&mut self, number: u64, value: Box<S::Output>, wake: bool) -> bool {
+    pub(super) fn put(&mut self, number: u64, value: Unit, wake: bool) -> bool {
         match &mut self.inline {
             None => self.queue.put(Numbered { number, value }, wake),
             Some(writer) => {

@@ -8,16 +8,14 @@ use super::claims::{EpochState, UnitClaims};
 use super::devices::News;
 use super::end::{Cut, EpochEnd, Stop};
 use super::engine::Engine;
-use super::exec::Executor;
+use super::erased::{Exec, Unit};
 use super::intake::{InputQueue, Next, SharedIntake};
 use super::outlet::OutputQueue;
-use super::ports::{Sink, Source};
 use super::queue::{Empty, Numbered};
 use super::reorder::{Held, ReorderBuffer};
 use super::schedule::Schedule;
 use crate::dispatch::{Batch, Caller, JobPanic, WorkerId};
 use crate::plan::Plan;
-use crate::service::Service;
 use crate::sync::{into_inner, lock};
 use crate::tuner::{Epoch, Purpose};
 
@@ -25,30 +23,30 @@ use crate::tuner::{Epoch, Purpose};
 ///
 /// Where an epoch ends and the next one has the same plan, workers do not wait for the units in work, which count in
 /// the next. They wait only for another plan.
-pub(super) struct Overlap<'e, 'a, 'p, S: Service, Src, K> {
+pub(super) struct Overlap<'e, 'a, 'p> {
     pub(super) plan: Plan,
     /// The plan for a unit that is given up.
     pub(super) fallback: Plan,
-    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) exec: &'a Exec<'a>,
     pub(super) claims: UnitClaims<'e>,
-    pub(super) reorder: Mutex<ReorderBuffer<'e, 'a, 'p, S, K>>,
-    pub(super) inputs: Arc<InputQueue<S>>,
-    pub(super) outputs: &'a OutputQueue<S>,
-    pub(super) intake: SharedIntake<'e, S, Src>,
+    pub(super) reorder: Mutex<ReorderBuffer<'e, 'a, 'p>>,
+    pub(super) inputs: Arc<InputQueue>,
+    pub(super) outputs: &'a OutputQueue,
+    pub(super) intake: SharedIntake<'e>,
     cancel: &'e CancelToken,
 }
 
 /// A unit to compute.
-pub(super) struct Job<S: Service> {
-    pub(super) unit: Numbered<Box<S::Input>>,
-    pub(super) output: Box<S::Output>,
+pub(super) struct Job {
+    pub(super) unit: Numbered<Unit>,
+    pub(super) output: Unit,
     /// How long its output was waited for because of an earlier unit that is still in work.
     pub(super) stalled: Duration,
 }
 
-impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, Src, K> {
+impl<'e, 'a, 'p> Overlap<'e, 'a, 'p> {
     pub(super) fn new(
-        engine: &'e mut Engine<'a, 'p, S, Src, K>,
+        engine: &'e mut Engine<'a, 'p>,
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
         lanes: usize,
@@ -104,7 +102,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
     pub(super) fn claim(
         &self,
         worker: WorkerId,
-        costs: impl FnOnce(&mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration>,
+        costs: impl FnOnce(&mut ReorderBuffer<'e, 'a, 'p>) -> Vec<Duration>,
     ) -> bool {
         if self.cancel.is_cancelled() {
             self.stop(Stop::Stopped);
@@ -132,7 +130,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
     ///
     /// The output is taken first. So the worker with the oldest unit in work can finish it, and no worker waits for an
     /// output for ever.
-    pub(super) fn take(&self) -> Option<Job<S>> {
+    pub(super) fn take(&self) -> Option<Job> {
         let Empty { buffer, stalled } = self.outputs.take_empty_timed();
         let Some(output) = buffer else {
             self.stop(Stop::Stopped);
@@ -163,7 +161,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
     }
 
     /// The next unit and an output for it, if they are there.
-    pub(super) fn take_now(&self) -> Option<Job<S>> {
+    pub(super) fn take_now(&self) -> Option<Job> {
         let output = self.outputs.try_take_empty()?;
         match self.intake.take_now() {
             Some(Next::Unit(unit)) => Some(Job {
@@ -187,8 +185,8 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
     /// Takes a result, with the time of its unit on workers. If one cannot be written, no worker waits for more.
     pub(super) fn finish(
         &self,
-        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
-        result: (u64, Held<S>),
+        reorder: &mut ReorderBuffer<'e, 'a, 'p>,
+        result: (u64, Held),
         times: (Duration, Instant),
     ) {
         if !reorder.finish(&self.plan, result, times, || self.inputs.dropped()) {
@@ -205,7 +203,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Overlap<'e, 'a, 'p, S, 
     /// counts.
     pub(super) fn cut(
         &self,
-        reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>,
+        reorder: &mut ReorderBuffer<'e, 'a, 'p>,
         after: Duration,
         redo: Duration,
     ) {

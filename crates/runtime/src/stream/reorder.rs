@@ -4,21 +4,20 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::end::Stop;
+use super::erased::Unit;
 use super::outlet::{Outlet, OutputQueue};
-use super::ports::Sink;
 use super::tally::Tally;
 use crate::plan::Plan;
-use crate::service::Service;
 
 /// A result.
-pub(super) struct Held<S: Service> {
-    pub(super) output: Box<S::Output>,
+pub(super) struct Held {
+    pub(super) output: Unit,
     /// What it was computed from, where it may have to be computed again.
-    pub(super) input: Option<Box<S::Input>>,
+    pub(super) input: Option<Unit>,
 }
 
-impl<S: Service> From<Box<S::Output>> for Held<S> {
-    fn from(output: Box<S::Output>) -> Held<S> {
+impl From<Unit> for Held {
+    fn from(output: Unit) -> Held {
         Held {
             output,
             input: None,
@@ -27,13 +26,13 @@ impl<S: Service> From<Box<S::Output>> for Held<S> {
 }
 
 /// Takes results in any order and puts them in order, one worker at a time.
-pub(super) struct ReorderBuffer<'e, 'a, 'p, S: Service, K> {
-    outlet: &'e mut Outlet<'a, S, K>,
+pub(super) struct ReorderBuffer<'e, 'a, 'p> {
+    outlet: &'e mut Outlet<'a>,
     tally: &'e mut Tally<'p>,
     /// Results that wait for an earlier one; the first is that of unit `next`.
-    held: VecDeque<Option<Held<S>>>,
+    held: VecDeque<Option<Held>>,
     /// Inputs of results that were handed on.
-    pub(super) spent: Vec<Box<S::Input>>,
+    pub(super) spent: Vec<Unit>,
     pub(super) next: u64,
     /// Units done that the tally has not counted yet.
     done: u64,
@@ -66,7 +65,7 @@ impl EpochTimes {
     }
 }
 
-impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
+impl ReorderBuffer<'_, '_, '_> {
     /// Keeps why no more units are taken, unless an earlier reason is known.
     pub(super) fn stop(&mut self, why: Stop) {
         // Units are read before they are computed, so a unit that failed is earlier than one that could not be read.
@@ -108,13 +107,13 @@ impl<S: Service, K> ReorderBuffer<'_, '_, '_, S, K> {
     }
 }
 
-impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
+impl<'e, 'a, 'p> ReorderBuffer<'e, 'a, 'p> {
     /// Takes results from unit `next` on.
     pub(super) fn new(
-        outlet: &'e mut Outlet<'a, S, K>,
+        outlet: &'e mut Outlet<'a>,
         tally: &'e mut Tally<'p>,
         next: u64,
-    ) -> ReorderBuffer<'e, 'a, 'p, S, K> {
+    ) -> ReorderBuffer<'e, 'a, 'p> {
         ReorderBuffer {
             held: VecDeque::with_capacity(outlet.queue().buffers()),
             spent: Vec::new(),
@@ -129,19 +128,19 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
     }
 
     /// The queue of the buffers that results lie in.
-    pub(super) fn outputs(&self) -> &'a OutputQueue<S> {
+    pub(super) fn outputs(&self) -> &'a OutputQueue {
         self.outlet.queue()
     }
 
     /// Goes on with what another buffer held, and why it took no more units.
-    pub(super) fn with_held(mut self, held: VecDeque<Option<Held<S>>>, stop: Option<Stop>) -> Self {
+    pub(super) fn with_held(mut self, held: VecDeque<Option<Held>>, stop: Option<Stop>) -> Self {
         self.held = held;
         self.stop = stop;
         self
     }
 
     /// The results that wait for earlier ones, the first of which is that of unit `next`.
-    pub(super) fn into_held(self) -> VecDeque<Option<Held<S>>> {
+    pub(super) fn into_held(self) -> VecDeque<Option<Held>> {
         self.held
     }
 
@@ -156,7 +155,7 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
     pub(super) fn finish(
         &mut self,
         plan: &Plan,
-        (number, held): (u64, Held<S>),
+        (number, held): (u64, Held),
         (took, end): (Duration, Instant),
         dropped: impl FnOnce() -> u64,
     ) -> bool {
@@ -171,14 +170,14 @@ impl<'e, 'a, 'p, S: Service, K: Sink<S>> ReorderBuffer<'e, 'a, 'p, S, K> {
     }
 
     /// Results that wait for earlier ones, with their numbers.
-    pub(super) fn held(&mut self) -> impl Iterator<Item = (u64, &mut Held<S>)> {
+    pub(super) fn held(&mut self) -> impl Iterator<Item = (u64, &mut Held)> {
         let numbers = self.next..;
         let held = numbers.zip(&mut self.held);
         held.filter_map(|(number, held)| Some((number, held.as_mut()?)))
     }
 
     /// Takes a result, and hands on all that are now in order. `false` if one could not be written.
-    fn put(&mut self, number: u64, held: Held<S>) -> bool {
+    fn put(&mut self, number: u64, held: Held) -> bool {
         let index = (number - self.next) as usize;
         while self.held.len() <= index {
             self.held.push_back(None);

@@ -26,9 +26,9 @@ pub(super) fn run<'a>(
     runtime: &'a Runtime,
     service: &AnyService,
     mut options: Options<'a>,
-    mut ends: Ends<AnyService, AnySource, AnySink<'_>>,
+    mut ends: Ends<'_>,
 ) -> Result<Report, StreamError> {
-    let units = |ends: &Ends<AnyService, AnySource, AnySink<'_>>| match ends {
+    let units = |ends: &Ends<'_>| match ends {
         Ends::Own(source, _) => source.units(),
         Ends::Outside(_) => None,
     };
@@ -72,7 +72,9 @@ pub(super) fn run<'a>(
     if let Ends::Own(source, sink) = &mut ends
         && let Err(error) = start(service, source, sink)
     {
-        Writer::new(sink, trace.clone()).close::<AnyService>(Keep::Nothing);
+        if let Ends::Own(_, sink) = ends {
+            Writer::new(sink, trace.clone()).close(Keep::Nothing);
+        }
         return Err(error);
     }
     let total = units(&ends);
@@ -145,10 +147,10 @@ pub(super) fn run<'a>(
 }
 
 /// Starts the source, then the sink.
-fn start<S: Service, Src: Source<S>, K: Sink<S>>(
-    service: &S,
-    source: &mut Src,
-    sink: &mut K,
+fn start(
+    service: &AnyService,
+    source: &mut AnySource,
+    sink: &mut AnySink<'_>,
 ) -> Result<(), StreamError> {
     let started = guarded(|| {
         source.start(service);

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::devices::OpenLane;
+use super::erased::{Exec, Unit};
 use super::error::panic_text;
-use super::exec::Executor;
 use super::intake::InputQueue;
 use super::share::Pace;
 use crate::device::DeviceError;
@@ -18,47 +18,47 @@ use crate::structure::Structure;
 use crate::sync::lock;
 
 /// Lanes of devices that were found right.
-pub(super) type Tried<'p, S> = Mutex<Vec<OpenLane<'p, S>>>;
+pub(super) type Tried<'p> = Mutex<Vec<OpenLane<'p>>>;
 
 /// Devices that are tried one after the other.
-pub(super) struct Trial<'p, S: Service> {
+pub(super) struct Trial<'p> {
     /// The lanes of each, at least one.
-    pub(super) devices: Vec<Vec<OpenLane<'p, S>>>,
+    pub(super) devices: Vec<Vec<OpenLane<'p>>>,
     /// A farm, whose units need nothing but a worker's own memory.
     pub(super) structure: &'static Structure,
     /// When the stream is expected to end, if its length is known.
     pub(super) until: Option<Instant>,
-    pub(super) tried: Arc<Tried<'p, S>>,
+    pub(super) tried: Arc<Tried<'p>>,
 }
 
 /// A unit with two results to compare.
-struct Unit<'e, 'a, S: Service> {
-    exec: &'e Executor<'a, S>,
+struct First<'e, 'a> {
+    exec: &'e Exec<'a>,
     structure: &'static Structure,
-    queue: &'e InputQueue<S>,
+    queue: &'e InputQueue,
     until: Option<Instant>,
-    input: Box<S::Input>,
-    by_device: Box<S::Output>,
-    by_core: Box<S::Output>,
+    input: Unit,
+    by_device: Unit,
+    by_core: Unit,
 }
 
-impl<'p, S: Service> Trial<'p, S> {
+impl<'p> Trial<'p> {
     /// Tries the devices with a unit from a queue, unless the stream ends before.
-    pub(super) fn run(self, exec: &Executor<'_, S>, queue: &InputQueue<S>) {
+    pub(super) fn run(self, exec: &Exec<'_>, queue: &InputQueue) {
         let service = exec.service();
         // The stream has as many buffers as before.
-        queue.add(Box::new(service.input()));
+        queue.add(service.input());
         let Some(input) = queue.take_used() else {
             return;
         };
-        let unit = Unit {
+        let unit = First {
             exec,
             structure: self.structure,
             queue,
             until: self.until,
             input,
-            by_device: Box::new(service.output()),
-            by_core: Box::new(service.output()),
+            by_device: service.output(),
+            by_core: service.output(),
         };
         for mut lanes in self.devices {
             if queue.has_stopped() {
@@ -87,10 +87,10 @@ impl<'p, S: Service> Trial<'p, S> {
     }
 }
 
-impl<S: Service> Unit<'_, '_, S> {
+impl First<'_, '_> {
     /// Has a device compute the unit, and compares it with what a core computes. How long the device took; `None` if
     /// the stream ends before.
-    fn first(&self, lane: &mut OpenLane<'_, S>) -> Result<Option<Duration>, DeviceError> {
+    fn first(&self, lane: &mut OpenLane<'_>) -> Result<Option<Duration>, DeviceError> {
         let took = lane.run(&[&self.input], &[&self.by_device])?;
         let again = Instant::now() + took;
         if self.queue.has_stopped() || self.until.is_some_and(|until| again > until) {

@@ -21,11 +21,9 @@ use super::end::{EpochEnd, Stop};
 use super::engine::Engine;
 use super::error::panic_text;
 use super::overlap::{Job, Overlap};
-use super::ports::{Sink, Source};
 use super::reorder::ReorderBuffer;
 use super::schedule::Schedule;
 use crate::dispatch::{JobPanic, WorkerId};
-use crate::service::Service;
 use crate::stages::pipelines;
 use crate::sync::{into_inner, lock};
 use crate::trace::Track;
@@ -35,8 +33,8 @@ use crate::tuner::Epoch;
 /// those of the last of them.
 ///
 /// When a unit takes longer than the epoch allows, those in work are finished, and no more are begun.
-pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+pub(super) fn epochs(
+    engine: &mut Engine<'_, '_>,
     epoch: &Epoch,
     schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
@@ -47,7 +45,7 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
     let known = known.map(|(_, balance)| balance);
     let news = engine.devices.news(engine.tally.began());
     let run = Run::new(Overlap::new(engine, epoch, schedule, 0, news), known);
-    let stage_of_job: Vec<(&Stages<_, _>, usize)> = run
+    let stage_of_job: Vec<(&Stages, usize)> = run
         .pipelines
         .iter()
         .flat_map(|stages| (0..stages.count() as usize).map(move |stage| (stages, stage)))
@@ -90,10 +88,10 @@ pub(super) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
 }
 
 /// The pipelines of one plan while it stays.
-struct Run<'e, 'a, 'p, S: Service, Src, K> {
-    units: Overlap<'e, 'a, 'p, S, Src, K>,
+struct Run<'e, 'a, 'p> {
+    units: Overlap<'e, 'a, 'p>,
     steps: u32,
-    pipelines: Vec<Stages<S::Input, S::Output>>,
+    pipelines: Vec<Stages>,
     workers: u32,
     balance: Mutex<Balance>,
     /// Units from this one on are of no use any more.
@@ -102,12 +100,12 @@ struct Run<'e, 'a, 'p, S: Service, Src, K> {
     waited: AtomicU64,
 }
 
-impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src, K> {
-    fn new(units: Overlap<'e, 'a, 'p, S, Src, K>, balance: Option<Balance>) -> Self {
+impl<'e, 'a, 'p> Run<'e, 'a, 'p> {
+    fn new(units: Overlap<'e, 'a, 'p>, balance: Option<Balance>) -> Self {
         let costs = units.exec.step_costs(units.plan.structure);
         let steps = costs.len() as u32;
         let balance = balance.unwrap_or_else(|| Balance::new(costs));
-        let pipelines: Vec<Stages<S::Input, S::Output>> = pipelines(&units.plan, steps)
+        let pipelines: Vec<Stages> = pipelines(&units.plan, steps)
             .into_iter()
             .map(|stages| Stages::new(balance.ends(stages as usize)))
             .collect();
@@ -134,7 +132,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     /// present by the time that they computed. So it counts that uneven stages wait for the largest. It does not count
     /// that the first stage waits for input and output and the others wait for the first, nor filling and draining,
     /// which a stream does once. But a pipeline is never counted as faster than its busiest stage.
-    fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration> {
+    fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p>) -> Vec<Duration> {
         let ahead: Duration = self.units.claims.in_work(Instant::now()).sum();
         let waited = Duration::from_nanos(self.waited.swap(0, Ordering::Relaxed));
         let times = reorder.next_epoch(ahead, 0.0);
@@ -171,16 +169,14 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
 }
 
 /// A worker at the stages of one pipeline.
-struct Worker<'r, 'e, 'a, 'p, S: Service, Src, K> {
-    run: &'r Run<'e, 'a, 'p, S, Src, K>,
-    stages: &'r Stages<S::Input, S::Output>,
+struct Worker<'r, 'e, 'a, 'p> {
+    run: &'r Run<'e, 'a, 'p>,
+    stages: &'r Stages,
     worker: WorkerId,
 }
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Output>>
-    for Worker<'_, '_, '_, '_, S, Src, K>
-{
-    fn next(&self) -> Option<InFlight<S::Input, S::Output>> {
+impl StageWork<InFlight> for Worker<'_, '_, '_, '_> {
+    fn next(&self) -> Option<InFlight> {
         let asked = Instant::now();
         let units = &self.run.units;
         if !units.claim(self.worker, |reorder| self.run.epoch_costs(reorder)) {
@@ -202,11 +198,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Out
         })
     }
 
-    fn run(
-        &self,
-        stage: usize,
-        unit: InFlight<S::Input, S::Output>,
-    ) -> Option<InFlight<S::Input, S::Output>> {
+    fn run(&self, stage: usize, unit: InFlight) -> Option<InFlight> {
         let run = self.run;
         if unit.number >= run.failed.load(Ordering::Relaxed) {
             run.units.inputs.recycle(unit.input);
@@ -223,7 +215,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Out
         }
     }
 
-    fn finish(&self, unit: InFlight<S::Input, S::Output>) {
+    fn finish(&self, unit: InFlight) {
         let units = &self.run.units;
         let now = Instant::now();
         units.inputs.recycle(unit.input);
@@ -233,15 +225,15 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> StageWork<InFlight<S::Input, S::Out
     }
 }
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> Worker<'_, '_, '_, '_, S, Src, K> {
+impl Worker<'_, '_, '_, '_> {
     /// Runs steps of a unit, measures them, and moves boundaries if that helps. `None` if they failed.
     fn run_steps(
         &self,
         stage: usize,
-        mut unit: InFlight<S::Input, S::Output>,
+        mut unit: InFlight,
         steps: Range<u32>,
         begin: Instant,
-    ) -> Option<InFlight<S::Input, S::Output>> {
+    ) -> Option<InFlight> {
         let run = self.run;
         let (exec, claims) = (run.units.exec, &run.units.claims);
         claims.begin(self.worker, begin, 1);

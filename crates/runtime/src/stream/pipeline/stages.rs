@@ -8,13 +8,14 @@ use std::time::Duration;
 use super::chain::StageChain;
 use crate::stages::ROOM;
 use crate::stream::balance::{Balance, Medians, Window};
+use crate::stream::erased::Unit;
 use crate::sync::lock;
 
 /// A unit on its way through a pipeline.
-pub(super) struct InFlight<I, O> {
+pub(super) struct InFlight {
     pub(super) number: u64,
-    pub(super) input: Box<I>,
-    pub(super) output: Box<O>,
+    pub(super) input: Unit,
+    pub(super) output: Unit,
     /// Steps done.
     pub(super) done: u32,
     pub(super) took: Duration,
@@ -32,15 +33,15 @@ struct StageMeter {
 }
 
 /// The stages of one pipeline.
-pub(super) struct Stages<I, O> {
-    pub(super) chain: StageChain<InFlight<I, O>>,
+pub(super) struct Stages {
+    pub(super) chain: StageChain<InFlight>,
     meters: Vec<StageMeter>,
     medians: Mutex<Medians>,
 }
 
-impl<I: Send, O: Send> Stages<I, O> {
+impl Stages {
     /// Stages that end before the steps `ends`.
-    pub(super) fn new(ends: Vec<u32>) -> Stages<I, O> {
+    pub(super) fn new(ends: Vec<u32>) -> Stages {
         let meter = |&end: &u32| StageMeter {
             end: AtomicU32::new(end),
             busy: AtomicU64::new(0),

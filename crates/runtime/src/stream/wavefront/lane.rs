@@ -12,17 +12,15 @@ use super::run::{LONG, Run};
 use super::work::Units;
 use crate::device::DeviceError;
 use crate::dispatch::WorkerId;
-use crate::service::Service;
 use crate::stream::devices::{OpenDevice, OpenLane};
 use crate::stream::farm::LANE;
-use crate::stream::ports::{Sink, Source};
 use crate::stream::share::Pace;
 use crate::sync::lock;
 use crate::trace::Track;
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> Run<'_, '_, '_, S, Src, K> {
+impl Run<'_, '_, '_> {
     /// Computes passes until lanes come out or the device is lost. `worker` is a number that no other thread has.
-    pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_, S>) {
+    pub(super) fn run_lane(&self, worker: WorkerId, lane: &mut OpenLane<'_>) {
         let device = Arc::clone(&lane.device);
         let mut is_idle = false;
         while !device.is_lost() {
@@ -65,7 +63,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Run<'_, '_, '_, S, Src, K> {
     fn run_pass(
         &self,
         worker: WorkerId,
-        lane: &mut OpenLane<'_, S>,
+        lane: &mut OpenLane<'_>,
         unit: u64,
         first: bool,
     ) -> Option<Pace> {
@@ -105,7 +103,7 @@ impl<S: Service, Src: Source<S>, K: Sink<S>> Run<'_, '_, '_, S, Src, K> {
 
     fn compute_pass(
         &self,
-        lane: &mut OpenLane<'_, S>,
+        lane: &mut OpenLane<'_>,
         unit: u64,
         first: bool,
     ) -> Result<Duration, DeviceError> {

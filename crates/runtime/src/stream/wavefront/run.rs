@@ -14,16 +14,15 @@ use super::work::{self, Begin, Units};
 use crate::dispatch::{Batch, Caller, Seen, WorkerId};
 use crate::plan::Plan;
 use crate::replay::Recording;
-use crate::service::{Need, Part, Service};
+use crate::service::{Need, Part};
 use crate::stream::cancel::CancelToken;
 use crate::stream::devices::News;
 use crate::stream::end::{EpochEnd, Stop};
 use crate::stream::engine::{Engine, are_short};
-use crate::stream::exec::Executor;
+use crate::stream::erased::{Exec, Unit};
 use crate::stream::farm::{LANE, together};
 use crate::stream::intake::{InputQueue, Next, SharedIntake};
 use crate::stream::outlet::OutputQueue;
-use crate::stream::ports::{Sink, Source};
 use crate::stream::queue::{Numbered, Watchers};
 use crate::stream::reorder::{Held, ReorderBuffer};
 use crate::stream::schedule::Schedule;
@@ -35,25 +34,25 @@ use crate::tuner::{Epoch, Measured};
 pub(super) const LONG: Duration = Duration::from_secs(1);
 
 /// What stays in work when workers come out, until they come in again.
-pub(in crate::stream) struct Wave<S: Service> {
+pub(in crate::stream) struct Wave {
     structure: &'static Structure,
     lines: Lines,
-    buffers: Vec<Slot<S>>,
+    buffers: Vec<Slot>,
     /// Results that wait for that of unit `next`.
-    held: VecDeque<Option<Held<S>>>,
+    held: VecDeque<Option<Held>>,
     next: u64,
     /// Why no more units are begun, if it is known.
     stop: Option<Stop>,
 }
 
 /// The input and the output of a unit in work.
-type Buffers<S> = (Box<<S as Service>::Input>, Box<<S as Service>::Output>);
+type Buffers = (Unit, Unit);
 
 /// Those of the unit in a slot.
-type Slot<S> = RwLock<Option<Buffers<S>>>;
+type Slot = RwLock<Option<Buffers>>;
 
-impl<S: Service> Wave<S> {
-    fn new(exec: &Executor<'_, S>, structure: &'static Structure, next: u64) -> Option<Wave<S>> {
+impl Wave {
+    fn new(exec: &Exec<'_>, structure: &'static Structure, next: u64) -> Option<Wave> {
         let layout = exec.layout(structure)?;
         Some(Wave {
             structure,
@@ -68,8 +67,8 @@ impl<S: Service> Wave<S> {
 
 /// Computes the units of `epoch`, and of those after it as long as the plan is the same. `costs` gets those of the last
 /// of them. Units in work stay in work unless the structure changes. No unit is given up, whatever it takes.
-pub(in crate::stream) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
-    engine: &mut Engine<'_, '_, S, Src, K>,
+pub(in crate::stream) fn epochs(
+    engine: &mut Engine<'_, '_>,
     epoch: &Epoch,
     schedule: &mut dyn Schedule,
     costs: &mut Vec<Duration>,
@@ -142,17 +141,17 @@ pub(in crate::stream) fn epochs<S: Service, Src: Source<S>, K: Sink<S>>(
 }
 
 /// A wavefront under one plan.
-pub(super) struct Run<'e, 'a, 'p, S: Service, Src, K> {
+pub(super) struct Run<'e, 'a, 'p> {
     plan: Plan,
     pin_workers: bool,
-    pub(super) exec: &'a Executor<'a, S>,
+    pub(super) exec: &'a Exec<'a>,
     pub(super) lines: Lines,
-    buffers: Vec<Slot<S>>,
-    inputs: Arc<InputQueue<S>>,
-    outputs: &'a OutputQueue<S>,
-    intake: SharedIntake<'e, S, Src>,
+    buffers: Vec<Slot>,
+    inputs: Arc<InputQueue>,
+    outputs: &'a OutputQueue,
+    intake: SharedIntake<'e>,
     reads_inline: bool,
-    reorder: Mutex<ReorderBuffer<'e, 'a, 'p, S, K>>,
+    reorder: Mutex<ReorderBuffer<'e, 'a, 'p>>,
     /// Locked while the reorder buffer is, or alone.
     epochs: Mutex<Epochs<'e>>,
     starved: Mutex<Starved>,
@@ -172,12 +171,12 @@ struct Epochs<'e> {
     next: Option<Epoch>,
 }
 
-impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src, K> {
+impl<'e, 'a, 'p> Run<'e, 'a, 'p> {
     fn new(
-        engine: &'e mut Engine<'a, 'p, S, Src, K>,
+        engine: &'e mut Engine<'a, 'p>,
         epoch: &Epoch,
         schedule: &'e mut dyn Schedule,
-        wave: Wave<S>,
+        wave: Wave,
         (lanes, news): (usize, News),
     ) -> Self {
         let Wave {
@@ -219,13 +218,13 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     }
 
     /// The buffers of a unit in work.
-    pub(super) fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<Buffers<S>>> {
+    pub(super) fn unit(&self, unit: u64) -> RwLockReadGuard<'_, Option<Buffers>> {
         let slot = &self.buffers[self.lines.layout.slot(unit)];
         slot.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets them, and takes those that were there.
-    fn set_unit(&self, unit: u64, buffers: Option<Buffers<S>>) -> Option<Buffers<S>> {
+    fn set_unit(&self, unit: u64, buffers: Option<Buffers>) -> Option<Buffers> {
         let slot = &self.buffers[self.lines.layout.slot(unit)];
         let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut slot, buffers)
@@ -252,7 +251,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
         }
     }
 
-    fn begin_unit(&self, unit: Numbered<Box<S::Input>>, grain: u32) -> Begin {
+    fn begin_unit(&self, unit: Numbered<Unit>, grain: u32) -> Begin {
         let Numbered { number, value } = unit;
         let Some(output) = self.outputs.try_take_empty() else {
             self.inputs.put_empty(value);
@@ -286,7 +285,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     }
 
     /// A unit was delivered. If the epoch has as many as it should, the next one begins.
-    fn count(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>) {
+    fn count(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p>) {
         let mut epochs = lock(&self.epochs);
         epochs.left = epochs.left.saturating_sub(1);
         if epochs.left > 0 || epochs.next.is_some() || reorder.stop.is_some() {
@@ -310,7 +309,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
 
     /// What the units of an epoch cost that ends now: the time that went by for a unit, without what workers waited for
     /// input and output.
-    fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p, S, K>) -> Vec<Duration> {
+    fn epoch_costs(&self, reorder: &mut ReorderBuffer<'e, 'a, 'p>) -> Vec<Duration> {
         let now = Instant::now();
         let progress = self.lines.progress();
         let starved = lock(&self.starved).take(now) / self.plan.workers;
@@ -322,7 +321,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
 
     /// How it ended, and what is in work if it goes on: if another number of workers or another grain is next. The end
     /// of the stream, if it was seen meanwhile, is then that of the next epoch.
-    fn end(self, panic: Option<String>, costs: &mut Vec<Duration>) -> (EpochEnd, Option<Wave<S>>) {
+    fn end(self, panic: Option<String>, costs: &mut Vec<Duration>) -> (EpochEnd, Option<Wave>) {
         let last = self.epoch_costs(&mut lock(&self.reorder));
         costs.extend(last);
         let mut reorder = into_inner(self.reorder);
@@ -352,7 +351,7 @@ impl<'e, 'a, 'p, S: Service, Src: Source<S>, K: Sink<S>> Run<'e, 'a, 'p, S, Src,
     }
 }
 
-impl<S: Service, Src: Source<S>, K: Sink<S>> Units for Run<'_, '_, '_, S, Src, K> {
+impl Units for Run<'_, '_, '_> {
     fn needs(&self, unit: u64, part: &Part, needs: &mut Vec<Need>) -> Result<(), String> {
         self.exec.needs(unit, part, needs)
     }
