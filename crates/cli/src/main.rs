@@ -11,6 +11,7 @@ mod defaults;
 mod device;
 mod exit;
 mod failure;
+mod help;
 mod ignored;
 mod log;
 mod output;
@@ -34,7 +35,7 @@ use crate::commands::Command;
 use crate::defaults::{Defaults, NO_CONFIG};
 use crate::failure::{DONE, Ended, Failure, Status};
 
-const ABOUT: &str = "Run a stream of work on all of a machine, tuned by measuring";
+const ABOUT: &str = "Process video, files, disk images and packets on every core, self-tuning";
 
 const HELP: &str = "\
 Examples:
@@ -49,13 +50,14 @@ Examples:
   evener topology
 
 Environment:
-  EVENER_CPU=scalar|sse2|avx2|avx512|neon   use no more of the processor than this
-  EVENER_DEVICE=auto|none|NAME              which device may compute too; see evener topology
-  EVENER_LOG=off|error|warn|info|debug      what to log, warn unless set; see also -v
-  EVENER_CONFIG=FILE                        your defaults for options; see evener config and --no-config
+  EVENER_CPU=LEVEL     vector instructions to use at most: scalar, sse2, avx2,
+                       avx512 or neon
+  EVENER_DEVICE=NAME   default of --device: auto, none or a device's name
+  EVENER_LOG=LEVEL     what to log: off, error, warn (default), info or debug
+  EVENER_CONFIG=FILE   your defaults for options; see evener config
 
-Exit status: 0 done, 1 failed, 2 wrong command line. Ctrl-C, and a reader that goes away, end evener by their signal,
-which a shell shows as 130 and 141.";
+Exit status: 0 success, 1 failure, 2 wrong usage. On Ctrl-C or a closed pipe
+evener dies by the signal, which a shell shows as 130 or 141.";
 
 #[derive(Parser)]
 #[command(version, about = ABOUT, after_help = HELP, max_term_width = 100)]
@@ -64,7 +66,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Log more; twice for details
+    /// Log more; -vv for details
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
 
@@ -90,11 +92,11 @@ impl Cli {
         }
         let no_config = clap::Arg::new(NO_CONFIG)
             .long(NO_CONFIG)
-            .help("Leave out the file with your defaults")
+            .help("Ignore the file with your defaults")
             .global(true)
             .action(ArgAction::SetTrue)
             .display_order(102);
-        with_negative_numbers(Cli::command().arg(no_config))
+        help::grouped(with_negative_numbers(Cli::command().arg(no_config)))
     }
 
     fn parse(command: clap::Command) -> Result<Cli, clap::Error> {
