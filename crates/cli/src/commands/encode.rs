@@ -18,106 +18,108 @@ use crate::signals::Signals;
 use crate::stderr::{self, print_err};
 use crate::summary::{self, Output};
 
-/// Encode a video as H.264
+/// Encode video as H.264
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener encode -i in.y4m -o out.mp4
   evener encode -i in.mkv -o out.mkv --preset slow --crf 20
   evener encode -i in.mp4 -o out.mp4 --bitrate 2M --maxrate 3M --bufsize 6M
-  evener encode -i in.mkv -o out.mp4 --filter \"crop=0.8,resize=1280:720\" --psnr
-  ffmpeg -v error -i in.mov -f yuv4mpegpipe - | evener encode -i - -o - | ffplay -
+  evener encode -i in.mkv -o out.mp4 --filter crop=0.8,resize=1280:720 --psnr
+  ffmpeg -i in.mov -f yuv4mpegpipe - | evener encode -i - -o - | ffplay -
 
 Inputs:
-  FILE.y4m, or - for y4m on the standard input
-  any file or address that ffmpeg can read, if ffmpeg is installed
+  FILE.y4m, or - for y4m on standard input
+  any file or URL that ffmpeg reads, if ffmpeg is installed
   testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene
-  Frames are coded as 8 bits, 4:2:0, progressive; others are converted.
+  Frames are encoded as 8-bit 4:2:0 progressive; others are converted.
 
 Outputs:
-  FILE.264, or - for the NAL units of H.264 (annex B) on the standard output
+  FILE.264, or - for an H.264 byte stream (Annex B) on standard output
   FILE.mp4
   FILE.mkv, .mov, .ts, .flv and others through ffmpeg, if it is installed
-  null:, nothing
-  Sound, subtitles, titles and chapters are copied from an input file that ffmpeg reads, as far
-  as the output can hold them.
+  null:, which discards the stream
+  Audio, subtitles, titles and chapters are copied from an input file that
+  ffmpeg reads, if the output format can hold them.
 
-Bits are written with a unit: 800k, 2.5M. Without --qp or --bitrate the rate is that of --crf 23.
-The stream is the same, byte for byte, under every plan and number of workers.
+Rates and sizes in bits need a unit: 800k, 2.5M. Without --qp or --bitrate,
+--crf 23 applies. The stream is the same, byte for byte, under every plan and
+number of workers.
 
-A file appears when it is complete. A new one is not more readable than the input. A run that
-fails leaves none, unless --keep-partial.
-Ctrl-C ends the stream after the frames in work and keeps what is coded so far. A second one ends
-evener at once and leaves no file.
+The output file appears when it is complete. Its permissions are no wider than
+the input's. A run that fails leaves no file unless --keep-partial is given.
 
-The use of H.264 may need patent licences in some countries.
+Ctrl-C stops after the frames in flight and keeps what is encoded so far. A
+second Ctrl-C stops at once and leaves no file.
+
+Using H.264 may require patent licences in some countries.
 See also: evener filters, evener plans.")]
 pub struct Args {
-    /// What to read
+    /// Input; see below
     #[arg(short, long, value_name = "FILE")]
     input: OsString,
 
-    /// What to write
+    /// Output; see below
     #[arg(short, long, value_name = "FILE")]
     output: OsString,
 
-    /// How much time is spent on fewer bits
+    /// Speed/compression trade-off
     #[arg(long, default_value = Preset::default().name(), value_parser = preset())]
     preset: Preset,
 
-    /// The quality to keep, from 0 (best) to 51; about 6 less doubles the size
+    /// Constant quality, from 0 (best) to 51; about 6 less doubles the size
     #[arg(long, value_name = "N", group = "rate")]
     crf: Option<f32>,
 
-    /// The quantisation parameter of P frames, from 0 (best) to 51, the same everywhere
+    /// Constant quantisation parameter of P frames, from 0 (best) to 51
     #[arg(long, value_name = "N", group = "rate", value_parser = clap::value_parser!(u8).range(0..=51))]
     qp: Option<u8>,
 
-    /// The average rate to keep, in bits per second
+    /// Average bit rate, in bits per second
     #[arg(long, value_name = "R", group = "rate", value_parser = parse_bits)]
     bitrate: Option<u64>,
 
-    /// The highest rate that fills the decoder's buffer, in bits per second; with --bufsize
+    /// Maximum rate into the decoder's buffer, in bits per second; needs --bufsize
     #[arg(long, value_name = "R", value_parser = parse_bits)]
     maxrate: Option<u64>,
 
-    /// Bits that the decoder's buffer holds; with --maxrate
+    /// Size of the decoder's buffer, in bits; needs --maxrate
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bufsize: Option<u64>,
 
-    /// Use no tools beyond this profile
+    /// Use only the tools of this profile
     #[arg(long, value_parser = profile())]
     profile: Option<Profile>,
 
-    /// Keep to this level, as 4.1; otherwise the lowest that fits
+    /// Keep to this level, such as 4.1; by default the lowest that fits
     #[arg(long, value_parser = parse_level)]
     level: Option<&'static Level>,
 
-    /// Begin anew with a key frame after at most N frames
+    /// Maximum distance between keyframes, in frames
     #[arg(long, value_name = "N", default_value_t = KEYINT)]
     keyint: u32,
 
-    /// What to optimise for instead of the eye; zerolatency codes each frame before the next is there
+    /// Metric to optimise: psnr or ssim; zerolatency encodes each frame before the next arrives
     #[arg(long, value_parser = tune())]
     tune: Option<Tune>,
 
-    /// Compute PSNR
+    /// Compute the PSNR
     #[arg(long)]
     psnr: bool,
 
-    /// Compute SSIM
+    /// Compute the SSIM
     #[arg(long)]
     ssim: bool,
 
-    /// Run frames through filters first, as evener filter does
+    /// Filter frames first, as evener filter does
     #[arg(long, value_name = "GRAPH")]
     filter: Option<String>,
 
-    /// Leave the sound out; otherwise it is copied from file to file
+    /// Drop the audio, which is otherwise copied from file to file
     #[arg(long)]
     no_audio: bool,
 
-    /// When a run fails, keep the frames before the failure
+    /// If the run fails, keep the frames before the failure
     #[arg(long)]
     keep_partial: bool,
 

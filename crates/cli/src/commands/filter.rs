@@ -18,84 +18,91 @@ use crate::signals::Signals;
 use crate::stderr::{self, print_err};
 use crate::summary::{self, Output};
 
-/// Run the frames of a video through filters
+/// Run a video through a chain of filters
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener filter \"undistort,rotate=6,crop=0.8\" -i in.mkv -o out.mkv
   evener filter blur,sobel,threshold=0.3 -i in.y4m -o out.y4m --explain
   evener filter blur -i testsrc:1920x1080:300 -o null:
-  evener filter scale=-2:720 -i in.mkv -o out.mkv --start 1:30 --frames 250 -- -crf 18
-  ffmpeg -v error -i in.mp4 -f yuv4mpegpipe - | evener filter flip=h -i - -o - | ffplay -
+  evener filter scale=-2:720 -i in.mkv -o out.mkv --start 1:30 -- -crf 18
+  ffmpeg -i a.mp4 -f yuv4mpegpipe - | evener filter flip=h -i - -o - | ffplay -
 
 Inputs:
-  FILE.y4m, or - for y4m on the standard input
-  any file or address that ffmpeg can read, if ffmpeg is installed
-  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene of limited range (mono: full range)
+  FILE.y4m, or - for y4m on standard input
+  any file or URL that ffmpeg reads, if ffmpeg is installed
+  testsrc:WIDTHxHEIGHT:FRAMES[:FORMAT], a moving test scene in limited range
+  (mono: full range)
 
 Outputs:
-  FILE.y4m, or - for y4m on the standard output
-  NAME-%04d.png, a picture for each frame, from 1 on; any picture that ffmpeg can write
-  any file that ffmpeg can encode, by its extension; sound, subtitles, titles and chapters are
-  copied from an input file that ffmpeg reads, as far as the output can hold them
-  null:, nothing
+  FILE.y4m, or - for y4m on standard output
+  NAME-%04d.png, an image per frame, numbered from 1; any image format that
+  ffmpeg writes
+  any file that ffmpeg encodes, by its extension; audio, subtitles, titles and
+  chapters are copied from an input file that ffmpeg reads, if the output
+  format can hold them
+  null:, which discards the frames
 
-What stands after -- goes to ffmpeg, which writes the output.
+Arguments after -- go to the ffmpeg that writes the output.
 
-A file appears when it is complete. It replaces an older one of its name, unless -n. A new one is not
-more readable than the input. A run that fails leaves none, unless --keep-partial.
-Ctrl-C ends the stream after the current frame and keeps the frames so far. A second one ends evener at
-once and leaves no file. So does the first one if the reader of a pipe does not read.
+The output file appears when it is complete. It replaces an existing file
+unless -n is given. Its permissions are no wider than the input's. A run that
+fails leaves no file unless --keep-partial is given.
+
+Ctrl-C stops after the current frame and keeps the frames so far. A second
+Ctrl-C stops at once and leaves no file; so does the first one if the reader of
+a pipe has stalled.
+
 See also: evener filters, evener plans.")]
 pub struct Args {
-    /// Filters joined by commas, each as NAME or NAME=VALUE:NAME=VALUE…
+    /// Filters joined by commas, each NAME or NAME=VALUE:NAME=VALUE…
     graph: String,
 
-    /// What to read
+    /// Input; see below
     #[arg(short, long, value_name = "FILE")]
     input: OsString,
 
-    /// What to write
+    /// Output; see below
     #[arg(short, long, value_name = "FILE")]
     output: OsString,
 
-    /// The input is numbered pictures, as frames-%05d.png, RATE a second
+    /// Read numbered images, such as frames-%05d.png, at RATE per second
     #[arg(long, value_name = "RATE", value_parser = session::rate)]
     pictures: Option<Ratio>,
 
-    /// Begin at this time: seconds, or as 1:30 or 0:01:30.5
+    /// Start at TIME: seconds, 1:30 or 0:01:30.5
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = session::seconds, hide_default_value = true)]
     start: f64,
 
-    /// Write N frames at most
+    /// Write at most N frames
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
 
-    /// Write RATE frames a second: frames are repeated or left out
+    /// Write RATE frames per second by repeating or dropping frames
     #[arg(long, value_name = "RATE", value_parser = session::rate)]
     fps: Option<Ratio>,
 
-    /// Replace an output that exists, as without it; as ffmpeg has it
+    /// Replace an existing output (the default; for ffmpeg's habit)
     #[arg(short = 'y', conflicts_with = "keep_old")]
     replace: bool,
 
-    /// Leave an output that exists as it is, and fail
+    /// Fail if the output exists
     #[arg(short = 'n')]
     keep_old: bool,
 
-    /// The input cannot wait (a camera, a game): when computing is too slow, drop the oldest frames
+    /// Drop the oldest frames when filtering falls behind a live input, such as a camera
     #[arg(long)]
     live: bool,
 
-    /// Which planes: auto = edges and tones on luma, chroma grey; each = all filters on all; luma = no chroma
+    /// Planes to filter: auto (edges and tones on luma, grey chroma), each (every filter on every plane) or luma (drop chroma)
     #[arg(long, default_value = "auto", value_parser = planes())]
     planes: Planes,
 
-    /// Leave the sound out; otherwise it is copied from file to file
+    /// Drop the audio, which is otherwise copied from file to file
     #[arg(long)]
     no_audio: bool,
 
-    /// When a run fails, keep the frames before the failure
+    /// If the run fails, keep the frames before the failure
     #[arg(long)]
     keep_partial: bool,
 
@@ -105,7 +112,7 @@ pub struct Args {
     #[command(flatten)]
     device: DeviceArgs,
 
-    /// Arguments of ffmpeg for the output, after --, such as -crf 18
+    /// Arguments after -- for the ffmpeg that writes the output, such as -crf 18
     #[arg(last = true, value_name = "ARGUMENTS")]
     encoder: Vec<OsString>,
 }

@@ -10,20 +10,23 @@ use serde::Serialize;
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// List the filters, with their arguments
+/// List the filters and their arguments
 #[derive(clap::Args)]
 #[command(after_help = "\
-Filters are joined by commas. Arguments follow an equals sign and are joined by colons, in the order shown or by name:
-  rotate=6    rotate=degrees=6    threshold=0.3:below    crop=w=640:h=360    resize=-2:720
-Lengths may be arithmetic on the size of the input, iw and ih:  crop=iw/2:ih-16
-Values go from 0 (black) to 1 (white). Of 8 bits these are the codes 16 to 235 in limited range, 0 to 255 in full range.
-The input says which range it has. For y4m that does not, limited range is assumed, and full range for mono.
+Join filters with commas. Arguments follow an equals sign and are separated by
+colons, in the order shown or by name:
+  rotate=6   rotate=degrees=6   threshold=0.3:below   resize=-2:720
+Lengths may be expressions of the input size, iw and ih: crop=iw/2:ih-16
+
+Values range from 0 (black) to 1 (white). In 8 bits that is codes 16 to 235 in
+limited range and 0 to 255 in full range. The input states its range; y4m that
+does not is taken as limited range, or full range if mono.
 
 Examples:
   evener filters
   evener filters crop threshold")]
 pub struct Args {
-    /// Describe these filters and each of their arguments
+    /// Describe these filters and their arguments
     #[arg(value_name = "FILTER", value_parser = names(), hide_possible_values = true)]
     names: Vec<String>,
 

@@ -19,7 +19,7 @@ use crate::progress::{Bar, BarKind};
 use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 
-/// Serve RTSP, RTP and transport streams to clients of HTTP
+/// Serve RTSP, RTP and MPEG transport streams over HTTP
 #[derive(clap::Args, Clone)]
 #[command(after_help = "\
 Examples:
@@ -29,60 +29,63 @@ Examples:
   mpv http://127.0.0.1:8080/rtsp/192.168.1.20/stream
   evener gateway --config gateway.toml --metrics 127.0.0.1:9100 --status
 
-Clients ask for:
-  /rtp/ADDRESS:PORT  /udp/ADDRESS:PORT   a transport stream that comes there, in RTP or by itself
-  /rtsp/HOST:PORT/PATH                   the stream of an RTSP server; as MP4 with ?format=mp4
-  /pool/NAME/PATH                        the same of the servers of a pool: of another when one fails
-  /status                                a page for browsers, and JSON for others
+Clients request:
+  /rtp/ADDRESS:PORT,     a transport stream received there, in RTP or bare
+  /udp/ADDRESS:PORT
+  /rtsp/HOST:PORT/PATH   the stream of an RTSP server; ?format=mp4 for MP4
+  /pool/NAME/PATH        the same from a pool of servers, with failover
+  /status                a page for browsers, JSON for other clients
 
-A client that is 2 seconds late goes on with the next key picture, and others notice nothing. There are
-no users and no encryption. Private addresses, and anything where clients come from other machines, are
-only for those that --allow names. Clients name the gateway by its address, by localhost or the name of
-the machine, or by a name of --host. SIGTERM ends it with exit status 0, Ctrl-C with that of the signal.
-SIGHUP reads the origins and pools of FILE again.")]
+A client that falls 2 seconds behind resumes at the next keyframe; other
+clients are not affected. There are no user accounts and no encryption. Clients
+of this machine may request public hosts; private addresses, and everything
+once other machines can connect, need --allow. Clients must name the gateway by
+its address, localhost, this machine's name or a --host name.
+
+SIGTERM ends the gateway with exit status 0; Ctrl-C ends it by the signal.
+SIGHUP rereads the origins and pools from FILE.")]
 pub struct Args {
-    /// Where clients come to
+    /// Listen for clients here
     #[arg(long, value_name = "tcp:HOST:PORT", value_parser = listen_address, required_unless_present = "config")]
     listen: Option<Address>,
 
-    /// What clients may ask for: a host, an address or a network; can be given more than once
+    /// Let clients request this host, address or network (repeatable)
     #[arg(long, value_name = "HOST|ADDRESS[/BITS]")]
     allow: Vec<Target>,
 
-    /// A name of this machine that clients use in addresses, beside its own and localhost; can be given more than once
+    /// Accept requests that use this name for the gateway (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<HostName>,
 
-    /// A server of the pool 'default', and its share relative to others; can be given more than once
+    /// Add a server to the pool 'default', with a relative weight (repeatable)
     #[arg(long, value_names = ["rtsp://HOST/PATH", "weight=N"], num_args = 1..=2)]
     origin: Vec<String>,
 
-    /// Read options, origins and pools from FILE; options of the command line come first
+    /// Read options, origins and pools from FILE; the command line takes precedence
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
 
-    /// Threads that carry streams: a number, or auto, which begins with 1 and adds one when those that
-    /// there are have no room, and processors do
+    /// Threads that carry streams: a number, or auto, which starts with 1 and adds threads while CPUs are free
     #[arg(long, value_name = "auto|N")]
     engines: Option<Engines>,
 
-    /// Let pages of other sites ask, and read what is served (Access-Control-Allow-Origin: *)
+    /// Let pages of other sites request and read streams (Access-Control-Allow-Origin: *)
     #[arg(long)]
     cross_origin: bool,
 
-    /// Serve metrics for Prometheus over HTTP at HOST:PORT
+    /// Serve Prometheus metrics over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics_address)]
     metrics: Option<Address>,
 
-    /// Show each second how it is doing: clients, sources, rates
+    /// Show clients, sources and rates every second
     #[arg(long)]
     status: bool,
 
-    /// Print at the end why there were so many engines
+    /// Print at the end when and why engines were added
     #[arg(long)]
     explain: bool,
 
-    /// Write what was served to FILE as JSON at the end; - is the standard output
+    /// Write what was served as JSON at the end; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 }
