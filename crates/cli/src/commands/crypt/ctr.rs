@@ -10,26 +10,29 @@ use crate::failure::{Ended, Failure};
 use crate::run::StreamArgs;
 use crate::stderr::note;
 
-/// Encrypt or decrypt with AES in counter mode, as `openssl enc -aes-256-ctr` does; nothing is authenticated
+/// Encrypt or decrypt with unauthenticated AES-CTR, as openssl enc does
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener ctr --key $KEY --iv $IV disk.img -o disk.img.ctr
-  evener ctr --key $KEY --iv $IV --at 1048576 part -o part.ctr      a part that lies 1 MiB into the stream
+  evener ctr --key $KEY --iv $IV --at 1048576 part -o part.ctr
 
-Encrypting and decrypting are the same. Changes of the result are not detected, and two texts under
-one key and counter reveal each other. Use it only to exchange data with other programs; otherwise
-use `evener encrypt`.")]
+The second one encrypts a part that starts 1 MiB into the stream.
+
+The bytes are those of `openssl enc -aes-256-ctr` and its shorter keys.
+Encryption and decryption are the same operation. Tampering is not detected, and
+two plaintexts under the same key and counter reveal each other. Use this only
+to exchange data with other programs; otherwise use `evener encrypt`.")]
 pub struct Args {
-    /// The key in hexadecimal: 32, 48 or 64 digits for AES-128, AES-192 or AES-256
+    /// Key: 32, 48 or 64 hexadecimal digits for AES-128, AES-192 or AES-256
     #[arg(long, value_name = "HEX")]
     key: Hex,
 
-    /// The first counter in hexadecimal, 32 digits
+    /// Initial counter: 32 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     iv: Hex,
 
-    /// How many bytes of the stream lie before the input
+    /// Position of the input in the stream, in bytes
     #[arg(long, value_name = "OFFSET", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     at: u64,

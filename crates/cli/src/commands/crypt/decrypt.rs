@@ -14,7 +14,7 @@ use super::sealed::{Outputs, SealedArgs};
 use super::secret::Purpose;
 use crate::failure::Ended;
 
-/// Decrypt what `evener encrypt` or `age` made, or a part of it
+/// Decrypt a file, or a range of it, from `evener encrypt` or `age`
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("who").required(true).multiple(true)
     .args(["key", "passphrase", "passphrase_file", "passphrase_fd", "identity"])))]
@@ -30,10 +30,10 @@ Examples:
   evener decrypt -k key sealed/*.sealed -o texts/
   evener decrypt --verify -k key backup.tar.sealed
 
-The file itself tells which format it has.
-Only verified text is written. Blocks of zeros become holes. A file appears when all of it is verified. A pipe gets the text as it
-is verified, so its reader learns only at the end, by the exit status, whether all of it was whole. A terminal is shown text and
-nothing else.")]
+The format is detected. Only verified plaintext is written. Blocks of zeros
+become holes. The output file appears when all of it is verified. A pipe gets
+plaintext as it is verified, so its reader must check the exit status at the end
+to know that nothing was cut off. On a terminal only text is shown.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
@@ -41,11 +41,11 @@ pub struct Args {
     #[command(flatten)]
     identities: IdentityArgs,
 
-    /// Only the bytes from FROM up to, but not including, TO, counted from 0; FROM- for all from there on, -COUNT for the last
+    /// Decrypt only bytes FROM up to but excluding TO, counted from 0; FROM- for the rest, -COUNT for the last COUNT bytes
     #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
     range: Option<Range>,
 
-    /// Write nothing, but decrypt all to see whether it is whole
+    /// Write nothing; decrypt everything to check that it is intact
     #[arg(long, conflicts_with_all = ["output", "range"])]
     verify: bool,
 }
@@ -54,8 +54,7 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(conflicts_with = "SecretArgs")]
 struct IdentityArgs {
-    /// Decrypt an age file with the identities in a file, as `evener keygen --age` and `age-keygen` make it; can be
-    /// repeated; - is the standard input
+    /// Decrypt an age file with an identity file from `evener keygen --age` or `age-keygen`; - for standard input (repeatable)
     #[arg(short, long, value_name = "IDENTITY")]
     identity: Vec<PathBuf>,
 }

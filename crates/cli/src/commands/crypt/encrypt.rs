@@ -12,7 +12,7 @@ use super::sealed::{Outputs, SealedArgs};
 use super::secret::Purpose;
 use crate::failure::{Ended, Failure};
 
-/// Encrypt a file or a pipe with all cores, in a standard format
+/// Encrypt files or a pipe on all cores, in a standard format
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("who").required(true).multiple(true)
     .args(["key", "passphrase", "passphrase_file", "passphrase_fd", "recipient", "recipients_file", "identity"])))]
@@ -27,13 +27,15 @@ Examples:
   tar c photos | evener encrypt -p -o photos.tar.sealed
   evener decrypt -k key backup.tar.sealed -o backup.tar
   evener encrypt -k key *.pdf -o sealed/
-  evener encrypt -r age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj report.pdf -o report.pdf.age
+  evener encrypt -R team.txt report.pdf -o report.pdf.age
 
-With a key file or a passphrase the format is that of c2sp.org/chunked-encryption, Cobblestone-256
-(AES-256-GCM), in front of it with -p a header that says how Argon2id makes the key. To recipients, and with
---age, it is that of age, version 1 (c2sp.org/age), which age and rage read. In both, any byte that was
-changed, moved, cut off or added is detected, and any part can be decrypted without the rest.
-A file appears when it is complete and on the disk. A run that fails or is interrupted leaves none.")]
+With a key file or a passphrase the format is c2sp.org/chunked-encryption,
+Cobblestone-256 (AES-256-GCM); with -p a header in front of it tells how
+Argon2id derives the key. To recipients, and with --age, it is age version 1
+(c2sp.org/age), which age and rage read. Both detect every byte that was
+changed, moved, cut off or added, and let any part be decrypted without the
+rest. The output file appears when it is complete and on disk. A run that fails
+or is interrupted leaves no file.")]
 pub struct Args {
     #[command(flatten)]
     sealed: SealedArgs,
@@ -41,11 +43,11 @@ pub struct Args {
     #[command(flatten)]
     to: RecipientArgs,
 
-    /// Write age's format; with -r, -R and -i that is so anyway, with -p the passphrase goes through scrypt
+    /// Write age's format, which -r, -R and -i imply; with -p the key is derived by scrypt
     #[arg(long, conflicts_with = "key")]
     age: bool,
 
-    /// Write lines of text (PEM), as age does
+    /// Write ASCII armor (PEM), as age does
     #[arg(short, long, conflicts_with = "key")]
     armor: bool,
 }
@@ -54,15 +56,15 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(multiple = true, conflicts_with = "SecretArgs")]
 struct RecipientArgs {
-    /// Encrypt to a recipient, age1...; can be repeated
+    /// Encrypt to this recipient, age1... (repeatable)
     #[arg(short, long, value_name = "RECIPIENT")]
     recipient: Vec<String>,
 
-    /// Encrypt to the recipients in a file, one a line; can be repeated; - is the standard input
+    /// Encrypt to the recipients in FILE, one per line; - for standard input (repeatable)
     #[arg(short = 'R', long, value_name = "FILE")]
     recipients_file: Vec<PathBuf>,
 
-    /// Encrypt to the recipients of the identities in a file; can be repeated; - is the standard input
+    /// Encrypt to the recipients of the identities in IDENTITY; - for standard input (repeatable)
     #[arg(short, long, value_name = "IDENTITY")]
     identity: Vec<PathBuf>,
 }

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 /// What is read and what is written.
 #[derive(clap::Args)]
 pub struct Files {
-    /// What to read; - or nothing is the standard input
+    /// Input; - or nothing for standard input
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     pub input: OsString,
 
-    /// What to write; - or nothing is the standard output. A new file is not more readable than IN
+    /// Output; - or nothing for standard output; a new file's permissions are no wider than IN's
     #[arg(
         short,
         long,

@@ -7,17 +7,18 @@ use evener_crypt::session::inspect;
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show what an encrypted file is and what decrypts it, without a key
+/// Show an encrypted file's format and what decrypts it
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener inspect backup.tar.sealed
   evener inspect --json report.pdf.age
 
-Only the beginning of the file is read. A file that was encrypted with a key file has no mark: nothing tells it from random bytes,
-and that is what is shown. What evener cannot decrypt, as files of gpg and openssl, is an error.")]
+No key is needed, and only the beginning of the file is read. A file encrypted
+with a key file looks like random bytes, and evener says so. Files that evener
+cannot decrypt, such as those of gpg and openssl, are an error.")]
 pub struct Args {
-    /// The encrypted file; - or nothing is the standard input
+    /// Encrypted file; - or nothing for standard input
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     input: OsString,
 

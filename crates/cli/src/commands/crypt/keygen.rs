@@ -12,7 +12,7 @@ use crate::failure::{DONE, Ended, Failure};
 use crate::output::{print, print_secret};
 use crate::stderr::note;
 
-/// Make a key for `evener encrypt`, or an identity for age's format
+/// Generate a key for `evener encrypt`, or an age identity
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,23 +22,25 @@ Examples:
   evener keygen -y identity > recipient
   evener encrypt -R recipient backup.tar -o backup.tar.age
 
-The key is one line of 64 hexadecimal digits. An identity is a file as age-keygen writes it; its recipient, which is
-not secret, is what others encrypt to. The file is new, and only its owner may read it. The key or identity decrypts
-all that was encrypted with it, and without it that data is lost.")]
+A key is one line of 64 hexadecimal digits. An identity is a file in
+age-keygen's format; others encrypt to its recipient, which is not secret. An
+existing file is not overwritten, and only the owner can read the new one. The
+key or identity decrypts everything encrypted with it. Without it that data is
+lost.")]
 pub struct Args {
-    /// The file to create; - or nothing prints the key
+    /// File to create; - or nothing prints the key
     #[arg(short, long, value_name = "FILE", conflicts_with = "recipient")]
     output: Option<PathBuf>,
 
-    /// Make an identity of age
+    /// Generate an age identity
     #[arg(long)]
     age: bool,
 
-    /// Print the recipients of the identities in a file instead
+    /// Print the recipients of the identities in IDENTITY instead
     #[arg(short = 'y', long = "recipient")]
     recipient: bool,
 
-    /// With -y: the file of identities; - or nothing is the standard input
+    /// Identity file for -y; - or nothing for standard input
     #[arg(value_name = "IDENTITY")]
     identity: Option<PathBuf>,
 }

@@ -8,30 +8,35 @@ use super::files::Files;
 use crate::failure::{Ended, Failure};
 use crate::run::StreamArgs;
 
-/// Run a cipher of 64 passes as a load to balance: a workload, not protection
+/// Run a 64-pass cipher as a workload to balance; not protection
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  evener product encrypt --key 30313233343536373839616263646566 in.bin -o out.bin
-  evener product decrypt --key 30313233343536373839616263646566 out.bin -o back.bin --plan pipeline --explain
-  evener product encrypt --key 30313233343536373839616263646566 --chain 64 in.bin -o out.bin
+  KEY=30313233343536373839616263646566
+  evener product encrypt --key $KEY in.bin -o out.bin
+  evener product decrypt --key $KEY out.bin -o back.bin --plan pipeline
+  evener product encrypt --key $KEY --chain 64 in.bin -o out.bin
 
-IDEA twenty times, Skipjack twenty-four times and Raiden twenty times over blocks of 8 bytes, all under one key. Do not
-protect anything with it: these are old ciphers, nothing shows a change, and without --chain equal blocks stay equal. It is
-here because its passes can be cut anywhere into the stages of a pipeline. To protect a file use `evener encrypt`.
+IDEA 20 times, Skipjack 24 times and Raiden 20 times over blocks of 8 bytes, all
+under one key. Do not protect anything with it: these are old ciphers, changes
+go undetected, and without --chain equal blocks stay equal. It is here because
+its passes can be cut anywhere into the stages of a pipeline. To protect a file
+use `evener encrypt`.
 
-With --chain N the file holds N streams, block by block in turn, each in cipher block chaining. Then units depend on those
-before them: encrypting is divided by streams only, with 32 or fewer not at all, and decrypting in every way.")]
+With --chain N the file holds N interleaved streams, each in cipher block
+chaining. A unit then depends on those before it: encryption is divided by
+stream only, and not at all with 32 streams or fewer; decryption is divided in
+every way.")]
 pub struct Args {
-    /// Which way
+    /// Direction
     #[arg(value_enum)]
     direction: Direction,
 
-    /// The key in hexadecimal, 32 digits
+    /// Key: 32 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     key: Hex,
 
-    /// Chain the blocks of N streams, a power of two up to 2048
+    /// Chain the blocks of N streams; N is a power of two up to 2048
     #[arg(long, value_name = "N")]
     chain: Option<usize>,
 

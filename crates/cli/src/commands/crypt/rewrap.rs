@@ -18,7 +18,7 @@ use crate::progress::{Bar, BarKind};
 use crate::signals::Signals;
 use crate::stderr::note;
 
-/// Change who can decrypt an age file, without encrypting it anew
+/// Change who can decrypt an age file, without re-encrypting it
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("who").required(true).multiple(true)
     .args(["identity", "passphrase", "passphrase_file", "passphrase_fd"])))]
@@ -33,16 +33,19 @@ Examples:
   evener rewrap -i identity -R team.txt report.pdf.age --in-place
   evener rewrap -p --new-passphrase report.pdf.age -o report2.pdf.age
 
-The header is written anew for these recipients and no others, and the rest is copied as it is, without verifying it. With
---in-place the new file takes the place of the old one when it is complete and on the disk.
-Those who could decrypt the file before may have kept it, or its key. To keep them out of what comes later,
-encrypt that anew. Files with a key file or in evener's own format have no such header.")]
+The new header is for the given recipients only. The payload is copied without
+verifying it. With --in-place the new file replaces the old one when it is
+complete and on disk.
+
+Rewrapping does not revoke earlier recipients' access: they may have kept the
+file or its key. To keep them out of later versions, encrypt those anew. Files
+encrypted with a key file, or in evener's own format, have no such header.")]
 pub struct Args {
-    /// The age file; - or nothing is the standard input
+    /// age file; - or nothing for standard input
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     input: OsString,
 
-    /// What to write; - is the standard output
+    /// Output; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<OsString>,
 
@@ -50,38 +53,38 @@ pub struct Args {
     #[arg(long)]
     in_place: bool,
 
-    /// Open it with the identities in a file; can be repeated; - is the standard input
+    /// Open the file with this identity file; - for standard input (repeatable)
     #[arg(short, long, value_name = "IDENTITY")]
     #[arg(conflicts_with_all = ["passphrase", "passphrase_file", "passphrase_fd"])]
     identity: Vec<PathBuf>,
 
-    /// Open it with a passphrase, asked for on the terminal
+    /// Open the file with a passphrase, prompted for on the terminal
     #[arg(short, long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
     passphrase: bool,
 
-    /// Open it with the passphrase in the first line of a file
+    /// Open the file with the passphrase in the first line of FILE
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_fd")]
     passphrase_file: Option<PathBuf>,
 
-    /// Open it with the passphrase in the first line from an open file descriptor
+    /// Open the file with the passphrase in the first line from file descriptor N
     #[arg(long, value_name = "N")]
     passphrase_fd: Option<u32>,
 
-    /// A recipient that can decrypt it from now on, age1...; can be repeated
+    /// Make the file decryptable by this recipient, age1... (repeatable)
     #[arg(short, long, value_name = "RECIPIENT")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipient: Vec<String>,
 
-    /// The same of the recipients in a file, one a line; can be repeated; - is the standard input
+    /// Make the file decryptable by the recipients in FILE, one per line; - for standard input (repeatable)
     #[arg(short = 'R', long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipients_file: Vec<PathBuf>,
 
-    /// A new passphrase, asked for on the terminal
+    /// Set a new passphrase, prompted for on the terminal
     #[arg(long, conflicts_with = "new_passphrase_file")]
     new_passphrase: bool,
 
-    /// The new passphrase: the first line of a file
+    /// Set the passphrase in the first line of FILE
     #[arg(long, value_name = "FILE")]
     new_passphrase_file: Option<PathBuf>,
 }

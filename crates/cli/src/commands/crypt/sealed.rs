@@ -23,7 +23,7 @@ pub struct SealedArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
 
-    /// A text that is not in the file; decrypting needs the same text as encrypting
+    /// Bind the file to this text, which is not stored; decryption needs the same text
     #[arg(
         long,
         value_name = "TEXT",
@@ -32,12 +32,12 @@ pub struct SealedArgs {
     )]
     pub context: String,
 
-    /// What to read; - or nothing is the standard input. Several files go into a directory: -o DIR/
+    /// Input; - or nothing for standard input; several files need -o DIR/
     #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     inputs: Vec<OsString>,
 
-    /// What to write; - or nothing is the standard output. In a directory, each IN gets a file named after it; DIR/ is made if
-    /// it is missing. A new file has the mode of IN, less the umask, and its time of modification
+    /// Output; - or nothing for standard output. In DIR/, created if missing, each IN gets a file named after it. A new file keeps IN's
+    /// mode, less the umask, and modification time
     #[arg(
         short,
         long,

@@ -19,21 +19,21 @@ use crate::terminal::Terminal;
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key: a file with one line of 64 hexadecimal digits, as `evener keygen` makes it; - is the standard input. From the
-    /// pipe that IN comes from it takes the first line, and the rest is the data
+    /// Key file from `evener keygen`, one line of 64 hexadecimal digits; - for standard input. If IN is the same pipe, the first line
+    /// is the key and the rest is the data
     #[arg(short, long, value_name = "KEYFILE")]
     key: Option<PathBuf>,
 
-    /// Ask for a passphrase on the terminal
+    /// Prompt for a passphrase on the terminal
     #[arg(short, long)]
     passphrase: bool,
 
-    /// The passphrase: the first line of a file, blanks and all; - is the standard input. From the pipe that IN comes from it
-    /// takes that line, and the rest is the data
+    /// Read the passphrase from the first line of FILE, spaces included; - for standard input. If IN is the same pipe, the
+    /// rest is the data
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 
-    /// The passphrase: the first line from an open file descriptor, as gpg has it
+    /// Read the passphrase from the first line of file descriptor N, as gpg does
     #[arg(long, value_name = "N")]
     passphrase_fd: Option<u32>,
 }

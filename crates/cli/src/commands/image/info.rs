@@ -7,18 +7,18 @@ use evener_block::session::describe;
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show what an image or an overlay is: format, sizes, codecs, zero blocks, root hash
+/// Show an image or overlay: format, sizes, codecs, zero blocks, root hash
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener image info disk.img.zst
   evener image info --json disk.qcow2
 
-No block is decoded. The root is the hash of the whole image. It is the same for the same bytes in
-blocks of the same size, with every codec. For an overlay, the image below and the amount written are
-shown.")]
+No block is decoded. The root is the hash of the whole image. Images with the
+same bytes and block size have the same root, whatever the codec. For an
+overlay, the output names the image below it and the amount written.")]
 pub struct Args {
-    /// The image
+    /// Image to inspect
     image: OsString,
 
     /// Print JSON

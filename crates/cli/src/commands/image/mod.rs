@@ -15,7 +15,7 @@ use evener_block::session::OpenOptions;
 
 use crate::failure::Ended;
 
-/// Pack, describe, verify, unpack and serve disk images
+/// Pack, inspect, verify, unpack and serve disk images
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Args {
@@ -48,15 +48,15 @@ const COMPLETE: &str = "the image itself is complete";
 /// How an image is opened.
 #[derive(clap::Args)]
 struct Opening {
-    /// The format of the image, instead of recognising it
+    /// Read the image as this format instead of detecting it
     #[arg(long, value_parser = format())]
     format: Option<&'static Format>,
 
-    /// Refuse an image that has a backing file: one that is not trusted may name any file of this machine
+    /// Refuse an image with a backing file; an untrusted image may name any file on this machine
     #[arg(long)]
     no_backing: bool,
 
-    /// The backing file of the image, instead of that which it names; an image from a server or in a tar opens no other
+    /// Use FILE as the backing file, whatever the image names; images from a server or in a tar open no other
     #[arg(long, value_name = "FILE", conflicts_with = "no_backing")]
     backing: Option<PathBuf>,
 }

@@ -12,7 +12,7 @@ use crate::run::StreamArgs;
 use crate::session::{RunOutcome, convert};
 use crate::summary;
 
-/// Pack a disk image so that any block of it can be read by itself
+/// Compress a disk image into independently readable blocks
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,53 +26,53 @@ Examples:
   evener image pack disk.img.zst new.img.zst --overlay disk.overlay
   evener image unpack disk.img.zst disk.img        or: zstd -d disk.img.zst
 
-With zstd the result is in zstd's seekable format, which any zstd unpacks; with the other codecs in
-evener's own container, evb. Both hold a hash of every block. Holes and zero blocks take no room.
-The same image gives the same file under every plan. It appears when it is complete and on the disk.
-A new one is not more readable than IN. A run that fails or is interrupted, or whose input changes
-meanwhile, leaves none.
+With --codec zstd the output is in zstd's seekable format, which any zstd
+unpacks. The other codecs use evener's own container, evb. Both store a hash of
+every block. Holes and zero blocks take no space. The same image gives the same
+file under every plan. The file appears when it is complete and on disk. Its
+permissions are no wider than IN's. A run that fails or is interrupted, or whose
+input changes, leaves no file.
 
-A raw image that gzip, xz or zstd compressed as one stream is decompressed. A file in no known image
-format is taken as a raw image. If it looks like another format, such as VMDK, a warning says so
-unless --format raw is given; if it looks compressed, as bzip2 does, it is refused. A tar stands for
-the one disk image in it, and is refused if it has none or several. A pipe with an
-image of another format is refused. What an NBD server gives is a raw image unless --format says
-another.")]
+A raw image compressed by gzip, xz or zstd as one stream is decompressed. A file
+in no known image format is read as a raw image. If it looks like another
+format, such as VMDK, evener warns unless --format raw is given. If it looks
+compressed in another way, such as bzip2, it is refused. A tar stands for the
+one disk image in it, and is refused if it holds none or several. A pipe with an
+image in another format is refused. An NBD server's disk is read as raw unless
+--format is given.")]
 pub struct Args {
-    /// What to pack: an image of any format that is read, a URL of one, a directory, or - for a raw one through a pipe; a
-    /// file as standard input is read as if it were named
+    /// Image in any supported format, its URL, a directory, or - for standard input: a raw image from a pipe, or any file
     #[arg(value_name = "IN")]
     input: OsString,
 
-    /// What to write; - is the standard output
+    /// Output; - for standard output
     #[arg(value_name = "OUT")]
     output: OsString,
 
-    /// How blocks are packed
+    /// Compression codec
     #[arg(long, default_value = "zstd", value_parser = codec())]
     codec: &'static Codec,
 
-    /// Compression level; zstd has -7 to 22, 3 unless given
+    /// Compression level; for zstd -7 to 22, 3 by default
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     level: Option<i32>,
 
-    /// Bytes of a block: a power of two from 4K to 4M. Larger ones pack better and take longer to read one of
+    /// Block size, a power of two from 4K to 4M; larger blocks compress better and take longer to read
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = block_size)]
     block: u32,
 
     #[command(flatten)]
     opening: super::Opening,
 
-    /// Pack IN with what was written over it into this overlay, as a server of both gives it; given several times, each
-    /// lies over the one before
+    /// Apply this overlay first (repeatable; later ones on top)
     #[arg(long, value_name = "FILE")]
     overlay: Vec<PathBuf>,
 
-    /// The file system that a directory is packed as: ext4 unless given
+    /// File system to make of a directory; ext4 by default
     #[arg(long, value_name = "FS", value_parser = file_system())]
     filesystem: Option<FileSystem>,
 
-    /// Bytes of the ext4 that a directory is packed as; otherwise as many as it needs
+    /// Size of a directory's ext4; by default just large enough
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     size: Option<u64>,
 

@@ -19,87 +19,89 @@ use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 use crate::structures;
 
-/// Serve an image to NBD clients or as a disk of this machine
+/// Serve images over NBD, or one as a local block device
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener image serve disk.img.zst --nbd unix:/run/disk.sock
   nbdcopy 'nbd+unix:///?socket=/run/disk.sock' disk.img
   qemu-img info 'nbd+unix:///?socket=/run/disk.sock'
-  evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G --metrics 127.0.0.1:9100
+  evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G
 
-Blocks are decoded on request, by all workers, and kept. A block that several clients request is
-decoded once. Without --tls-certs there is no encryption, and without --tls-verify-peer any client
-may read: on a shared network, listen at 127.0.0.1 or at a Unix socket. Ctrl-C ends it, and so does
-SIGTERM, with exit status 0.
+Blocks are decoded on request, by all workers, and cached. A block that several
+clients request is decoded once. Without --tls-certs nothing is encrypted, and
+without --tls-verify-peer any client may read. On a shared network listen on
+127.0.0.1 or a Unix socket. Ctrl-C ends the server, as does SIGTERM with exit
+status 0.
 
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.overlay
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.ovl
 
-With --overlay clients may write. The image stays as it is. The file takes as much room as was
-written, and the next server of the same image uses it again. A write that was answered survives a
-kill -9 of the server; one that was flushed survives a power cut. Without --overlay the image is
-read only.
+With --overlay clients may write; without it the image is read-only. The image
+itself does not change. The overlay takes as much space as was written, and the
+next server of the same image reuses it. An acknowledged write survives kill -9
+of the server; a flushed write survives a power cut.
 
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay monday.ovl --overlay tuesday.ovl
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock \\
+      --overlay monday.ovl --overlay tuesday.ovl
 
-The last overlay is written, and those before it are only read: snapshots, each of which lies over
-the one before. One that was written since cannot be under another.
+Several overlays act as snapshots, each on top of the one before. Only the last
+one is written. An overlay that changed after another was put on top is refused.
 
-  evener image serve a.img.zst b.qcow2 --nbd unix:/run/disks.sock --export a --export b
+  evener image serve a.img.zst b.qcow2 --nbd unix:/run/disks.sock \\
+      --export a --export b
   nbdcopy 'nbd+unix:///b?socket=/run/disks.sock' b.img
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock --partition 1 --snapshot --exit-last
+  evener image serve disk.img.zst --nbd unix:/run/disk.sock \\
+      --partition 1 --snapshot --exit-last
 
   evener image serve disk.img.zst --ublk
   mount -o ro /dev/ublkb0 /mnt
   evener image serve disk.img.zst --ublk --recover 0
 
-A disk is read only without --overlay. It needs Linux 6.5 or later, root, and `modprobe ublk_drv`. A
-line says which disk it is. Ctrl-C removes it, so unmount it before. If the server is killed,
-readers wait until another one is started with --recover and the number of the disk, and see no
-error.")]
+A --ublk disk needs Linux 6.5 or later, root and `modprobe ublk_drv`. evener
+prints its name. The disk is read-only without --overlay. Ctrl-C removes it, so
+unmount it first. If the server is killed, readers wait, and see no error, until
+a new server takes the disk over with --recover.")]
 pub struct Args {
-    /// The image; with --nbd there may be several, which clients choose by name
+    /// Image to serve; with --nbd several, which clients choose by name
     #[arg(value_name = "IMAGE", required = true)]
     images: Vec<OsString>,
 
-    /// Where clients connect: unix:PATH, unix:@NAME, tcp:HOST:PORT, vsock:PORT, or systemd for a socket that was passed
+    /// Listen for NBD clients: unix:PATH, unix:@NAME, tcp:HOST:PORT, vsock:PORT, or systemd for socket activation
     #[arg(long, value_name = "ADDRESS", required_unless_present = "ublk")]
     nbd: Option<Address>,
 
-    /// Be a disk of this machine, /dev/ublkbN, through the Linux driver ublk
+    /// Serve as the local disk /dev/ublkbN through the Linux ublk driver
     #[arg(long, conflicts_with_all = ["nbd", "metrics"])]
     ublk: bool,
 
     #[command(flatten)]
     disk: disk::Choices,
 
-    /// Let clients write, into FILE beside the image; it is made if there is none. Given several times, each lies over
-    /// the one before, the last is written and the others are read
+    /// Let clients write, into FILE, created if missing (repeatable; later ones on top, only the last is written)
     #[arg(long, value_name = "FILE")]
     overlay: Vec<PathBuf>,
 
-    /// Let clients write, into a temporary file that is gone when the server ends
+    /// Let clients write, into a temporary file deleted at the end
     #[arg(long, conflicts_with_all = ["ublk", "overlay"])]
     snapshot: bool,
 
-    /// The name of the export, given once for each image; otherwise one image has the empty name, and several have the
-    /// names of their files
+    /// Export name, given once per image; by default empty for one image, the file names for several
     #[arg(long, value_name = "NAME", conflicts_with = "ublk")]
     export: Vec<String>,
 
-    /// Serve partition N only, of MBR or GPT, counted from 1
+    /// Serve only MBR or GPT partition N, counted from 1
     #[arg(long, value_name = "N", conflicts_with_all = ["ublk", "offset", "length"], value_parser = clap::value_parser!(u32).range(1..))]
     partition: Option<u32>,
 
-    /// Serve from this byte on
+    /// Serve from this byte onwards
     #[arg(long, value_name = "BYTES", conflicts_with = "ublk", value_parser = bytes)]
     offset: Option<u64>,
 
-    /// Serve so many bytes
+    /// Serve only this many bytes
     #[arg(long, value_name = "BYTES", conflicts_with = "ublk", value_parser = bytes)]
     length: Option<u64>,
 
-    /// TLS: off, on for clients that begin it, or require, so that others are refused; on with --tls-certs unless given
+    /// Use TLS: off, on (clients may start it) or require (refuse other clients); on by default with --tls-certs
     #[arg(
         long,
         value_name = "MODE",
@@ -109,48 +111,47 @@ pub struct Args {
     )]
     tls: Option<TlsMode>,
 
-    /// A folder with server-cert.pem and server-key.pem, as qemu-nbd and nbdkit have it
+    /// Directory with server-cert.pem and server-key.pem, as for qemu-nbd and nbdkit
     #[arg(long, value_name = "DIR", conflicts_with = "ublk")]
     tls_certs: Option<PathBuf>,
 
-    /// Refuse clients whose certificate is not signed by ca-cert.pem in that folder
+    /// Refuse clients whose certificate is not signed by ca-cert.pem in that directory
     #[arg(long, requires = "tls_certs")]
     tls_verify_peer: bool,
 
-    /// End when the last client is gone
+    /// Exit when the last client disconnects
     #[arg(long, conflicts_with = "ublk")]
     exit_last: bool,
 
-    /// Write the process id to FILE when clients can connect, and remove it at the end
+    /// Write the process ID to FILE once clients can connect; remove it at the end
     #[arg(long, value_name = "FILE", conflicts_with = "ublk")]
     pid_file: Option<PathBuf>,
 
-    /// Decode with N workers; otherwise one for each cpu
+    /// Decode with N workers; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Option<u32>,
 
-    /// Bytes of decoded blocks to keep
+    /// Size of the cache of decoded blocks
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = bytes)]
     cache: u64,
 
-    /// Bytes to decode ahead of a client that reads sequentially: auto, off or a number
+    /// Bytes to decode ahead of sequential reads: auto, off or a number
     #[arg(long, value_name = "BYTES", default_value = "auto")]
     readahead: ReadAhead,
 
-    /// How to decode the blocks of a request: auto, which measures, or
-    /// sequential[/DISPATCH[/BLOCKS]], with the number of blocks of a job
+    /// Plan to decode a request's blocks: auto (measure) or sequential[/DISPATCH[/BLOCKS]], with BLOCKS per job
     #[arg(long, value_name = "PLAN", default_value = "auto", value_parser = structures::plan)]
     plan: Choice,
 
-    /// Print at the end by which plans blocks were decoded, and why
+    /// Print at the end which plans were used, and why
     #[arg(long)]
     explain: bool,
 
-    /// Serve metrics for Prometheus over HTTP at HOST:PORT
+    /// Serve Prometheus metrics over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
-    /// A name of this machine that collectors of metrics use, beside its own and localhost; can be given more than once
+    /// Accept metrics requests that use this name for the machine (repeatable)
     #[arg(long, value_name = "NAME", requires = "metrics")]
     host: Vec<HostName>,
 

@@ -9,29 +9,29 @@ use crate::failure::Ended;
 use crate::run::StreamArgs;
 use crate::session::{RunOutcome, convert};
 
-/// Unpack an image into a raw one
+/// Unpack an image to a raw image
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener image unpack disk.img.zst disk.img
   evener image unpack disk.qcow2 - | sha256sum
 
-Every block is compared with its hash or checksum before it is written. The first bad one ends the
-run. A file has holes where the image is zero. It appears when it is complete and on the disk, if the
-image did not change meanwhile. A new one is not more readable than the image.")]
+Every block is checked against its hash or checksum before it is written. The
+first bad block ends the run. The output file has holes where the image is zero.
+It appears when it is complete and on disk, unless the image changed meanwhile.
+Its permissions are no wider than the image's.")]
 pub struct Args {
-    /// The image
+    /// Image to unpack
     image: OsString,
 
-    /// What to write; - is the standard output
+    /// Output; - for standard output
     #[arg(value_name = "OUT")]
     output: OsString,
 
     #[command(flatten)]
     opening: super::Opening,
 
-    /// Unpack it with what was written over it into this overlay, as a server of both gives it; given several times, each
-    /// lies over the one before
+    /// Apply this overlay first (repeatable; later ones on top)
     #[arg(long, value_name = "FILE")]
     overlay: Vec<PathBuf>,
 

@@ -16,19 +16,20 @@ use crate::stderr::note;
 use crate::structures;
 use crate::summary;
 
-/// Decode every block of an image and compare it with its hash or checksum
+/// Check every block of an image against its hash or checksum
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener image verify disk.img.zst
   evener image verify --json disk.evb
 
-Bad blocks are listed, and the exit status is 1 then. Images that evener packed have a BLAKE3 hash of
-every block and one over all of them. For other formats their own checksums are compared. For those
-without checksums, verifying shows only that every block can be decoded. Of a qcow2 image the parts
-that only writers need, such as reference counts, are checked, too.")]
+Bad blocks are listed, and the exit status is then 1. Images packed by evener
+have a BLAKE3 hash of every block and one over all of them. Other formats are
+checked by their own checksums. In formats without checksums, verifying only
+shows that every block decodes. In a qcow2 image the parts that only writers
+need, such as reference counts, are checked too.")]
 pub struct Args {
-    /// The image
+    /// Image to verify
     image: OsString,
 
     /// Print JSON
@@ -38,11 +39,11 @@ pub struct Args {
     #[command(flatten)]
     opening: super::Opening,
 
-    /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    /// Plan to run: auto or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
     #[arg(long, default_value = "auto", value_parser = structures::plan)]
     plan: Choice,
 
-    /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
+    /// Use exactly N workers; by default the tuner picks, up to one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Option<u32>,
 }

@@ -10,16 +10,16 @@ use crate::stderr::print_err;
 /// Options of a disk.
 #[derive(clap::Args)]
 pub struct Choices {
-    /// Queues of the disk, with a thread each; otherwise one for each worker, 4 at most
+    /// Disk queues, with one thread each; by default one per worker, up to 4
     #[arg(long, value_name = "N", conflicts_with = "nbd", value_parser = clap::value_parser!(u16).range(1..=MAX_QUEUES as i64))]
     queues: Option<u16>,
 
-    /// Requests under way in each queue
+    /// Requests in flight per queue
     #[arg(long, value_name = "N", conflicts_with = "nbd", default_value_t = DEFAULT_DEPTH,
         value_parser = clap::value_parser!(u16).range(1..=MAX_DEPTH as i64))]
     depth: u16,
 
-    /// Take over disk /dev/ublkbID, whose server has ended, as it is
+    /// Take over /dev/ublkbID, whose server has ended
     #[arg(long, value_name = "ID", conflicts_with_all = ["nbd", "queues", "depth"])]
     recover: Option<u32>,
 }
