@@ -13,7 +13,7 @@ use crate::failure::{Ended, Failure, Status};
 /// The library of the crate `evener-shim`; the build script says where cargo has put it.
 const LIBRARY: &[u8] = include_bytes!(env!("EVENER_SHIM_LIBRARY"));
 
-/// Run a program that knows nothing of the stack, with its connections there
+/// Run an unmodified program over the stack
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,30 +22,33 @@ Examples:
   evener net exec --listen -- python3 -m http.server 8000
   evener net exec --supervise -- sh -c 'static-program | tee log'
 
-Addresses decide: connections to the networks of the stack's addresses go to the stack, and so do programs
-that listen at its addresses. With --listen, those that name no address listen there too. All else stays
-with the kernel. A program that is linked dynamically takes the place of this one, with a library before
-the C library. One that is linked statically is supervised, which costs more, and leaves UDP with the
-kernel; so are programs of any kind with --supervise, and all that they run. This one then ends when they
-have ended, with the status of the program.")]
+Addresses decide. Connections to the stack's networks, and sockets bound to its
+addresses, go to the stack. With --listen, sockets bound to 0.0.0.0 or :: listen
+there too. Everything else stays with the kernel.
+
+A dynamically linked program replaces this process, with a library preloaded
+before the C library. A statically linked program is supervised instead, which
+costs more and leaves UDP with the kernel. --supervise does so for any program
+and everything it runs. evener then exits after all of them, with the program's
+exit status.")]
 pub struct Args {
-    /// The Unix socket of the stack
+    /// Unix socket of the stack
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
 
-    /// Connections to this network go to the stack, too, which needs a way to it; may be given several times
+    /// Also send connections to this network through the stack, which needs a route to it (repeatable)
     #[arg(long, value_name = "ADDRESS/PREFIX", value_parser = prefix)]
     to: Vec<Prefix>,
 
-    /// Programs that listen without an address do so at those of the stack, too
+    /// Sockets bound to 0.0.0.0 or :: also listen on the stack's addresses
     #[arg(long)]
     listen: bool,
 
-    /// Supervise a program that is linked dynamically, too, as one must be that makes system calls itself
+    /// Also supervise dynamically linked programs (needed if they make raw system calls)
     #[arg(long)]
     supervise: bool,
 
-    /// The program and its arguments
+    /// Program to run, with its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }

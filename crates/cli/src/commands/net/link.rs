@@ -13,7 +13,7 @@ use crate::failure::Ended;
 use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 
-/// Forward packets between two devices, with delay, loss, a rate or reordering
+/// Forward packets between two devices, with delay, loss, reordering or a rate limit
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,66 +22,68 @@ Examples:
   evener net link packet:eth0 wire:/run/wire --reorder 1%/3ms --seed 7
 
 Devices:
-  tun:NAME, tap:NAME    an interface of the kernel: packets of IP, frames of Ethernet
-                        ,addr=ADDRESS/PREFIX ,mtu=BYTES ,queue=PACKETS ,offload=on|off
-  wire:PATH             memory shared with one other process, which it meets at a Unix socket
-                        ,mtu=BYTES ,offload=on|off
-  packet:INTERFACE      an interface of Ethernet through a packet socket
-                        ,offload=on|off
-  xdp:INTERFACE         an interface of Ethernet through AF_XDP: the kernel sees none of its packets
-  seal:PEER:PORT        a tunnel to another evener, sealed, in datagrams of UDP
-                        ,local=ADDRESS:PORT ,key=FILE ,mtu=BYTES
+  tun:NAME, tap:NAME   a kernel interface for IP packets or Ethernet frames
+                       ,addr=ADDRESS/PREFIX ,mtu=BYTES ,queue=PACKETS
+                       ,offload=on|off
+  wire:PATH            memory shared with one process, met at a Unix socket
+                       ,mtu=BYTES ,offload=on|off
+  packet:INTERFACE     an Ethernet interface through a packet socket
+                       ,offload=on|off
+  xdp:INTERFACE        an Ethernet interface through AF_XDP; the kernel sees
+                       none of its packets
+  seal:PEER:PORT       an encrypted tunnel to another evener, over UDP
+                       ,local=ADDRESS:PORT ,key=FILE ,mtu=BYTES
 
-Each direction has the conditions on its own. Super-segments are taken apart first, so a loss is
-that of a segment. The seed decides what happens to a packet: the same packets in the same order
-have the same fate again. Ctrl-C ends it and says what became of the packets; so does SIGTERM, with
-exit status 0.")]
+The conditions apply to each direction separately. Super-segments are split
+first, so a loss affects one segment. The seed decides the fate of each packet:
+the same packets in the same order fare the same again. Ctrl-C ends the link and
+prints what became of the packets; so does SIGTERM, with exit status 0.")]
 pub struct Args {
-    /// One device
+    /// First device
     #[arg(value_name = "A")]
     first: Specification,
 
-    /// The other
+    /// Second device
     #[arg(value_name = "B")]
     second: Specification,
 
-    /// How long a packet is under way: 50us, 5ms, 1s
+    /// One-way delay: 50us, 5ms, 1s
     #[arg(long, value_name = "TIME")]
     delay: Option<Wait>,
 
-    /// Add up to this to the delay of a packet, in order
+    /// Add up to this much random delay; packets stay in order
     #[arg(long, value_name = "TIME")]
     jitter: Option<Wait>,
 
-    /// The share of packets that are lost: 1%, 0.01
+    /// Share of packets to lose: 1%, 0.01
     #[arg(long, value_name = "SHARE")]
     loss: Option<Share>,
 
-    /// The share of packets that arrive twice
+    /// Share of packets to duplicate
     #[arg(long, value_name = "SHARE")]
     duplicate: Option<Share>,
 
-    /// The share of packets that are held back so that others overtake them, and for how long [default time: 1ms]
+    /// Share of packets to hold back so that others overtake them, and for how long [default time: 1ms]
     #[arg(long, value_name = "SHARE[/TIME]")]
     reorder: Option<Held>,
 
-    /// Bits a second: 800k, 100M, 2.5G
+    /// Rate limit in bits per second: 800k, 100M, 2.5G
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
 
-    /// Bytes that wait for a link with a rate at most; more are dropped
+    /// Bytes the rate limit may queue; more are dropped
     #[arg(long, value_name = "BYTES", default_value = "1M", requires = "rate")]
     queue: Bytes,
 
-    /// Mark packets with congestion (ECN) while more bytes than these wait
+    /// Mark packets (ECN) while more bytes than this are queued
     #[arg(long, value_name = "BYTES", requires = "rate")]
     mark: Option<Bytes>,
 
-    /// Rules that drop, count or mirror packets, or a file of them; those of A come in, those to A go out
+    /// Rules, or a file of rules, that drop, count or mirror packets; `in` is from A, `out` is to A
     #[arg(long, value_name = "RULES")]
     filter: Option<Rules>,
 
-    /// Decides which packets are lost, doubled and held back
+    /// Seed for which packets are lost, duplicated and held back
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }

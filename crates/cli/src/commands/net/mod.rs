@@ -9,7 +9,7 @@ use evener_net::device::Prefix;
 
 use crate::failure::Ended;
 
-/// Run a TCP/IP stack on a core of its own, and links between devices
+/// Run a TCP/IP stack on its own core, and emulate links
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Args {

@@ -22,67 +22,69 @@ use crate::output::print;
 use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 
-/// Run a TCP/IP stack for applications that attach to it
+/// Run a TCP/IP stack that applications attach to
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener net run --device tun:evener0,addr=10.1.0.1/24
-  evener net run --device tun:evener0 --address 10.1.0.2/24 --core 3 --spin 1000 --metrics 127.0.0.1:9100
-  evener net run --device wire:/run/wire --address 10.1.0.2/24 --socket /run/stack.sock --pcap packets.pcapng
+  evener net run --device tun:evener0 --address 10.1.0.2/24 --core 3 --spin 1000
+  evener net run --device wire:/run/wire --address 10.1.0.2/24 --pcap run.pcapng
   evener net run --status --socket /run/stack.sock
 
-The stack drives the device and has addresses of its own. Applications attach at the socket, share memory
-with it, and make no system call while data flow; the crate evener-net is their library. A thread does
-all the work: it spins while there is some, and sleeps without any. Who may open the socket may use the
-stack. Devices but for wire: need the right to administer the network. Ctrl-C ends it, and so does
-SIGTERM, with exit status 0; connections that are open then are reset.")]
+The stack drives the device and has its own addresses. Applications attach at
+the socket, share memory with the stack and make no system calls while data
+flows; the crate evener-net is their library. One thread does all the work. It
+spins while there is work and sleeps otherwise. Anyone who may open the socket
+may use the stack. All devices except wire: and seal: need permission to
+administer the network. Ctrl-C ends the stack, as does SIGTERM with exit status
+0; open connections are reset.")]
 pub struct Args {
-    /// Where packets come from and go to: tun:NAME, tap:NAME, wire:PATH, packet:INTERFACE, xdp:INTERFACE or seal:PEER:PORT, with options as
-    /// tun:NAME,addr=10.1.0.1/24,offload=off, where addr is the kernel's end
+    /// Device to drive: tun:NAME, tap:NAME, wire:PATH, packet:INTERFACE, xdp:INTERFACE or seal:PEER:PORT, with options such as
+    /// tun:NAME,addr=10.1.0.1/24,offload=off; addr is the kernel's end
     #[arg(long, value_name = "DEVICE", value_parser = device, required_unless_present = "status")]
     device: Option<Arc<Specification>>,
 
-    /// An address of the stack; may be given several times. Without one it is the address after the device's addr
+    /// Address of the stack (repeatable); by default the one after the device's addr
     #[arg(long, value_name = "ADDRESS/PREFIX", value_parser = prefix)]
     address: Vec<Prefix>,
 
-    /// The router for packets that are for no network of the stack's addresses; one of IPv4 and one of IPv6 at most
+    /// Default gateway; at most one for IPv4 and one for IPv6
     #[arg(long, value_name = "ADDRESS")]
     gateway: Vec<IpAddr>,
 
-    /// Run on processor N alone
+    /// Pin the stack's thread to CPU N
     #[arg(long, value_name = "N")]
     core: Option<usize>,
 
-    /// The Unix socket that applications attach at
+    /// Unix socket that applications attach to
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
 
-    /// How connections control congestion
+    /// Congestion control algorithm
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion())]
     congestion: Algorithm,
 
-    /// Serve metrics for Prometheus over HTTP at HOST:PORT
+    /// Serve Prometheus metrics over HTTP at HOST:PORT
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
-    /// A name of this machine that collectors of metrics use, beside its own and localhost; can be given more than once
+    /// Accept metrics requests that use this name for the machine (repeatable)
     #[arg(long, value_name = "NAME", requires = "metrics")]
     host: Vec<HostName>,
 
-    /// Print how the stack at the socket is doing: connections, rates, loss, round-trip times
+    /// Print the status of the stack at the socket: connections, rates, loss and round-trip times
     #[arg(long, conflicts_with_all = ["device", "address", "gateway", "core", "metrics", "pcap", "filter"])]
     status: bool,
 
-    /// Microseconds without work after which the thread sleeps
+    /// Sleep after this many microseconds without work
     #[arg(long, value_name = "US", default_value_t = DEFAULT_SPIN.as_micros() as u64)]
     spin: u64,
 
-    /// Rules that drop, count or mirror packets, as 'drop in tcp dport 23; mirror dns.pcapng udp dport 53', or a file of them
+    /// Rules, or a file of rules, that drop, count or mirror packets: 'drop in tcp dport 23; mirror dns.pcapng udp dport 53'
     #[arg(long, value_name = "RULES")]
     filter: Option<Rules>,
 
-    /// Record all packets in FILE, for Wireshark
+    /// Capture all packets to FILE for Wireshark
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
 }
