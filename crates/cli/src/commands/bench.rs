@@ -30,7 +30,7 @@ use crate::stderr::note;
 use crate::structures;
 use results::Results;
 
-/// Measure evener on this machine
+/// Benchmark evener on this machine
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Args {
@@ -60,21 +60,22 @@ enum What {
     Resident(tuner::ResidentArgs),
 }
 
-/// Time filter graphs on frames in memory, without input and output
+/// Time filter graphs on frames in memory, without I/O
 #[derive(clap::Args)]
 #[command(after_help = "\
-Flags that take lists can be given several times, or once with commas; all combinations are measured.
+Repeat options that take lists, or separate values with commas. All combinations
+are measured.
 
 Examples:
   evener bench filters --graph A --graph B --size 1920x1080 --plan all
-  evener bench filters --plan auto,all --workers 1,2,4 --ops --json run.json --report run.html
+  evener bench filters --plan auto,all --workers 1,2,4 --ops --report run.html
   evener bench filters --graph \"blur,sobel,threshold\" --size 640x480")]
 struct FiltersArgs {
-    /// A graph, or one of the built-in ones A to G; all of these unless given
+    /// Filter graph, or one of the built-in graphs A to G; by default all of these
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
 
-    /// Use the first frame of an input of `evener filter`; otherwise a generated one
+    /// Use the first frame of an `evener filter` input instead of a generated one
     #[arg(short, long, value_name = "INPUT", conflicts_with = "size")]
     input: Option<OsString>,
 
@@ -82,39 +83,39 @@ struct FiltersArgs {
     #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = super::plan::size, default_value = "352x288,1920x1080")]
     size: Vec<Size>,
 
-    /// Plans: auto, all, or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    /// Plans: auto, all or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
     #[arg(long, value_delimiter = ',', value_parser = plans, default_value = "auto")]
     plan: Vec<Plans>,
 
-    /// Numbers of workers; otherwise one for each cpu, and for --plan all also 1
+    /// Worker counts; by default one per CPU, and for --plan all also 1
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Where workers run relative to a thread that writes each frame into memory; without it there is no such thread
+    /// Add a thread that writes each frame into memory, and place workers relative to it
     #[arg(long, value_delimiter = ',', value_parser = placement())]
     affinity: Vec<Placement>,
 
-    /// luma = one plane; each = three planes of 4:2:0, every filter on each
+    /// Planes: luma (one plane) or each (three 4:2:0 planes, every filter on each)
     #[arg(long, action = clap::ArgAction::Set, default_value = "luma", value_parser = PossibleValuesParser::new(["luma", "each"]).map(|planes| planes == "each"))]
     planes: bool,
 
-    /// Frames of each measurement; otherwise as many as it takes
+    /// Frames per measurement; by default as many as it takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
 
-    /// Neither use nor keep plans of earlier runs
+    /// Neither use nor save remembered plans
     #[arg(long)]
     no_memory: bool,
 
-    /// Count the operations of each stage and structure, too
+    /// Also count the operations of each stage and structure
     #[arg(long)]
     ops: bool,
 
-    /// Write the figures as JSON; `-` is the standard output, in place of the table
+    /// Write the figures as JSON; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }
@@ -126,18 +127,18 @@ fn plans(text: &str) -> Result<Plans, String> {
     }
 }
 
-/// Time what handing out a job costs, compared with rayon and crossbeam-channel
+/// Time job dispatch, beside rayon and crossbeam-channel
 #[derive(clap::Args)]
 struct DispatchArgs {
-    /// Workers, the thread that waits included; otherwise one for each cpu
+    /// Workers, including the waiting thread; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Option<u32>,
 
-    /// Times everything is measured; medians are reported
+    /// Rounds of measurement; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// Write the figures as JSON; `-` is the standard output, in place of the table
+    /// Write the figures as JSON; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 }

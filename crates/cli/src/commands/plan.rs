@@ -17,25 +17,27 @@ use crate::output::{SideOutput, can_print, check_distinct, file_id, print};
 use crate::signals::Signals;
 use crate::stderr::note;
 
-/// Plan a machine: which kinds of elements for which stages, by gain, area and power
+/// Plan a machine: which processing elements for which stages
 #[derive(clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   evener plan product --elements docs/examples/five-cores.toml
-  evener plan filter blur,sobel,threshold=0.3 --elements machine.toml --page plan.html
+  evener plan filter blur,sobel --elements machine.toml --page plan.html
   evener plan queens 14 --elements machine.toml --json -
 
-An element file says which kinds of elements there are, what stages cost on them, and the area, power and number of each:
+The element file lists the kinds of processing elements: what stages cost on
+them, their area, their power and how many there can be:
 
   [[kind]]
   name = \"big\"
   measured = \"avx2\"     # on this machine; or speed, or cycles and mhz
-  area = 4.0            # mm2 of one
-  power = 2.5           # W of one
-  number = 4            # how many there can be
+  area = 4.0            # mm2 each
+  power = 2.5           # W each
+  number = 4            # at most
 
-docs/plan.md has all of it. This command runs nothing but measurements; evener plans lists how streams can be run.")]
+docs/plan.md describes the whole format. evener plan only measures and predicts;
+evener plans lists the plans of streams on this machine.")]
 pub struct Args {
     #[command(subcommand)]
     workload: Kind,
@@ -44,44 +46,46 @@ pub struct Args {
 /// What a machine is planned for.
 #[derive(Subcommand)]
 enum Kind {
-    /// For the product cipher, whose 64 passes can be cut anywhere
+    /// Plan for the product cipher, whose 64 passes can be cut anywhere
     #[command(after_help = "\
 Examples:
   evener plan product --elements docs/examples/five-cores.toml
   evener plan product --elements machine.toml --all --json plan.json
 
-A unit is a block of 8 bytes, a step is a pass. The file may join passes to stages.")]
+A unit is a block of 8 bytes; a step is one pass. The file may group passes into
+stages.")]
     Product(Common),
     #[command(after_help = "\
 Examples:
   evener plan queens --elements machine.toml
   evener plan queens 16 --elements machine.toml --page plan.html
 
-A unit is a whole board, and has one stage: elements share boards as their speeds are.")]
-    /// For counting n-queens, which has one stage
+A unit is a whole board with one stage. Elements share the boards in proportion
+to their speeds.")]
+    /// Plan for counting n-queens, which has one stage
     Queens(QueensArgs),
-    /// For a filter graph, stage by stage on a luma plane
+    /// Plan for a filter graph, stage by stage on a luma plane
     #[command(after_help = "\
 Examples:
   evener plan filter blur,sobel,threshold=0.3 --elements machine.toml
-  evener plan filter \"undistort,rotate=6,crop=0.8\" --size 3840x2160 --elements machine.toml --page plan.html
+  evener plan filter blur --size 3840x2160 --elements m.toml --page plan.html
 
-A unit is a luma plane of 8 bits, and each stage is a pass over it, as under the plan `sequential`. The first loads codes
-as values.")]
+A unit is an 8-bit luma plane. Each stage is one pass over it, as under the plan
+`sequential`. The first stage converts codes to values.")]
     Filter(FilterArgs),
 }
 
 #[derive(clap::Args)]
 struct Common {
-    /// The kinds of elements, a file as in docs/plan.md; `-` is the standard input
+    /// Element file, described in docs/plan.md; - for standard input
     #[arg(short, long, value_name = "FILE")]
     elements: OsString,
 
-    /// Print all of the front, or a thousand mappings of it, not the best and some between
+    /// Print the whole Pareto front (at most 1,000 mappings)
     #[arg(long)]
     all: bool,
 
-    /// Write the plan as JSON; `-` is the standard output, in place of the tables
+    /// Write the plan as JSON; - prints it instead of the tables
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
@@ -92,7 +96,7 @@ struct Common {
 
 #[derive(clap::Args)]
 struct QueensArgs {
-    /// Rows of the board that is searched to measure
+    /// Rows of the board to measure with
     #[arg(default_value = "14", value_parser = clap::value_parser!(u32).range(4..=i64::from(LARGEST)))]
     n: u32,
 
@@ -105,7 +109,7 @@ struct FilterArgs {
     /// Filters joined by commas, as for `evener filter`
     graph: String,
 
-    /// The size of frames
+    /// Frame size
     #[arg(long, value_name = "WxH", default_value = "1920x1080", value_parser = size)]
     size: Size,
 

@@ -8,15 +8,16 @@ use crate::failure::{DONE, Ended};
 use crate::output::print;
 use crate::structures;
 
-/// List the ways a stream can be run
+/// List the plans a stream can run under
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled
   evener filter blur,sobel -i in.y4m -o out.y4m --plan tiled/steal/34
-  evener filter blur,sobel -i in.y4m -o out.y4m --explain      see what auto finds, and why
+  evener filter blur,sobel -i in.y4m -o out.y4m --explain
 
-See also: evener plan, which plans a machine.")]
+The last one prints what auto chooses, and why. See also: evener plan, which
+plans a machine.")]
 pub struct Args {}
 
 pub fn run() -> Ended {
@@ -25,7 +26,7 @@ pub fn run() -> Ended {
     line(
         &mut text,
         "auto",
-        "the tuner measures, picks, and keeps watching",
+        "measure the plans, pick the fastest and keep checking",
     );
     for structure in structures::all() {
         let only = structures::commands_with(structure);
@@ -40,15 +41,11 @@ pub fn run() -> Ended {
         line(&mut text, dispatch.name(), dispatch.about());
     }
     text.push_str("\nGRAIN\n");
-    line(
-        &mut text,
-        "N",
-        "items in one job; for filters, rows of output",
-    );
+    line(&mut text, "N", "items per job; for filters, output rows");
     line(
         &mut text,
         "",
-        "pipeline: the fewest steps in a stage; workers beyond that make pipelines side by side",
+        "for pipeline, the fewest steps per stage; surplus workers run parallel pipelines",
     );
     print(text.trim_end())?;
     Ok(DONE)

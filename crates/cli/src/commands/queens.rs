@@ -19,7 +19,7 @@ use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 use crate::summary;
 
-/// Count the ways to place N queens on a board of N x N, or show some
+/// Count, or show, the solutions of the N-queens problem
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,38 +29,41 @@ Examples:
   evener queens 8 --show 3
   evener queens 24 --svg board.svg
 
-Each row more takes 7 to 9 times as long. Units are ranges of starts: queens in the outermost rows and columns, one start
-for each class under rotation and reflection, and beyond 19 rows the queens of one or two more rows.
+Each extra row takes 7 to 9 times as long. A unit is a range of starts, which
+place queens in the outermost rows and columns, one per class under rotation and
+reflection; beyond 19 rows also in one or two more rows.
 
-A checkpoint is a text with the solutions of every finished range. It is replaced as a whole every few seconds, at the end
-and on Ctrl-C. The same command resumes from it, under any plan and number of workers. It stays when the count is complete.
-A run that is ended in any way loses only the time since the last checkpoint. A second run on the same file is refused.")]
+A checkpoint is a text file with the solutions of every finished range. It is
+replaced atomically every few seconds, at the end and on Ctrl-C. The same
+command resumes from it, under any plan and number of workers. It stays after
+the count is complete. However a run ends, only the work since the last
+checkpoint is lost. A second run on the same file is refused.")]
 pub struct Args {
-    /// Rows of the board, 0 to 30
+    /// Rows of the board, from 0 to 30
     #[arg(value_parser = clap::value_parser!(u32).range(0..=i64::from(LARGEST)))]
     n: u32,
 
-    /// Print the number of solutions that differ under rotation and reflection, too
+    /// Also count solutions distinct under rotation and reflection
     #[arg(long)]
     fundamental: bool,
 
-    /// Print the first K boards, or one, in place of counting
+    /// Print the first K boards (1 by default) instead of counting
     #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "1", conflicts_with_all = COUNT_ONLY)]
     show: Option<usize>,
 
-    /// Draw the first board as SVG, in place of counting; `-` is the standard output
+    /// Draw the first board as SVG instead of counting; - for standard output
     #[arg(long, value_name = "FILE", conflicts_with_all = COUNT_ONLY)]
     svg: Option<OsString>,
 
-    /// Keep finished work in a file, and resume from it
+    /// Save finished work in FILE and resume from it
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<OsString>,
 
-    /// Seconds between two checkpoints; 0 is after every unit
+    /// Seconds between checkpoints; 0 for one after every unit
     #[arg(long, value_name = "S", default_value = "5", value_parser = seconds, requires = "checkpoint")]
     checkpoint_every: Duration,
 
-    /// Seconds between two lines on how far it is, where no terminal shows a bar
+    /// Seconds between progress lines when no terminal shows a bar
     #[arg(long, value_name = "S", default_value = "3600", value_parser = seconds)]
     log_every: Duration,
 

@@ -10,20 +10,21 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time requests to compressed disk images: blocks, 512 KiB on one worker and several, the device in order
+/// Time reads of compressed disk images: blocks, 512 KiB requests, the whole device
 #[derive(clap::Args)]
 #[command(after_help = "\
-Nothing that was decoded is kept, so every request is cold. For other numbers of workers the gain is predicted from what blocks
-take by themselves.
+Requests of 512 KiB are timed on one worker and on several; the device is read
+in order. Decoded blocks are not cached, so every request is cold. For other
+worker counts the speed-up is predicted from the times of single blocks.
 
 Examples:
   evener bench block
   evener bench block disk.img.zst disk.img.evb --rounds 9 --json run.json")]
 pub struct Args {
-    /// Images of any format; otherwise generated ones
+    /// Images in any format; by default generated ones
     images: Vec<PathBuf>,
 
-    /// Numbers of workers, in addition to 1; otherwise up to one for each cpu
+    /// Worker counts besides 1; by default up to one per CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 

@@ -10,34 +10,34 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time AES over memory, its jobs handed out in every way
+/// Time AES over memory under every dispatch flavour
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener bench crypt
-  evener bench crypt --bytes 256M --job 16K,64K --workers 1,2 --json run.json --report run.html
+  evener bench crypt --bytes 256M --job 16K,64K --workers 1,2 --report run.html
   evener bench crypt --in-place")]
 pub struct Args {
-    /// Bytes encrypted at a time, as 4G or 256M
+    /// Bytes encrypted at a time, such as 4G or 256M
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = bytes)]
     bytes: u64,
 
-    /// Encrypt bytes where they lie, not from one place to another
+    /// Encrypt in place instead of from one buffer to another
     #[arg(long)]
     in_place: bool,
 
-    /// Numbers of workers; otherwise 1, 2, 4 and on up to one for each cpu
+    /// Worker counts; by default 1, 2, 4, … up to one per CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Sizes of jobs, powers of two from 16; 1K to 1M unless given
+    /// Job sizes, powers of two from 16; by default 1K to 1M
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = job)]
     job: Vec<u32>,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

@@ -12,38 +12,39 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time the analysis of H.264 encoding in jobs from a search to a frame, and predict encodes on 16 workers
+/// Time H.264 analysis in jobs from one search to a frame, and predict 16 workers
 #[derive(clap::Args)]
 #[command(after_help = "\
-Jobs: search is one motion search of 16x16 samples; macroblock is its search and refinement between samples;
-row and frame are those of so many macroblocks. Half-pel planes are jobs of a row.
-Each is handed to other workers or done by the calling one, at sub-pel depths 2, 5 and 7.
+Jobs: search is one 16x16 motion search; macroblock is its search and sub-pel
+refinement; row and frame are all macroblocks of a row or a frame. Half-pel
+planes are jobs of a row. Each job is handed to other workers or done by the
+caller, at sub-pel depths 2, 5 and 7.
 
 Examples:
   evener bench encode
-  evener bench encode --clip foreman.y4m --clip street.y4m --json run.json --report run.html
-  evener bench encode --clip testsrc:1920x1080:9 --job row,frame --workers 2 --rounds 3")]
+  evener bench encode --clip foreman.y4m --clip street.y4m --report run.html
+  evener bench encode --clip testsrc:1920x1080:9 --job row,frame --workers 2")]
 pub struct Args {
-    /// A video, as inputs of `evener encode`; otherwise a generated scene
+    /// Video, as for `evener encode`; by default a generated scene
     #[arg(long, value_name = "FILE")]
     clip: Vec<OsString>,
 
-    /// Sizes of jobs; all unless given
+    /// Job sizes; by default all
     #[arg(long, value_delimiter = ',', value_parser = job())]
     job: Vec<Job>,
 
-    /// Numbers of workers, in addition to 1; otherwise one for each cpu
+    /// Worker counts besides 1; by default one per CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Frames that are analysed at a time; otherwise 4 to 16, by their size
+    /// Frames to analyse at a time; by default 4 to 16, depending on their size
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     frames: Option<u32>,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

@@ -12,32 +12,33 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::{DONE, Ended, Failure};
 
-/// Measure the gateway beside a bare loop over the same sockets, and beside other gateways
+/// Time the gateway beside a bare loop and other gateways
 #[derive(clap::Args)]
 #[command(after_help = "\
-Gateways run in a network namespace of their own, on the first processor; what sends to them and what receives
-from them runs on the others, at the other end of a pair of veth, evgate0 with the address 10.4.0.1.
+Gateways run in their own network namespace, on the first CPU. Senders and
+receivers run on the other CPUs, at the other end of a veth pair, evgate0 with
+the address 10.4.0.1. The bare loop uses the same sockets.
 
 Examples:
   unshare --user --map-root-user --net evener bench gateway
-  evener bench gateway --only sessions --seconds 5 --peer rtp2httpd=/usr/bin/rtp2httpd --json run.json --report run.html")]
+  evener bench gateway --only sessions --peer rtp2httpd=/usr/bin/rtp2httpd")]
 pub struct Args {
-    /// Only rows whose names begin so; 'list' prints all names
+    /// Measure only rows whose names start with NAME; 'list' prints all names
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = name)]
     only: Vec<String>,
 
-    /// Seconds that each contestant runs in a round
+    /// Seconds per contestant and round
     #[arg(long, value_name = "S", default_value = "4", value_parser = seconds)]
     seconds: Duration,
 
-    /// Measure another program too: rtp2httpd, go2rtc, or another build of evener
+    /// Also measure rtp2httpd, go2rtc or another build of evener
     #[arg(long, value_name = "NAME=PATH", value_parser = peer)]
     peer: Vec<Peer>,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with the table and graphs
+    /// Write an HTML page with the table and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

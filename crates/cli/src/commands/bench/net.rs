@@ -11,28 +11,29 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::{DONE, Ended, Failure};
 
-/// Time the network stack beside a bare loop over the same device, smoltcp and the kernel's
+/// Time the network stack beside a bare loop, smoltcp and the kernel's stack
 #[derive(clap::Args)]
 #[command(after_help = "\
-Figures over TUN make an interface, evbench, with the address 10.1.0.1: run them in a network namespace.
-The one of a program under evener net exec needs its library, libevener_shim.so, beside evener.
+Measurements over TUN create an interface, evbench, with the address 10.1.0.1;
+run them in a network namespace. The bare loop uses the same device. Measuring
+a program under evener net exec needs libevener_shim.so beside evener.
 
 Examples:
   unshare --user --map-root-user --net evener bench net
-  evener bench net --only wire,tcp,udp --seconds 2 --json run.json --report run.html")]
+  evener bench net --only wire,tcp,udp --seconds 2 --report run.html")]
 pub struct Args {
-    /// Only figures whose names begin so; 'list' prints all names
+    /// Measure only figures whose names start with NAME; 'list' prints all names
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = name)]
     only: Vec<String>,
 
-    /// Seconds that each contestant runs in a round
+    /// Seconds per contestant and round
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     seconds: Duration,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with the table and graphs
+    /// Write an HTML page with the table and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

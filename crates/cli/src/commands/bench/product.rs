@@ -11,29 +11,30 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time a cipher of 64 passes on one worker, in pipelines and in a farm, and predict it for others
+/// Time the 64-pass cipher on one worker, in pipelines and in a farm, and predict more
 #[derive(clap::Args)]
 #[command(after_help = "\
-Systems: all passes on a single worker; a pipeline with as many passes in every stage; one whose boundaries are placed by
-measured cost; a farm, in which every worker runs all passes on its unit; and what plan auto chooses. A stream is cut into
-22 units, or more if they were larger than 2048 blocks.
+Systems: all passes on one worker; a pipeline with equal numbers of passes per
+stage; a pipeline balanced by measured cost; a farm, in which every worker runs
+all passes on its unit; and what plan auto chooses. A stream is cut into 22
+units, or more where these would exceed 2048 blocks.
 
 Examples:
   evener bench product
-  evener bench product --blocks 22,4194304 --rounds 9 --json run.json --report run.html")]
+  evener bench product --blocks 22,4194304 --rounds 9 --report run.html")]
 pub struct Args {
-    /// Lengths of streams in blocks of 8 bytes; 22 to 4194304 unless given
+    /// Stream lengths in blocks of 8 bytes; by default 22 to 4194304
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     blocks: Vec<u64>,
 
-    /// Numbers of workers, in addition to 1; otherwise one for each cpu
+    /// Worker counts besides 1; by default one per CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

@@ -13,33 +13,34 @@ use super::results::{Measured, Results};
 use super::{failure, progress};
 use crate::failure::Ended;
 
-/// Time n-queens cut into jobs in three ways, and predict it for up to 256 workers
+/// Time n-queens split into jobs in three ways, and predict up to 256 workers
 #[derive(clap::Args)]
 #[command(after_help = "\
-Splits: first-row has a job for each square of half the first row, two-rows for each two queens in the first two rows; both
-search the whole board, halved by its mirror image. constellations are what `evener queens` runs, on the plan farm.
+Splits: first-row has a job per square of half the first row; two-rows has a job
+per pair of queens in the first two rows. Both search the whole board, halved by
+mirror symmetry. constellations is what `evener queens` runs, on the plan farm.
 
 Examples:
   evener bench queens
-  evener bench queens --n 16,18 --rounds 3 --json run.json --report run.html
+  evener bench queens --n 16,18 --rounds 3 --report run.html
   evener bench queens --n 18 --split constellations --workers 2")]
 pub struct Args {
-    /// Rows of boards
+    /// Board sizes, in rows
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16", value_parser = clap::value_parser!(u32).range(0..=LARGEST as i64))]
     n: Vec<u32>,
 
-    /// Numbers of workers, in addition to 1; otherwise one for each cpu
+    /// Worker counts besides 1; by default one per CPU
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Ways to cut boards; all unless given
+    /// Ways to split a board into jobs; by default all
     #[arg(long, value_delimiter = ',', value_parser = split())]
     split: Vec<Split>,
 
     #[command(flatten)]
     measured: Measured,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }

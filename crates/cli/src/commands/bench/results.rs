@@ -11,11 +11,11 @@ use crate::signals::Signals;
 /// Rounds of a measurement, and the file for its figures.
 #[derive(clap::Args)]
 pub struct Measured {
-    /// Times everything is measured
+    /// Rounds of measurement
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 
-    /// Write the figures as JSON; `-` is the standard output, in place of the tables
+    /// Write the figures as JSON; - prints them instead of the tables
     #[arg(long, value_name = "FILE")]
     pub json: Option<OsString>,
 }

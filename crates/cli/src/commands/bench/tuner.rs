@@ -15,59 +15,62 @@ use crate::commands::plan::size;
 use crate::failure::{DONE, Ended, Failure};
 use crate::output::{print, print_json};
 
-/// Time plan auto, compared with fixed plans, and what the runtime costs
+/// Time plan auto beside fixed plans, and the runtime's overhead
 #[derive(clap::Args)]
 #[command(after_help = "\
 Parts:
-  auto         whole streams, with learning and the making of buffers, and the best fixed plan
-  disturbance  epochs until plan auto recovers after another process came or went
+  auto         whole streams, learning and buffer allocation included, beside
+               the best fixed plan
+  disturbance  epochs until plan auto recovers after another process comes or
+               goes
   bad-arm      time lost on a structure many times slower than the best
-  overhead     a stream under one plan and a loop written by hand
+  overhead     a stream under one plan beside a hand-written loop
   memory       memory of a process beyond the frames in flight
 
-Fixed plans are every structure with every dispatch flavour, in the default grain, on all workers
-(disturbance: on 1 and on all). Those far slower than the best are left out after a few frames.
-What is compared takes turns in each round. Figures are medians over rounds.
+The fixed plans are every structure with every dispatch flavour, at the default
+grain, on all workers (disturbance: on 1 and on all). Plans far slower than the
+best are dropped after a few frames. Contestants take turns in each round.
+Figures are medians over rounds.
 
 Examples:
   evener bench tuner
-  evener bench tuner --part auto --graph A --graph G --size 1920x1080 --json run.json --report run.html
+  evener bench tuner --part auto --graph A --graph G --size 1920x1080
   evener bench tuner --part auto --workers 1,2 --rounds 9")]
 pub struct Args {
-    /// Parts to measure; all unless given
+    /// Parts to measure; by default all
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     part: Vec<Part>,
 
-    /// A graph, or one of the built-in ones A to G; those of each part unless given
+    /// Filter graph, or one of the built-in graphs A to G; by default those of each part
     #[arg(long, value_name = "GRAPH")]
     graph: Vec<String>,
 
-    /// Frame sizes; those of each part unless given
+    /// Frame sizes; by default those of each part
     #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = size)]
     size: Vec<Size>,
 
-    /// Times everything is measured
+    /// Rounds of measurement
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Frames of a stream; otherwise 300, or 3000 of small frames, or as many as it takes
+    /// Frames per stream; by default 300, or 3000 small ones, or as many as it takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(9..))]
     frames: Option<u64>,
 
-    /// Numbers of workers of the fixed plans
+    /// Worker counts of the fixed plans
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     workers: Vec<u32>,
 
-    /// Write the figures as JSON, decisions included; `-` is the standard output, in place of the tables
+    /// Write the figures and decisions as JSON; - prints them instead of the tables
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
-    /// Write a page with tables and graphs
+    /// Write an HTML page with tables and graphs
     #[arg(long, value_name = "FILE.html")]
     report: Option<OsString>,
 }
 
-/// Keep one processor busy
+/// Keep one CPU busy
 #[derive(clap::Args)]
 pub struct CpuHogArgs {
     /// For how long
