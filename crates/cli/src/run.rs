@@ -18,31 +18,31 @@ use crate::structures;
 /// How a stream runs, and what is reported about it.
 #[derive(clap::Args)]
 pub struct StreamArgs {
-    /// How to run: auto, or a plan NAME[/DISPATCH[/GRAIN]]; see `evener plans`
+    /// Plan to run: auto or NAME[/DISPATCH[/GRAIN]]; see `evener plans`
     #[arg(long, default_value = "auto", value_parser = structures::plan)]
     pub plan: Choice,
 
-    /// Use exactly N workers; otherwise the tuner picks, up to one for each cpu
+    /// Use exactly N workers; by default the tuner picks, up to one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_WORKERS as i64))]
     pub workers: Option<u32>,
 
-    /// Where workers run relative to the threads for input and output
+    /// Place workers relative to the I/O threads
     #[arg(long, default_value = "none", value_parser = placement())]
     pub affinity: Placement,
 
-    /// Print what is computed, and which plans were tried and why
+    /// Print what is computed, which plans were tried and why
     #[arg(long)]
     pub explain: bool,
 
-    /// Write a report as JSON; `-` is the standard output
+    /// Write a report as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<OsString>,
 
-    /// Write what ran where and when, for ui.perfetto.dev
+    /// Write a timeline of all workers for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub trace: Option<OsString>,
 
-    /// Neither use nor keep plans of earlier runs
+    /// Neither use nor save remembered plans
     #[arg(long)]
     pub no_memory: bool,
 }

@@ -6,7 +6,7 @@ use crate::Cli;
 use crate::failure::{DONE, Ended};
 use crate::output::printed;
 
-/// Print what a shell needs to complete commands and options
+/// Print a shell's completion script
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -14,7 +14,7 @@ Examples:
   evener completions zsh > ~/.zfunc/_evener
   evener completions fish > ~/.config/fish/completions/evener.fish")]
 pub struct Args {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -7,19 +7,19 @@ use crate::defaults::{Defaults, VARIABLE};
 use crate::failure::{DONE, Ended};
 use crate::output::print;
 
-/// Show the file with your defaults for options, and what it says
+/// Show your config file and the defaults it sets
 #[derive(clap::Args)]
 #[command(after_help = "\
-The file is ~/.config/evener/config.toml, or the one that $EVENER_CONFIG names; an empty name is for none.
-A key is the long name of an option. At the top it is for every command that has the option, in a table
-for that command:
+The file is ~/.config/evener/config.toml, or the one named by $EVENER_CONFIG
+(empty for no file). A key is an option's long name. At the top it applies to
+every command that has the option, in a table to that command:
   workers = 2
   [filter]
   planes = \"luma\"
   [image.serve]
   cache = \"1G\"
 
-An option on the command line comes before the file, and --no-config leaves all of it out.")]
+The command line overrides the file. --no-config ignores the file.")]
 pub struct Args {}
 
 pub fn run() -> Ended {

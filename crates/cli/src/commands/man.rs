@@ -12,16 +12,17 @@ use evener_files::{error_text, one_line};
 use crate::Cli;
 use crate::failure::{DONE, Ended, Failure};
 
-/// Write a manual page for each command
+/// Write a manual page for every command
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   evener man ~/.local/share/man/man1 && man evener-filter
   man -l ~/.local/share/man/man1/evener-filter.1
 
-man finds pages in ~/.local/share/man if ~/.local/bin is in $PATH, and elsewhere if the folder above man1 is in $MANPATH.")]
+man finds pages in ~/.local/share/man if ~/.local/bin is in $PATH. Anywhere
+else, add the directory above man1 to $MANPATH.")]
 pub struct Args {
-    /// The folder for the pages, which is made if there is none
+    /// Directory for the pages; created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

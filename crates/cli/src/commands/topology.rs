@@ -8,15 +8,17 @@ use serde::Serialize;
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show the machine as evener sees it, with devices beside the cores
+/// Show the machine as evener sees it: cores and devices
 #[derive(clap::Args)]
 #[command(after_help = "\
-Cores and cpus are those this process may run on. Set EVENER_CPU to see the machine with fewer vector instructions.
+Cores and CPUs are those this process may run on. Set EVENER_CPU to see the
+machine with fewer vector instructions.
 
-Devices are measured, which takes a fifth of a second each, and some seconds the first time, when their arithmetic is
-compared with that of a core. EVENER_DEVICE names one, such as a simulated one; with EVENER_DEVICE=none there are none.")]
+Devices are measured, which takes 0.2 s each, and a few seconds the first time,
+when their arithmetic is compared with a core's. Set EVENER_DEVICE to one
+device, real or simulated, or to none.")]
 pub struct Args {
-    /// Show which kernels are used, and how long their variants take here
+    /// Show the kernels in use and how long each variant takes here
     #[arg(long)]
     kernels: bool,
 
