@@ -19,7 +19,7 @@ use crate::unit::{Coded, InputFrame};
 /// Several pictures in work, each behind the one before by as far as vectors reach.
 pub static WAVEFRONT: Structure = Structure {
     name: "wavefront",
-    about: "rows of macroblocks one behind the other, and pictures behind one another",
+    about: "macroblock rows staggered, each a little behind the one above, and so are frames",
     flow: Flow::Wavefront,
     dispatch: Dispatch::Fifo,
     automatic: true,

@@ -46,8 +46,8 @@ pub static TILED: Structure = Structure {
 /// Several frames at once, their samples interleaved in the lanes of a register. Its regions are those of `TILED`.
 pub static BATCHED: Structure = Structure {
     name: "batched",
-    about: "several frames at once, interleaved in the lanes of registers: chains of warps such as rotate, crops and \
-            pointwise filters; small frames, or binary ones",
+    about: "several frames at once, interleaved in SIMD lanes: chains of warps such as rotate, crops and pointwise \
+            filters; small or binary frames",
     flow: Flow::Grouped,
     dispatch: Dispatch::Steal,
     automatic: true,

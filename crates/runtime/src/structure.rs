@@ -47,7 +47,7 @@ pub struct Structure {
 /// The plainest structure, which most services have and others are compared with.
 pub static SEQUENTIAL: Structure = Structure {
     name: "sequential",
-    about: "stage by stage over the whole unit, each stage divided, a barrier between",
+    about: "one stage at a time over the whole unit, each divided, with a barrier between",
     flow: Flow::Divided,
     dispatch: Dispatch::Fifo,
     automatic: true,

@@ -10,7 +10,7 @@ use super::{Codec, CodecError, Decode, Encode};
 pub static LZO: Codec = Codec {
     id: 3,
     name: "lzo",
-    about: "LZO1X, which small processors decode fast",
+    about: "LZO1X, fast to decode on small CPUs",
     levels: None,
     checked: None,
     bare: None,

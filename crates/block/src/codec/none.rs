@@ -6,7 +6,7 @@ use super::{Codec, CodecError, Decode, Encode};
 pub static NONE: Codec = Codec {
     id: 0,
     name: "none",
-    about: "blocks as they are; zero blocks still take no room, and hashes are kept",
+    about: "no compression; zero blocks still take no space, and hashes are kept",
     levels: None,
     checked: None,
     bare: None,

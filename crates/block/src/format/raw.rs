@@ -10,7 +10,7 @@ use crate::file::ImageFile;
 /// Raw images.
 pub static RAW: Format = Format {
     name: "raw",
-    about: "the bytes themselves",
+    about: "plain bytes",
     recognise: |_| true,
     open,
 };

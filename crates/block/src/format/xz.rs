@@ -17,7 +17,7 @@ use crate::format::index::{Index, Sums};
 /// xz files of several blocks.
 pub static XZ: Format = Format {
     name: "xz",
-    about: "xz with blocks, as xz --block-size=64KiB makes it",
+    about: "xz with blocks, as made by xz --block-size=64KiB",
     recognise: |ends| ends.head.starts_with(&HEADER_MAGIC) || is_footer(&ends.tail),
     open,
 };

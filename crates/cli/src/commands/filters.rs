@@ -125,7 +125,7 @@ fn list(text: &mut String) {
         if at == TABLE.len() {
             line(
                 text,
-                format_args!("\nBy FFmpeg's names, with its defaults and the arguments shown:"),
+                format_args!("\nBy FFmpeg's names, with FFmpeg's defaults and only these arguments:"),
             );
         }
         line(
@@ -133,7 +133,7 @@ fn list(text: &mut String) {
             format_args!("{name:<first$}  {usage:<second$}  {}", entry.about),
         );
     }
-    line(text, format_args!("\nOtherwise than in FFmpeg:"));
+    line(text, format_args!("\nDifferent from FFmpeg:"));
     for (name, difference) in DIFFERENCES {
         line(text, format_args!("{name:<first$}  {difference}"));
     }
@@ -163,8 +163,8 @@ fn describe(text: &mut String, entry: &Entry) {
     }
     for arg in entry.args {
         let default = match arg.default {
-            Some(default) => format!("{default} unless given"),
-            None => "must be given".to_owned(),
+            Some(default) => format!("{default} by default"),
+            None => "required".to_owned(),
         };
         let also = match arg.also {
             [] => String::new(),
@@ -183,7 +183,7 @@ fn describe(text: &mut String, entry: &Entry) {
     if let Some(difference) = difference(entry) {
         line(
             text,
-            format_args!("  otherwise than in FFmpeg: {difference}"),
+            format_args!("  different from FFmpeg: {difference}"),
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::stage::Plane;
 pub const ENTRY: Entry = Entry {
     name: "binary",
     aliases: &[],
-    about: "white where a sample is above 0, the others black",
+    about: "make samples above 0 white and the others black",
     args: &[],
     role: Role::Luma,
     build: |_| Ok(Box::new(Binary)),

@@ -17,9 +17,9 @@ use crate::stage::{Plane, RowContext, Stage};
 pub const ENTRY: Entry = Entry {
     name: "crop",
     aliases: &[],
-    about: "keep a part of the frame: a centred fraction, or w:h:x:y in luma samples, centred without x:y",
+    about: "keep part of the frame: a centred fraction, or w:h:x:y in luma samples, centred by default",
     args: &[
-        Arg::alone("fraction", "0.8", "the share of width and height to keep"),
+        Arg::alone("fraction", "0.8", "the fraction of width and height to keep"),
         Arg::length("w", Some("iw"), "the width to keep").also(&["out_w"]),
         Arg::length("h", Some("ih"), "the height to keep").also(&["out_h"]),
         Arg::length("x", Some("(iw-ow)/2"), "the columns to drop on the left"),

@@ -16,11 +16,11 @@ pub const NAME: &str = "deinterlace";
 pub const ENTRY: Entry = Entry {
     name: NAME,
     aliases: &[],
-    about: "whole frames from one field of interlaced ones, the rows between made of those around",
+    about: "keep one field of interlaced frames and interpolate the missing rows",
     args: &[Arg::optional(
         "keep",
         "top",
-        "the field that is kept: top or bottom",
+        "the field to keep: top or bottom",
     )],
     role: Role::EveryPlane,
     build: |args| {

@@ -20,7 +20,7 @@ pub const ENTRY: Entry = Entry {
     args: &[Arg::optional(
         "strength",
         "0.1",
-        "the difference that is an edge, 1 being white",
+        "the difference that counts as an edge; 1 is white",
     )],
     role: Role::EveryPlane,
     build: |args| {

@@ -17,13 +17,13 @@ pub const ENTRY: Entry = Entry {
         Arg::optional(
             "contrast",
             "1",
-            "the factor of the distance from the middle, ½",
+            "the factor on the distance from mid-grey, ½",
         ),
-        Arg::optional("brightness", "0", "what is added, 1 being white"),
+        Arg::optional("brightness", "0", "the amount to add; 1 is white"),
         Arg::optional(
             "saturation",
             "1",
-            "the factor of the distance of chroma from grey",
+            "the factor on chroma's distance from grey",
         ),
         Arg::optional("gamma", "1", "v becomes v^(1/gamma)"),
     ],

@@ -19,7 +19,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "sobel",
-        "the length of the gradient on luma, chroma grey; FFmpeg's scale and planes are not there",
+        "the magnitude of the luma gradient, chroma grey; FFmpeg's scale and planes are missing",
     ),
     (
         "threshold",
@@ -27,11 +27,11 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "crop",
-        "one value is the share of both sides that is kept; in FFmpeg it is the width",
+        "one value is the fraction of both sides to keep; in FFmpeg it is the width",
     ),
     (
         "scale",
-        "bilinear, where FFmpeg is bicubic unless asked; the aspect of a sample stays, where FFmpeg changes it",
+        "bilinear, where FFmpeg is bicubic by default; keeps the sample aspect ratio, which FFmpeg changes",
     ),
     (
         "gblur",
@@ -39,16 +39,16 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "lenscorrection",
-        "interpolates, as with FFmpeg's `i=bilinear`; without that FFmpeg takes the nearest sample",
+        "interpolates, like FFmpeg's `i=bilinear`; by default FFmpeg takes the nearest sample",
     ),
-    ("overlay", "a picture by its name; in FFmpeg a second input"),
+    ("overlay", "an image file; in FFmpeg a second input"),
     (
         "eq",
-        "black, the middle and white are those of the range; in FFmpeg the codes 0, 127.5 and 255",
+        "black, mid-grey and white are those of the range; in FFmpeg codes 0, 127.5 and 255",
     ),
     (
         "median",
-        "radius 1 on every plane; FFmpeg's has others and planes",
+        "radius 1 on every plane; FFmpeg offers other radii and single planes",
     ),
 ];
 

@@ -14,7 +14,7 @@ use crate::stage::{Plane, RowContext, Stage};
 pub const ENTRY: Entry = Entry {
     name: "flip",
     aliases: &[],
-    about: "mirror left and right (h) or top and bottom (v)",
+    about: "mirror left to right (h) or top to bottom (v)",
     args: &[Arg::required("direction", "h or v")],
     role: Role::EveryPlane,
     build: |args| {
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
 /// FFmpeg's name.
 pub const HFLIP: Entry = Entry {
     name: "hflip",
-    about: "mirror left and right",
+    about: "mirror left to right",
     args: &[],
     build: |_| Ok(Box::new(Flip { columns: true })),
     ..ENTRY
@@ -36,7 +36,7 @@ pub const HFLIP: Entry = Entry {
 /// FFmpeg's name.
 pub const VFLIP: Entry = Entry {
     name: "vflip",
-    about: "mirror top and bottom",
+    about: "mirror top to bottom",
     args: &[],
     build: |_| Ok(Box::new(Flip { columns: false })),
     ..ENTRY

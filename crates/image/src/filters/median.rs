@@ -12,7 +12,7 @@ use crate::stage::Plane;
 pub const ENTRY: Entry = Entry {
     name: "median",
     aliases: &[],
-    about: "the median of 3x3 samples, which removes single wrong ones",
+    about: "the median of 3x3 samples, which removes single outliers",
     args: &[],
     role: Role::EveryPlane,
     build: |_| Ok(Box::new(Median)),

@@ -8,7 +8,7 @@ use crate::stage::Plane;
 pub const ENTRY: Entry = Entry {
     name: "null",
     aliases: &[],
-    about: "the frame as it is",
+    about: "pass frames through unchanged",
     args: &[],
     role: Role::EveryPlane,
     build: |_| Ok(Box::new(Null)),

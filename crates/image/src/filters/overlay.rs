@@ -28,13 +28,13 @@ const NAMES: Names = &[
 pub const ENTRY: Entry = Entry {
     name: "overlay",
     aliases: &[],
-    about: "put a picture over the frame, as opaque as it is",
+    about: "put an image over the frame, with its alpha",
     args: &[
         Arg::required("picture", "the name of a file that ffmpeg reads"),
         Arg::length(
             "x",
             Some("0"),
-            "the column of its left side; W and w are the widths of frame and picture",
+            "the column of its left side; W and w are the widths of frame and image",
         ),
         Arg::length(
             "y",

@@ -15,7 +15,7 @@ use crate::stage::{Plane, RowContext, Stage};
 pub const ENTRY: Entry = Entry {
     name: "pad",
     aliases: &[],
-    about: "put the frame into a larger one",
+    about: "place the frame in a larger one",
     args: &[
         Arg::length("w", Some("iw"), "the new width").also(&["width"]),
         Arg::length("h", Some("ih"), "the new height").also(&["height"]),
@@ -32,7 +32,7 @@ pub const ENTRY: Entry = Entry {
         Arg::optional(
             "color",
             "black",
-            "the colour around: a name, #RRGGBB, or a grey from 0 to 1",
+            "the fill colour: a name, #RRGGBB, or a grey level from 0 to 1",
         ),
     ],
     role: Role::EveryPlane,

@@ -18,7 +18,7 @@ const H: &str = "the new height; -1 and -2 as for the width";
 pub const ENTRY: Entry = Entry {
     name: "resize",
     aliases: &[],
-    about: "change the size to w:h luma samples, bilinear, smoothed where it shrinks",
+    about: "resize to w:h luma samples, bilinear, smoothed when shrinking",
     args: &[
         Arg::length("w", None, W).also(&["width"]),
         Arg::length("h", None, H).also(&["height"]),
@@ -33,7 +33,7 @@ pub const SCALE: Entry = Entry {
     args: &[
         Arg::length("w", Some("iw"), W).also(&["width"]),
         Arg::length("h", Some("ih"), H).also(&["height"]),
-        Arg::optional("flags", "bilinear", "the method; there is one"),
+        Arg::optional("flags", "bilinear", "the method; only bilinear"),
     ],
     build: |args| {
         args.choice("flags", &["bilinear"])?;

@@ -17,13 +17,13 @@ pub const ENTRY: Entry = Entry {
         Arg::optional(
             "fill",
             "black",
-            "the colour around: a name, #RRGGBB, or a grey from 0 to 1",
+            "the fill colour: a name, #RRGGBB, or a grey level from 0 to 1",
         )
         .also(&["fillcolor", "c"]),
         Arg::optional(
             "grow",
             "0",
-            "0: the size stays; 1: it grows such that nothing is cut",
+            "0 keeps the size; 1 grows it so that nothing is cut off",
         ),
     ],
     role: Role::EveryPlane,

@@ -13,7 +13,7 @@ use crate::stage::Plane;
 pub const ENTRY: Entry = Entry {
     name: "sobel",
     aliases: &[],
-    about: "edges: length of the Sobel gradient",
+    about: "edges: magnitude of the Sobel gradient",
     args: &[],
     role: Role::Luma,
     build: |_| Ok(Box::new(Sobel)),

@@ -13,9 +13,9 @@ use crate::stage::{Plane, Stage};
 pub const ENTRY: Entry = Entry {
     name: "threshold",
     aliases: &[],
-    about: "keep samples above (or below) a value, the others become 0",
+    about: "keep samples above (or below) a value and set the others to 0",
     args: &[
-        Arg::optional("t", "0.5", "the value, 1 being white"),
+        Arg::optional("t", "0.5", "the value; 1 is white"),
         Arg::optional("keep", "above", "above or below"),
     ],
     role: Role::Luma,

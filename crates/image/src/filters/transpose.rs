@@ -17,7 +17,7 @@ use crate::stage::{Batched, Plane, Resample, RowContext, Stage};
 pub const ENTRY: Entry = Entry {
     name: "transpose",
     aliases: &[],
-    about: "turn by 90 degrees: rows become columns",
+    about: "rotate by 90 degrees: rows become columns",
     args: &[Arg::optional(
         "dir",
         "cclock_flip",

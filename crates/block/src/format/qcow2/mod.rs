@@ -19,7 +19,7 @@ use tables::{COMPRESSED, Qcow2, read_tables};
 /// qcow2 images.
 pub static QCOW2: Format = Format {
     name: "qcow2",
-    about: "QEMU's images, compressed or not, with their backing files",
+    about: "QEMU images, compressed or not, with backing files",
     recognise: |ends| ends.head.starts_with(&MAGIC),
     open,
 };
