@@ -183,7 +183,7 @@ fn check(
         };
         if let (Value::Table(inner), DeValue::Table(places)) = (value, place.get_ref()) {
             let found = command.find_subcommand(key);
-            let none = || fault(format!("[{name}]: there is no such command"));
+            let none = || fault(format!("[{name}]: unknown command"));
             let found = found.ok_or_else(none)?;
             check((inner, places), found, globals, &format!("{name}."))?;
             continue;
@@ -195,9 +195,9 @@ fn check(
         }
         if options.is_empty() {
             let hint = similar(command, key);
-            let hint = hint.map(|similar| format!("; there is: {similar}"));
+            let hint = hint.map(|similar| format!("; did you mean: {similar}"));
             let hint = hint.unwrap_or_default();
-            return Err(fault(format!("{name}: no option is called so{hint}")));
+            return Err(fault(format!("{name}: unknown option{hint}")));
         }
         // Options of one name may be of different kinds: those that take the value get it.
         let refuses = |arg: &&Arg| takes(arg, value).err();

@@ -31,7 +31,7 @@ pub fn caught<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         let text = LATEST.take().unwrap_or_default();
         Err(Failure::running(format!(
-            "this is a fault of evener, please report it with the command line: {text}"
+            "this is a bug in evener; please report it with the command line: {text}"
         )))
     })
 }

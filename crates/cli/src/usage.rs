@@ -233,7 +233,7 @@ fn of_similar(typed: &str, name: &str) -> Option<String> {
 
 /// How to call a command.
 fn there_is(path: String) -> String {
-    format!("there is: evener {path}")
+    format!("did you mean: evener {path}")
 }
 
 /// The path of the command of that name.

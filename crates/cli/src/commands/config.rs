@@ -27,7 +27,7 @@ pub fn run() -> Ended {
     let defaults = Defaults::read(&all)?;
     let Some(path) = defaults.path() else {
         print(format_args!(
-            "no file: it is left out, ${VARIABLE} is empty, or there is no $HOME"
+            "no config file: --no-config, an empty ${VARIABLE}, or no $HOME"
         ))?;
         return Ok(DONE);
     };

@@ -125,7 +125,9 @@ fn list(text: &mut String) {
         if at == TABLE.len() {
             line(
                 text,
-                format_args!("\nBy FFmpeg's names, with FFmpeg's defaults and only these arguments:"),
+                format_args!(
+                    "\nBy FFmpeg's names, with FFmpeg's defaults and only these arguments:"
+                ),
             );
         }
         line(
@@ -181,10 +183,7 @@ fn describe(text: &mut String, entry: &Entry) {
     };
     line(text, format_args!("  works on {chroma}"));
     if let Some(difference) = difference(entry) {
-        line(
-            text,
-            format_args!("  different from FFmpeg: {difference}"),
-        );
+        line(text, format_args!("  different from FFmpeg: {difference}"));
     }
 }
 

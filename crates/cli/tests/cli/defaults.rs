@@ -74,15 +74,15 @@ fn a_file_that_is_wrong_is_told_in_one_line() {
     for (text, says) in [
         (
             "workers = 2\nwrokers = 1",
-            "config.toml: line 2: wrokers: no option is called so; there is: workers",
+            "config.toml: line 2: wrokers: unknown option; did you mean: workers",
         ),
         (
             "[fliter]\nplan = \"auto\"",
-            "config.toml: line 1: [fliter]: there is no such command",
+            "config.toml: line 1: [fliter]: unknown command",
         ),
         (
             "[image.severe]\n",
-            "config.toml: line 1: [image.severe]: there is no such command",
+            "config.toml: line 1: [image.severe]: unknown command",
         ),
         (
             "quiet = 1",
@@ -111,7 +111,7 @@ fn a_file_that_is_wrong_is_told_in_one_line() {
         ),
         (
             "no-config = true",
-            "config.toml: line 1: no-config: no option is called so",
+            "config.toml: line 1: no-config: unknown option",
         ),
     ] {
         for line in ["filter blur -i testsrc:64x48:3 -o null:", "config"] {
@@ -150,7 +150,7 @@ fn one_run_goes_without_the_file() {
     }
     let shown = with(&folder, text, "config --no-config");
     assert!(
-        shown.succeeded().text().starts_with("no file: "),
+        shown.succeeded().text().starts_with("no config file: "),
         "{shown:?}"
     );
 }

@@ -431,9 +431,9 @@ fn no_hint_is_one_that_cannot_work() {
             "image unpack disk.zst -f",
             "unexpected argument '-f' found; see --help",
         ),
-        ("pack a b", "there is: evener image pack"),
-        ("serve a", "there is: evener image serve"),
-        ("image filter blur", "there is: evener filter"),
+        ("pack a b", "evener image pack"),
+        ("serve a", "evener image serve"),
+        ("image filter blur", "evener filter"),
         ("decypt -k key a", "'decrypt'"),
         ("image pak a b", "'pack'"),
     ] {

@@ -19,7 +19,11 @@ pub const ENTRY: Entry = Entry {
     aliases: &[],
     about: "keep part of the frame: a centred fraction, or w:h:x:y in luma samples, centred by default",
     args: &[
-        Arg::alone("fraction", "0.8", "the fraction of width and height to keep"),
+        Arg::alone(
+            "fraction",
+            "0.8",
+            "the fraction of width and height to keep",
+        ),
         Arg::length("w", Some("iw"), "the width to keep").also(&["out_w"]),
         Arg::length("h", Some("ih"), "the height to keep").also(&["out_h"]),
         Arg::length("x", Some("(iw-ow)/2"), "the columns to drop on the left"),

@@ -151,11 +151,11 @@ fn ask(purpose: Purpose) -> Result<Secret, Failure> {
     let (question, instead) = match purpose {
         Purpose::Open => ("Passphrase: ", "use --passphrase-file"),
         Purpose::Seal => (
-            "Passphrase (nothing for one that is made and shown): ",
+            "Passphrase (empty to generate one): ",
             "use --passphrase-file",
         ),
         Purpose::Change => (
-            "New passphrase (nothing for one that is made and shown): ",
+            "New passphrase (empty to generate one): ",
             "use --new-passphrase-file",
         ),
     };
@@ -172,11 +172,11 @@ fn ask(purpose: Purpose) -> Result<Secret, Failure> {
     if new && passphrase.is_empty() {
         let made = generated_passphrase().map_err(Error::from)?;
         terminal
-            .tell("The passphrase, which nothing but you keeps: ", &made)
+            .tell("Generated passphrase (not stored, write it down): ", &made)
             .map_err(failed)?;
         return Ok(Secret::Passphrase(made));
     }
-    if new && *terminal.ask("The same again: ").map_err(failed)? != *passphrase {
+    if new && *terminal.ask("Repeat the passphrase: ").map_err(failed)? != *passphrase {
         return Err(Failure::running("the passphrases differ; try again"));
     }
     let wrong = |cause| Error::Passphrase {

@@ -134,7 +134,10 @@ fn until(mut done: impl FnMut() -> bool) {
 }
 
 const ASK: &str = "encrypt -p plain -o out";
-const QUESTION: &str = "Passphrase (nothing for one that is made and shown): ";
+const QUESTION: &str = "assphrase (empty to generate one): ";
+const AGAIN: &str = "Repeat the passphrase: ";
+/// What comes before a passphrase that was made.
+const MADE: &str = "write it down): ";
 
 fn folder() -> Folder {
     let folder = keyed();
@@ -156,7 +159,7 @@ fn keys_that_end_it_end_it_and_leave_the_terminal_as_it_was() {
             seat.shows(QUESTION);
             if again {
                 seat.types("secret words\n");
-                seat.shows("The same again: ");
+                seat.shows(AGAIN);
             }
             assert!(!seat.is_usual());
             seat.types("half of a pass");
@@ -259,11 +262,11 @@ fn nothing_typed_has_a_passphrase_made() {
         };
         seat.shows(QUESTION);
         seat.types("\n");
-        seat.shows("nothing but you keeps: ");
+        seat.shows(MADE);
         seat.shows("\n");
         assert!(seat.ended().success());
         assert!(seat.is_usual());
-        let made = seat.seen.split("keeps: ").nth(1).unwrap();
+        let made = seat.seen.split(MADE).nth(1).unwrap();
         let made = made.lines().next().unwrap();
         assert_eq!(made.len(), 29, "{made}");
         folder.file("words", made);
@@ -292,8 +295,8 @@ fn of_two_passphrases_the_old_one_is_asked_for_first() {
     };
     for (question, answer) in [
         ("Passphrase: ", "old words\n"),
-        ("New passphrase (nothing", "new words\n"),
-        ("again: ", "new words\n"),
+        (QUESTION, "new words\n"),
+        (AGAIN, "new words\n"),
     ] {
         seat.shows(question);
         seat.types(answer);
