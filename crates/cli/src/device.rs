@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Which device computes beside the cores.
 #[derive(clap::Args)]
 pub struct DeviceArgs {
-    /// Also compute on this device where faster: auto, none or a name from `evener topology` [default: auto]
+    /// Also compute on this device if faster: auto, none or a name from `evener topology` [default: auto]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 }

@@ -30,7 +30,7 @@ pub struct StreamArgs {
     #[arg(long, default_value = "none", value_parser = placement())]
     pub affinity: Placement,
 
-    /// Print what is computed, which plans were tried and why
+    /// Print the computation, the plans tried, and why
     #[arg(long)]
     pub explain: bool,
 

@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long, value_name = "RATE", value_parser = session::rate)]
     fps: Option<Ratio>,
 
-    /// Replace an existing output (the default; for ffmpeg's habit)
+    /// Replace an existing output (the default; accepted as in ffmpeg)
     #[arg(short = 'y', conflicts_with = "keep_old")]
     replace: bool,
 

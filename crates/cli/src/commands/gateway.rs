@@ -57,11 +57,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     host: Vec<HostName>,
 
-    /// Add a server to the pool 'default', with a relative weight (repeatable)
+    /// Add a weighted server to the pool 'default' (repeatable)
     #[arg(long, value_names = ["rtsp://HOST/PATH", "weight=N"], num_args = 1..=2)]
     origin: Vec<String>,
 
-    /// Read options, origins and pools from FILE; the command line takes precedence
+    /// Read options, origins and pools from FILE; the command line wins
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
 

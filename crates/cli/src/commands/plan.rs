@@ -52,8 +52,8 @@ Examples:
   evener plan product --elements docs/examples/five-cores.toml
   evener plan product --elements machine.toml --all --json plan.json
 
-A unit is a block of 8 bytes; a step is one pass. The file may group passes into
-stages.")]
+A unit is a block of 8 bytes; a step is one pass. The file may group the passes
+into stages.")]
     Product(Common),
     #[command(after_help = "\
 Examples:

@@ -10,7 +10,7 @@ use crate::failure::{Ended, Failure};
 use crate::run::StreamArgs;
 use crate::stderr::note;
 
-/// Encrypt or decrypt with unauthenticated AES-CTR, as openssl enc does
+/// Encrypt or decrypt with AES-CTR, without authentication
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -24,9 +24,10 @@ Examples:
 
 A key is one line of 64 hexadecimal digits. An identity is a file in
 age-keygen's format; others encrypt to its recipient, which is not secret. An
-existing file is not overwritten, and only the owner can read the new one. The
-key or identity decrypts everything encrypted with it. Without it that data is
-lost.")]
+existing file is not overwritten, and only the owner can read the new one.
+
+The key or identity decrypts everything encrypted with it. Without it that data
+is lost.")]
 pub struct Args {
     /// File to create; - or nothing prints the key
     #[arg(short, long, value_name = "FILE", conflicts_with = "recipient")]

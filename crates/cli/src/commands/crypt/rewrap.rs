@@ -53,29 +53,29 @@ pub struct Args {
     #[arg(long)]
     in_place: bool,
 
-    /// Open the file with this identity file; - for standard input (repeatable)
+    /// Open IN with this identity file; - for standard input (repeatable)
     #[arg(short, long, value_name = "IDENTITY")]
     #[arg(conflicts_with_all = ["passphrase", "passphrase_file", "passphrase_fd"])]
     identity: Vec<PathBuf>,
 
-    /// Open the file with a passphrase, prompted for on the terminal
+    /// Open IN with a passphrase, prompted for on the terminal
     #[arg(short, long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
     passphrase: bool,
 
-    /// Open the file with the passphrase in the first line of FILE
+    /// Open IN with the passphrase in the first line of FILE
     #[arg(long, value_name = "FILE", conflicts_with = "passphrase_fd")]
     passphrase_file: Option<PathBuf>,
 
-    /// Open the file with the passphrase in the first line from file descriptor N
+    /// Open IN with the passphrase in the first line of file descriptor N
     #[arg(long, value_name = "N")]
     passphrase_fd: Option<u32>,
 
-    /// Make the file decryptable by this recipient, age1... (repeatable)
+    /// Encrypt to this recipient from now on, age1... (repeatable)
     #[arg(short, long, value_name = "RECIPIENT")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipient: Vec<String>,
 
-    /// Make the file decryptable by the recipients in FILE, one per line; - for standard input (repeatable)
+    /// Encrypt to the recipients in FILE, one per line; - for standard input (repeatable)
     #[arg(short = 'R', long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipients_file: Vec<PathBuf>,

@@ -7,7 +7,7 @@ use evener_block::session::describe;
 use crate::failure::{DONE, Ended};
 use crate::output::{print, print_json};
 
-/// Show an image or overlay: format, sizes, codecs, zero blocks, root hash
+/// Show an image or overlay: format, sizes, codecs, zero blocks, root
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -111,11 +111,11 @@ pub struct Args {
     )]
     tls: Option<TlsMode>,
 
-    /// Directory with server-cert.pem and server-key.pem, as for qemu-nbd and nbdkit
+    /// Directory with server-cert.pem and server-key.pem, laid out as for qemu-nbd and nbdkit
     #[arg(long, value_name = "DIR", conflicts_with = "ublk")]
     tls_certs: Option<PathBuf>,
 
-    /// Refuse clients whose certificate is not signed by ca-cert.pem in that directory
+    /// Refuse clients without a certificate signed by ca-cert.pem in DIR
     #[arg(long, requires = "tls_certs")]
     tls_verify_peer: bool,
 
@@ -151,7 +151,7 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
-    /// Accept metrics requests that use this name for the machine (repeatable)
+    /// Accept metrics requests that use NAME for this machine (repeatable)
     #[arg(long, value_name = "NAME", requires = "metrics")]
     host: Vec<HostName>,
 

@@ -13,7 +13,7 @@ use crate::failure::Ended;
 use crate::signals::Signals;
 use crate::stderr::{note, print_err};
 
-/// Forward packets between two devices, with delay, loss, reordering or a rate limit
+/// Link two devices, with delay, loss, reordering or a rate limit
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE")]
     duplicate: Option<Share>,
 
-    /// Share of packets to hold back so that others overtake them, and for how long [default time: 1ms]
+    /// Share of packets to delay past others, and for how long [default time: 1ms]
     #[arg(long, value_name = "SHARE[/TIME]")]
     reorder: Option<Held>,
 

@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
 
-    /// Congestion control algorithm
+    /// Congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion())]
     congestion: Algorithm,
 
@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "HOST:PORT", value_parser = metrics)]
     metrics: Option<Address>,
 
-    /// Accept metrics requests that use this name for the machine (repeatable)
+    /// Accept metrics requests that use NAME for this machine (repeatable)
     #[arg(long, value_name = "NAME", requires = "metrics")]
     host: Vec<HostName>,
 
