@@ -70,12 +70,12 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     passphrase_fd: Option<u32>,
 
-    /// Encrypt to this recipient from now on, age1... (repeatable)
+    /// Let this recipient decrypt IN, age1... (repeatable)
     #[arg(short, long, value_name = "RECIPIENT")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipient: Vec<String>,
 
-    /// Encrypt to the recipients in FILE, one per line; - for standard input (repeatable)
+    /// Let the recipients in FILE decrypt IN, one per line; - for standard input (repeatable)
     #[arg(short = 'R', long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["new_passphrase", "new_passphrase_file"])]
     recipients_file: Vec<PathBuf>,
