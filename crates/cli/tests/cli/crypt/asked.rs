@@ -222,12 +222,12 @@ fn a_process_that_is_stopped_gives_the_terminal_back_meanwhile() {
     seat.shows(QUESTION);
     seat.becomes_usual(false);
     seat.types("correct horse\n");
-    seat.shows("again: ");
+    seat.shows(AGAIN);
     // The second time as well, and with a signal that cannot be caught, after which a shell sets the terminal itself.
     send(&seat.child, Signal::STOP);
     until(|| seat.is_stopped());
     send(&seat.child, Signal::CONT);
-    seat.shows("again: ");
+    seat.shows(AGAIN);
     seat.becomes_usual(false);
     seat.types("correct horse\n");
     assert!(seat.ended().success());
