@@ -180,8 +180,7 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const LOOKAHEAD: bool>(
     let (mut kept, mut children_kept) = (0, 0);
     for board in (0..boards).step_by(S::LANES) {
         // SAFETY: within the bounds asserted above, since `kept` and `children_kept` never exceed `board`.
-        let parents =
-            std::array::from_fn(|i| unsafe { s.load(own.add(i * Stacks::<W>::STRIDE + board)) });
+        let parents = unsafe { read::<S, W>(s, own.add(board)) };
         let (children, parents) = L::place(s, below, parents);
         let mut gone = L::barred(s, children);
         if LOOKAHEAD {
@@ -199,15 +198,30 @@ fn pass<S: Lanes, L: Layout<S, W>, const W: usize, const LOOKAHEAD: bool>(
     stacks.height[row + 1] += children_kept;
 }
 
+/// Reads boards.
+///
+/// # Safety
+/// A register's words from `at` on, and from each further `STRIDE` on, are inside one allocation.
+#[inline(always)]
+unsafe fn read<S: Lanes, const W: usize>(s: S, at: *const u32) -> [S::V; W] {
+    // SAFETY: the caller's promise.
+    let mut board = [unsafe { s.load(at) }; W];
+    for (i, word) in board.iter_mut().enumerate() {
+        // SAFETY: as above.
+        *word = unsafe { s.load(at.add(i * Stacks::<W>::STRIDE)) };
+    }
+    board
+}
+
 /// Writes boards.
 ///
 /// # Safety
 /// A register's words from `at` on, and from each further `STRIDE` on, are inside one allocation that may be written.
 #[inline(always)]
 unsafe fn write<S: Lanes, const W: usize>(s: S, board: [S::V; W], at: *mut u32) {
-    for (i, word) in board.into_iter().enumerate() {
+    for (i, word) in board.iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { s.store(word, at.add(i * Stacks::<W>::STRIDE)) };
+        unsafe { s.store(*word, at.add(i * Stacks::<W>::STRIDE)) };
     }
 }
 
@@ -232,19 +246,15 @@ fn finish<S: Lanes, L: Layout<S, W>, const W: usize>(
     let (mut solutions, mut more) = (0, 0);
     for board in (0..boards).step_by(S::LANES) {
         // SAFETY: within the bounds asserted above.
-        let parents =
-            std::array::from_fn(|i| unsafe { s.load(own.add(i * Stacks::<W>::STRIDE + board)) });
+        let parents = unsafe { read::<S, W>(s, own.add(board)) };
         let (first, parents) = L::place(s, below, parents);
         let (second, _) = L::place(s, below, parents);
         let gone = L::barred(s, parents);
         let failed = [L::barred(s, first), L::barred(s, second) | gone];
         let lanes = S::LANES as u32;
-        solutions += u64::from(
-            failed
-                .map(|lanes_of| lanes - lanes_of.count_ones())
-                .iter()
-                .sum::<u32>(),
-        );
+        for failed in failed {
+            solutions += u64::from(lanes - failed.count_ones());
+        }
         more += u64::from(lanes - gone.count_ones());
     }
     stacks.height[row] = bottom;

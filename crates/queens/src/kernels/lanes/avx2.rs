@@ -147,13 +147,16 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn keep<const W: usize>(self, gone: u32, words: [__m256i; W]) -> [__m256i; W] {
+    fn keep<const W: usize>(self, gone: u32, mut words: [__m256i; W]) -> [__m256i; W] {
         // SAFETY: as above.
         let order = unsafe {
             let kept = KEPT.get_unchecked(gone as usize).as_ptr();
             _mm256_cvtepu8_epi32(_mm_loadl_epi64(kept.cast()))
         };
-        // SAFETY: as above.
-        words.map(|word| unsafe { _mm256_permutevar8x32_epi32(word, order) })
+        for word in &mut words {
+            // SAFETY: as above.
+            *word = unsafe { _mm256_permutevar8x32_epi32(*word, order) };
+        }
+        words
     }
 }

@@ -124,8 +124,11 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn keep<const W: usize>(self, gone: u32, words: [__m512i; W]) -> [__m512i; W] {
-        // SAFETY: as above.
-        words.map(|word| unsafe { _mm512_maskz_compress_epi32(!gone as __mmask16, word) })
+    fn keep<const W: usize>(self, gone: u32, mut words: [__m512i; W]) -> [__m512i; W] {
+        for word in &mut words {
+            // SAFETY: as above.
+            *word = unsafe { _mm512_maskz_compress_epi32(!gone as __mmask16, *word) };
+        }
+        words
     }
 }
