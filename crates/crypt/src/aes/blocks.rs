@@ -52,12 +52,12 @@ pub(crate) trait Blocks: Copy {
     /// `first` as a number in the first block, `first + 1` in the next and so on.
     #[inline(always)]
     fn counters(self, first: u128) -> Self::V {
-        let mut bytes = [0u8; 64];
-        for (i, block) in bytes.chunks_exact_mut(16).enumerate() {
-            block.copy_from_slice(&first.wrapping_add(i as u128).to_le_bytes());
+        let mut blocks = [[0u8; 16]; 4];
+        for (i, block) in blocks.iter_mut().enumerate() {
+            *block = first.wrapping_add(i as u128).to_le_bytes();
         }
-        const { assert!(16 * Self::N <= 64) };
+        const { assert!(Self::N <= 4) };
         // SAFETY: 64 bytes are there, and no register is wider.
-        unsafe { self.load(bytes.as_ptr()) }
+        unsafe { self.load(blocks.as_ptr().cast()) }
     }
 }

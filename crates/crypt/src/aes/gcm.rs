@@ -209,9 +209,8 @@ unsafe fn crypt<B: Blocks, const SEAL: bool>(b: B, key: &Key, message: Message<'
             }
         }
 
-        let mut tag = [0u8; 16];
-        tag[..8].copy_from_slice(&(8 * message.aad.len() as u64).to_be_bytes());
-        tag[8..].copy_from_slice(&(8 * message.length as u64).to_be_bytes());
+        let (aad, text) = (8 * message.aad.len() as u64, 8 * message.length as u64);
+        let mut tag = (u128::from(aad) << 64 | u128::from(text)).to_be_bytes();
         hash = absorb(b, &key.powers, hash, tag.as_ptr(), 1);
         let mask = key.rounds.encrypt(ni, ni.reversed(ni.counters(first)));
         ni.store(ni.xor(ni.reversed(hash), mask), tag.as_mut_ptr());

@@ -98,14 +98,18 @@ impl Stream {
         for _ in 0..10 {
             rows = rounds(rows);
         }
-        let quads = [0, 1, 2, 3].map(|i| {
+        for (i, words) in rows.iter_mut().enumerate() {
             let start = row(4 * i);
-            quads([0, 1, 2, 3].map(|k| _mm512_add_epi32(rows[i][k], start[k])))
-        });
+            for (k, word) in words.iter_mut().enumerate() {
+                *word = _mm512_add_epi32(*word, start[k]);
+            }
+            *words = quads(*words);
+        }
+        let [first, second, third, fourth] = rows;
         let (from, _) = from.as_chunks::<64>();
         let (to, _) = to.as_chunks_mut::<64>();
         for i in 0..4 {
-            let [a, b, c, d] = quads.map(|quad| quad[i]);
+            let (a, b, c, d) = (first[i], second[i], third[i], fourth[i]);
             let low = [
                 _mm512_shuffle_i32x4::<0x44>(a, b),
                 _mm512_shuffle_i32x4::<0x44>(c, d),
@@ -120,9 +124,9 @@ impl Stream {
                 _mm512_shuffle_i32x4::<0x88>(high[0], high[1]),
                 _mm512_shuffle_i32x4::<0xdd>(high[0], high[1]),
             ];
-            for (k, block) in blocks.into_iter().enumerate() {
+            for (k, block) in blocks.iter().enumerate() {
                 let at = 4 * k + i;
-                store(_mm512_xor_si512(block, load(&from[at])), &mut to[at]);
+                store(_mm512_xor_si512(*block, load(&from[at])), &mut to[at]);
             }
         }
     }

@@ -97,12 +97,14 @@ fn run<const SEALS: bool>(stream: &Stream, from: &[u8], to: &mut [u8]) -> [u8; 1
 }
 
 #[target_feature(enable = "avx512f")]
+#[inline]
 fn load(from: &[u8; 64]) -> __m512i {
     // SAFETY: these are 64 bytes that can be read; the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx512f")]
+#[inline]
 fn store(v: __m512i, to: &mut [u8; 64]) {
     // SAFETY: these are 64 bytes that can be written; the instruction needs no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }

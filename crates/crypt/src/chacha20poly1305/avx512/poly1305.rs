@@ -146,9 +146,9 @@ impl Products {
     fn add(&mut self, h: [__m512i; 3], by: &Factor) {
         let ([r0, r1, r2], [s1, s2]) = (by.r, by.s);
         for (limb, factors) in [(0, [r0, r1, r2]), (1, [s2, r0, r1]), (2, [s1, s2, r0])] {
-            for (i, factor) in factors.into_iter().enumerate() {
-                self.low[i] = _mm512_madd52lo_epu64(self.low[i], h[limb], factor);
-                self.high[i] = _mm512_madd52hi_epu64(self.high[i], h[limb], factor);
+            for (i, factor) in factors.iter().enumerate() {
+                self.low[i] = _mm512_madd52lo_epu64(self.low[i], h[limb], *factor);
+                self.high[i] = _mm512_madd52hi_epu64(self.high[i], h[limb], *factor);
             }
         }
     }
@@ -221,13 +221,13 @@ impl Lanes {
         for group in groups {
             let (parts, _) = group.as_chunks::<64>();
             let mut products = Products::none();
-            for (pair, factor) in parts.chunks_exact(2).zip(&self.factors) {
-                products.add(limbs(&pair[0], &pair[1]), factor);
+            for (i, factor) in self.factors.iter().enumerate() {
+                products.add(limbs(&parts[2 * i], &parts[2 * i + 1]), factor);
             }
             let whole = limbs(&parts[6], &parts[7]);
             products.add(sum, &self.all);
-            for (low, limb) in products.low.iter_mut().zip(whole) {
-                *low = _mm512_add_epi64(*low, limb);
+            for (i, low) in products.low.iter_mut().enumerate() {
+                *low = _mm512_add_epi64(*low, whole[i]);
             }
             sum = products.carried();
         }

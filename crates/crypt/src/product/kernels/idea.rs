@@ -29,7 +29,12 @@ pub fn two<S: Lanes, const ZEROS: bool>(
     [first, second]: &mut [Group<S>; 2],
 ) {
     let ([a, b, c, d], [e, f, g, h]) = (to_words(s, *first), to_words(s, *second));
-    let words = [(a, e), (b, f), (c, g), (d, h)].map(|([a, b], [c, d])| [a, b, c, d]);
+    let words = [
+        [a[0], a[1], e[0], e[1]],
+        [b[0], b[1], f[0], f[1]],
+        [c[0], c[1], g[0], g[1]],
+        [d[0], d[1], h[0], h[1]],
+    ];
     let [a, b, c, d] = passes::<S, ZEROS, 4>(s, k, count, words);
     *first = from_words(s, [[a[0], a[1]], [b[0], b[1]], [c[0], c[1]], [d[0], d[1]]]);
     *second = from_words(s, [[a[2], a[3]], [b[2], b[3]], [c[2], c[3]], [d[2], d[3]]]);

@@ -20,20 +20,12 @@ pub type Group<S> = [<S as Lanes>::V; 8];
 #[inline(always)]
 pub unsafe fn load<S: Lanes>(s: S, at: *const u8) -> Group<S> {
     // SAFETY: the caller's promise.
-    let [a, b, c, d, e, f, g, h] = unsafe {
-        let pairs = |i: usize| s.pair_bytes(s.load(at.add(i * S::BYTES)));
-        [
-            pairs(0),
-            pairs(1),
-            pairs(2),
-            pairs(3),
-            pairs(4),
-            pairs(5),
-            pairs(6),
-            pairs(7),
-        ]
-    };
-    transpose(s, [a, b, c, d, e, f, g, h])
+    let mut rows = unsafe { [s.load(at); 8] };
+    for (i, row) in rows.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *row = s.pair_bytes(unsafe { s.load(at.add(i * S::BYTES)) });
+    }
+    transpose(s, rows)
 }
 
 /// Planes to memory.
@@ -43,9 +35,9 @@ pub unsafe fn load<S: Lanes>(s: S, at: *const u8) -> Group<S> {
 #[inline(always)]
 pub unsafe fn store<S: Lanes>(s: S, planes: Group<S>, at: *mut u8) {
     let rows = transpose(s, planes);
-    for (i, row) in rows.into_iter().enumerate() {
+    for (i, row) in rows.iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { s.store(s.part_bytes(row), at.add(i * S::BYTES)) };
+        unsafe { s.store(s.part_bytes(*row), at.add(i * S::BYTES)) };
     }
 }
 

@@ -123,7 +123,7 @@ fn groups<S: Lanes, const U: usize>(s: S, job: &Job<'_>, blocks: &mut [Block]) {
     let group = 8 * S::BYTES;
     // SAFETY: a group has `BYTES` blocks of 8 bytes, and `blocks` has `U` groups.
     let mut state = unsafe { [layout::load(s, at); U] };
-    for (i, planes) in state.iter_mut().enumerate().skip(1) {
+    for (i, planes) in state.iter_mut().enumerate() {
         // SAFETY: as above.
         *planes = unsafe { layout::load(s, at.add(i * group)) };
     }
@@ -152,9 +152,9 @@ fn groups<S: Lanes, const U: usize>(s: S, job: &Job<'_>, blocks: &mut [Block]) {
             ideas(s, keys, 1, idea, &mut state);
         }
     }
-    for (i, planes) in state.into_iter().enumerate() {
+    for (i, planes) in state.iter().enumerate() {
         // SAFETY: as above.
-        unsafe { layout::store(s, planes, at.add(i * group)) };
+        unsafe { layout::store(s, *planes, at.add(i * group)) };
     }
 }
 

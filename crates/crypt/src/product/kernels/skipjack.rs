@@ -108,7 +108,12 @@ impl Round {
 #[inline(always)]
 fn keys<S: Lanes>(s: S, key: &[u32; KEYS], round: usize) -> [S::V; 4] {
     let from = 4 * round % KEY_BYTES;
-    [0, 1, 2, 3].map(|i| s.splat(key[from + i]))
+    [
+        s.splat(key[from]),
+        s.splat(key[from + 1]),
+        s.splat(key[from + 2]),
+        s.splat(key[from + 3]),
+    ]
 }
 
 /// Combines the word at `at` with the word at `with` and the number of the round, counted from one.

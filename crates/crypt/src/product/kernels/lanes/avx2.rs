@@ -159,7 +159,8 @@ impl Lanes for Avx2 {
                 five[u] = _mm256_add_epi8(_mm256_and_si256(x[u], low_six), x60);
             }
             let mut found = [x; 4];
-            for (rows, found) in t.rows.iter().zip(&mut found) {
+            for (i, found) in found.iter_mut().enumerate() {
+                let rows = &t.rows[i];
                 let a = _mm256_broadcastsi128_si256(_mm_load_si128(rows[0].as_ptr().cast()));
                 let b = _mm256_broadcastsi128_si256(_mm_load_si128(rows[1].as_ptr().cast()));
                 let c = _mm256_broadcastsi128_si256(_mm_load_si128(rows[2].as_ptr().cast()));
