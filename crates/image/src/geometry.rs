@@ -17,6 +17,7 @@ pub struct Rect {
 
 impl Rect {
     /// The whole of a plane.
+    #[inline]
     pub fn of(size: Size) -> Rect {
         Rect {
             x0: 0,
@@ -27,16 +28,19 @@ impl Rect {
     }
 
     /// No samples.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.x0 >= self.x1 || self.y0 >= self.y1
     }
 
     /// Columns, 0 when empty.
+    #[inline]
     pub fn width(&self) -> usize {
         (self.x1 - self.x0).max(0) as usize
     }
 
     /// Rows, 0 when empty.
+    #[inline]
     pub fn height(&self) -> usize {
         (self.y1 - self.y0).max(0) as usize
     }
@@ -52,6 +56,7 @@ impl Rect {
     }
 
     /// Grown by `dx` columns and `dy` rows on either side.
+    #[inline]
     pub fn grow(&self, dx: i32, dy: i32) -> Rect {
         Rect {
             x0: self.x0 - dx,
@@ -62,6 +67,7 @@ impl Rect {
     }
 
     /// The smallest rectangle holding both; an empty one counts for nothing.
+    #[inline]
     pub fn union(&self, other: &Rect) -> Rect {
         if self.is_empty() {
             return *other;

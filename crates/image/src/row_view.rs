@@ -83,6 +83,7 @@ impl<'a> RowView<'a> {
     }
 
     /// The samples there are.
+    #[inline]
     pub fn rect(&self) -> Rect {
         self.rect
     }
@@ -110,6 +111,7 @@ impl<'a> RowView<'a> {
 
     /// The rows for a kernel that addresses them itself: row `y` starts at `(y - first) * stride`, for all rows of the
     /// rectangle. `None` for rings.
+    #[inline]
     pub(crate) fn contiguous(&self) -> Option<ContiguousRows<'a>> {
         let &RowView {
             data,

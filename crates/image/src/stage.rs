@@ -30,6 +30,7 @@ impl RowContext<'_> {
 }
 
 /// The first `n` samples of `memory`, contents undefined.
+#[inline]
 pub fn grown(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
     if memory.len() < n {
         memory.resize(n, 0.0);

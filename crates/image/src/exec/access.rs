@@ -31,6 +31,7 @@ impl<'a> Source<'a> {
     }
 
     /// Width and height.
+    #[inline]
     pub fn size(&self) -> Size {
         match self {
             Source::U8(_, size, _) | Source::U16(_, size, _) | Source::F32(_, size) => *size,
@@ -38,6 +39,7 @@ impl<'a> Source<'a> {
     }
 
     /// Samples from the beginning of a row to that of the next.
+    #[inline]
     pub fn stride(&self) -> usize {
         match self {
             Source::U8(rows, ..) => rows.stride(),
@@ -47,6 +49,7 @@ impl<'a> Source<'a> {
     }
 
     /// The plane itself if it holds values, so that stages read it in place.
+    #[inline]
     pub fn row_view(&self) -> Option<RowView<'_>> {
         match self {
             Source::F32(rows, size) => Some(RowView::plane(rows, rows.stride(), Rect::of(*size))),
@@ -55,6 +58,7 @@ impl<'a> Source<'a> {
     }
 
     /// Samples (x0, y) to (x0 + n, y), all inside the plane, in place if they are values.
+    #[inline]
     pub fn row(&self, y: i32, x0: i32, n: usize) -> Option<&[f32]> {
         match self {
             Source::F32(rows, _) => {
@@ -139,6 +143,7 @@ impl<'a> Target<'a> {
     }
 
     /// Samples in a row, and from the beginning of one to that of the next.
+    #[inline]
     fn row(&self) -> (usize, usize) {
         match self {
             Target::U8(rows, _) => (rows.width(), rows.stride()),

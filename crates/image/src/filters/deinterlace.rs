@@ -73,8 +73,10 @@ fn mean(a: f32, b: f32) -> f32 {
 
 #[inline(always)]
 fn means_body(above: &[f32], below: &[f32], out: &mut [f32]) {
-    for ((o, &a), &b) in out.iter_mut().zip(above).zip(below) {
-        *o = mean(a, b);
+    let n = out.len();
+    let (above, below) = (&above[..n], &below[..n]);
+    for i in 0..n {
+        out[i] = mean(above[i], below[i]);
     }
 }
 

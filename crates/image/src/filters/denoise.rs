@@ -61,25 +61,33 @@ fn weight(near: f32, sharpness: f32, middle: f32, sample: f32) -> f32 {
 #[inline(always)]
 fn means_body(denoise: Denoise, rows: &[&[f32]; ROWS], out: &mut [f32]) {
     let n = out.len();
-    let rows = rows.map(|row| &row[..n + ROWS - 1]);
-    for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
-        let n = run.len();
+    let [a, b, c, d, e] = rows;
+    let length = n + ROWS - 1;
+    let rows = [
+        &a[..length],
+        &b[..length],
+        &c[..length],
+        &d[..length],
+        &e[..length],
+    ];
+    for (number, run) in out.chunks_mut(RUN).enumerate() {
+        let (at, n) = (number * RUN, run.len());
         let (mut sums, mut weights) = ([0.0; RUN], [0.0; RUN]);
+        let (sums, weights) = (&mut sums[..n], &mut weights[..n]);
         let middle = &rows[ROWS / 2][at + ROWS / 2..][..n];
-        for (row, down) in rows.iter().zip(NEAR) {
-            for (x, across) in NEAR.into_iter().enumerate() {
-                let near = down * across;
+        for (y, row) in rows.iter().enumerate() {
+            for (x, across) in NEAR.iter().enumerate() {
+                let near = NEAR[y] * across;
                 let samples = &row[at + x..][..n];
-                let totals = sums[..n].iter_mut().zip(&mut weights[..n]);
-                for (((sum, total), &m), &s) in totals.zip(middle).zip(samples) {
-                    let w = weight(near, denoise.sharpness, m, s);
-                    *sum += w * s;
-                    *total += w;
+                for i in 0..n {
+                    let w = weight(near, denoise.sharpness, middle[i], samples[i]);
+                    sums[i] += w * samples[i];
+                    weights[i] += w;
                 }
             }
         }
-        for ((o, sum), total) in run.iter_mut().zip(&sums).zip(&weights) {
-            *o = sum / total;
+        for i in 0..n {
+            run[i] = sums[i] / weights[i];
         }
     }
 }

@@ -70,8 +70,10 @@ struct FlipRows {
 
 #[inline(always)]
 fn reverse_body(from: &[f32], to: &mut [f32]) {
-    for (t, &f) in to.iter_mut().zip(from.iter().rev()) {
-        *t = f;
+    let n = to.len();
+    let from = &from[..n];
+    for i in 0..n {
+        to[i] = from[n - 1 - i];
     }
 }
 

@@ -31,8 +31,10 @@ fn length(gx: f32, gy: f32) -> f32 {
 
 #[inline(always)]
 fn lengths_body(gx: &[f32], gy: &[f32], out: &mut [f32]) {
-    for ((o, &gx), &gy) in out.iter_mut().zip(gx).zip(gy) {
-        *o = length(gx, gy);
+    let n = out.len();
+    let (gx, gy) = (&gx[..n], &gy[..n]);
+    for i in 0..n {
+        out[i] = length(gx[i], gy[i]);
     }
 }
 

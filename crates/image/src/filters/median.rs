@@ -58,7 +58,8 @@ fn median(a: [f32; 3], b: [f32; 3], c: [f32; 3]) -> f32 {
 #[inline(always)]
 fn medians_body(rows: &[&[f32]; 3], out: &mut [f32]) {
     let n = out.len();
-    let [a, b, c] = rows.map(|row| &row[..n + 2]);
+    let [a, b, c] = rows;
+    let (a, b, c) = (&a[..n + 2], &b[..n + 2], &c[..n + 2]);
     for i in 0..n {
         let column = |at: usize| [a[i + at], b[i + at], c[i + at]];
         out[i] = median(column(0), column(1), column(2));

@@ -168,8 +168,11 @@ fn over(v: f32, value: f32, opacity: f32) -> f32 {
 
 #[inline(always)]
 fn over_body(from: &[f32], values: &[f32], opacity: &[f32], out: &mut [f32]) {
-    for (((o, &v), &value), &opacity) in out.iter_mut().zip(from).zip(values).zip(opacity) {
-        *o = over(v, value, opacity);
+    let n = out.len();
+    let (from, values, opacity) = (&from[..n], &values[..n], &opacity[..n]);
+    for i in 0..n {
+        let (v, value, opacity) = (from[i], values[i], opacity[i]);
+        out[i] = over(v, value, opacity);
     }
 }
 

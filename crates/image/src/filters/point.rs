@@ -36,8 +36,10 @@ macro_rules! point_stage {
 
             #[inline(always)]
             fn map_body(stage: &$stage, from: &[f32], to: &mut [f32]) {
-                for (t, &f) in to.iter_mut().zip(from) {
-                    *t = value(stage, f);
+                let n = to.len();
+                let from = &from[..n];
+                for i in 0..n {
+                    to[i] = value(stage, from[i]);
                 }
             }
 

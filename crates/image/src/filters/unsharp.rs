@@ -112,8 +112,10 @@ fn sharper(amount: f32, v: f32, smoothed: f32) -> f32 {
 
 #[inline(always)]
 fn sharpen_body(amount: f32, from: &[f32], smoothed: &[f32], out: &mut [f32]) {
-    for ((o, &v), &s) in out.iter_mut().zip(from).zip(smoothed) {
-        *o = sharper(amount, v, s);
+    let n = out.len();
+    let (from, smoothed) = (&from[..n], &smoothed[..n]);
+    for i in 0..n {
+        out[i] = sharper(amount, from[i], smoothed[i]);
     }
 }
 

@@ -135,8 +135,9 @@ unsafe fn strip<S: Lanes, K: Stencil3x3, const U: usize>(
             upper[u] = combined(s, kernel, first.add(u * S::N), ends);
             middle[u] = combined(s, kernel, second.add(u * S::N), ends);
         }
-        for (out, input) in out.iter_mut().zip(input.get_unchecked(2..)) {
-            let (from, to) = (input.as_ptr().add(before + at), out.as_mut_ptr().add(at));
+        for (row, out) in out.iter_mut().enumerate() {
+            let from = input.get_unchecked(row + 2).as_ptr().add(before + at);
+            let to = out.as_mut_ptr().add(at);
             for u in 0..U {
                 let lower = combined(s, kernel, from.add(u * S::N), ends);
                 let v = kernel.vertical(s, upper[u], middle[u], lower);

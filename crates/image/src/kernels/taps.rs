@@ -86,7 +86,10 @@ fn positions_body<M: Map>(
 #[inline(always)]
 fn blend_body(samples: &[f32], fx: &[f32], fy: &[f32], out: &mut [f32]) {
     let n = out.len();
-    let [a, b, c, d]: [&[f32]; 4] = std::array::from_fn(|k| &samples[k * n..][..n]);
+    let (a, samples) = samples.split_at(n);
+    let (b, samples) = samples.split_at(n);
+    let (c, samples) = samples.split_at(n);
+    let d = &samples[..n];
     let (fx, fy) = (&fx[..n], &fy[..n]);
     for i in 0..n {
         out[i] = blend([a[i], b[i]], [c[i], d[i]], fx[i], fy[i]);
@@ -95,8 +98,10 @@ fn blend_body(samples: &[f32], fx: &[f32], fy: &[f32], out: &mut [f32]) {
 
 #[inline(always)]
 fn moved_body(from: &[i32], by: i32, last: i32, to: &mut [i32]) {
-    for (t, f) in to.iter_mut().zip(from) {
-        *t = (f + by).clamp(0, last);
+    let n = to.len().min(from.len());
+    let (to, from) = (&mut to[..n], &from[..n]);
+    for i in 0..n {
+        to[i] = (from[i] + by).clamp(0, last);
     }
 }
 

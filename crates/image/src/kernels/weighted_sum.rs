@@ -60,21 +60,20 @@ pub const RUN: usize = 512;
 fn weighted_sums_body<T: Taps>(weights: &[f32], from: &T, out: &mut [f32]) {
     // Four taps at a time, so that a sum is loaded and stored once for four of them. The order is the same as one by one.
     let (fours, rest) = weights.as_chunks::<4>();
-    for (run, at) in out.chunks_mut(RUN).zip((0..).step_by(RUN)) {
-        let n = run.len();
+    for (number, run) in out.chunks_mut(RUN).enumerate() {
+        let (at, n) = (number * RUN, run.len());
         run.fill(0.0);
-        for (w, k) in fours.iter().zip((0..).step_by(4)) {
+        for (four, w) in fours.iter().enumerate() {
+            let k = 4 * four;
             let (a, b) = (&from.tap(k, at)[..n], &from.tap(k + 1, at)[..n]);
             let (c, d) = (&from.tap(k + 2, at)[..n], &from.tap(k + 3, at)[..n]);
-            for ((((sum, a), b), c), d) in run.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                let two = w[1].mul_add(*b, w[0].mul_add(*a, *sum));
-                *sum = w[3].mul_add(*d, w[2].mul_add(*c, two));
+            for i in 0..n {
+                let two = w[1].mul_add(b[i], w[0].mul_add(a[i], run[i]));
+                run[i] = w[3].mul_add(d[i], w[2].mul_add(c[i], two));
             }
         }
-        for (w, k) in rest.iter().zip(4 * fours.len()..) {
-            for (sum, s) in run.iter_mut().zip(from.tap(k, at)) {
-                *sum = w.mul_add(*s, *sum);
-            }
+        for (k, w) in rest.iter().enumerate() {
+            add_body(*w, &from.tap(4 * fours.len() + k, at)[..n], run);
         }
     }
 }
@@ -86,8 +85,10 @@ for_each_level! {
 
 #[inline(always)]
 fn add_body(weight: f32, samples: &[f32], sums: &mut [f32]) {
-    for (sum, s) in sums.iter_mut().zip(samples) {
-        *sum = weight.mul_add(*s, *sum);
+    let n = sums.len().min(samples.len());
+    let (sums, samples) = (&mut sums[..n], &samples[..n]);
+    for i in 0..n {
+        sums[i] = weight.mul_add(samples[i], sums[i]);
     }
 }
 
@@ -115,6 +116,15 @@ pub struct Windows<'a> {
     pub taps: usize,
 }
 
+impl Windows<'_> {
+    /// How many outputs there are windows and room for.
+    #[inline(always)]
+    fn outputs(&self, out: &[f32]) -> usize {
+        let windows = self.first.len().min(self.weights.len() / self.taps);
+        out.len().min(windows)
+    }
+}
+
 #[inline(always)]
 fn window_sums_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: &mut [f32]) {
     // With a constant length there is no loop and one bounds check.
@@ -127,10 +137,15 @@ fn window_sums_body(windows: &Windows<'_>, samples: &[f32], origin: usize, out: 
         7 => fixed_window_sums::<7>(windows, samples, origin, out),
         8 => fixed_window_sums::<8>(windows, samples, origin, out),
         taps => {
-            let weights = windows.weights.chunks_exact(taps);
-            for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
-                let samples = &samples[first as usize - origin..][..weights.len()];
-                *o = weighted_sum(weights, samples.iter().copied());
+            let n = windows.outputs(out);
+            for (i, o) in out[..n].iter_mut().enumerate() {
+                let weights = &windows.weights[i * taps..][..taps];
+                let samples = &samples[windows.first[i] as usize - origin..][..taps];
+                let mut sum = 0.0;
+                for k in 0..taps {
+                    sum = weights[k].mul_add(samples[k], sum);
+                }
+                *o = sum;
             }
         }
     }
@@ -143,15 +158,17 @@ fn fixed_window_sums<const TAPS: usize>(
     origin: usize,
     out: &mut [f32],
 ) {
+    let n = windows.outputs(out);
     let (weights, _) = windows.weights.as_chunks::<TAPS>();
-    for ((o, &first), weights) in out.iter_mut().zip(windows.first).zip(weights) {
-        let samples = samples[first as usize - origin..].first_chunk::<TAPS>();
+    let (out, first, weights) = (&mut out[..n], &windows.first[..n], &weights[..n]);
+    for i in 0..n {
+        let samples = samples[first[i] as usize - origin..].first_chunk::<TAPS>();
         let samples = samples.expect("a window lies in its row");
         let mut sum = 0.0;
         for k in 0..TAPS {
-            sum = weights[k].mul_add(samples[k], sum);
+            sum = weights[i][k].mul_add(samples[k], sum);
         }
-        *o = sum;
+        out[i] = sum;
     }
 }
 

@@ -96,6 +96,7 @@ impl<T: Sample> Aligned<T> {
             .expect("a buffer is smaller than the address space")
     }
 
+    #[inline]
     pub(super) fn as_ptr(&self) -> *mut T {
         self.start.as_ptr()
     }
@@ -178,6 +179,7 @@ impl<T: Sample> Drop for Aligned<T> {
 impl<T: Sample> Deref for Aligned<T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         // SAFETY: `len` initialised samples start here (or none, at a dangling aligned pointer).
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
@@ -185,6 +187,7 @@ impl<T: Sample> Deref for Aligned<T> {
 }
 
 impl<T: Sample> DerefMut for Aligned<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }

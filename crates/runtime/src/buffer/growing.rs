@@ -36,21 +36,25 @@ impl<T: Sample> GrowingRows<T> {
     }
 
     /// Samples in a row.
+    #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// Rows there is room for.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Rows published so far. What was done before they were is visible to the caller.
+    #[inline]
     pub fn published(&self) -> usize {
         self.published.load(Ordering::Acquire)
     }
 
     /// All rows published so far, one after the other.
+    #[inline]
     pub fn read(&self) -> &[T] {
         let len = self.published() * self.width;
         // SAFETY: the samples are in bounds and initialised. Guards of `append` cover rows from `published` on only,
@@ -100,6 +104,7 @@ pub struct Appended<'a, T: Sample> {
 impl<T: Sample> Deref for Appended<'_, T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         let width = self.rows.width;
         // SAFETY: the range is in bounds and not published, so no reader sees it, and `appending` was set by the one
@@ -114,6 +119,7 @@ impl<T: Sample> Deref for Appended<'_, T> {
 }
 
 impl<T: Sample> DerefMut for Appended<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         let width = self.rows.width;
         // SAFETY: as above, and this guard is borrowed exclusively.

@@ -81,6 +81,7 @@ impl<T: Sample> Rows<T> {
         Rows::new(self.memory, width, width, rows)
     }
 
+    #[inline]
     fn as_ptr(&self) -> *mut T {
         match &self.memory {
             Memory::Own(samples) => samples.as_ptr(),
@@ -97,16 +98,19 @@ impl<T: Sample> Rows<T> {
     }
 
     /// Samples in a row.
+    #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Samples from the beginning of a row to that of the next.
+    #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -115,6 +119,7 @@ impl<T: Sample> Rows<T> {
     ///
     /// # Panics
     /// If the memory was lent for reading only.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self.assert_writable();
         let len = span(self.width, self.stride, self.rows);
@@ -178,6 +183,7 @@ fn words(range: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
 }
 
 /// Samples from the first of the first row to the last of the last.
+#[inline]
 fn span(width: usize, stride: usize, rows: usize) -> usize {
     match rows.checked_sub(1) {
         None => 0,
@@ -195,6 +201,7 @@ pub struct RowsRef<'a, T: Sample> {
 
 impl<T: Sample> RowsRef<'_, T> {
     /// Samples from the beginning of a row to that of the next.
+    #[inline]
     pub fn stride(&self) -> usize {
         self.rows.stride
     }
@@ -203,6 +210,7 @@ impl<T: Sample> RowsRef<'_, T> {
 impl<T: Sample> Deref for RowsRef<'_, T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         let Rows {
             width,
@@ -229,16 +237,19 @@ pub struct RowsMut<'a, T: Sample> {
 
 impl<T: Sample> RowsMut<'_, T> {
     /// Samples in a row.
+    #[inline]
     pub fn width(&self) -> usize {
         self.rows.width
     }
 
     /// Samples from the beginning of a row to that of the next.
+    #[inline]
     pub fn stride(&self) -> usize {
         self.rows.stride
     }
 
     /// Where the samples begin, and how many there are, with the padding between rows.
+    #[inline]
     fn samples(&self) -> (*mut T, usize) {
         let Rows { width, stride, .. } = *self.rows;
         let len = span(width, stride, self.range.len());
@@ -256,6 +267,7 @@ impl<T: Sample> RowsMut<'_, T> {
 impl<T: Sample> Deref for RowsMut<'_, T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         let (start, len) = self.samples();
         // SAFETY: the rows are in bounds, and while this guard lives no other guard covers them. The padding between them
@@ -265,6 +277,7 @@ impl<T: Sample> Deref for RowsMut<'_, T> {
 }
 
 impl<T: Sample> DerefMut for RowsMut<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         let (start, len) = self.samples();
         // SAFETY: as above; no reader exists while a writer does, and slices of other writers are disjoint.

@@ -48,8 +48,10 @@ fn of_more_bits(scale: Scale, values: &[f32], code: u16) -> f32 {
 
 #[inline(always)]
 fn list(stride: usize, xs: &[i32], ys: &[i32], out: &mut [f32], value: impl Fn(usize) -> f32) {
-    for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {
-        *o = value(y as usize * stride + x as usize);
+    let n = out.len();
+    let (xs, ys) = (&xs[..n], &ys[..n]);
+    for i in 0..n {
+        out[i] = value(ys[i] as usize * stride + xs[i] as usize);
     }
 }
 
@@ -97,8 +99,9 @@ fn each_quad<T: Copy>(
     let down = if size.h > 1 { stride } else { 0 };
     for i in 0..n {
         let at = ys[i] as usize * stride + xs[i] as usize;
-        let [u0, u1, l0, l1] = [at, at + right, at + down, at + down + right].map(|at| rows[at]);
-        (a[i], b[i], c[i], d[i]) = (value(u0), value(u1), value(l0), value(l1));
+        let value = |at: usize| value(rows[at]);
+        (a[i], b[i]) = (value(at), value(at + right));
+        (c[i], d[i]) = (value(at + down), value(at + down + right));
     }
 }
 

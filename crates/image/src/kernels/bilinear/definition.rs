@@ -12,6 +12,7 @@ pub trait Map: Debug + Send + Sync {
 
     /// Whether the columns of positions never fall from one output of a row to the next, and whether their rows never fall.
     /// If one of them falls, it never rises. `None` if one may do both.
+    #[inline]
     fn monotonic(&self) -> Option<(bool, bool)> {
         None
     }
@@ -28,6 +29,7 @@ pub enum Edge {
 
 impl Edge {
     /// The value of outputs without taps.
+    #[inline]
     pub fn fill(self) -> f32 {
         match self {
             Edge::Fill(v) => v,
@@ -50,6 +52,7 @@ pub struct Tap {
 }
 
 /// The tap of a source position in a plane, or `None` for fill: the definition all variants follow.
+#[inline]
 pub fn tap(sx: f32, sy: f32, plane: Size, edge: Edge) -> Option<Tap> {
     let (right, bottom) = ((plane.w - 1) as f32, (plane.h - 1) as f32);
     let (sx, sy) = match edge {

@@ -63,7 +63,8 @@ fn look_body<S: Lanes, M: Map>(
                 s.store(sx, xs.as_mut_ptr());
                 s.store(sy, ys.as_mut_ptr());
             }
-            for (&x, &y) in xs[..S::N].iter().zip(&ys) {
+            for i in 0..S::N {
+                let (x, y) = (xs[i], ys[i]);
                 let small = |v: f32| v > 0.0 && v < SMALL;
                 let f = x - x.trunc();
                 let near = f > 0.0 && !(NEAR..=1.0 - NEAR).contains(&f);

@@ -42,7 +42,7 @@ pub(super) fn spans<M: Map>(
     let begun = hold(_mm256_set1_epi32(1)).0;
     let not_over = hold(all).1;
     if _mm256_movemask_epi8(_mm256_and_si256(begun, not_over)) == -1 {
-        return Some(std::array::from_fn(|_| 0..n));
+        return Some(whole(n));
     }
     let (mut start, mut end) = (_mm256_set1_epi32(0), _mm256_set1_epi32(0));
     for bit in (0..=n.checked_ilog2()?).rev() {
@@ -60,10 +60,21 @@ pub(super) fn spans<M: Map>(
         _mm256_storeu_si256(starts.as_mut_ptr().cast(), start);
         _mm256_storeu_si256(ends.as_mut_ptr().cast(), end);
     }
-    Some(std::array::from_fn(|row| {
-        let (start, end) = (starts[row] as usize, ends[row] as usize);
-        start..end.max(start)
-    }))
+    let mut spans = whole(n);
+    for ((span, start), end) in spans.iter_mut().zip(starts).zip(ends) {
+        *span = start as usize..end.max(start) as usize;
+    }
+    Some(spans)
+}
+
+/// All of `n` outputs of each row.
+#[inline]
+pub(super) fn whole(n: usize) -> [Range<usize>; STRIP] {
+    let mut spans = [const { 0..0 }; STRIP];
+    for span in &mut spans {
+        span.end = n;
+    }
+    spans
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ const STEP: usize = 32;
 /// Stores as many values as make whole steps; how many those are.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn store_u8(scale: &Scale, values: &[f32], codes: &mut [u8]) -> usize {
-    let mut done = 0;
-    for (values, codes) in values.chunks_exact(STEP).zip(codes.chunks_exact_mut(STEP)) {
-        let at = values.as_ptr();
+    let (values, _) = values.as_chunks::<STEP>();
+    let (codes, _) = codes.as_chunks_mut::<STEP>();
+    let steps = values.len().min(codes.len());
+    for i in 0..steps {
+        let at = values[i].as_ptr();
         // SAFETY: there are `STEP` values, four times what is loaded.
         let words = unsafe {
             let (a, b) = (code(scale, at), code(scale, at.add(8)));
@@ -24,10 +26,9 @@ pub(super) fn store_u8(scale: &Scale, values: &[f32], codes: &mut [u8]) -> usize
         let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         let bytes = _mm256_permutevar8x32_epi32(bytes, order);
         // SAFETY: there are `STEP` codes.
-        unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), bytes) };
-        done += STEP;
+        unsafe { _mm256_storeu_si256(codes[i].as_mut_ptr().cast(), bytes) };
     }
-    done
+    steps * STEP
 }
 
 /// The codes of 8 values, but for those below 0 and of a NaN, which are any number below 0.
@@ -39,7 +40,8 @@ pub(super) fn store_u8(scale: &Scale, values: &[f32], codes: &mut [u8]) -> usize
 unsafe fn code(scale: &Scale, at: *const f32) -> __m256i {
     // SAFETY: promised by the caller.
     let values = unsafe { _mm256_loadu_ps(at) };
-    let [span, zero, most] = [scale.span, scale.zero, scale.maximum].map(|v| _mm256_set1_ps(v));
+    let (span, zero) = (_mm256_set1_ps(scale.span), _mm256_set1_ps(scale.zero));
+    let most = _mm256_set1_ps(scale.maximum);
     // A NaN is taken from the second operand.
     _mm256_cvtps_epi32(_mm256_min_ps(most, _mm256_fmadd_ps(values, span, zero)))
 }

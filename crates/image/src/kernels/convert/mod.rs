@@ -12,29 +12,37 @@ use crate::for_each_level;
 
 #[inline(always)]
 fn load_u8_body(scale: &Scale, codes: &[u8], values: &mut [f32]) {
-    for (v, &c) in values.iter_mut().zip(codes) {
-        *v = scale.value(f32::from(c));
+    let n = values.len().min(codes.len());
+    let (values, codes) = (&mut values[..n], &codes[..n]);
+    for i in 0..n {
+        values[i] = scale.value(f32::from(codes[i]));
     }
 }
 
 #[inline(always)]
 fn load_u16_body(scale: &Scale, codes: &[u16], values: &mut [f32]) {
-    for (v, &c) in values.iter_mut().zip(codes) {
-        *v = scale.value(f32::from(c));
+    let n = values.len().min(codes.len());
+    let (values, codes) = (&mut values[..n], &codes[..n]);
+    for i in 0..n {
+        values[i] = scale.value(f32::from(codes[i]));
     }
 }
 
 #[inline(always)]
 fn store_u8_body(scale: &Scale, values: &[f32], codes: &mut [u8]) {
-    for (c, &v) in codes.iter_mut().zip(values) {
-        *c = scale.code(v) as u8;
+    let n = values.len().min(codes.len());
+    let (values, codes) = (&values[..n], &mut codes[..n]);
+    for i in 0..n {
+        codes[i] = scale.code(values[i]) as u8;
     }
 }
 
 #[inline(always)]
 fn store_u16_body(scale: &Scale, values: &[f32], codes: &mut [u16]) {
-    for (c, &v) in codes.iter_mut().zip(values) {
-        *c = scale.code(v) as u16;
+    let n = values.len().min(codes.len());
+    let (values, codes) = (&values[..n], &mut codes[..n]);
+    for i in 0..n {
+        codes[i] = scale.code(values[i]) as u16;
     }
 }
 

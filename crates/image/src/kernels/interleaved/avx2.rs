@@ -70,9 +70,12 @@ unsafe fn interleave_avx2<P: Pointwise>(
     loop {
         // SAFETY: `at` is at most `n - BATCH`.
         unsafe {
-            let block = rows.map(|row| point.of(s, s.load(row.add(at))));
-            for (i, v) in transposed(block).into_iter().enumerate() {
-                _mm256_storeu_ps(to.add((at + i) * BATCH), v);
+            let mut block = [_mm256_setzero_ps(); BATCH];
+            for (i, v) in block.iter_mut().enumerate() {
+                *v = point.of(s, s.load(rows[i].add(at)));
+            }
+            for (i, v) in transposed(block).iter().enumerate() {
+                _mm256_storeu_ps(to.add((at + i) * BATCH), *v);
             }
         }
         if at == n - BATCH {
@@ -127,9 +130,12 @@ unsafe fn deinterleave_avx2(from: *const f32, rows: [*mut f32; BATCH], n: usize)
     loop {
         // SAFETY: `at` is at most `n - BATCH`.
         unsafe {
-            let block = std::array::from_fn(|i| _mm256_loadu_ps(from.add((at + i) * BATCH)));
-            for (row, v) in rows.into_iter().zip(transposed(block)) {
-                _mm256_storeu_ps(row.add(at), v);
+            let mut block = [_mm256_setzero_ps(); BATCH];
+            for (i, v) in block.iter_mut().enumerate() {
+                *v = _mm256_loadu_ps(from.add((at + i) * BATCH));
+            }
+            for (i, v) in transposed(block).iter().enumerate() {
+                _mm256_storeu_ps(rows[i].add(at), *v);
             }
         }
         if at == n - BATCH {

@@ -171,16 +171,17 @@ unsafe fn run_by_run<M: Map, A: Pointwise, R: LoadBatch>(
             match out {
                 Out::Interleaved(row) => {
                     let row = &mut row[at * BATCH..][..BATCH * BATCH];
-                    for (to, v) in row.chunks_exact_mut(BATCH).zip(outputs) {
+                    let (registers, _) = row.as_chunks_mut::<BATCH>();
+                    for (i, to) in registers.iter_mut().enumerate() {
                         // SAFETY: as long as a register.
-                        unsafe { s.store(v, to.as_mut_ptr()) };
+                        unsafe { s.store(outputs[i], to.as_mut_ptr()) };
                     }
                 }
                 Out::Planar(rows) => {
-                    for (row, v) in rows.iter_mut().zip(transposed(outputs)) {
-                        let to = &mut row[at..at + BATCH];
+                    for (i, v) in transposed(outputs).iter().enumerate() {
+                        let to = &mut rows[i][at..at + BATCH];
                         // SAFETY: as long as a register.
-                        unsafe { s.store(v, to.as_mut_ptr()) };
+                        unsafe { s.store(*v, to.as_mut_ptr()) };
                     }
                 }
             }

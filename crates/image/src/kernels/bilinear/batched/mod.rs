@@ -22,6 +22,7 @@ pub enum Samples<'a> {
 
 impl Samples<'_> {
     /// The number of positions.
+    #[inline]
     fn places(&self) -> usize {
         match self {
             Samples::Values(values) => values.len() / BATCH,
@@ -30,6 +31,7 @@ impl Samples<'_> {
     }
 
     /// The sample of one frame.
+    #[inline]
     fn of(&self, place: usize, frame: usize) -> f32 {
         match self {
             Samples::Values(values) => values[place * BATCH + frame],
@@ -60,6 +62,7 @@ impl<'a> Block<'a> {
         }
     }
 
+    #[inline]
     fn at(&self, x: i32, y: i32, frame: usize) -> f32 {
         let (row, column) = ((y - self.rect.y0) as usize, (x - self.rect.x0) as usize);
         self.samples.of(row * self.stride + column, frame)
@@ -75,6 +78,7 @@ pub enum Out<'a, 'b> {
 }
 
 impl Out<'_, '_> {
+    #[inline]
     fn len(&self) -> usize {
         match self {
             Out::Interleaved(row) => row.len() / BATCH,

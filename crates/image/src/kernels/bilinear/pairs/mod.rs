@@ -16,7 +16,7 @@ use self::prefetcher::Prefetcher;
 use self::run::{Run, locate};
 use self::view::SourceView;
 use super::definition::{Edge, Map, Sampling};
-use super::spans::spans;
+use super::spans::{spans, whole};
 use super::taps8::RUN;
 use crate::kernels::STRIP;
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
@@ -64,7 +64,7 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
             Edge::Repeat => None,
         };
         let sides = known.is_none();
-        let spans = known.unwrap_or_else(|| std::array::from_fn(|_| 0..n));
+        let spans = known.unwrap_or_else(|| whole(n));
         let mut longest = 0;
         for (row, span) in rows.iter_mut().zip(&spans) {
             row[..span.start].fill(fill);

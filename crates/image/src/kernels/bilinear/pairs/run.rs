@@ -18,6 +18,7 @@ pub(super) struct Run {
 }
 
 impl Run {
+    #[inline]
     pub(super) fn new() -> Self {
         Run {
             at: [0; RUN],
@@ -64,6 +65,7 @@ fn beyond(v: __m256, first: i32) -> __m256i {
     _mm256_sub_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(bits(first)))
 }
 
+#[inline]
 fn bits(v: i32) -> i32 {
     (v as f32).to_bits() as i32
 }
