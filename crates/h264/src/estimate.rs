@@ -38,17 +38,22 @@ pub fn intra(kernels: Kernels, half: Plane<'_>, x: usize, y: usize) -> u32 {
     let mut best = u32::MAX;
     let (mut sum, mut count) = (0, 0);
     if y > 0 {
-        let above: &[u8] = &samples[at - stride..][..8];
-        for row in prediction.chunks_exact_mut(STRIDE) {
-            row[..8].copy_from_slice(above);
+        let above: &[u8; 8] = samples[at - stride..].first_chunk().expect("8 samples");
+        for row in prediction.as_chunks_mut::<STRIDE>().0 {
+            *row.first_chunk_mut().expect("a row is longer") = *above;
         }
         best = best.min(satd(block, stride, &prediction, STRIDE));
         sum += above.iter().map(|&v| u32::from(v)).sum::<u32>();
         count += 8;
     }
     if x > 0 {
-        for (row, left) in prediction.chunks_exact_mut(STRIDE).zip(0..) {
-            let value = samples[at + left * stride - 1];
+        for (y, row) in prediction
+            .as_chunks_mut::<STRIDE>()
+            .0
+            .iter_mut()
+            .enumerate()
+        {
+            let value = samples[at + y * stride - 1];
             row[..8].fill(value);
             sum += u32::from(value);
         }

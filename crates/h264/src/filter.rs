@@ -1,6 +1,6 @@
 //! Deblocking (clause 8.7), a row of macroblocks at a time, and what becomes of a row after it.
 
-use crate::decide::{LOCAL_STRIDE, Local, ORIGIN, chroma_qp};
+use crate::decide::{LOCAL_STRIDE, Local, ORIGIN, chroma_qp, copy_16};
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
 use crate::kernels::residual::filter_tables::{ALPHA, BETA, TC0};
@@ -43,17 +43,19 @@ impl Band {
 
     /// Takes the samples of macroblock `x`.
     pub fn put(&mut self, x: usize, local: &Local) {
-        let from = |plane: &[u8], at: usize, y: usize| -> [u8; 16] {
-            let at = at + y * LOCAL_STRIDE;
-            plane[at..at + 16].try_into().expect("16 samples")
-        };
         for y in 0..16 {
             let at = (HEAD + y) * self.stride + 16 * x;
-            self.luma[at..at + 16].copy_from_slice(&from(&local.luma, ORIGIN, y));
+            copy_16(
+                &local.luma[ORIGIN + y * LOCAL_STRIDE..],
+                &mut self.luma[at..],
+            );
         }
         for y in 0..8 {
             let at = (HEAD / 2 + y) * self.stride + 16 * x;
-            self.chroma[at..at + 16].copy_from_slice(&from(&local.chroma, ORIGIN, y));
+            copy_16(
+                &local.chroma[ORIGIN + y * LOCAL_STRIDE..],
+                &mut self.chroma[at..],
+            );
         }
     }
 }
@@ -214,8 +216,9 @@ impl FilterRow<'_> {
 }
 
 fn limits(strengths: &Strengths, qp: usize) -> [i8; 4] {
-    strengths.map(|strength| match strength {
+    let limit = |i: usize| match strengths[i] {
         0 => -1,
         strength => TC0[qp][usize::from(strength) - 1],
-    })
+    };
+    [limit(0), limit(1), limit(2), limit(3)]
 }

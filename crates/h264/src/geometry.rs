@@ -42,16 +42,19 @@ impl Geometry {
     }
 
     /// Samples in a row of whole macroblocks.
+    #[inline]
     pub fn coded_width(&self) -> usize {
         self.columns * 16
     }
 
     /// Rows of whole macroblocks.
+    #[inline]
     pub fn coded_height(&self) -> usize {
         self.rows * 16
     }
 
     /// Rows of a padded luma plane.
+    #[inline]
     pub fn padded_height(&self) -> usize {
         self.coded_height() + 2 * PAD
     }

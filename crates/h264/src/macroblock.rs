@@ -40,11 +40,13 @@ pub enum Kind {
 
 impl Kind {
     /// Whether it is predicted from its own picture.
+    #[inline]
     pub fn is_intra(self) -> bool {
         matches!(self, Kind::I4x4 | Kind::I8x8 | Kind::I16x16 | Kind::IPcm)
     }
 
     /// The number of vectors that are coded.
+    #[inline]
     pub fn vectors(self) -> usize {
         match self {
             Kind::P16x16 => 1,
@@ -59,7 +61,7 @@ impl Kind {
 ///
 /// Blocks are numbered in coding order (figure 6-10): block `b` of 4x4 samples is at `BLOCK_X[b]`, `BLOCK_Y[b]`;
 /// quarters of 8x8 samples go left to right, top to bottom.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Macroblock {
     /// How it is predicted.
     pub kind: Kind,
@@ -88,13 +90,34 @@ pub struct Macroblock {
     pub levels: u32,
 }
 
+impl Default for Macroblock {
+    #[inline]
+    fn default() -> Macroblock {
+        Macroblock {
+            kind: Kind::default(),
+            qp: 0,
+            cbp: 0,
+            transform_8x8: false,
+            intra_modes: [0; 16],
+            chroma_mode: 0,
+            refs: [0; 4],
+            mvs: [Mv::ZERO; 4],
+            mvds: [Mv::ZERO; 4],
+            nonzero: [0; 24],
+            levels: 0,
+        }
+    }
+}
+
 impl Macroblock {
     /// Whether a difference of the quantisation parameter is coded: luma or chroma has levels, or it is `I16x16`.
+    #[inline]
     pub fn has_qp_delta(&self) -> bool {
         self.cbp != 0 || self.kind == Kind::I16x16
     }
 
     /// Whether it has an entry in the row's [`Levels`].
+    #[inline]
     pub fn has_levels(&self) -> bool {
         self.has_qp_delta() || self.kind == Kind::IPcm
     }

@@ -50,7 +50,10 @@ impl Edge {
     /// Of a macroblock with these lowest samples.
     pub fn of(mb: &Macroblock, luma: [u8; 16], chroma: [u8; 16]) -> Edge {
         let modes = match mb.kind {
-            Kind::I4x4 | Kind::I8x8 => [10, 11, 14, 15].map(|b| mb.intra_modes[b]),
+            Kind::I4x4 | Kind::I8x8 => {
+                let modes = &mb.intra_modes;
+                [modes[10], modes[11], modes[14], modes[15]]
+            }
             _ => [DC; 4],
         };
         Edge {
@@ -210,14 +213,17 @@ impl Motion {
     }
 
     /// Sets a quarter of the macroblock itself.
+    #[inline]
     pub fn set(&mut self, q: usize, reference: i8, mv: Mv) {
         self.refs[own(q)] = reference;
         self.mvs[own(q)] = mv;
     }
 
     /// Vectors around the macroblock that refer to a picture: left, above, above to the right.
+    #[inline]
     pub fn around(&self) -> [Option<Mv>; 3] {
-        [4, 1, 3].map(|at| (self.refs[at] >= 0).then_some(self.mvs[at]))
+        let at = |at: usize| (self.refs[at] >= 0).then_some(self.mvs[at]);
+        [at(4), at(1), at(3)]
     }
 
     /// The prediction of the vector of a partition with a reference index (clause 8.4.1.3). Partitions before it are
@@ -249,7 +255,7 @@ impl Motion {
         if self.refs[b] == none && self.refs[c] == none && self.refs[a] != none {
             return self.mvs[a];
         }
-        match [a, b, c].map(same) {
+        match [same(a), same(b), same(c)] {
             [true, false, false] => self.mvs[a],
             [false, true, false] => self.mvs[b],
             [false, false, true] => self.mvs[c],

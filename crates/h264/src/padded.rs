@@ -60,6 +60,7 @@ impl Padded {
     }
 
     /// Its size.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -76,6 +77,7 @@ impl Padded {
     }
 
     /// Rows so far, with those of the border.
+    #[inline]
     pub fn published(&self) -> usize {
         self.rows.published()
     }
@@ -87,6 +89,7 @@ impl Padded {
     }
 
     /// What is known of it.
+    #[inline]
     pub fn plane(&self) -> Plane<'_> {
         Plane {
             samples: self.read(),

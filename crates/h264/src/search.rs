@@ -131,11 +131,14 @@ impl Scan<'_> {
         let reference = self.place(dx, dy);
         let sums = (self.sad)(self.source, self.source_stride, reference, self.stride);
         // Most rows have nothing better, and that is quickly seen.
-        let least = sums.into_iter().min().expect("eight");
+        let mut least = sums[0];
+        for &sum in &sums[1..] {
+            least = least.min(sum);
+        }
         if u32::from(least) >= best.0[1].cost {
             return;
         }
-        for (i, sum) in sums.into_iter().enumerate() {
+        for (i, &sum) in sums.iter().enumerate() {
             let dx = dx + i as i32;
             if (left..=right).contains(&dx) {
                 let cost = u32::from(sum) + STEP * (dx.unsigned_abs() + dy.unsigned_abs());
@@ -273,8 +276,13 @@ impl<'a> Search<'a> {
         };
         let moves = whole[0].x.unsigned_abs() + whole[0].y.unsigned_abs();
         Found {
-            whole: whole.map(mv),
-            quarters: quarters.map(mv),
+            whole: [mv(whole[0]), mv(whole[1])],
+            quarters: [
+                mv(quarters[0]),
+                mv(quarters[1]),
+                mv(quarters[2]),
+                mv(quarters[3]),
+            ],
             sad: whole[0].cost - STEP * moves,
             half: 0,
         }
@@ -327,22 +335,23 @@ impl<'a> Search<'a> {
         quarters: &mut [Tried; 4],
     ) {
         let (source, reference) = (self.source.full, self.reference.full);
-        let offsets = vectors.map(|(dx, dy)| reference.shape.at(x + dx, y + dy));
+        let offset = |i: usize| reference.shape.at(x + vectors[i].0, y + vectors[i].1);
         let sums = (self.kernels.samples.sad_quads_x4)(
             &source.samples[source.shape.at(x, y)..],
             source.shape.stride,
             reference.samples,
             reference.shape.stride,
-            offsets,
+            [offset(0), offset(1), offset(2), offset(3)],
         );
-        for (sums, (x, y)) in sums.iter().zip(*vectors) {
+        for (i, sums) in sums.iter().enumerate() {
+            let (x, y) = vectors[i];
             let moves = STEP * (x.unsigned_abs() + y.unsigned_abs());
             let cost = sums.iter().sum::<u32>() + moves;
             if cost < best.cost {
                 *best = Tried { x, y, cost };
             }
-            for (quarter, sum) in quarters.iter_mut().zip(sums) {
-                let cost = sum + moves;
+            for (q, quarter) in quarters.iter_mut().enumerate() {
+                let cost = sums[q] + moves;
                 if cost < quarter.cost {
                     *quarter = Tried { x, y, cost };
                 }

@@ -56,7 +56,7 @@ impl<'a> Filtered<'a> {
         if self.mb.kind.is_intra() || other.mb.kind.is_intra() {
             return [4; 4];
         }
-        std::array::from_fn(|i| {
+        let strength = |i: usize| {
             let (mine, theirs) = match vertical {
                 true => (4 * i, 4 * i + 3),
                 false => (i, 12 + i),
@@ -69,7 +69,8 @@ impl<'a> Filtered<'a> {
                 1 => 2,
                 _ => u8::from(self.moves_apart(q, other.mb, p)),
             }
-        })
+        };
+        [strength(0), strength(1), strength(2), strength(3)]
     }
 
     /// The strengths of edge 1 to 3 inside it.
@@ -77,7 +78,7 @@ impl<'a> Filtered<'a> {
         if self.mb.kind.is_intra() {
             return [3; 4];
         }
-        std::array::from_fn(|i| {
+        let strength = |i: usize| {
             let (mine, theirs) = match vertical {
                 true => (4 * i + edge, 4 * i + edge - 1),
                 false => (4 * edge + i, 4 * edge + i - 4),
@@ -90,7 +91,8 @@ impl<'a> Filtered<'a> {
                 false => (2 + i / 2, i / 2),
             };
             u8::from(edge == 2 && self.moves_apart(q, self.mb, p))
-        })
+        };
+        [strength(0), strength(1), strength(2), strength(3)]
     }
 
     /// Whether no edge inside it is filtered.

@@ -13,6 +13,7 @@ static LAMBDA: LazyLock<[u32; 52]> = LazyLock::new(|| {
 });
 
 /// The price of a bit at a quantisation parameter.
+#[inline]
 pub fn lambda(qp: u8) -> u32 {
     LAMBDA[usize::from(qp)]
 }

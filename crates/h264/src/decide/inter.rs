@@ -119,6 +119,7 @@ impl InterSearch<'_> {
         self.frame.tools
     }
 
+    #[inline]
     fn source(&self, area: Area) -> (&[u8], usize) {
         let stride = self.source.1;
         (
@@ -184,11 +185,13 @@ impl InterSearch<'_> {
         self.distortion(WHOLE, 0, mv)
     }
 
+    #[inline]
     fn block(&self, area: Area, reference: usize, mv: Mv) -> Block<'_> {
         let place = (self.at.0 + area.x, self.at.1 + area.y);
         self.frame.references[reference].block(&self.frame.geometry, place, mv)
     }
 
+    #[inline]
     fn distortion(&self, area: Area, reference: usize, mv: Mv) -> u32 {
         let block = self.block(area, reference, mv);
         let view = &self.frame.references[reference];
@@ -273,19 +276,20 @@ impl InterSearch<'_> {
             seen: [(i16::MAX, i16::MAX); 8],
             count: 0,
         };
-        tried.all(&mut candidates.into_iter().flatten());
+        tried.all(&candidates);
         for _ in 0..steps(self.tools().subpel).0 {
             let from = tried.best.0;
-            let around = [(-4, 0), (4, 0), (0, -4), (0, 4)];
-            tried.exactly(around.map(|(dx, dy)| Mv {
+            let moved = |dx, dy| Mv {
                 x: from.x + dx,
                 y: from.y + dy,
-            }));
+            };
+            tried.exactly([moved(-4, 0), moved(4, 0), moved(0, -4), moved(0, 4)]);
             if tried.best.0 == from {
                 break;
             }
         }
-        let quarters = tried.quarters.map(|q| q.0);
+        let quarter = |q: usize| tried.quarters[q].0;
+        let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
         let best = tried.best.0;
         // Where the prediction itself is as good, nothing is coded for it.
         let mut choice = self.refine(WHOLE, reference, best, prediction);
@@ -355,7 +359,8 @@ impl InterSearch<'_> {
             mvds: [Mv::ZERO; 4],
             cost: self.lambda * MB_BITS[2],
         };
-        let parts = std::array::from_fn(|q| {
+        let mut parts = [*whole; 4];
+        for (q, part) in parts.iter_mut().enumerate() {
             let prediction = motion.predict(Partition::Quarter(q), whole.reference as i8);
             let area = quarter(q);
             let mut choice = self.refine(area, reference, found[q], prediction);
@@ -373,8 +378,8 @@ impl InterSearch<'_> {
             result.mvs[q] = choice.mv;
             result.mvds[q] = difference(choice.mv, prediction);
             result.cost += choice.cost;
-            choice
-        });
+            *part = choice;
+        }
         (result, parts)
     }
 
@@ -411,7 +416,8 @@ impl InterSearch<'_> {
             };
             let reference = usize::from(parts[0].reference);
             let prediction = motion.predict(partition, reference as i8);
-            let choice = self.halve(area, reference, quarters.map(|q| parts[q].mv), prediction);
+            let starts = [parts[quarters[0]].mv, parts[quarters[1]].mv];
+            let choice = self.halve(area, reference, starts, prediction);
             for q in quarters {
                 motion.set(q, choice.reference as i8, choice.mv);
                 result.refs[q] = choice.reference as i8;
@@ -501,10 +507,11 @@ struct Tried<'a, 'b> {
 
 impl Tried<'_, '_> {
     /// Tries vectors, rounded to whole samples, each once.
-    fn all(&mut self, candidates: &mut dyn Iterator<Item = Mv>) {
+    fn all(&mut self, candidates: &[Option<Mv>]) {
         let mut batch = [Mv::ZERO; 4];
         let mut filled = 0;
         for mv in candidates {
+            let Some(mv) = *mv else { continue };
             let mv = whole_samples(self.limits.clamp(mv));
             if self.seen[..self.count].contains(&(mv.x, mv.y)) {
                 continue;
@@ -526,17 +533,18 @@ impl Tried<'_, '_> {
     }
 
     /// Tries four vectors of whole samples.
-    fn exactly(&mut self, vectors: [Mv; 4]) {
+    fn exactly(&mut self, mut vectors: [Mv; 4]) {
         let search = self.search;
         let geometry = &search.frame.geometry;
         let view = &search.frame.references[self.reference];
-        let vectors = vectors.map(|mv| self.limits.clamp(mv));
-        let offsets = vectors.map(|mv| {
-            geometry.luma(
+        let mut offsets = [0; 4];
+        for (i, mv) in vectors.iter_mut().enumerate() {
+            *mv = self.limits.clamp(*mv);
+            offsets[i] = geometry.luma(
                 search.at.0 + i32::from(mv.x >> 2),
                 search.at.1 + i32::from(mv.y >> 2),
-            )
-        });
+            );
+        }
         let sums = (search.frame.kernels.samples.sad_quads_x4)(
             search.source.0,
             search.source.1,
@@ -544,15 +552,16 @@ impl Tried<'_, '_> {
             view.stride,
             offsets,
         );
-        for (mv, sums) in vectors.into_iter().zip(sums) {
+        for (i, sums) in sums.iter().enumerate() {
+            let mv = vectors[i];
             let bits = search.lambda * cost::vector(mv, self.prediction);
             let cost = sums.iter().sum::<u32>() + bits;
             if cost < self.best.1 {
                 self.best = (mv, cost);
             }
-            for (quarter, sum) in self.quarters.iter_mut().zip(sums) {
-                if sum + bits < quarter.1 {
-                    *quarter = (mv, sum + bits);
+            for (q, quarter) in self.quarters.iter_mut().enumerate() {
+                if sums[q] + bits < quarter.1 {
+                    *quarter = (mv, sums[q] + bits);
                 }
             }
         }

@@ -107,12 +107,16 @@ impl IntraSearch<'_> {
     ) {
         let kernels = self.frame.kernels.residual;
         let pick = |modes: &[u8], wish: u8| modes[usize::from(wish) % modes.len()];
+        let allowed = |modes: Possible| -> Vec<u8> {
+            let allowed = modes.iter().filter(|mode| mode.1);
+            allowed.map(|mode| mode.0).collect()
+        };
         match mb.kind {
             Kind::I4x4 => {
                 for block in 0..16 {
                     let neighbours = self.neighbours_4x4(block, local);
                     let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
-                    let modes: Vec<u8> = possible(top, left, top && left).collect();
+                    let modes = allowed(possible(top, left, top && left));
                     let mode = pick(&modes, forced.modes[block]);
                     mb.intra_modes[block] = mode;
                     let (x, y) = (BLOCK_X[block], BLOCK_Y[block]);
@@ -126,12 +130,11 @@ impl IntraSearch<'_> {
                 mb.transform_8x8 = true;
                 for q in 0..4 {
                     let neighbours = self.neighbours_8x8(q, local).filtered();
-                    let modes: Vec<u8> = possible(
+                    let modes = allowed(possible(
                         neighbours.top.is_some(),
                         neighbours.left.is_some(),
                         neighbours.corner.is_some(),
-                    )
-                    .collect();
+                    ));
                     let mode = pick(&modes, forced.modes[q]);
                     mb.intra_modes[4 * q..4 * q + 4].fill(mode);
                     let at = Local::at(8 * (q % 2), 8 * (q / 2));
@@ -272,7 +275,7 @@ impl IntraSearch<'_> {
                 }
                 top
             }),
-            left: has_left.then(|| std::array::from_fn(|i| local.luma[at + i * STRIDE - 1])),
+            left: has_left.then(|| local.column(at - 1)),
             corner: has_corner.then(|| local.luma[above - 1]),
         }
     }
@@ -286,11 +289,14 @@ impl IntraSearch<'_> {
         let expected = self.expected(4 * q, mb);
         let mut best = (DC, u32::MAX);
         let mut samples = [0; 64];
-        for mode in possible(
+        for (mode, is_possible) in possible(
             neighbours.top.is_some(),
             neighbours.left.is_some(),
             neighbours.corner.is_some(),
         ) {
+            if !is_possible {
+                continue;
+            }
             (kernels.residual.intra_8x8)(mode, neighbours, &mut samples, 8);
             let satd = kernels.samples.satd[BlockSize::B8x8 as usize];
             let satd = satd(source, plane.shape().stride, &samples, 8);
@@ -322,7 +328,7 @@ impl IntraSearch<'_> {
         let has_left = x > 0 || self.left.is_some();
         Neighbours4x4 {
             top,
-            left: has_left.then(|| std::array::from_fn(|i| local.luma[at + i * STRIDE - 1])),
+            left: has_left.then(|| local.column(at - 1)),
             corner: local.luma[above - 1],
         }
     }
@@ -357,7 +363,10 @@ impl IntraSearch<'_> {
         let mut best = (DC, u32::MAX);
         let mut samples = [0; 16];
         let (top, left) = (neighbours.top.is_some(), neighbours.left.is_some());
-        for mode in possible(top, left, top && left) {
+        for (mode, is_possible) in possible(top, left, top && left) {
+            if !is_possible {
+                continue;
+            }
             (kernels.residual.intra_4x4)(mode, neighbours, &mut samples, 4);
             let satd = (kernels.samples.satd_4x4)(source, plane.shape().stride, &samples, 4);
             let cost = satd + self.lambda * if mode == expected { 1 } else { 4 };
@@ -370,10 +379,17 @@ impl IntraSearch<'_> {
 
     fn chroma_neighbours(&self, local: &Local) -> NeighboursChroma {
         let at = Local::at(0, 0);
-        let left = |y: usize| local.chroma[at + y / 2 * STRIDE + y % 2 - 2];
+        let left = || {
+            let mut left = [0; 16];
+            for (y, pair) in left.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                let at = at + y * STRIDE - 2;
+                *pair = [local.chroma[at], local.chroma[at + 1]];
+            }
+            left
+        };
         NeighboursChroma {
             top: self.has_above().then_some(self.around[1].chroma),
-            left: self.left.map(|_| std::array::from_fn(left)),
+            left: self.left.map(|_| left()),
             corner: [local.chroma[at - STRIDE - 2], local.chroma[at - STRIDE - 1]],
         }
     }
@@ -431,10 +447,14 @@ fn chroma_modes(neighbours: &NeighboursChroma) -> &'static [u8] {
     }
 }
 
-/// The modes of blocks of 4x4 and 8x8 samples that neighbours allow.
-fn possible(top: bool, left: bool, corner: bool) -> impl Iterator<Item = u8> {
+/// Modes, and whether neighbours allow them.
+type Possible = [(u8, bool); 9];
+
+/// The modes of blocks of 4x4 and 8x8 samples.
+#[inline]
+fn possible(top: bool, left: bool, corner: bool) -> Possible {
     let all = top && left && corner;
-    let modes = [
+    [
         (intra_4x4::DC, true),
         (intra_4x4::VERTICAL, top),
         (intra_4x4::HORIZONTAL, left),
@@ -444,8 +464,7 @@ fn possible(top: bool, left: bool, corner: bool) -> impl Iterator<Item = u8> {
         (intra_4x4::HORIZONTAL_DOWN, all),
         (intra_4x4::VERTICAL_LEFT, top),
         (intra_4x4::HORIZONTAL_UP, left),
-    ];
-    modes.into_iter().filter(|mode| mode.1).map(|mode| mode.0)
+    ]
 }
 
 /// The number of the block at a place, by `4 * y + x`.

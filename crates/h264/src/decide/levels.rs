@@ -149,6 +149,7 @@ pub fn choose<const N: usize>(
 
 /// The price of distortion, as a sum of squares, for bits in units of a 256th, at a quantisation parameter: 0.85 times 2
 /// to the power of (QP - 12) / 3.
+#[inline]
 pub fn price(qp: u8, bits: u32) -> u64 {
     // 0.85 * 2^(-4 + k / 3) in 65536ths.
     const THIRDS: [u64; 3] = [3482, 4387, 5527];

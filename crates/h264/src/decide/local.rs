@@ -51,6 +51,7 @@ impl Local {
     }
 
     /// The lowest rows of luma and chroma.
+    #[inline]
     pub fn lowest(&self) -> ([u8; 16], [u8; 16]) {
         let row = |plane: &[u8], y: usize| {
             let at = Local::at(0, y);
@@ -59,8 +60,29 @@ impl Local {
         (row(&self.luma, 15), row(&self.chroma, 7))
     }
 
-    /// The column to the left of luma.
-    pub fn left(&self) -> [u8; 16] {
-        std::array::from_fn(|y| self.luma[Local::at(0, y) - 1])
+    /// Luma from the sample at `at` downwards.
+    #[inline]
+    pub fn column<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut column = [0; N];
+        for (y, sample) in column.iter_mut().enumerate() {
+            *sample = self.luma[at + y * STRIDE];
+        }
+        column
     }
+
+    /// The column to the left of luma.
+    #[inline]
+    pub fn left(&self) -> [u8; 16] {
+        self.column(Local::at(0, 0) - 1)
+    }
+}
+
+/// Copies 16 samples, in a register rather than by a call.
+///
+/// # Panics
+/// There are fewer.
+#[inline(always)]
+pub fn copy_16(from: &[u8], to: &mut [u8]) {
+    let from: &[u8; 16] = from.first_chunk().expect("16 samples");
+    *to.first_chunk_mut().expect("room for 16 samples") = *from;
 }

@@ -34,7 +34,7 @@ use crate::syntax::{SliceHeader, SliceKind};
 pub use alone::Alone;
 pub use budget::{Budget, Spent};
 pub use forced::{Force, Forced};
-pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE};
+pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE, copy_16};
 pub use residual::chroma_qp;
 
 use inter::{Inter, InterSearch};

@@ -2,7 +2,7 @@
 
 use super::Frame;
 use super::levels::{self, Steps};
-use super::local::{Local, STRIDE};
+use super::local::{Local, STRIDE, copy_16};
 use crate::entropy::cost::{BlockKind, Costs};
 use crate::kernels::Residual;
 use crate::kernels::residual::ChromaBlocks;
@@ -28,6 +28,7 @@ static INTRA_8X8: [Quantiser8x8; 52] = Quantiser8x8::table(INTRA_ROUNDING);
 static INTER: [Quantiser; 52] = Quantiser::table(INTER_ROUNDING);
 
 /// The parameter of chroma that goes with one of luma (table 8-15).
+#[inline]
 pub fn chroma_qp(qp: u8) -> u8 {
     CHROMA_QP[usize::from(qp)]
 }
@@ -69,11 +70,13 @@ impl Default for Coder {
     }
 }
 
+#[inline]
 pub(super) fn luma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
     let plane = &frame.source.luma;
     (&plane.read()[plane.at(x, y)..], plane.shape().stride)
 }
 
+#[inline]
 pub(super) fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
     let plane = &frame.source.chroma;
     (&plane.read()[plane.at(x, y / 2)..], plane.shape().stride)
@@ -477,14 +480,12 @@ fn wide_levels(
 
 fn copy_in(from: &[u8; 256], local: &mut Local) {
     for y in 0..16 {
-        let at = Local::at(0, y);
-        local.luma[at..at + 16].copy_from_slice(&from[16 * y..16 * y + 16]);
+        copy_16(&from[16 * y..], &mut local.luma[Local::at(0, y)..]);
     }
 }
 
 fn copy_out(local: &Local, to: &mut [u8; 256]) {
     for y in 0..16 {
-        let at = Local::at(0, y);
-        to[16 * y..16 * y + 16].copy_from_slice(&local.luma[at..at + 16]);
+        copy_16(&local.luma[Local::at(0, y)..], &mut to[16 * y..]);
     }
 }

@@ -30,7 +30,8 @@ impl Bins<'_, '_> {
     /// mb_type in an I slice.
     pub fn type_in_i(&mut self, around: &Neighbours, macroblock: &Macroblock) {
         let first = MB_TYPE_I + around.count(|edge| edge.is_not_nxn);
-        let rest = [3, 4, 5, 6, 7].map(|inc| MB_TYPE_I + inc);
+        let rest = |inc: usize| MB_TYPE_I + inc;
+        let rest = [rest(3), rest(4), rest(5), rest(6), rest(7)];
         self.intra_type(macroblock, first, rest);
     }
 
@@ -43,7 +44,8 @@ impl Bins<'_, '_> {
             Kind::P16x8 => (true, true),
             _ => {
                 self.put(MB_TYPE_P, true);
-                let rest = [1, 2, 2, 3, 3].map(|inc| MB_TYPE_P_INTRA + inc);
+                let rest = |inc: usize| MB_TYPE_P_INTRA + inc;
+                let rest = [rest(1), rest(2), rest(2), rest(3), rest(3)];
                 self.intra_type(macroblock, MB_TYPE_P_INTRA, rest);
                 return;
             }
@@ -103,8 +105,8 @@ impl Bins<'_, '_> {
     /// The reference indices of the partitions of an inter macroblock.
     pub fn references(&mut self, around: &Neighbours, macroblock: &Macroblock) {
         let is_far = |quarter: usize| usize::from(macroblock.refs[quarter] > 0);
-        let [a0, a1] = around.left.is_far.map(usize::from);
-        let [b0, b1] = around.above.is_far.map(usize::from);
+        let [a0, a1] = numbers(around.left.is_far);
+        let [b0, b1] = numbers(around.above.is_far);
         let incs = [
             a0 + 2 * b0,
             is_far(0) + 2 * b1,
@@ -188,8 +190,8 @@ impl Bins<'_, '_> {
 
     /// coded_block_pattern.
     pub fn pattern(&mut self, around: &Neighbours, cbp: u8) {
-        let [a0, a1] = around.left.is_luma_zero.map(usize::from);
-        let [b0, b1] = around.above.is_luma_zero.map(usize::from);
+        let [a0, a1] = numbers(around.left.is_luma_zero);
+        let [b0, b1] = numbers(around.above.is_luma_zero);
         let is_zero = |quarter: u8| usize::from(cbp >> quarter & 1 == 0);
         let incs = [
             a0 + 2 * b0,
@@ -220,6 +222,11 @@ impl Bins<'_, '_> {
         }
         self.put(ctx, false);
     }
+}
+
+#[inline(always)]
+fn numbers([first, second]: [bool; 2]) -> [usize; 2] {
+    [first.into(), second.into()]
 }
 
 /// The quarters that partitions begin with.

@@ -113,14 +113,17 @@ impl Edge {
     ) -> Edge {
         let kind = macroblock.kind;
         let is_intra = kind.is_intra();
+        let [first, second] = along;
+        let is_far = |quarter: usize| !is_intra && macroblock.refs[quarter] > 0;
+        let is_luma_zero = |quarter: usize| macroblock.cbp >> quarter & 1 == 0;
         Edge {
             is_coded: true,
             is_not_nxn: kind == Kind::I16x16,
             transform_8x8: macroblock.transform_8x8,
             has_chroma_mode: is_intra && macroblock.chroma_mode != 0,
-            is_far: along.map(|quarter| !is_intra && macroblock.refs[quarter] > 0),
-            vectors: along.map(|quarter| vectors[quarter]),
-            is_luma_zero: along.map(|quarter| macroblock.cbp >> quarter & 1 == 0),
+            is_far: [is_far(first), is_far(second)],
+            vectors: [vectors[first], vectors[second]],
+            is_luma_zero: [is_luma_zero(first), is_luma_zero(second)],
             chroma: macroblock.cbp >> 4,
             coded,
             is_outside: false,

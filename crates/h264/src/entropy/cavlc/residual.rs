@@ -68,8 +68,8 @@ fn nonzero(levels: &[i16; 16]) -> u32 {
     const LOW: u64 = 0x7fff_7fff_7fff_7fff;
     let mut mask = 0;
     for (index, four) in levels.as_chunks::<4>().0.iter().enumerate() {
-        let [a, b, c, d] = four.map(|level| u64::from(level as u16));
-        let word = a | b << 16 | c << 32 | d << 48;
+        let level = |i: usize| u64::from(four[i] as u16) << (16 * i);
+        let word = level(0) | level(1) | level(2) | level(3);
         // The top bit of each 16 that are not all zero, brought together.
         let tops = ((((word & LOW) + LOW) | word) & !LOW) >> 15;
         let four = tops.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48 & 15;

@@ -25,7 +25,8 @@ pub fn thresholds(alpha: u8, beta: u8) -> Thresholds {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub fn spread(tc0: &[i8; 4]) -> __m256i {
-    let four = _mm_cvtsi32_si128(i32::from_le_bytes(tc0.map(|tc0| tc0 as u8)));
+    let [a, b, c, d] = *tc0;
+    let four = _mm_cvtsi32_si128(i32::from_le_bytes([a as u8, b as u8, c as u8, d as u8]));
     let each = _mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     _mm256_cvtepi8_epi16(_mm_shuffle_epi8(four, each))
 }

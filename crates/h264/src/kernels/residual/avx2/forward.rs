@@ -64,8 +64,8 @@ pub fn forward_16x16(s: &[u8], s_stride: usize, p: &[u8], p_stride: usize, out: 
                 difference(s, p)
             };
             let blocks = core_4x4([row(0), row(1), row(2), row(3)]);
-            for (b, block) in [0, 1, 4, 5].into_iter().zip(blocks) {
-                store_32(&mut out[first + b], block);
+            for (i, block) in blocks.iter().enumerate() {
+                store_32(&mut out[first + [0, 1, 4, 5][i]], *block);
             }
         }
     }

@@ -138,17 +138,22 @@ fn chroma_means(neighbours: &NeighboursChroma) -> [[u8; 4]; 2] {
     match (&neighbours.top, &neighbours.left) {
         (Some(top), Some(left)) => {
             let (top, left) = (chroma_sums(top), chroma_sums(left));
-            for (means, (t, l)) in means.iter_mut().zip(top.into_iter().zip(left)) {
+            for (c, means) in means.iter_mut().enumerate() {
+                let (t, l) = (top[c], left[c]);
                 *means = [two(t[0], l[0]), one(t[1]), one(l[1]), two(t[1], l[1])];
             }
         }
         (Some(top), None) => {
-            for (means, t) in means.iter_mut().zip(chroma_sums(top)) {
+            let top = chroma_sums(top);
+            for (c, means) in means.iter_mut().enumerate() {
+                let t = top[c];
                 *means = [one(t[0]), one(t[1]), one(t[0]), one(t[1])];
             }
         }
         (None, Some(left)) => {
-            for (means, l) in means.iter_mut().zip(chroma_sums(left)) {
+            let left = chroma_sums(left);
+            for (c, means) in means.iter_mut().enumerate() {
+                let l = left[c];
                 *means = [one(l[0]), one(l[0]), one(l[1]), one(l[1])];
             }
         }
@@ -207,8 +212,9 @@ pub fn intra_chroma(mode: u8, neighbours: &NeighboursChroma, dst: &mut [u8], str
                 chroma_mode::PLANE => {
                     let (top, left) = (above(top.as_ref()), beside(left.as_ref()));
                     let slopes = chroma_slopes(top, left, *corner);
-                    let [right_cb, right_cr, down_cb, down_cr] =
-                        slopes.map(|slope| (34 * slope + 32) >> 6);
+                    let slope = |i: usize| (34 * slopes[i] + 32) >> 6;
+                    let (right_cb, right_cr) = (slope(0), slope(1));
+                    let (down_cb, down_cr) = (slope(2), slope(3));
                     let value = |c: usize, right: i32, down: i32| {
                         let ends = i32::from(top[14 + c]) + i32::from(left[14 + c]);
                         16 * (ends + 1) - 3 * (right + down)

@@ -238,7 +238,8 @@ fn sequences(mode: u8, neighbours: &Neighbours8x8) -> [[u8; 32]; 2] {
         _mm256_broadcastsi128_si256(three),
     );
     let mut sequences = [[0; 32]; 2];
-    for (sequence, picks) in sequences.iter_mut().zip(&PICKS_8X8[usize::from(mode)]) {
+    for (i, sequence) in sequences.iter_mut().enumerate() {
+        let picks = &PICKS_8X8[usize::from(mode)][i];
         let picked = _mm256_or_si256(
             _mm256_shuffle_epi8(two, load_32(&picks.two)),
             _mm256_shuffle_epi8(three, load_32(&picks.three)),
@@ -285,8 +286,9 @@ pub fn intra_8x8(mode: u8, neighbours: &Neighbours8x8, dst: &mut [u8], stride: u
             _ => {
                 let sequences = sequences(mode, neighbours);
                 for y in 0..8 {
-                    let row = &sequences[y % 2][start(mode, y)..][..8];
-                    dst[y * stride..][..8].copy_from_slice(row);
+                    let row = sequences[y % 2][start(mode, y)..].first_chunk::<8>();
+                    let to = dst[y * stride..].first_chunk_mut();
+                    *to.expect("8 samples") = *row.expect("8 samples");
                 }
             }
         }

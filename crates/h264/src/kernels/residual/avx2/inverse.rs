@@ -51,9 +51,9 @@ fn where_coded(coded: u32, b: usize) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn scaled(blocks: [&Block; 4], coded: u32, scale: __m256i) -> [__m256i; 4] {
     let mut scaled = [_mm256_setzero_si256(); 4];
-    for (b, (scaled, block)) in scaled.iter_mut().zip(blocks).enumerate() {
+    for (b, scaled) in scaled.iter_mut().enumerate() {
         let scale = _mm256_and_si256(scale, where_coded(coded, b));
-        *scaled = _mm256_mullo_epi16(load_32(block), scale);
+        *scaled = _mm256_mullo_epi16(load_32(blocks[b]), scale);
     }
     scaled
 }
@@ -71,8 +71,8 @@ fn scale_of_ac(q: &Quantiser) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn with_dc(blocks: [__m256i; 4], dc: &[i16; 4]) -> [__m256i; 4] {
     let mut all = blocks;
-    for (block, &dc) in all.iter_mut().zip(dc) {
-        let dc = _mm256_zextsi128_si256(_mm_cvtsi32_si128(i32::from(dc as u16)));
+    for (b, block) in all.iter_mut().enumerate() {
+        let dc = _mm256_zextsi128_si256(_mm_cvtsi32_si128(i32::from(dc[b] as u16)));
         *block = _mm256_or_si256(*block, dc);
     }
     all
@@ -113,10 +113,8 @@ unsafe fn add_rows(rows: [__m256i; 4], dst: &mut [u8], at: usize, stride: usize)
 #[inline]
 #[target_feature(enable = "avx2")]
 fn flat(dc: &[i16; 4]) -> __m256i {
-    let dc = dc
-        .iter()
-        .rev()
-        .fold(0, |all, &dc| all << 16 | i64::from(dc as u16));
+    let word = |b: usize| i64::from(dc[b] as u16) << (16 * b);
+    let dc = word(0) | word(1) | word(2) | word(3);
     let spread = _mm256_setr_epi8(
         0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7,
         6, 7,
@@ -150,10 +148,10 @@ pub fn add_16x16(levels: &LumaBlocks, coded: u32, q: &Quantiser, dst: &mut [u8],
     #[target_feature(enable = "avx2")]
     unsafe fn run(levels: &LumaBlocks, coded: u32, q: &Quantiser, dst: &mut [u8], stride: usize) {
         let scale = load_32(&q.scale);
-        for (i, levels) in levels.as_chunks::<4>().0.iter().enumerate() {
+        for (i, [a, b, c, d]) in levels.as_chunks().0.iter().enumerate() {
             let coded = coded >> (4 * i) & 15;
             if coded != 0 {
-                let blocks = scaled(levels.each_ref(), coded, scale);
+                let blocks = scaled([a, b, c, d], coded, scale);
                 let at = i / 2 * 8 * stride + i % 2 * 8;
                 // SAFETY: the caller checked 16 rows of 16 bytes, and this is a quarter of them.
                 unsafe { add_rows(inverse_4x4(blocks), dst, at, stride) }
@@ -183,13 +181,14 @@ pub fn add_16x16_dc(
         stride: usize,
     ) {
         let scale = scale_of_ac(q);
-        let quarters = levels.as_chunks::<4>().0.iter().zip(dc.as_chunks::<4>().0);
-        for (i, (levels, dc)) in quarters.enumerate() {
+        let (dcs, _) = dc.as_chunks();
+        for (i, [a, b, c, d]) in levels.as_chunks().0.iter().enumerate() {
+            let dc = &dcs[i];
             let coded = coded >> (4 * i) & 15;
             let rows = if coded == 0 {
                 [flat(dc); 4]
             } else {
-                inverse_4x4(with_dc(scaled(levels.each_ref(), coded, scale), dc))
+                inverse_4x4(with_dc(scaled([a, b, c, d], coded, scale), dc))
             };
             let at = i / 2 * 8 * stride + i % 2 * 8;
             // SAFETY: the caller checked 16 rows of 16 bytes, and this is a quarter of them.

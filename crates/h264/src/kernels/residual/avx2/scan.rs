@@ -73,8 +73,8 @@ fn block(levels: &Block, out: &mut Block) -> u8 {
 #[target_feature(enable = "avx2,popcnt")]
 fn blocks<const N: usize>(levels: &[Block; N], out: &mut [Block; N]) -> [u8; N] {
     let mut counts = [0; N];
-    for ((levels, out), count) in levels.iter().zip(out).zip(&mut counts) {
-        *count = block(levels, out);
+    for (b, count) in counts.iter_mut().enumerate() {
+        *count = block(&levels[b], &mut out[b]);
     }
     counts
 }
@@ -101,16 +101,16 @@ pub fn zigzag_8x8(levels: &[i16; 64], out: &mut [i16; 64]) -> [u8; 4] {
         let mut parts = [_mm256_setzero_si256(); 4];
         for i in 0..8 {
             let row = _mm256_broadcastsi128_si256(load_part(levels, i));
-            for (part, shuffles) in parts.iter_mut().zip(&ROWS) {
-                let taken = _mm256_shuffle_epi8(row, load_32(&shuffles[i]));
+            for (p, part) in parts.iter_mut().enumerate() {
+                let taken = _mm256_shuffle_epi8(row, load_32(&ROWS[p][i]));
                 *part = _mm256_or_si256(*part, taken);
             }
         }
         let mut zeros = _mm256_setzero_si256();
         let (chunks, _) = out.as_chunks_mut::<16>();
-        for (out, part) in chunks.iter_mut().zip(parts) {
-            store_32(out, part);
-            let zero = _mm256_cmpeq_epi16(part, _mm256_setzero_si256());
+        for (p, part) in parts.iter().enumerate() {
+            store_32(&mut chunks[p], *part);
+            let zero = _mm256_cmpeq_epi16(*part, _mm256_setzero_si256());
             zeros = _mm256_sub_epi16(zeros, zero);
         }
         let zeros = _mm_add_epi16(

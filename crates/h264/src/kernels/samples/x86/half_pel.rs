@@ -25,7 +25,8 @@ pub unsafe fn half_pel<V: Vector>(mut planes: [&mut [u8]; 3], samples: &[u8], st
     let rows = scalar::rows_of(&planes, samples, stride);
     let strips = (stride - ends).div_ceil(STRIP - ends);
     let width = (stride - ends).div_ceil(strips) + ends;
-    let [right, down, both] = planes.each_mut().map(|plane| plane.as_mut_ptr());
+    let [right, down, both] = &mut planes;
+    let (right, down, both) = (right.as_mut_ptr(), down.as_mut_ptr(), both.as_mut_ptr());
     for strip in 0..strips {
         let from = (strip * (width - ends)).min(stride - width);
         let mut sums = [0; STRIP];

@@ -25,14 +25,14 @@ pub unsafe fn sad_quads_x4<V: Vector>(
     // SAFETY: the slices have the blocks, and rows are below 16; 2 sums for each lane fit behind one another; the caller's
     // promise.
     unsafe {
-        let b = offsets.map(|offset| b.as_ptr().add(offset));
+        let b = b.as_ptr();
         // The second lane has the lower half.
         for half in 0..2 / V::LANES {
             let mut sums = [V::words(0); 4];
             for y in 8 * half..8 * half + 8 {
                 let row = V::load_16(a.add(y * a_stride), 8 * a_stride);
                 for k in 0..4 {
-                    let other = V::load_16(b[k].add(y * b_stride), 8 * b_stride);
+                    let other = V::load_16(b.add(offsets[k] + y * b_stride), 8 * b_stride);
                     sums[k] = sums[k].add_doublewords(row.sad(other));
                 }
             }
