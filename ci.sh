@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop
-# ptx gstreamer python ray long soak guest packages outside. Without a name: all that a change must pass but miri, asan,
-# tsan, fuzz-asan, soak, guest, packages and outside, in the order that fails soonest. .ci/run has guest as well.
+# ptx gstreamer python ray long soak guest packages outside profile. Without a name: all that a change must pass but miri,
+# asan, tsan, fuzz-asan, soak, guest, packages, outside and profile, in the order that fails soonest. .ci/run has guest as
+# well.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -367,6 +368,20 @@ packages() {
 # Tests of QEMU under the GPL, which are fetched and not kept here: ./ci.sh outside, or OUTSIDE_ROUNDS=2000 ./ci.sh outside
 outside() { crates/block/tests/outside/run.sh; }
 
+# Whether kernels owe their speed to link-time optimisation: calls that stay in them without it, and user time beside a
+# build that has it. Half an hour, on a machine that does nothing else.
+profile() {
+    local target
+    if ! objdump --version >/dev/null 2>&1; then
+        skipped "there is no objdump; install binutils"
+        return
+    fi
+    target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+    bench/profile.py --build
+    bench/calls.py "$target/profile-plain/release/evener"
+    bench/profile.py
+}
+
 if [ $# -eq 0 ]; then
     set -- fmt lint test doc ptx bench-smoke python ray interop gstreamer long loom fuzz
 fi
@@ -374,9 +389,9 @@ for verb in "$@"; do
     printf '\n== %s\n' "$verb"
     begin=$SECONDS
     case $verb in
-        fmt | lint | test | doc | loom | miri | asan | tsan | fuzz | fuzz-asan | bench-smoke | interop | ptx | gstreamer | python | ray | long | soak | guest | packages | outside) "$verb" ;;
+        fmt | lint | test | doc | loom | miri | asan | tsan | fuzz | fuzz-asan | bench-smoke | interop | ptx | gstreamer | python | ray | long | soak | guest | packages | outside | profile) "$verb" ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop ptx gstreamer python ray long soak guest packages outside" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop ptx gstreamer python ray long soak guest packages outside profile" >&2
             exit 2
             ;;
     esac
