@@ -153,8 +153,9 @@ impl Transposed {
         let first = self.input_column(y).min(self.input_column(last));
         let at = (first - origin) as usize;
         let block = cx.row(columns.len() * BATCH);
-        for (to, x) in block.chunks_exact_mut(BATCH).zip(columns) {
-            to.copy_from_slice(&input.row(self.input_row(x))[at..at + BATCH]);
+        for (i, to) in block.as_chunks_mut::<BATCH>().0.iter_mut().enumerate() {
+            let row = input.row(self.input_row(columns.start + i as i32));
+            *to = *row[at..].first_chunk().expect("rows have all columns");
         }
         if self.from_right {
             out.reverse();

@@ -102,7 +102,8 @@ pub fn zigzag_8x8(levels: &[i16; 64], out: &mut [i16; 64]) -> [u8; 4] {
         for i in 0..8 {
             let row = _mm256_broadcastsi128_si256(load_part(levels, i));
             for (p, part) in parts.iter_mut().enumerate() {
-                let taken = _mm256_shuffle_epi8(row, load_32(&ROWS[p][i]));
+                let shuffles = &ROWS[p];
+                let taken = _mm256_shuffle_epi8(row, load_32(&shuffles[i]));
                 *part = _mm256_or_si256(*part, taken);
             }
         }
