@@ -106,6 +106,7 @@ impl Network {
             to: Vec::new(),
             listen,
             supervise: true,
+            library: &[],
         }
         .run()
     }
