@@ -40,7 +40,7 @@ fmt() {
 # Users build the command without its benchmarks; all of it is checked, and the command is tested as they build it too.
 # Tests say by `evener_testing::skip` that they are skipped, which is counted. Links between documents are checked last.
 lint() {
-    if grep -rn '"skipped: ' --include='*.rs' crates | grep -v '^crates/testing/'; then
+    if grep -rn '"skipped: ' --include='*.rs' crates | grep -v '^crates/core/testing/'; then
         echo "evener_testing::skip says that a test is skipped" >&2
         return 1
     fi
@@ -224,8 +224,8 @@ ptx() {
         return
     fi
     [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r crates/devices/kernels/requirements.txt
-    "$venv/bin/python" crates/devices/kernels/ptx.py --check
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r crates/core/devices/kernels/requirements.txt
+    "$venv/bin/python" crates/core/devices/kernels/ptx.py --check
 }
 
 # Makes a virtual environment with what a file lists: environment FOLDER FILE. It says why not.
@@ -356,7 +356,7 @@ soak() {
 guest() {
     local command
     built
-    EVENER=$command crates/block/tests/guest/run.sh
+    EVENER=$command crates/storage/block/tests/guest/run.sh
 }
 
 # A static binary and a Debian package in target/packages/, tried on bare roots. It fetches a Debian the first time.
@@ -366,7 +366,7 @@ packages() {
 }
 
 # Tests of QEMU under the GPL, which are fetched and not kept here: ./ci.sh outside, or OUTSIDE_ROUNDS=2000 ./ci.sh outside
-outside() { crates/block/tests/outside/run.sh; }
+outside() { crates/storage/block/tests/outside/run.sh; }
 
 # Whether kernels owe their speed to link-time optimisation: calls that stay in them without it, and user time beside a
 # build that has it. Half an hour, on a machine that does nothing else.

@@ -69,13 +69,13 @@ fn fixed() -> &'static Fixed {
         }
         let ours = seeds.len();
         seeds.extend([
-            include_bytes!("../../crates/block/tests/fixtures/zlib.qcow2").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/zstd.qcow2").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/blocks.xz").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/streams.xz").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/v2.cloop").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/frames.zst").to_vec(),
-            include_bytes!("../../crates/block/tests/fixtures/version1.zst").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/zlib.qcow2").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/zstd.qcow2").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/blocks.xz").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/streams.xz").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/v2.cloop").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/frames.zst").to_vec(),
+            include_bytes!("../../crates/storage/block/tests/fixtures/version1.zst").to_vec(),
         ]);
         let file = File::options()
             .read(true)

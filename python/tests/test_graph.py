@@ -7,7 +7,7 @@ import pytest
 
 import evener as ev
 
-MARK = str(pathlib.Path(__file__).parents[2] / "crates/image/tests/fixtures/mark.pam")
+MARK = str(pathlib.Path(__file__).parents[2] / "crates/media/image/tests/fixtures/mark.pam")
 
 
 def test_operators_make_the_text_of_the_command():

@@ -9,7 +9,7 @@ use crate::run::Folder;
 
 /// A qcow2 image with eight bytes changed.
 fn edited(folder: &Folder, at: usize, number: u64) {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../block/tests/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../storage/block/tests/fixtures");
     let mut bytes = fs::read(fixtures.join("zlib.qcow2")).unwrap();
     bytes[at..at + 8].copy_from_slice(&number.to_be_bytes());
     folder.file("disk.qcow2", bytes);
