@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use evener_crypt::keys::secret_line;
-use evener_files::unpoisoned;
+use evener_files::lock;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -34,7 +34,7 @@ struct Hidden {
 static HIDDEN: Mutex<Option<Hidden>> = Mutex::new(None);
 
 fn hidden_terminal() -> MutexGuard<'static, Option<Hidden>> {
-    unpoisoned(HIDDEN.lock())
+    lock(&HIDDEN)
 }
 
 impl Terminal {
@@ -52,7 +52,7 @@ impl Terminal {
             question: String::new(),
         };
         static WATCHED: Mutex<bool> = Mutex::new(false);
-        let mut watched = unpoisoned(WATCHED.lock());
+        let mut watched = lock(&WATCHED);
         if !*watched {
             watch()?;
             *watched = true;

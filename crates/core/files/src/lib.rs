@@ -7,6 +7,7 @@
 mod destination;
 mod error;
 mod exposed;
+mod first_error;
 mod folder;
 mod input;
 mod lock;
@@ -25,6 +26,7 @@ mod watch;
 pub use destination::Destination;
 pub use error::{Error, error_text, is_full, one_line};
 pub use exposed::Exposed;
+pub use first_error::FirstError;
 pub use folder::OutputFolder;
 pub use input::InputFile;
 pub use lock::{is_at_path, try_lock, try_lock_shared};
@@ -35,7 +37,7 @@ pub use source_file::SourceFile;
 pub use staged::Staged;
 pub use staged_folder::StagedFolder;
 pub use stall::{StallDetector, blocking_call};
-pub use sync::unpoisoned;
+pub use sync::{lock, unpoisoned};
 pub use system::{FileId, read_ahead, widen_pipe};
 pub use watch::{Change, Watch};
 

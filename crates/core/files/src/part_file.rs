@@ -13,10 +13,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use crate::lock;
 use rustix::fs::OFlags;
 
 use crate::lock::{is_at_path, try_lock};
-use crate::sync::unpoisoned;
 
 /// The number of runs that can write one output at once.
 const MAX_RUNS: u32 = 16;
@@ -164,7 +164,7 @@ fn remove(path: &Path) -> io::Result<()> {
 /// Changes the list of this process's part files.
 fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
     static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    let mut all = unpoisoned(ALL.lock());
+    let mut all = lock(&ALL);
     change(&mut all)
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 
 use crate::config::Tools;
 #[doc(hidden)]
@@ -427,7 +427,7 @@ impl Encoder {
             *before.coding.get().expect("pictures are planned in order")
         });
         let costs = self.complexity(&picture);
-        let mut rates = unpoisoned(self.rates.lock());
+        let mut rates = lock(&self.rates);
         let coding = rates.plan(number, before.as_ref(), &costs, &self.tools);
         drop(rates);
         let init = match coding.header.kind {
@@ -469,14 +469,14 @@ impl Encoder {
         let this = &picture.rows[row];
         let found = unpoisoned(picture.found[row / 2].read());
         let estimates = unpoisoned(picture.estimates[row / 2].read());
-        let mut work = unpoisoned(this.work.lock());
+        let mut work = lock(&this.work);
         let mut macroblocks = unpoisoned(this.macroblocks.write());
         let mut levels = unpoisoned(this.levels.write());
         let levels = levels.get_or_insert_with(|| {
             let room = || Vec::with_capacity(self.geometry.columns);
             self.levels.take(room)
         });
-        let mut band = unpoisoned(this.band.lock());
+        let mut band = lock(&this.band);
         let band = band.get_or_insert_with(|| self.bands.take(|| Band::new(self.geometry)));
         let parts = RowParts {
             row,
@@ -498,12 +498,12 @@ impl Encoder {
         for row in rows {
             let above = row.checked_sub(1).map(|above| {
                 let above = &picture.rows[above];
-                let band = unpoisoned(above.band.lock()).take();
+                let band = lock(&above.band).take();
                 let band = band.expect("a row is filtered after the one above");
                 (unpoisoned(above.macroblocks.read()), band)
             });
             let this = &picture.rows[row];
-            let mut band = unpoisoned(this.band.lock());
+            let mut band = lock(&this.band);
             let mut filter = FilterRow {
                 kernels: self.kernels,
                 macroblocks: &unpoisoned(this.macroblocks.read()),
@@ -532,7 +532,7 @@ impl Encoder {
     fn write(&self, number: u64, rows: Range<usize>, out: &Coded) {
         let picture = self.picture(number);
         let coding = picture.coding.get().expect("a picture is planned first");
-        let mut writer = unpoisoned(picture.writer.lock());
+        let mut writer = lock(&picture.writer);
         if rows.start == 0 {
             writer.begin(&coding.header);
         }
@@ -554,12 +554,12 @@ impl Encoder {
             self.parameters.write(&mut out.bytes);
         }
         if self.has_hrd()
-            && let Some((period, timing)) = unpoisoned(self.rates.lock()).timing(number, coding)
+            && let Some((period, timing)) = lock(&self.rates).timing(number, coding)
         {
             write_timing(&mut out.bytes, period, timing);
         }
         writer.finish(&mut out.bytes);
-        unpoisoned(self.rates.lock()).written(number, 8 * out.bytes.len() as u64);
+        lock(&self.rates).written(number, 8 * out.bytes.len() as u64);
     }
 
     fn measure(&self, number: u64, planes: Planes<'_>, out: &Coded) {
@@ -617,7 +617,7 @@ impl Encoder {
 
     /// What has become of the rates that were asked for, after all pictures are written.
     pub fn summary(&self) -> Summary {
-        unpoisoned(self.rates.lock()).summary()
+        lock(&self.rates).summary()
     }
 
     /// The reconstruction of a picture that is done and was among the last ones: luma, Cb, Cr, without padding.

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 
 /// What is not in use. What was put back last is taken first, since it is likely to be in a cache still.
 pub struct Spare<T>(Mutex<Vec<T>>);
@@ -15,13 +15,13 @@ impl<T> Spare<T> {
 
     /// Takes one, as it was put back, or makes one if there is none.
     pub fn take(&self, make: impl FnOnce() -> T) -> T {
-        let last = unpoisoned(self.0.lock()).pop();
+        let last = lock(&self.0).pop();
         last.unwrap_or_else(make)
     }
 
     /// Puts one back.
     pub fn put(&self, one: T) {
-        unpoisoned(self.0.lock()).push(one);
+        lock(&self.0).push(one);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_image::Frame;
 
 /// A frame to encode, with what becomes of it before it is coded, and its number in the stream.
@@ -57,6 +57,6 @@ impl Coded {
 
     /// The picture, for one worker or the sink alone. What it held before is that of an earlier unit.
     pub fn picture(&self) -> MutexGuard<'_, CodedPicture> {
-        unpoisoned(self.0.lock())
+        lock(&self.0)
     }
 }

@@ -29,9 +29,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
+use evener_files::lock;
 use evener_runtime::plan::ParsePlanError;
 use evener_runtime::stream::{Open, Report, RunOptions, StreamError, Turn};
 use evener_runtime::{Part, Runtime, Service, Shape, Structure};
@@ -181,10 +182,6 @@ impl<T> fmt::Debug for OpenGraph<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OpenGraph").field(&self.open).finish()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A graph whose units bring the memory for their results.

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use evener_net_client::UdpSocket;
 use evener_net_client::client::Link;
+use evener_net_client::client::lock;
 use evener_net_client::datagram::{LEN, MAX_PAYLOAD, Record};
 use evener_net_client::program::errno;
 
-use crate::socket::{Socket, lock};
+use crate::socket::Socket;
 use crate::sys::Errno;
 use crate::{process, wait};
 

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use crate::socket::{Seen, Socket, lock};
+use evener_net_client::client::lock;
+
+use crate::socket::{Seen, Socket};
 use crate::sys::{self, Errno};
 use crate::table::{self, Entry};
 use crate::{process, wait};

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use evener_net_client::client::Link;
+use evener_net_client::client::lock;
 use evener_net_client::program::options::{Linger, choice};
 use evener_net_client::program::{self, tcp_info};
 
-use crate::socket::{Socket, lock};
+use crate::socket::Socket;
 use crate::sys::{self, Errno};
 
 /// How long an operation waits, in nanoseconds; 0 for ever.

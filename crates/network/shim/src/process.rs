@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use evener_net_client::SocketId;
 use evener_net_client::Stack;
+use evener_net_client::client::lock;
 use evener_net_client::client::{Alarm, Inheritance};
 use evener_net_client::program::Places;
 
-use crate::socket::lock;
 use crate::sys::{self, Errno};
 use crate::table;
 use crate::{memory, own};

@@ -5,9 +5,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use evener_net_client::SocketId;
+use evener_net_client::client::lock;
 use evener_net_client::client::{Link, Progress, ReceiveHalf, SendHalf};
 use evener_net_client::program::errno;
 use evener_net_client::{Connection, Listener};
@@ -112,10 +113,6 @@ pub struct Seen {
     received: u64,
     blocked: u64,
     events: c_short,
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Socket {

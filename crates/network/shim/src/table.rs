@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use evener_net_client::SocketId;
+use evener_net_client::client::lock;
 
 use crate::epoll::{Set, Watch};
 use crate::process;
-use crate::socket::{Socket, lock};
+use crate::socket::Socket;
 use crate::sys::{self, Errno};
 
 /// File descriptors beyond are the kernel's.

@@ -1,12 +1,7 @@
 //! What packing and decoding share: how many blocks a unit has, how it is run, and the first error.
 
-use std::sync::{Arc, Mutex};
-
-use evener_files::unpoisoned;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Shape, Structure, Work};
-
-use crate::error::Error;
 
 /// How many blocks of up to `block` bytes a unit has: about a MiB, but several even of large ones.
 pub(crate) fn unit_blocks(block: u32) -> usize {
@@ -34,26 +29,4 @@ pub(crate) fn shapes(block: u32, ops: f64) -> Vec<Shape> {
     let work = work(blocks as f64 * f64::from(block), ops);
     let shape = |structure| Shape::new(structure, vec![blocks as u32], 1, work);
     STRUCTURES.map(shape).to_vec()
-}
-
-/// The error of the first block that failed. A stream keeps only its text.
-#[derive(Clone, Default)]
-pub(crate) struct FirstError(Arc<Mutex<Option<(u64, Error)>>>);
-
-impl FirstError {
-    /// Keeps the error of the block at `at`, unless an earlier block failed, and returns its text.
-    pub(crate) fn record(&self, at: u64, error: Error) -> String {
-        let text = error.to_string();
-        let mut first = unpoisoned(self.0.lock());
-        if first.as_ref().is_none_or(|(before, _)| at < *before) {
-            *first = Some((at, error));
-        }
-        text
-    }
-
-    /// The error.
-    pub(crate) fn take(&self) -> Option<Error> {
-        let mut first = unpoisoned(self.0.lock());
-        first.take().map(|(_, error)| error)
-    }
 }

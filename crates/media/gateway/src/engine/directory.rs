@@ -1,9 +1,10 @@
 //! Which engine has which source. Engines share this; packets do not go through it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::handle::Handle;
+use evener_files::lock;
 
 /// Sources by what clients ask for, and the engines that have them.
 #[derive(Debug, Default)]
@@ -64,7 +65,7 @@ impl Directory {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

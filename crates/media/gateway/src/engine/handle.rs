@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use evener_files::lock;
 use evener_runtime::io::ThreadLoad;
 use rustix::event::{EventfdFlags, eventfd};
 use serde::Serialize;
@@ -184,7 +185,7 @@ impl Handle {
     /// All messages that have come.
     pub(super) fn take(&self) -> Vec<Message> {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
-        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = lock(&self.messages);
         std::mem::take(&mut messages)
     }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use evener_files::lock;
 use rustix::event::{EventfdFlags, eventfd};
 use serde::Serialize;
 use tracing::{info, warn};
@@ -185,7 +186,7 @@ impl Pools {
     }
 
     fn by_name(&self) -> MutexGuard<'_, BTreeMap<String, Pool>> {
-        self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.by_name)
     }
 }
 

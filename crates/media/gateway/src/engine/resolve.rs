@@ -2,8 +2,10 @@
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+
+use evener_files::lock;
 
 /// Names that wait at most.
 const WAITING: usize = 64;
@@ -71,7 +73,7 @@ impl Names {
     }
 
     fn next(&self) -> Option<Query> {
-        let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let receiver = lock(&self.0);
         receiver.recv().ok()
     }
 }

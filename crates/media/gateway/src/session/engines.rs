@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evener_files::lock;
 use evener_runtime::IoThreads;
 use evener_runtime::io::{ThreadLoad, wants_another};
 use evener_runtime::stream::CancelToken;
@@ -32,7 +33,7 @@ impl Ended {
 
     fn add(&self, result: io::Result<()>) {
         if let Err(error) = result {
-            let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut first = lock(&self.0);
             first.get_or_insert(error);
         }
     }

@@ -12,7 +12,7 @@ mod totals;
 
 use std::ffi::OsStr;
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_image::graph::Graph;
 use evener_image::io::{Input, open_input};
 use evener_image::session::Audio;
@@ -175,7 +175,7 @@ impl Session {
             service
         })?;
         if let Some(rates) = rates {
-            let of_rates = unpoisoned(rates.lock()).summary().notes();
+            let of_rates = lock(&rates).summary().notes();
             outcome.notes.extend(of_rates);
         }
         Ok(outcome)
@@ -229,7 +229,7 @@ impl Session {
             stream = stream.on_progress(on_progress);
         }
         let report = stream.into(sink)?;
-        let totals = unpoisoned(totals.lock());
+        let totals = lock(&totals);
         let encoded = totals.summary(&format, per_second(rate), config.psnr, config.ssim);
         let small = totals::windowless(&format).filter(|_| config.ssim);
         let notes = small.map(|(width, height)| {

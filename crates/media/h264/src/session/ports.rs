@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_image::io::{self, Input};
 use evener_runtime::Service;
 use evener_runtime::stream::{ByteCount, Sink, Source};
@@ -77,12 +77,12 @@ impl<S: Service<Output = Coded>> Sink<S> for Pictures {
         let picture = unit.picture();
         self.output.write(&picture)?;
         self.count.add(picture.bytes.len() as u64);
-        unpoisoned(self.totals.lock()).add(&picture);
+        lock(&self.totals).add(&picture);
         Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Error> {
-        let none = unpoisoned(self.totals.lock()).pictures() == 0;
+        let none = lock(&self.totals).pictures() == 0;
         if none && !matches!(self.output, Output::Null) {
             let name = self.output.name().to_owned();
             return Err(io::Error::NoFrames { name }.into());

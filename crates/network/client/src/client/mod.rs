@@ -56,7 +56,8 @@ use super::slot::Head;
 use crate::Prefix;
 use crate::memory::Mapping;
 use calls::Calls;
-use wait::{Board, lock};
+use wait::Board;
+pub use wait::lock;
 
 /// How long a thread spins before it sleeps, unless set: to wake a thread takes about as long.
 const SPIN: Duration = Duration::from_micros(50);

@@ -71,7 +71,7 @@ impl Board {
     }
 }
 
-/// The board, or a lock that a panic left: what it guards is consistent at every point at which anything panics.
+/// Locks a mutex, poisoned or not: what it guards is consistent at every point at which anything panics.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use evener_files::{error_text, unpoisoned};
+use evener_files::{error_text, lock};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -80,7 +80,7 @@ struct Found {
 
 impl Findings {
     fn lock(&self) -> MutexGuard<'_, Found> {
-        unpoisoned(self.0.lock())
+        lock(&self.0)
     }
 
     pub(super) fn good(&self, check: &'static str, blocks: u64) {

@@ -1,5 +1,6 @@
 //! The service that decodes and checks blocks.
 
+use evener_files::FirstError;
 use evener_runtime::{Part, Service, Shape};
 
 use super::findings::{BadBlock, Findings};
@@ -8,7 +9,7 @@ use crate::block::{Block, Place};
 use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::merged::Merged;
-use crate::units::{DECODING, FirstError, shapes, unit_blocks};
+use crate::units::{DECODING, shapes, unit_blocks};
 
 /// What blocks are decoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Decode {
     merged: Merged,
     purpose: Purpose,
     findings: Findings,
-    first_error: FirstError,
+    first_error: FirstError<Error>,
 }
 
 /// The private memory of a worker.
@@ -50,7 +51,7 @@ impl Decode {
     }
 
     /// Where the first error will be.
-    pub(crate) fn first_error(&self) -> FirstError {
+    pub(crate) fn first_error(&self) -> FirstError<Error> {
         self.first_error.clone()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::block::Block;
@@ -39,7 +39,7 @@ impl UnitOut {
     }
 
     fn pieces_mut(&self) -> MutexGuard<'_, (Vec<Piece>, bool)> {
-        unpoisoned(self.pieces.lock())
+        lock(&self.pieces)
     }
 
     /// Sets the pieces. All jobs of a unit set the same.

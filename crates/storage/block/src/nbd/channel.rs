@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_sockets::Stream;
 use rustix::net::{SendFlags, send};
 use rustls::{ServerConfig, ServerConnection};
@@ -148,10 +148,10 @@ impl Channel {
 
 impl Tls {
     fn read(&self, stream: &Stream, room: &mut [u8]) -> io::Result<usize> {
-        let mut received = unpoisoned(self.received.lock());
+        let mut received = lock(&self.received);
         let Received { bytes, rest } = &mut *received;
         loop {
-            let mut session = unpoisoned(self.session.lock());
+            let mut session = lock(&self.session);
             match session.reader().read(room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => {
@@ -183,7 +183,7 @@ impl Tls {
     }
 
     fn write(&self, stream: &Stream, slices: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut sealed = unpoisoned(self.sending.lock());
+        let mut sealed = lock(&self.sending);
         sealed.clear();
         let mut out = stream;
         for slice in slices {
@@ -203,7 +203,7 @@ impl Tls {
 
     /// Seals some of `bytes` and what the session has to say, and returns how many of them.
     fn seal(&self, bytes: &[u8], sealed: &mut Vec<u8>) -> io::Result<usize> {
-        let mut session = unpoisoned(self.session.lock());
+        let mut session = lock(&self.session);
         let taken = session.writer().write(bytes)?;
         while session.wants_write() {
             session.write_tls(sealed)?;
@@ -217,7 +217,7 @@ impl Tls {
             return;
         };
         sealed.clear();
-        unpoisoned(self.session.lock()).send_close_notify();
+        lock(&self.session).send_close_notify();
         if self.seal(&[], &mut sealed).is_ok() {
             let _ = send(stream, &sealed, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         }

@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 use evener_runtime::stream::CancelToken;
 use evener_sockets::Stream;
 
@@ -53,14 +53,14 @@ impl Clients {
     /// How many there are, and were.
     pub fn counts(&self) -> ClientCounts {
         ClientCounts {
-            connected: unpoisoned(self.list.lock()).streams.len() as u64,
+            connected: lock(&self.list).streams.len() as u64,
             accepted: self.accepted.get(),
         }
     }
 
     /// Adds a client; `None` if there are too many.
     pub fn admit(&self, stream: Stream) -> Option<Client<'_>> {
-        let mut list = unpoisoned(self.list.lock());
+        let mut list = lock(&self.list);
         if list.streams.len() >= MAX_CLIENTS {
             return None;
         }
@@ -78,7 +78,7 @@ impl Clients {
 
     /// Disconnects all. No more requests are read, and replies under way may be sent for a moment.
     pub fn disconnect_all(&self) {
-        let mut list = unpoisoned(self.list.lock());
+        let mut list = lock(&self.list);
         for stream in list.streams.values() {
             stream.shutdown(Shutdown::Read);
         }
@@ -106,7 +106,7 @@ impl Drop for Client<'_> {
     fn drop(&mut self) {
         // Other threads may still hold the stream, and the client has to notice now.
         self.stream.shutdown(Shutdown::Both);
-        let mut list = unpoisoned(self.clients.list.lock());
+        let mut list = lock(&self.clients.list);
         list.streams.remove(&self.number);
         if let Some(exit) = &self.clients.exit_last
             && self.negotiated

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_runtime::{IoThreads, Pool, Runtime, SpinWait};
 
 use super::channel::Channel;
@@ -128,7 +128,7 @@ impl<'a> Connection<'a> {
         let mut scratch = RequestScratch::default();
         loop {
             self.idle.fetch_add(1, Ordering::Relaxed);
-            let read_side = unpoisoned(self.read_side.lock());
+            let read_side = lock(&self.read_side);
             self.idle.fetch_sub(1, Ordering::Relaxed);
             if self
                 .read_requests(read_side, &mut scratch, threads)
@@ -339,7 +339,7 @@ impl<'a> Connection<'a> {
         if scratch.reply.is_empty() {
             return Ok(());
         }
-        let _output = unpoisoned(self.output.lock());
+        let _output = lock(&self.output);
         scratch.reply.send(self.client.stream(), &[])
     }
 

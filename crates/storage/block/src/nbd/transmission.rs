@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use super::channel::Channel;
-use evener_files::unpoisoned;
+use evener_files::lock;
 use evener_runtime::Pool;
 
 use super::handshake::Negotiated;
@@ -165,7 +165,7 @@ impl Responder<'_> {
             return self.send();
         }
         // Held to the end, since no other reply may be sent in between.
-        let _output = unpoisoned(self.output.lock());
+        let _output = lock(self.output);
         self.reply.send(self.stream, self.window.pieces())?;
         while next < bytes.end {
             let looked_up = self.look_up(next..bytes.end);
@@ -286,7 +286,7 @@ impl Responder<'_> {
         if self.more && self.reply.can_be_held() {
             return Ok(());
         }
-        let _output = unpoisoned(self.output.lock());
+        let _output = lock(self.output);
         self.reply.send(self.stream, self.window.pieces())
     }
 }

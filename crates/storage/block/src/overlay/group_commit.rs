@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Condvar, Mutex};
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 
 /// Runs of some work, of which one serves all callers before it began.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct RunGuard<'a> {
 
 impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
-        let mut state = unpoisoned(self.commits.state.lock());
+        let mut state = lock(&self.commits.state);
         state.running = false;
         state.done = state.begun;
         state.failed = self.failed;
@@ -45,7 +45,7 @@ impl GroupCommit {
     /// # Errors
     /// That run failed.
     pub fn run(&self, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let mut state = unpoisoned(self.state.lock());
+        let mut state = lock(&self.state);
         let mine = state.begun + 1;
         while state.running && state.done < mine {
             state = unpoisoned(self.ended.wait(state));

@@ -7,10 +7,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use evener_files::unpoisoned;
-
 use super::header::{Layout, PAGE};
 use super::storage::Storage;
+use evener_files::lock;
 
 /// Granules of a page.
 const PER_PAGE: u64 = 8 * PAGE;
@@ -128,7 +127,7 @@ impl Map {
             return Ok(());
         }
         let page = self.pages[number as usize].get_or_init(Page::empty);
-        let mut state = unpoisoned(page.state.lock());
+        let mut state = lock(&page.state);
         let (words, _) = written.as_chunks();
         for (at, (word, bytes)) in page.words.iter().zip(words).enumerate() {
             let first = number * PER_PAGE + at as u64 * 64;
@@ -143,7 +142,7 @@ impl Map {
         state.allocated = true;
         if written != durable {
             state.dirty = true;
-            unpoisoned(self.dirty.lock()).push(number);
+            lock(&self.dirty).push(number);
         }
         Ok(())
     }
@@ -196,7 +195,7 @@ impl Map {
 
     fn mark_page(&self, storage: &dyn Storage, number: u64, bits: Range<u64>) -> io::Result<()> {
         let page = self.pages[number as usize].get_or_init(Page::empty);
-        let mut state = unpoisoned(page.state.lock());
+        let mut state = lock(&page.state);
         let words = bits.start / 64..bits.end.div_ceil(64);
         let mut bytes = [0; PAGE as usize];
         let mut more = 0;
@@ -225,22 +224,22 @@ impl Map {
         }
         self.count.fetch_add(more.into(), Ordering::Relaxed);
         if !std::mem::replace(&mut state.dirty, true) {
-            unpoisoned(self.dirty.lock()).push(number);
+            lock(&self.dirty).push(number);
         }
         Ok(())
     }
 
     /// Whether the durable map lacks nothing.
     pub fn is_durable(&self) -> bool {
-        unpoisoned(self.dirty.lock()).is_empty()
+        lock(&self.dirty).is_empty()
     }
 
     /// Copies of the pages that the durable map lacks, which are no longer marked as dirty.
     pub fn take_dirty(&self) -> Vec<PageCopy> {
-        let dirty = std::mem::take(&mut *unpoisoned(self.dirty.lock()));
+        let dirty = std::mem::take(&mut *lock(&self.dirty));
         let copy = |number: u64| {
             let page = self.pages[number as usize].get_or_init(Page::empty);
-            unpoisoned(page.state.lock()).dirty = false;
+            lock(&page.state).dirty = false;
             (number, page.bytes())
         };
         dirty.into_iter().map(copy).collect()
@@ -261,9 +260,9 @@ impl Map {
     pub fn mark_dirty(&self, pages: &[PageCopy]) {
         for (number, _) in pages {
             let page = self.pages[*number as usize].get_or_init(Page::empty);
-            let mut state = unpoisoned(page.state.lock());
+            let mut state = lock(&page.state);
             if !std::mem::replace(&mut state.dirty, true) {
-                unpoisoned(self.dirty.lock()).push(*number);
+                lock(&self.dirty).push(*number);
             }
         }
     }

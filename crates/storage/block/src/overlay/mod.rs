@@ -36,7 +36,7 @@ use std::io::{self, IoSlice};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evener_files::{SourceFile, unpoisoned};
+use evener_files::{SourceFile, lock};
 use rustix::rand::GetRandomFlags;
 
 pub use base::Base;
@@ -190,7 +190,7 @@ impl Overlay {
         if self.changed.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _guard = unpoisoned(self.changing.lock());
+        let _guard = lock(&self.changing);
         if self.changed.load(Ordering::Acquire) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex};
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 
 /// Ranges that are locked, each by one thread.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl RangeLock {
     /// Waits until no range that overlaps `range` is locked, and locks it. A thread may lock one range at a time.
     pub fn lock(&self, range: Range<u64>) -> RangeGuard<'_> {
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
-        let mut held = unpoisoned(self.held.lock());
+        let mut held = lock(&self.held);
         while held.iter().any(overlaps) {
             held = unpoisoned(self.released.wait(held));
         }
@@ -37,7 +37,7 @@ impl RangeLock {
 
 impl Drop for RangeGuard<'_> {
     fn drop(&mut self) {
-        let mut held = unpoisoned(self.ranges.held.lock());
+        let mut held = lock(&self.ranges.held);
         if let Some(at) = held.iter().position(|range| *range == self.range) {
             held.swap_remove(at);
         }

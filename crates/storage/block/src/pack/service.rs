@@ -1,13 +1,15 @@
 //! The service that packs blocks.
 
+use evener_files::FirstError;
 use evener_runtime::{Part, Service, Shape};
 
 use super::unit::{BlockResult, UnitIn, UnitOut};
+use crate::Error;
 use crate::codec::{Codec, Encode, NONE, ZSTD};
 use crate::decoder::Decoder;
 use crate::hash::{Hash, packed_sum};
 use crate::merged::Merged;
-use crate::units::{FirstError, shapes, unit_blocks};
+use crate::units::{shapes, unit_blocks};
 use crate::zero::is_zero;
 
 /// Packs an image. An item is a block.
@@ -17,7 +19,7 @@ pub struct Pack {
     block: u32,
     /// The image that workers read blocks from; `None` if units contain the bytes.
     image: Option<Merged>,
-    first_error: FirstError,
+    first_error: FirstError<Error>,
 }
 
 /// The private memory of a worker.
@@ -40,7 +42,7 @@ impl Pack {
     }
 
     /// Where the first error will be.
-    pub(crate) fn first_error(&self) -> FirstError {
+    pub(crate) fn first_error(&self) -> FirstError<Error> {
         self.first_error.clone()
     }
 

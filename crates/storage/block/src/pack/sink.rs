@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use evener_files::{OutputFile, unpoisoned};
+use evener_files::{OutputFile, lock};
 use evener_runtime::stream::ByteCount;
 use evener_runtime::{Service, Sink};
 
@@ -60,7 +60,7 @@ impl PackSink {
     /// Gives the result after the end.
     pub(crate) fn result(&self) -> impl Fn() -> Packed + use<> {
         let shared = Arc::clone(&self.shared);
-        move || *unpoisoned(shared.lock())
+        move || *lock(&shared)
     }
 
     /// Counts the bytes of the image that are packed.
@@ -159,7 +159,7 @@ impl<S: Service<Output = UnitOut>> Sink<S> for PackSink {
         self.packed.packed_size = self.out.bytes();
         self.packed.root = Some(root);
         self.out.commit()?;
-        *unpoisoned(self.shared.lock()) = self.packed;
+        *lock(&self.shared) = self.packed;
         Ok(())
     }
 }

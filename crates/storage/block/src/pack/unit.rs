@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::hash::Hash;
@@ -66,7 +66,7 @@ impl UnitOut {
 
     /// Sets the span. All jobs of a unit set the same.
     pub(super) fn describe(&self, span: Span) {
-        *unpoisoned(self.span.lock()) = span;
+        *lock(&self.span) = span;
     }
 
     pub(super) fn put(&self, block: usize, result: BlockResult) {
@@ -75,7 +75,7 @@ impl UnitOut {
 
     /// Where it lies.
     pub fn span(&self) -> Span {
-        *unpoisoned(self.span.lock())
+        *lock(&self.span)
     }
 
     /// The result of one of its blocks.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 
 /// How many are kept: some for each thread that reads, and tables that are read often.
 const KEPT: usize = 32;
@@ -55,7 +55,7 @@ impl Chunks {
             let number = from / self.chunk;
             let start = number * self.chunk;
             let chunk = self.chunk(number);
-            let mut bytes = unpoisoned(chunk.lock());
+            let mut bytes = lock(&chunk);
             let bytes = match &mut *bytes {
                 Some(bytes) => bytes,
                 nothing => {
@@ -74,7 +74,7 @@ impl Chunks {
     }
 
     fn chunk(&self, number: u64) -> Chunk {
-        let mut kept = unpoisoned(self.kept.lock());
+        let mut kept = lock(&self.kept);
         let chunks = &mut kept.chunks;
         let chunk = match chunks.iter().position(|(kept, _)| *kept == number) {
             Some(place) => chunks.remove(place).1,

@@ -4,7 +4,7 @@
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::{Condvar, Mutex};
 
-use evener_files::{blocking_call, error_text, one_line, unpoisoned};
+use evener_files::{blocking_call, error_text, lock, one_line, unpoisoned};
 
 use super::chunks::Chunks;
 use super::nbd_parts::Parts;
@@ -117,7 +117,7 @@ impl Export {
     /// An idle connection, or the right to open one. If the server allows no more, it waits until another thread returns one.
     fn take(&self) -> Option<Connection> {
         let none = |pool: &mut Pool| pool.idle.is_empty() && pool.open >= self.most();
-        let pool = unpoisoned(self.pool.lock());
+        let pool = lock(&self.pool);
         let mut pool = unpoisoned(self.returned.wait_while(pool, none));
         let idle = pool.idle.pop();
         if idle.is_none() {
@@ -127,7 +127,7 @@ impl Export {
     }
 
     fn put(&self, connection: Option<Connection>) {
-        let mut pool = unpoisoned(self.pool.lock());
+        let mut pool = lock(&self.pool);
         match connection {
             Some(connection) => pool.idle.push(connection),
             None => pool.open -= 1,
@@ -146,7 +146,7 @@ impl Export {
 
     /// Whether byte `wanted` reads as zero, and where the run of such bytes ends, as far as it is known.
     fn status(&self, wanted: u64) -> io::Result<(bool, u64)> {
-        let mut allocation = unpoisoned(self.allocation.lock());
+        let mut allocation = lock(&self.allocation);
         if let Some(known) = allocation.at(wanted) {
             return Ok(known);
         }

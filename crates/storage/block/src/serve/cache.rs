@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 
 use super::counter::Counter;
 use super::prefix::PrefixPolicy;
@@ -49,7 +49,7 @@ impl DecodedBlock {
 
 impl Drop for DecodedBlock {
     fn drop(&mut self) {
-        let mut buffers = unpoisoned(self.pool.buffers.lock());
+        let mut buffers = lock(&self.pool.buffers);
         if buffers.len() < self.pool.capacity {
             buffers.push(std::mem::take(&mut self.bytes));
         }
@@ -181,7 +181,7 @@ impl Cache {
     /// Bytes of memory that the cached blocks take.
     pub fn bytes(&self) -> u64 {
         let shards = self.shards.iter();
-        shards.map(|shard| unpoisoned(shard.lock()).bytes).sum()
+        shards.map(|shard| lock(shard).bytes).sum()
     }
 
     /// Looks up the block that begins at `start`, of which the first `len` bytes are needed. `requested` says that a
@@ -249,7 +249,7 @@ impl Cache {
 
     /// A buffer for the first `prefix` of `len` bytes, of any content.
     pub fn buffer(&self, prefix: usize, len: usize) -> DecodedBlock {
-        let pooled = unpoisoned(self.pool.buffers.lock()).pop();
+        let pooled = lock(&self.pool.buffers).pop();
         // A buffer of a longer block would keep its memory for ever, and one that grows takes more than it needs.
         let fits = |buffer: &Vec<u8>| (len..=2 * len).contains(&buffer.capacity());
         let mut bytes = pooled
@@ -458,7 +458,7 @@ mod tests {
         }
         let (mut blocks, mut memory) = (0, 0);
         for shard in &cache.shards {
-            let shard = unpoisoned(shard.lock());
+            let shard = lock(shard);
             blocks += shard.slots.len() as u64;
             let capacities = shard.slots.iter().map(|slot| slot.block.bytes.capacity());
             memory += capacities.sum::<usize>() as u64;
@@ -473,10 +473,7 @@ mod tests {
         for start in 0..20_000 {
             put(&cache, start, 1);
         }
-        let blocks = cache
-            .shards
-            .iter()
-            .map(|shard| unpoisoned(shard.lock()).slots.len());
+        let blocks = cache.shards.iter().map(|shard| lock(shard).slots.len());
         let blocks = blocks.sum::<usize>() as u64;
         assert!((1000..=(1 << 20) / OVERHEAD).contains(&blocks), "{blocks}");
     }

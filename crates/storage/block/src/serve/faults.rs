@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use tracing::warn;
 
 /// Different lines that are logged. Of further ones only the number is.
@@ -36,7 +36,7 @@ impl FaultLog {
     /// Reports a fault.
     pub fn report(&self, line: impl fmt::Display) {
         let line = line.to_string();
-        let mut reported = unpoisoned(self.0.lock());
+        let mut reported = lock(&self.0);
         let now = Instant::now();
         if let Some(repeated) = reported.lines.get_mut(&line) {
             repeated.times += 1;
@@ -59,7 +59,7 @@ impl FaultLog {
 
     /// Logs what was only counted.
     pub fn close(&self) {
-        let mut reported = unpoisoned(self.0.lock());
+        let mut reported = lock(&self.0);
         let now = Instant::now();
         let mut lines: Vec<_> = reported.lines.iter_mut().collect();
         lines.sort_unstable_by_key(|(line, _)| *line);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use evener_files::unpoisoned;
+use evener_files::{lock, unpoisoned};
 use evener_runtime::{Pool, Rounds};
 
 use super::cache::{Cache, DecodeGuard, DecodedBlock, Lookup, PendingBlock};
@@ -438,7 +438,7 @@ impl Store {
     }
 
     fn decoders(&self) -> MutexGuard<'_, Vec<Decoder>> {
-        unpoisoned(self.decoders.lock())
+        lock(&self.decoders)
     }
 }
 

@@ -28,7 +28,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evener_files::{FileId, OutputFile, SourceFile};
+use evener_files::{FileId, FirstError, OutputFile, SourceFile};
 use evener_runtime::stream::{ByteCount, Report, StreamError};
 use evener_runtime::{Runtime, Service, Sink, Source};
 
@@ -39,7 +39,6 @@ use crate::image::Image;
 use crate::merged::Merged;
 use crate::overlay::{Base, Overlay, is_overlay};
 use crate::remote;
-use crate::units::FirstError;
 
 pub use directory::FileSystem;
 pub use error::SessionError;
@@ -59,7 +58,7 @@ pub use verify::{Verified, VerifySession, verify};
 fn stream<S, Src, Snk>(
     runtime: &Runtime,
     options: Options<'_>,
-    (first_error, count): (&FirstError, &ByteCount),
+    (first_error, count): (&FirstError<Error>, &ByteCount),
     (source, service, sink): (Src, S, Snk),
 ) -> Result<Report, SessionError>
 where

@@ -18,7 +18,7 @@ mod unit;
 
 pub use memory::{ReadSource, WriteSink};
 pub use operation::{Counter, Failure, Open, Operation, Seal};
-pub use service::{Bulk, FirstFailure, STRUCTURES};
+pub use service::{Bulk, STRUCTURES};
 pub use sink::BulkSink;
 pub use source::{BulkSource, Input};
 pub use unit::{UNIT_ROWS, UnitIn, UnitOut};

@@ -1,8 +1,6 @@
 //! The service that runs an operation on units of a file.
 
-use std::sync::{Arc, Mutex};
-
-use evener_files::unpoisoned;
+use evener_files::FirstError;
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Part, Service, Shape, Structure, Work};
 
@@ -12,29 +10,10 @@ use super::unit::{UnitIn, UnitOut};
 /// The structures that files are encrypted and decrypted in.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
-/// The failure of the first row that failed. A stream keeps only its text.
-#[derive(Clone, Debug, Default)]
-pub struct FirstFailure(Arc<Mutex<Option<(u64, Failure)>>>);
-
-impl FirstFailure {
-    /// The failure, if there is one.
-    pub fn get(&self) -> Option<Failure> {
-        let first = unpoisoned(self.0.lock());
-        first.map(|(_, failure)| failure)
-    }
-
-    fn record(&self, row: u64, failure: Failure) {
-        let mut first = unpoisoned(self.0.lock());
-        if first.is_none_or(|(at, _)| row < at) {
-            *first = Some((row, failure));
-        }
-    }
-}
-
 /// An operation on a file. An item is a row.
 pub struct Bulk<O> {
     operation: O,
-    first_failure: FirstFailure,
+    first_error: FirstError<Failure>,
 }
 
 impl<O: Operation> Bulk<O> {
@@ -42,13 +21,13 @@ impl<O: Operation> Bulk<O> {
     pub fn new(operation: O) -> Bulk<O> {
         Bulk {
             operation,
-            first_failure: FirstFailure::default(),
+            first_error: FirstError::default(),
         }
     }
 
     /// Where the first failure will be.
-    pub fn first_failure(&self) -> FirstFailure {
-        self.first_failure.clone()
+    pub fn first_error(&self) -> FirstError<Failure> {
+        self.first_error.clone()
     }
 }
 
@@ -105,9 +84,6 @@ impl<O: Operation> Service for Bulk<O> {
         let first = input.first + items.start as u64;
         let mut rows = output.rows.write(items);
         let done = self.operation.run(first, read, ends, &mut rows[..written]);
-        done.map_err(|failure| {
-            self.first_failure.record(first, failure);
-            failure.to_string()
-        })
+        done.map_err(|failure| self.first_error.record(first, failure))
     }
 }

@@ -138,7 +138,7 @@ impl<O: Operation + 'static, R: Read + Send + 'static> Memory<O, R> {
         runtime: &Runtime,
         options: Options<'_>,
     ) -> Result<Report, Error> {
-        let first_failure = self.service.first_failure();
+        let first_error = self.service.first_error();
         runtime
             .stream(ReadSource::new::<O>(self.reader, self.bytes))
             .through(self.service)
@@ -146,7 +146,7 @@ impl<O: Operation + 'static, R: Read + Send + 'static> Memory<O, R> {
             .named("MiB", "chunks")
             .rate_named("MiB/s")
             .into(WriteSink::new(writer, self.header))
-            .map_err(|error| match (&error, first_failure.get()) {
+            .map_err(|error| match (&error, first_error.take()) {
                 (StreamError::Unit { .. }, Some(cause)) => Error::Refused {
                     name: NAME.to_owned(),
                     cause,

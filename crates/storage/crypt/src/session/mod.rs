@@ -85,7 +85,7 @@ impl<O: Operation> Session<O> {
             service,
             sink,
         } = self;
-        let (first_failure, name) = (service.first_failure(), source.name().to_owned());
+        let (first_error, name) = (service.first_error(), source.name().to_owned());
         runtime
             .stream(source)
             .through(service)
@@ -94,7 +94,7 @@ impl<O: Operation> Session<O> {
             .rate_named("MiB/s")
             .counting(&sink.count())
             .into(sink)
-            .map_err(|error| match (&error, first_failure.get()) {
+            .map_err(|error| match (&error, first_error.take()) {
                 (StreamError::Unit { .. }, Some(cause)) => Error::Refused { name, cause },
                 _ => error.into(),
             })

@@ -26,11 +26,11 @@ fn part(
         take,
     );
     let service = Bulk::new(Open(file_key()));
-    let first_failure = service.first_failure();
+    let first_error = service.first_error();
     let runtime = Runtime::builder().workers(2).memory(false).build().unwrap();
     let done = runtime.stream(source).through(service).into(sink);
     let written = fs::read(&out).ok();
-    (written, done.map(drop).map_err(|_| first_failure.get()))
+    (written, done.map(drop).map_err(|_| first_error.take()))
 }
 
 /// The chunks that a range needs, from a file or a pipe that holds just them.

@@ -144,7 +144,7 @@ fn run<O: Operation + 'static>(
     plans: &[(Plan, u32)],
 ) -> (Vec<u8>, Result<(), Failure>) {
     let service = Bulk::new(operation);
-    let (first_failure, collect) = (service.first_failure(), Collect::default());
+    let (first_error, collect) = (service.first_error(), Collect::default());
     let runtime = Runtime::builder().workers(3).memory(false).build().unwrap();
     let script = Script {
         plans: plans.to_vec(),
@@ -155,10 +155,10 @@ fn run<O: Operation + 'static>(
         .through(service)
         .scheduled_by(script)
         .into(collect.clone());
-    let result = match (done, first_failure.get()) {
+    let result = match (done, first_error.take()) {
         (Ok(_), None) => Ok(()),
         (Err(_), Some(failure)) => Err(failure),
-        (done, first_failure) => panic!("{:?} but {first_failure:?}", done.err()),
+        (done, first_error) => panic!("{:?} but {first_error:?}", done.err()),
     };
     assert_eq!(*collect.ended.lock().unwrap(), result.is_ok());
     let bytes = std::mem::take(&mut *collect.bytes.lock().unwrap());

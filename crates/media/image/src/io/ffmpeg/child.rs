@@ -4,13 +4,13 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard};
 
-use evener_files::unpoisoned;
+use evener_files::lock;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Children that were started and not reaped. While this is locked, their process ids are not reused.
 fn children() -> MutexGuard<'static, Vec<Pid>> {
     static ALL: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-    unpoisoned(ALL.lock())
+    lock(&ALL)
 }
 
 /// Kills the programs of all inputs and outputs, for a process that ends without dropping them. Threads that start or reap

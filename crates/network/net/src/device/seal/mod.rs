@@ -15,10 +15,11 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use evener_crypt::keys::{self, Exposed, Key};
+use evener_net_client::client::lock;
 use evener_runtime::{Choice, Rounds, Runtime, Work};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -117,10 +118,6 @@ struct Sealed {
     next: (usize, usize),
     counters: Counters,
     told: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_key(path: &Path) -> io::Result<Key> {
