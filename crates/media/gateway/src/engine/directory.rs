@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::handle::Handle;
+use crate::engine::handle::Handle;
 use evener_files::lock;
 
 /// Sources by what clients ask for, and the engines that have them.

@@ -12,9 +12,9 @@ use evener_runtime::io::ThreadLoad;
 use rustix::event::{EventfdFlags, eventfd};
 use serde::Serialize;
 
-use super::client::Client;
-use super::report::Part;
-use super::resolve::Resolved;
+use crate::engine::client::Client;
+use crate::engine::report::Part;
+use crate::engine::source::resolve::Resolved;
 
 /// What an engine is told.
 #[derive(Debug)]

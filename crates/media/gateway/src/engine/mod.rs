@@ -3,33 +3,16 @@
 //! A turn takes all that has come for all sources, and then sends to each client of those sources what it takes: the more
 //! there is to do, the more goes out in one call.
 
-mod allowance;
-mod answer;
-mod choice;
 mod client;
 mod directory;
 mod handle;
-mod input;
-mod join;
-mod outgoing;
-mod output;
+mod http;
 mod pace;
-mod pooled;
-mod pools;
-mod prober;
-mod recent;
 mod report;
-mod request;
-mod resolve;
-mod response;
-mod rtsp;
 mod shared;
 mod source;
-mod status;
 mod timers;
-mod udp;
 mod wait;
-mod watching;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -44,24 +27,24 @@ use slab::Slab;
 use tracing::{debug, info};
 
 use client::Client;
-use output::{Format, Outputs};
+use http::request::Refused;
+use http::response::Responses;
 use pace::Pace;
 use report::Reports;
-use request::Refused;
-use response::Responses;
+use source::output::{Format, Outputs};
+use source::udp::Batch;
 use source::{Input, Over, Received, Services, Source, Turn};
 use timers::Timers;
-use udp::Batch;
 use wait::{Ready, Token, Waiter};
 
 pub use directory::Directory;
 pub use handle::{Counts, Handle, Message};
-pub use pools::{NoOrigin, PoolStatus, Pools};
-pub use prober::Prober;
+pub use http::status::{ClientStatus, SourceStatus};
 pub use report::{EngineStatus, Report, ask};
-pub use resolve::{Names, Resolved, Resolver};
 pub use shared::Shared;
-pub use status::{ClientStatus, SourceStatus};
+pub use source::pools::{NoOrigin, PoolStatus, Pools};
+pub use source::prober::Prober;
+pub use source::resolve::{Names, Resolved, Resolver};
 
 /// How often clients and sources are looked at that nothing happens to.
 const TICK: Duration = Duration::from_millis(100);

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::handle::{Counts, Message, Reply};
-use super::pools::PoolStatus;
-use super::request::{Refused, Request};
-use super::status::{ClientStatus, SourceStatus, Status};
-use super::wait::{Ready, Token};
-use super::{ANSWERS, Engine, Shared};
+use crate::engine::handle::{Counts, Message, Reply};
+use crate::engine::http::request::{Refused, Request};
+use crate::engine::http::status::{ClientStatus, SourceStatus, Status};
+use crate::engine::source::pools::PoolStatus;
+use crate::engine::wait::{Ready, Token};
+use crate::engine::{ANSWERS, Engine, Shared};
 
 /// Clients that are listed.
 const LISTED: usize = 1000;
@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How long to wait for other engines.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The page of browsers.
-const PAGE: &str = include_str!("status.html");
+const PAGE: &str = include_str!("http/status.html");
 
 /// What an engine says of itself.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use evener_sockets::Hosts;
 
-use super::client::Client;
-use super::directory::Directory;
-use super::handle::{Handle, Message};
-use super::pools::Pools;
-use super::request::Refused;
-use super::wait::{Ready, Token};
-use super::{CLIENTS, Engine};
 use crate::access::Access;
+use crate::engine::client::Client;
+use crate::engine::directory::Directory;
+use crate::engine::handle::{Handle, Message};
+use crate::engine::http::request::Refused;
+use crate::engine::source::pools::Pools;
+use crate::engine::wait::{Ready, Token};
+use crate::engine::{CLIENTS, Engine};
 use crate::session::config::Config;
 
 /// Of all engines.

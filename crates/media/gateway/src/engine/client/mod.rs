@@ -1,5 +1,10 @@
 //! A client's connection: what it asks for, and what waits to be sent to it.
 
+pub(super) mod allowance;
+pub(super) mod choice;
+pub(super) mod outgoing;
+pub(super) mod watching;
+
 use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -7,12 +12,12 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use socket2::SockRef;
 
-use super::allowance::Allowance;
-use super::answer::Asked;
-use super::outgoing::Outgoing;
-use super::recent::Recent;
-use super::request::Request;
-use super::watching::Watching;
+use crate::engine::client::allowance::Allowance;
+use crate::engine::client::outgoing::Outgoing;
+use crate::engine::client::watching::Watching;
+use crate::engine::http::answer::Asked;
+use crate::engine::http::request::Request;
+use crate::engine::source::recent::Recent;
 
 /// Bytes of a request's head at most.
 pub const HEAD: usize = 16 << 10;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::rtp;
 
 /// All of an engine.
@@ -55,7 +55,7 @@ pub struct SourceStatus {
 
 impl SourceStatus {
     /// Adds what came in RTP.
-    pub(super) fn add(&mut self, order: &rtp::Order) {
+    pub(in crate::engine) fn add(&mut self, order: &rtp::Order) {
         let counts = order.counts();
         self.loss_event_rate = self.loss_event_rate.max(order.loss_event_rate());
         self.lost += counts.lost;
@@ -93,7 +93,7 @@ pub struct ClientStatus {
 
 impl Engine {
     /// As it is now.
-    pub(super) fn status(&self, now: Instant) -> Status {
+    pub(in crate::engine) fn status(&self, now: Instant) -> Status {
         let clients = self.clients.iter().filter_map(|(_, client)| {
             let watching = client.watching.as_ref()?;
             let source = self.sources.get(watching.source as usize)?;

@@ -8,12 +8,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use rustix::io::Errno;
 
-use super::output::{Format, Outputs};
-use super::request::Refused;
-use super::source::{Input, Over, Turn};
-use super::status::SourceStatus;
-use super::udp::Udp;
-use super::wait::{Ready, Token};
+use crate::engine::http::request::Refused;
+use crate::engine::http::status::SourceStatus;
+use crate::engine::source::output::{Format, Outputs};
+use crate::engine::source::udp::Udp;
+use crate::engine::source::{Input, Over, Turn};
+use crate::engine::wait::{Ready, Token};
 use crate::media::Chunk;
 use crate::payload::mp2t;
 use crate::rtp::{Bounds, Order, Ordered, Packet};

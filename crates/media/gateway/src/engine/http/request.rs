@@ -2,8 +2,8 @@
 
 use evener_sockets::{Asked, Hosts};
 
-use super::client::HEAD;
-pub use super::response::Refused;
+use crate::engine::client::HEAD;
+pub use crate::engine::http::response::Refused;
 
 /// Headers of a request at most.
 const HEADERS: usize = 100;

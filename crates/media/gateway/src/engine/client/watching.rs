@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use evener_sockets::TcpInfo;
 
-use super::allowance::Allowance;
-use super::answer::Asked;
-use super::choice::{Choice, Keys, Pressure, SOUND};
-use super::outgoing::Outgoing;
-use super::output::Format;
-use super::recent::{Entry, Recent};
+use crate::engine::client::allowance::Allowance;
+use crate::engine::client::choice::{Choice, Keys, Pressure, SOUND};
+use crate::engine::client::outgoing::Outgoing;
+use crate::engine::http::answer::Asked;
+use crate::engine::source::output::Format;
+use crate::engine::source::recent::{Entry, Recent};
 use crate::ts::{Instead, Resume};
 
 /// Bytes that wait for the socket before more of the stream is taken: what a call takes, and more.

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::engine::input::Transport;
-use crate::engine::output::{Format, Outputs};
-use crate::engine::request::Refused;
-use crate::engine::status::SourceStatus;
+use crate::engine::http::request::Refused;
+use crate::engine::http::status::SourceStatus;
+use crate::engine::source::input::Transport;
+use crate::engine::source::output::{Format, Outputs};
 use crate::payload::{Codec, Track, synchronise};
 use crate::rtp::{Block, Bounds, Order, Ordered, Packet, rtcp};
 use crate::rtsp::client::Playing;

@@ -1,20 +1,31 @@
 //! Where a stream comes from, and what of it clients may still want.
 
+pub(super) mod input;
+pub(super) mod join;
+pub(super) mod output;
+pub(super) mod pooled;
+pub(super) mod pools;
+pub(super) mod prober;
+pub(super) mod recent;
+pub(super) mod resolve;
+pub(super) mod rtsp;
+pub(super) mod udp;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::handle::Handle;
-use super::output::{Format, Output, Outputs};
-use super::pools::Pools;
-use super::request::Refused;
-use super::resolve::{Resolved, Resolver};
-use super::status::SourceStatus;
-use super::udp::Batch;
-use super::wait::{Ready, Waiter};
 use crate::access::Access;
+use crate::engine::handle::Handle;
+use crate::engine::http::request::Refused;
+use crate::engine::http::status::SourceStatus;
+use crate::engine::source::output::{Format, Output, Outputs};
+use crate::engine::source::pools::Pools;
+use crate::engine::source::resolve::{Resolved, Resolver};
+use crate::engine::source::udp::Batch;
+use crate::engine::wait::{Ready, Waiter};
 
 /// What brings a stream. To add a kind: a file of its own, and a place where requests ask for it.
 pub trait Input: Send {

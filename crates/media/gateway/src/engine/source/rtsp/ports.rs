@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use crate::engine::udp::Udp;
+use crate::engine::source::udp::Udp;
 use crate::engine::wait::{Token, Waiter};
 
 /// How often a pair is looked for: the neighbour of a free port may be in use.

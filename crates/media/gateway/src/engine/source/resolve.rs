@@ -45,7 +45,7 @@ impl Resolver {
     }
 
     /// Asks for a name; a thread calls `answer`. False if too many wait.
-    pub(super) fn ask(
+    pub(in crate::engine) fn ask(
         &self,
         host: String,
         answer: impl FnOnce(Addresses) + Send + 'static,

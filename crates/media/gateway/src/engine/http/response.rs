@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use evener_sockets::Foreign;
 
-use super::request::Request;
 use crate::access::Denied;
+use crate::engine::http::request::Request;
 use crate::rtsp::Url;
 
 const SERVER: &str = concat!("evener/", env!("CARGO_PKG_VERSION"));

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::handle::Message;
-use super::output::{Format, Outputs};
-use super::request::Refused;
-use super::resolve::Resolved;
-use super::source::{Input, Over, Turn, random};
-use super::status::SourceStatus;
-use super::wait::{Ready, Token};
+use crate::engine::handle::Message;
+use crate::engine::http::request::Refused;
+use crate::engine::http::status::SourceStatus;
+use crate::engine::source::output::{Format, Outputs};
+use crate::engine::source::resolve::Resolved;
+use crate::engine::source::{Input, Over, Turn, random};
+use crate::engine::wait::{Ready, Token};
 use crate::payload;
 use crate::rtp::rtcp;
 use crate::rtsp::auth::Credentials;

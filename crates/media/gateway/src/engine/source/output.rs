@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::join::Join;
-use super::recent::Recent;
+use crate::engine::source::join::Join;
+use crate::engine::source::recent::Recent;
 use crate::fmp4::Fragments;
 use crate::media::{Chunk, Class};
 use crate::payload::{AccessUnit, Codec};

@@ -7,14 +7,14 @@ use bytes::{Buf, Bytes};
 use evener_files::without_secrets;
 use tracing::info;
 
-use super::input::Datagrams;
-use super::output::Format;
-use super::pooled::Pooled;
-use super::pools::NoOrigin;
-use super::request::{Refused, Request};
-use super::rtsp::Rtsp;
-use super::source::{Input, Source, Turn};
-use super::{ANSWERS, Engine, SILENT, Shared};
+use crate::engine::http::request::{Refused, Request};
+use crate::engine::source::input::Datagrams;
+use crate::engine::source::output::Format;
+use crate::engine::source::pooled::Pooled;
+use crate::engine::source::pools::NoOrigin;
+use crate::engine::source::rtsp::Rtsp;
+use crate::engine::source::{Input, Source, Turn};
+use crate::engine::{ANSWERS, Engine, SILENT, Shared};
 use crate::rtsp::Url;
 
 /// How long a response waits for its first picture.
@@ -230,7 +230,7 @@ fn transport_begins(source: &Source, ready: Instant, now: Instant) -> Result<boo
 
 impl Engine {
     /// Answers what a client has asked for so far.
-    pub(super) fn answer(&mut self, number: u32, now: Instant) {
+    pub(in crate::engine) fn answer(&mut self, number: u32, now: Instant) {
         while let Some(client) = self.clients.get_mut(number as usize)
             && client.can_ask()
             && client.outgoing.len() < ANSWERS
@@ -269,7 +269,7 @@ impl Engine {
     }
 
     /// Says why a request is not served. The connection ends.
-    pub(super) fn refuse(&mut self, number: u32, refused: &Refused, wants_body: bool) {
+    pub(in crate::engine) fn refuse(&mut self, number: u32, refused: &Refused, wants_body: bool) {
         self.counts.refused += 1;
         if let Some(client) = self.clients.get_mut(number as usize) {
             info!("{} is refused: {refused}", client.peer);
@@ -322,7 +322,7 @@ impl Engine {
     }
 
     /// Begins the responses that wait for a source, as far as it is there.
-    pub(super) fn begin_responses(&mut self, source: u32, now: Instant) {
+    pub(in crate::engine) fn begin_responses(&mut self, source: u32, now: Instant) {
         let Some(from) = self.sources.get_mut(source as usize) else {
             return;
         };
@@ -381,7 +381,13 @@ impl Engine {
     }
 
     /// A response that is there at once.
-    pub(super) fn whole(&mut self, number: u32, request: &Request, kind: &str, text: &str) {
+    pub(in crate::engine) fn whole(
+        &mut self,
+        number: u32,
+        request: &Request,
+        kind: &str,
+        text: &str,
+    ) {
         let response: Bytes = self.responses.whole(request, kind, text);
         if let Some(client) = self.clients.get_mut(number as usize) {
             client.outgoing.push(response);

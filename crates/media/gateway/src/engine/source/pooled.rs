@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tracing::{debug, info};
 
-use super::answer::shown;
-use super::output::{Format, Outputs};
-use super::pools::{NoOrigin, Pools};
-use super::request::Refused;
-use super::resolve::Resolved;
-use super::rtsp::Rtsp;
-use super::source::{Input, Over, Turn};
-use super::status::SourceStatus;
-use super::wait::Ready;
+use crate::engine::http::answer::shown;
+use crate::engine::http::request::Refused;
+use crate::engine::http::status::SourceStatus;
+use crate::engine::source::output::{Format, Outputs};
+use crate::engine::source::pools::{NoOrigin, Pools};
+use crate::engine::source::resolve::Resolved;
+use crate::engine::source::rtsp::Rtsp;
+use crate::engine::source::{Input, Over, Turn};
+use crate::engine::wait::Ready;
 use crate::pool::{OriginId, SILENCE, silence};
 
 /// How long an origin may take until it plays.

@@ -141,12 +141,12 @@ impl Pools {
         self.ring();
     }
 
-    pub(super) fn has_stopped(&self) -> bool {
+    pub(in crate::engine) fn has_stopped(&self) -> bool {
         self.stops.load(Ordering::Acquire)
     }
 
     /// The probes that are to be sent now.
-    pub(super) fn probes(&self, now: Instant) -> Vec<(String, OriginId, Url)> {
+    pub(in crate::engine) fn probes(&self, now: Instant) -> Vec<(String, OriginId, Url)> {
         let mut due = Vec::new();
         for (name, pool) in self.by_name().iter_mut() {
             let probes = pool.probes(now).into_iter();
@@ -156,11 +156,17 @@ impl Pools {
     }
 
     /// When the next are.
-    pub(super) fn next_probe(&self) -> Option<Instant> {
+    pub(in crate::engine) fn next_probe(&self) -> Option<Instant> {
         self.by_name().values().filter_map(Pool::next_probe).min()
     }
 
-    pub(super) fn probed(&self, name: &str, id: OriginId, result: Result<(), &str>, now: Instant) {
+    pub(in crate::engine) fn probed(
+        &self,
+        name: &str,
+        id: OriginId,
+        result: Result<(), &str>,
+        now: Instant,
+    ) {
         if let Some(pool) = self.by_name().get_mut(name)
             && let Some((url, state)) = pool.probed(id, result, now)
         {
@@ -175,12 +181,12 @@ impl Pools {
     }
 
     /// All that was rung for is seen.
-    pub(super) fn quiet(&self) {
+    pub(in crate::engine) fn quiet(&self) {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
     }
 
     /// Wakes the thread that sends probes.
-    pub(super) fn ring(&self) {
+    pub(in crate::engine) fn ring(&self) {
         // If the counter is full, the bell rings anyway.
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }

@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::pools::Pools;
-use super::resolve::{Addresses, Resolver};
+use crate::engine::source::pools::Pools;
+use crate::engine::source::resolve::{Addresses, Resolver};
 use crate::pool::{OriginId, PROBE_DEADLINE};
 use crate::rtsp::Url;
 use crate::rtsp::message::{Decoder, Message, write_request};
