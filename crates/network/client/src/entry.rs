@@ -195,7 +195,7 @@ pub struct Reply {
     pub generation: u32,
     /// The local address.
     pub local: Option<SocketAddr>,
-    /// Measures of a connection, in the order of [`Description`]; of a listener its [`SocketId`].
+    /// Measures of a connection, in the order of [`Description`](crate::client::Description); of a listener its [`SocketId`].
     pub numbers: [u32; 6],
 }
 
